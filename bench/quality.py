@@ -1,0 +1,99 @@
+"""Agreement with people beside other metrics: `python bench/quality.py --train A --test B --features F ...`.
+
+Trains one ranker for each --features on the --train corpora, then compares it and sacreBLEU's BLEU, chrF and TER with
+the human judgements of each --test corpus, on the same candidates. Corpora are names, files, or NAME-rr of the shared
+data ($RANKER_SHARED/data). Needs the extra ``bench``. Every look at a test corpus is a look: count them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import sacrebleu
+
+from ranker.corpora import catalogue
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import judged
+from ranker.evaluation.segment import Estimate, evaluate
+from ranker.ranking import Ranker
+
+SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+PEERS: dict[str, Callable[[], sacrebleu.metrics.base.Metric]] = {
+    "bleu": lambda: sacrebleu.metrics.BLEU(effective_order=True),
+    "chrf": sacrebleu.metrics.CHRF,
+    "ter": sacrebleu.metrics.TER,
+}
+
+
+def locate(name: str) -> str:
+    """Return the shared corpus of that name, or the name itself."""
+    path = SHARED / "data" / f"{name}.jsonl.gz"
+    return str(path) if path.is_file() else name
+
+
+def read(names: list[str], lp: list[str]) -> Dataset:
+    """Read corpora, those language pairs, only what was judged."""
+    dataset = catalogue.load_all([locate(name) for name in names])
+    dataset = dataset.select_language_pairs(lp) if lp else dataset
+    return dataset.select_candidates(judged(dataset))
+
+
+def peer_scores(name: str, dataset: Dataset) -> npt.NDArray[np.float64]:
+    """Score sentence by sentence with sacreBLEU; higher is better."""
+    metric = PEERS[name]()
+    references = dataset.references["text"].tolist()
+    offsets = dataset.reference_offsets
+    scores = [
+        metric.sentence_score(text, references[offsets[source] : offsets[source + 1]]).score
+        for text, source in zip(dataset.candidates["text"], dataset.candidate_source, strict=True)
+    ]
+    return np.array(scores) * (-1 if name == "ter" else 1)
+
+
+def show(estimate: Estimate | None) -> str:
+    """Write a figure with its interval."""
+    return f"{estimate.value:.3f} [{estimate.low:.3f} {estimate.high:.3f}]" if estimate else "-"
+
+
+def main() -> None:
+    """Train, compare and print one table a test corpus."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--train", nargs="+", default=["wmt12-rr", "wmt13-rr", "wmt14-rr"])
+    parser.add_argument("--test", nargs="+", default=["wmt15-rr"])
+    parser.add_argument("--features", nargs="+", default=["bleu", "bleu[smoothing=add-one]", "bleu1-4"])
+    parser.add_argument("--lp", nargs="*", default=["*-en"])
+    parser.add_argument("--C", default="1.0")
+    parser.add_argument("--loss", default="hinge")
+    parser.add_argument("--peers", nargs="*", choices=list(PEERS), default=list(PEERS))
+    options = parser.parse_args()
+    training = read(options.train, options.lp)
+    penalty = "auto" if options.C == "auto" else float(options.C)
+    rankers = [Ranker(features, C=penalty, loss=options.loss).fit(training) for features in options.features]
+    print(f"trained on {training.name}: {len(training.sources):,} sources, {len(training):,} judged candidates")
+    for name in options.test:
+        dataset = read([name], options.lp)
+        scored = {f"ranker {ranker.features}": ranker.score(dataset) for ranker in rankers}
+        scored.update({f"sacreBLEU {peer}": peer_scores(peer, dataset) for peer in options.peers})
+        print(f"\n{dataset.name}: mean over {', '.join(dataset.language_pairs)}")
+        print("| metric | sources | tau official | tau primary | Spearman per source (undefined) |")
+        print("|---|---|---|---|---|")
+        for title, scores in scored.items():
+            row = evaluate(dataset, scores).rows[-1]
+            official, primary = (
+                row.tau[rows]["wmt14"] if rows in row.tau else None for rows in ("official", "primary")
+            )
+            rho = row.spearman["tie-corrected"]
+            print(
+                f"| {title} | {row.sources:,} | {show(official)} | {show(primary)} | {show(rho)} ({row.undefined}) |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

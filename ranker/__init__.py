@@ -1,0 +1,50 @@
+"""Learns a metric that ranks machine translations the way people do.
+
+>>> from ranker import Ranker, load_dataset
+>>> ranker = Ranker("bleu").fit(load_dataset("sample"))
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ranker.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from ranker.corpora.catalogue import load as load_dataset
+    from ranker.corpora.dataset import Dataset
+    from ranker.errors import RankerError
+    from ranker.evaluation.segment import evaluate
+    from ranker.extractors.registry import make_metric
+    from ranker.learning.ranksvm import RankSVM
+    from ranker.ranking import Ranker
+
+_HOMES = {
+    "Dataset": "ranker.corpora.dataset:Dataset",
+    "RankSVM": "ranker.learning.ranksvm:RankSVM",
+    "Ranker": "ranker.ranking:Ranker",
+    "RankerError": "ranker.errors:RankerError",
+    "evaluate": "ranker.evaluation.segment:evaluate",
+    "load_dataset": "ranker.corpora.catalogue:load",
+    "make_metric": "ranker.extractors.registry:make_metric",
+}
+
+__all__ = [
+    "Dataset",
+    "RankSVM",
+    "Ranker",
+    "RankerError",
+    "__version__",
+    "evaluate",
+    "load_dataset",
+    "make_metric",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import public names on first use, so that ``ranker --help`` need not."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'ranker' has no attribute {name!r}")
+    module, _, attribute = _HOMES[name].partition(":")
+    return getattr(importlib.import_module(module), attribute)

@@ -1,0 +1,171 @@
+"""``ranker align``: the bilingual word aligner."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ranker.cli.options import DataOption, JobsOption, LpOption, SourceOption, read_input, working
+from ranker.errors import DataError, OptionError, nearest
+
+if TYPE_CHECKING:
+    from ranker.corpora.dataset import Dataset
+
+app = typer.Typer(
+    help="Align the words of sources and translations.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+
+
+class Tokens(StrEnum):
+    """Tokenisers."""
+
+    mteval13a = "13a"
+    none = "none"
+
+
+TargetOption = Annotated[
+    list[Path] | None,
+    typer.Option("--target", "-t", help="Translations of the source sentences, one a line.", metavar="FILE"),
+]
+
+
+@app.command("train")
+def train_command(
+    model: Annotated[Path, typer.Option("--model", "-M", help="File to write the aligner to.", metavar="FILE")],
+    data: DataOption = None,
+    lp: LpOption = None,
+    candidates: Annotated[
+        bool, typer.Option("--candidates", help="With --data: learn from the candidates, not only the references.")
+    ] = False,
+    source: SourceOption = None,
+    target: TargetOption = None,
+    tokenizer: Annotated[Tokens, typer.Option("--tokenizer", help="How to split words.")] = Tokens.mteval13a,
+    keep_case: Annotated[bool, typer.Option("--keep-case", help="Do not lower-case.")] = False,
+    ibm1: Annotated[int, typer.Option("--ibm1", help="EM iterations of IBM model 1.", min=0)] = 5,
+    hmm: Annotated[int, typer.Option("--hmm", help="EM iterations of the HMM.", min=0)] = 5,
+    agreement: Annotated[
+        bool, typer.Option("--agreement/--no-agreement", help="Train the two directions to agree, or each alone.")
+    ] = True,
+    null_probability: Annotated[
+        float, typer.Option("--null-probability", help="Probability of a word that comes from nothing.")
+    ] = 0.05,
+    jobs: JobsOption = None,
+) -> None:
+    """Learn a bilingual word aligner from sources and their translations.
+
+    IBM model 1 and then an HMM, in both directions, trained to agree. Prints the log-likelihood that every iteration
+    started from; with agreement it may fall. A language written without spaces must be split into words before.
+
+    Example: ranker align train -s source.de -t reference.en --model de-en.align
+    """
+    dataset, files = _read(data, lp, source, target)
+    from ranker.extractors.word_alignment import learn_aligner
+
+    with working("training"):
+        made = learn_aligner(
+            dataset,
+            references=files is None,
+            candidates=candidates or files is not None,
+            tokenizer=tokenizer.value,
+            lowercase=not keep_case,
+            iterations=(ibm1, hmm),
+            agreement=agreement,
+            null_probability=null_probability,
+            files=files,
+        )
+        made.save(model)
+    from ranker.cli.output import print_table
+
+    print_table(
+        [
+            {
+                "iteration": number,
+                "model": "IBM 1" if number <= ibm1 else "HMM",
+                "target | source": f"{onto:.1f}",
+                "source | target": f"{back:.1f}",
+            }
+            for number, (onto, back) in enumerate(made.log_likelihood.tolist(), 1)
+        ],
+        f"{made.pairs:,} sentence pairs; log-likelihood",
+    )
+    typer.echo(f"written: {model}")
+
+
+@app.command("apply")
+def apply_command(
+    model: Annotated[
+        Path, typer.Option("--model", "-M", help="Aligner, as written by ranker align train.", metavar="FILE")
+    ],
+    data: DataOption = None,
+    lp: LpOption = None,
+    system: Annotated[
+        str | None, typer.Option("--system", help="With --data: the candidates of one system.", metavar="NAME")
+    ] = None,
+    reference: Annotated[
+        int | None,
+        typer.Option("--reference", help="With --data: the first references, the second, ...", min=1, metavar="NUMBER"),
+    ] = None,
+    source: SourceOption = None,
+    target: TargetOption = None,
+    threshold: Annotated[
+        float, typer.Option("--threshold", help="Product of a link's posteriors from which on it is taken.")
+    ] = 0.5,
+    jobs: JobsOption = None,
+) -> None:
+    """Print the word alignments of sources and translations in Pharaoh format, one line a sentence pair.
+
+    0-0 1-2 links the first words of both sentences, and the second source word to the third of the translation. With
+    --data the translations are all candidates in their order, those of one system, or references.
+
+    Example: ranker align apply --model de-en.align -s source.de -t system.en
+    """
+    if system is not None and reference is not None:
+        raise OptionError("give --system or --reference, not both")
+    dataset, files = _read(data, lp, source, target)
+    if files and (system is not None or reference is not None):
+        raise OptionError("--system and --reference choose from --data; -s and -t are aligned as they are")
+    from ranker.corpora.alignments import pharaoh_lines
+    from ranker.extractors.word_alignment import align_texts
+    from ranker.learning.alignment_models import AlignmentModel
+
+    aligner = AlignmentModel.load(model)
+    sources, translations = _translations(dataset, system, reference)
+    with working("aligning"):
+        links = align_texts(aligner, sources, translations, threshold=threshold)
+    sys.stdout.writelines(f"{line}\n" for line in pharaoh_lines(links))
+
+
+def _read(
+    data: list[str] | None, lp: list[str] | None, source: Path | None, target: list[Path] | None
+) -> tuple[Dataset, tuple[Path, Path] | None]:
+    """Return the data set, and the two files if it is made of those."""
+    if not data and not (source and target):
+        raise OptionError("nothing to align: give --data CORPUS, or -s SOURCE -t TARGET")
+    if target and len(target) > 1:
+        raise OptionError(f"-t names {len(target)} files, expected one")
+    dataset = read_input(data or [], source, None, target, lp)
+    return dataset, (source, target[0]) if source and target else None
+
+
+def _translations(dataset: Dataset, system: str | None, reference: int | None) -> tuple[list[str], list[str]]:
+    """Return sources and translations, row by row."""
+    if reference is None:
+        rows = dataset.candidates
+        if system is not None:
+            rows = rows[rows["system"] == system]
+            if rows.empty:
+                known = sorted(set(dataset.candidates["system"]))
+                raise DataError(f"no candidate of {system!r}{nearest(system, known)}", file=dataset.name)
+    else:
+        slot = dataset.references.groupby("source").cumcount()
+        rows = dataset.references[(slot == reference - 1).to_numpy()]
+        if rows.empty:
+            raise DataError(f"no source has {reference} references", file=dataset.name)
+    return dataset.sources["text"].iloc[rows["source"].to_numpy()].tolist(), rows["text"].tolist()

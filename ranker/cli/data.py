@@ -1,0 +1,110 @@
+"""``ranker data``: the corpora known by name, and files of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ranker.cli.options import LpOption, Output, OutputOption, working
+from ranker.cli.output import emit_json, emit_rows
+
+app = typer.Typer(
+    help="Look at, check and convert corpora.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+
+NameOrPath = Annotated[str, typer.Argument(help="Corpus by name, or a file.", metavar="NAME|PATH")]
+
+
+@app.command("list")
+def list_(output: OutputOption = Output.table) -> None:
+    """List the corpora known by name, and whether they are on this machine.
+
+    Example: ranker data list
+    """
+    from ranker.corpora import catalogue
+
+    rows = [
+        {
+            "name": card.name,
+            "here": card.find() is not None,
+            "languages": card.languages,
+            "title": card.title,
+        }
+        for card in catalogue.cards().values()
+    ]
+    emit_rows(rows, output, signature=f"corpora are looked for in {catalogue.corpus_directory()}")
+
+
+@app.command()
+def show(name: Annotated[str, typer.Argument(help="Name of a corpus.")]) -> None:
+    """Show the card of a corpus: what it is, its licence, how to get it, which files are expected.
+
+    Example: ranker data show acl05
+    """
+    from ranker.corpora import catalogue
+
+    card = catalogue.card(name)
+    found = card.find()
+    facts = {
+        "": card.title,
+        "languages": card.languages,
+        "licence": card.licence,
+        "homepage": card.homepage,
+        **card.facts,
+        "how to get it": card.obtain,
+        "files": " or ".join(card.files),
+        "folder": str(card.folder),
+        "here": str(found) if found else "no",
+    }
+    typer.echo(card.description.strip() + "\n")
+    for key, value in facts.items():
+        if value:
+            typer.echo(f"{key}: {value}" if key else value)
+
+
+@app.command()
+def check(data: NameOrPath, output: OutputOption = Output.table) -> None:
+    """Read a corpus and say what is in it, or what is wrong with it.
+
+    Example: ranker data check candidates.json
+    """
+    from ranker.corpora import catalogue
+    from ranker.corpora.judgements import kinds
+    from ranker.corpora.summary import summarise
+
+    with working("reading"):
+        dataset = catalogue.load(data)
+        rows = summarise(dataset)
+    judgements = ", ".join(kinds(dataset)) or "none"
+    emit_rows(rows, output, signature=f"judgements: {judgements}\nfingerprint: {dataset.fingerprint}")
+
+
+@app.command()
+def convert(
+    data: NameOrPath,
+    target: Annotated[Path, typer.Argument(help="File to write: .jsonl, .json, .csv, .tsv (or .gz), .parquet.")],
+    lp: LpOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Write a corpus in another format; preferences go to a pairs file beside it.
+
+    Example: ranker data convert sample sample.csv
+    """
+    from ranker.corpora import catalogue
+    from ranker.corpora.writing import write_dataset
+
+    with working("converting"):
+        dataset = catalogue.load(data)
+        if lp:
+            dataset = dataset.select_language_pairs(lp)
+        written = write_dataset(dataset, target)
+    if output is Output.json:
+        emit_json([str(path) for path in written])
+    else:
+        for path in written:
+            typer.echo(f"written: {path}")

@@ -1,0 +1,118 @@
+"""``ranker evaluate``."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ranker.cli.options import (
+    DataOption,
+    JobsOption,
+    KindOption,
+    LpOption,
+    ModelOption,
+    Output,
+    OutputOption,
+    ReferencesOption,
+    SeedOption,
+    SourceOption,
+    TranslationsOption,
+    read_input,
+    working,
+)
+from ranker.cli.output import emit_csv, emit_json, emit_lines, print_table
+from ranker.cli.scorer import MetricOption, Scorer
+
+if TYPE_CHECKING:
+    from ranker.evaluation.segment import Estimate, Evaluation, Row
+
+
+def command(
+    data: DataOption = None,
+    model: ModelOption = None,
+    metric: MetricOption = None,
+    kind: KindOption = "auto",
+    lp: LpOption = None,
+    resamples: Annotated[
+        int, typer.Option("--resamples", help="Bootstrap samples for the 95 % intervals; 0 for none.", min=0)
+    ] = 1000,
+    source: SourceOption = None,
+    references: ReferencesOption = None,
+    translations: TranslationsOption = None,
+    seed: SeedOption = 0,
+    jobs: JobsOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Compare a ranker's or a metric's scores with human judgements.
+
+    Spearman's rho is taken per source among its judged candidates, tau over strict preferences (wmt14 variant in the
+    table, all variants in JSON), each per language pair and averaged.
+
+    Example: ranker evaluate --data sample --model sample.model
+    """
+    scorer = Scorer.choose(model, metric)
+    dataset = read_input(data or [], source, references, translations, lp)
+    from ranker.corpora.judgements import judged, resolve_kind
+    from ranker.evaluation.segment import evaluate
+
+    with working("evaluating"):
+        kind = resolve_kind(dataset, kind)
+        kept = dataset.select_candidates(judged(dataset, kind))
+        found = evaluate(kept, scorer.score(kept), kind=kind, resamples=resamples, seed=seed)
+    if scorer.was_trained_on(dataset):
+        typer.echo("ranker: note: this model was trained on the data it is evaluated on", err=True)
+    more: dict[str, object] = {"against": found.kind, "resamples": resamples}
+    signature = scorer.signature(dataset, **more, **({"seed": seed} if resamples else {}))
+    if output is Output.json:
+        emit_json({"signature": signature, **dataclasses.asdict(found)})
+        return
+    rows = [_flat(row) for row in found.rows]
+    if output is Output.jsonl:
+        emit_lines(rows)
+    elif output is Output.csv:
+        emit_csv(rows)
+    else:
+        print_table([_shown(row) for row in found.rows], _title(found))
+        typer.echo(f"\n{signature}")
+
+
+def _title(found: Evaluation) -> str:
+    interval = f"; [95 % interval over sources, {found.resamples} resamples]" if found.resamples else ""
+    return f"{found.data}: agreement with human {found.kind}{interval}"
+
+
+def _flat(row: Row) -> dict[str, Any]:
+    flat: dict[str, Any] = {"lp": row.name, "sources": row.sources, "undefined": row.undefined}
+    for form, estimate in row.spearman.items():
+        flat.update(_parts(f"spearman.{form}", estimate))
+        flat[f"spearman.{form}.variance"] = row.spearman_variance[form]
+    for selection, variants in row.tau.items():
+        flat[f"pairs.{selection}"] = row.pairs[selection]
+        for variant, estimate in variants.items():
+            flat.update(_parts(f"tau.{selection}.{variant}", estimate))
+    return flat
+
+
+def _parts(name: str, estimate: Estimate) -> dict[str, float]:
+    return {name: estimate.value, f"{name}.low": estimate.low, f"{name}.high": estimate.high}
+
+
+def _shown(row: Row) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "": row.name,
+        "sources": row.sources,
+        "undefined": row.undefined,
+        "spearman": _interval(row.spearman["tie-corrected"]),
+        "variance": f"{row.spearman_variance['tie-corrected']:.3f}",
+    }
+    for selection, variants in row.tau.items():
+        shown[f"{selection} pairs"] = row.pairs[selection]
+        shown[f"tau {selection}"] = _interval(variants["wmt14"])
+    return shown
+
+
+def _interval(estimate: Estimate) -> str:
+    value = f"{estimate.value:.3f}"
+    return value if estimate.low != estimate.low else f"{value} [{estimate.low:.3f} {estimate.high:.3f}]"

@@ -1,0 +1,126 @@
+"""``ranker explain``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ranker.cli.options import (
+    DataArgument,
+    JobsOption,
+    LpOption,
+    ModelOption,
+    Output,
+    OutputOption,
+    ReferencesOption,
+    SourceOption,
+    TranslationsOption,
+    read_input,
+    working,
+)
+from ranker.cli.output import emit_csv, emit_json, emit_lines, emit_rows, print_table
+from ranker.errors import OptionError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from ranker.corpora.dataset import Dataset
+    from ranker.ranking import Ranker
+
+
+def command(
+    data: DataArgument = None,
+    model: ModelOption = None,
+    lp: LpOption = None,
+    source: SourceOption = None,
+    references: ReferencesOption = None,
+    translations: TranslationsOption = None,
+    jobs: JobsOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Show why: a model's weights, or with data what every column adds to every score.
+
+    The model is linear, so the contributions add up to the score exactly. Where an extractor can say what matched, as
+    ds can, that is shown too.
+
+    Example: ranker explain candidates.json --model sample.model
+    """
+    if model is None:
+        raise OptionError("give --model FILE (see ranker train)")
+    from ranker.ranking import Ranker
+
+    ranker = Ranker.load(model)
+    columns = ranker.feature_set.columns
+    if not (data or source or references or translations):
+        numbers = zip(columns, ranker.weights, ranker.mean, ranker.scale, strict=True)
+        weights = [
+            {"column": name, "weight": float(weight), "mean": float(mean), "scale": float(scale)}
+            for name, weight, mean, scale in numbers
+        ]
+        emit_rows(weights, output, signature=ranker.signature())
+        return
+    dataset = read_input([data] if data else [], source, references, translations, lp)
+    with working("explaining"):
+        note = ranker.note(dataset)
+        matrix = ranker.explain(dataset)
+    if note:
+        typer.echo(f"ranker: note: {note}", err=True)
+    signature = f"{ranker.signature()}|ranked:{dataset.name}#{dataset.fingerprint[:8]}"
+    groups = [_group(ranker, dataset, matrix, index) for index in range(len(dataset.sources))]
+    if output is Output.json:
+        emit_json({"signature": signature, "sources": groups})
+    elif output is Output.jsonl:
+        emit_lines(groups)
+    elif output is Output.csv:
+        emit_csv(
+            [
+                {"seg_id": group["seg_id"], "system": one["system"], "score": one["score"], **one["contributions"]}
+                for group in groups
+                for one in group["candidates"]
+            ]
+        )
+    else:
+        for group in groups:
+            _print(group)
+        typer.echo(signature)
+
+
+def _group(ranker: Ranker, dataset: Dataset, matrix: npt.NDArray[np.float64], source: int) -> dict[str, Any]:
+    """Put together all that is to be said of one source."""
+    candidates = []
+    for row in range(*dataset.candidate_offsets[source : source + 2]):
+        evidence: dict[str, Any] = {}
+        for extractor in ranker.feature_set.extractors:
+            found = extractor.evidence(dataset, row)
+            if found:
+                evidence[str(extractor)] = found
+        candidates.append(
+            {
+                "system": dataset.candidates["system"].iloc[row],
+                "text": dataset.candidates["text"].iloc[row],
+                "score": float(matrix[row].sum()),
+                "contributions": dict(zip(ranker.feature_set.columns, matrix[row].tolist(), strict=True)),
+                **({"matches": evidence} if evidence else {}),
+            }
+        )
+    facts = dataset.sources.iloc[source]
+    return {"seg_id": facts["seg_id"], "source": facts["text"], "candidates": candidates}
+
+
+def _print(group: dict[str, Any]) -> None:
+    """Print one source: columns down, candidates across, and below what matched."""
+    candidates = group["candidates"]
+    rows = [
+        {"contribution of": name, **{one["system"]: one["contributions"][name] for one in candidates}}
+        for name in (candidates[0]["contributions"] if candidates else ())
+    ]
+    rows.append({"contribution of": "score", **{one["system"]: one["score"] for one in candidates}})
+    print_table(rows, f"{group['seg_id']}  {group['source']}")
+    for one in candidates:
+        typer.echo(f"\n{one['system']}: {one['text']}")
+        for matches in one.get("matches", {}).values():
+            for reference, found in matches.items():
+                typer.echo(f"  matched in {reference}: {', '.join(found) or 'nothing'}")
+    typer.echo("")

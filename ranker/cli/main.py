@@ -1,0 +1,128 @@
+"""Entry point: collects the subcommands, and turns every expected failure into one line and exit code 2."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from ranker.cli import align, data, evaluate, experiment, explain, features, parser, permutation, rank, score, train
+from ranker.errors import MissingError, RankerError
+from ranker.files import printable
+from ranker.version import VERSION
+
+app = typer.Typer(
+    name="ranker",
+    help="Learns a metric that ranks machine translations the way people do.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command("train")(train.command)
+app.command("rank")(rank.command)
+app.command("score")(score.command)
+app.command("evaluate")(evaluate.command)
+app.command("explain")(explain.command)
+app.command("features")(features.command)
+app.command("permutation")(permutation.command)
+app.add_typer(align.app, name="align")
+app.add_typer(data.app, name="data")
+app.add_typer(experiment.app, name="experiment")
+app.add_typer(parser.app, name="parser")
+
+# options that take all the words up to the next option, as in -r ref1 ref2
+_MANY = ("-r", "--references", "-t", "--translations", "--train", "--test")
+_INTERRUPTED = 130
+# what typer exits with when the reader of our output has enough
+_PIPE_CLOSED = 1
+# typer brings its own click or uses the installed one; either way these are the classes it raises
+_UsageError: Any = typer.BadParameter.__mro__[1]
+_ClickException: Any = typer.BadParameter.__mro__[2]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ranker {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def spread(arguments: Sequence[str]) -> list[str]:
+    """Write ``-r a b`` as ``-r a -r b``, which is how click takes several values of one option."""
+    result: list[str] = []
+    option, filled = "", False
+    for index, word in enumerate(arguments):
+        if word == "--":
+            return result + list(arguments[index:])
+        if word in _MANY:
+            option, filled = word, False
+        elif word.startswith("-") and word != "-":
+            option = ""
+        elif option and filled:
+            result.append(option)
+        filled = bool(option) and word != option
+        result.append(word)
+    return result
+
+
+def run(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 2 refused with one line on stderr, 130 interrupted."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if sys.stdout is None:
+        _fail("standard output is closed; nothing can be printed")
+    try:
+        code = app(spread(words), prog_name="ranker", standalone_mode=False)
+        sys.stdout.flush()
+        raise SystemExit(code if isinstance(code, int) else 0)
+    except _ClickException as error:
+        where = error.ctx.command_path if isinstance(error, _UsageError) and error.ctx else "ranker"
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(error.format_message())
+            raise SystemExit(0) from None
+        _fail(f"{error.format_message()} See: {where} --help" if isinstance(error, _UsageError) else str(error))
+    except MissingError as error:
+        # says in a few lines how to get what is missing
+        _fail(*str(error).split("\n"))
+    except RankerError as error:
+        _fail(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        print("ranker: interrupted; nothing was written", file=sys.stderr)
+        raise SystemExit(_INTERRUPTED) from None
+    except MemoryError:
+        _fail("out of memory: rank fewer sources at a time")
+    except UnicodeEncodeError as error:
+        _fail(f"the output holds characters that {error.encoding} cannot write: set PYTHONIOENCODING=utf-8")
+    except OSError as error:
+        # whatever concerns a file has been reported as a RankerError; what is left is our own output
+        _silence_stdout()
+        if isinstance(error, BrokenPipeError):
+            raise SystemExit(_PIPE_CLOSED) from None
+        _fail(f"the output cannot be written: {error.strerror or error}")
+
+
+def _silence_stdout() -> None:
+    """Keep Python from complaining when it closes a standard output that takes no more."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _fail(*lines: str) -> NoReturn:
+    print("ranker: error: " + "\n".join(map(printable, lines)), file=sys.stderr)
+    raise SystemExit(2) from None
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,118 @@
+"""Options that several subcommands share, declared once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ranker.errors import OptionError
+from ranker.threads import set_jobs
+
+if TYPE_CHECKING:
+    from ranker.corpora.dataset import Dataset
+
+
+class Output(StrEnum):
+    """Forms of output."""
+
+    table = "table"
+    json = "json"
+    jsonl = "jsonl"
+    csv = "csv"
+
+
+def _use_threads(jobs: int | None) -> int | None:
+    if jobs is None:
+        return None
+    if jobs < 1:
+        raise typer.BadParameter("expected a whole number from 1.")
+    set_jobs(jobs)
+    return jobs
+
+
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help="Form of the output.")]
+SeedOption = Annotated[int, typer.Option("--seed", help="Seed of everything random.", min=0, max=2**32 - 1)]
+JobsOption = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", help="Threads to use; all cores by default.", callback=_use_threads),
+]
+LpOption = Annotated[
+    list[str] | None,
+    typer.Option("--lp", help="Language pair to keep, as de-en or *-en; may be given several times.", metavar="LP"),
+]
+KindOption = Annotated[
+    str,
+    typer.Option("--kind", help="Kind of judgement: preferences, fluency, adequacy, win-rate, mqm, ..."),
+]
+DataOption = Annotated[
+    list[str] | None,
+    typer.Option("--data", "-d", help="Corpus by name, or a file; may be given several times.", metavar="NAME|PATH"),
+]
+DataArgument = Annotated[
+    str | None,
+    typer.Argument(help="Corpus by name, a file (JSON, JSONL, CSV, TSV, Parquet), or - for stdin.", metavar="DATA"),
+]
+SourceOption = Annotated[
+    Path | None,
+    typer.Option("--source", "-s", help="Source sentences, one a line.", metavar="FILE"),
+]
+ReferencesOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--references", "-r", help="Reference translations, one a line; several files may follow.", metavar="FILE..."
+    ),
+]
+TranslationsOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--translations", "-t", help="System outputs, one a line; several files may follow.", metavar="FILE..."
+    ),
+]
+ModelOption = Annotated[
+    Path | None,
+    typer.Option("--model", "-M", help="Trained ranker, as written by ranker train.", metavar="FILE"),
+]
+
+
+def read_input(
+    data: list[str],
+    source: Path | None,
+    references: list[Path] | None,
+    translations: list[Path] | None,
+    lp: list[str] | None,
+) -> Dataset:
+    """Read the data set that the options name: corpora, or parallel files."""
+    parallel = bool(source or references or translations)
+    if parallel and data:
+        raise OptionError("give either a corpus or parallel files (-s, -r, -t), not both")
+    if not parallel and not data:
+        raise OptionError("nothing to read: give a corpus name, a file, - for stdin, or -s SRC -r REF... -t SYSTEM...")
+    from ranker.corpora import catalogue
+    from ranker.corpora.reading import read_parallel
+
+    with working("reading"):
+        if parallel:
+            if source is None:
+                raise OptionError("parallel files need the source too: -s SRC -r REF... -t SYSTEM...")
+            dataset = read_parallel(source, references or [], translations or [])
+        else:
+            dataset = catalogue.load_all(data)
+        return dataset.select_language_pairs(lp) if lp else dataset
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show on stderr what is being done, if it is a terminal; gone when it is done."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"{what} ..."):
+        yield

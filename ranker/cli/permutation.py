@@ -1,0 +1,161 @@
+"""``ranker permutation``."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ranker.cli.options import Output, OutputOption
+from ranker.cli.output import emit_json, emit_rows, print_table
+from ranker.errors import OptionError
+
+if TYPE_CHECKING:
+    from ranker.extractors.permutation_charts import PermutationTree
+    from ranker.extractors.permutation_trees import IntArray
+
+_MOST_SPANS = 150
+_MOST_SPANS_IN_JSON = 20_000
+_PIPE_WIDTH = 160
+# what a float can hold, so that any reader of JSON takes it
+_MOST_BITS = 1000
+
+
+def command(
+    permutation: Annotated[
+        list[str],
+        typer.Argument(help="Numbers, as '5 7 4 6 3 1 2'; - reads permutations from stdin, one a line."),
+    ],
+    beta: Annotated[float, typer.Option("--beta", help="Weight of a tree's node beside its children.")] = 0.6,
+    gamma: Annotated[float, typer.Option("--gamma", help="Operator score of the inverted pair 21.")] = 0.0,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", help="Draw the tree of one permutation to this file.", metavar="FILE")
+    ] = None,
+    flat: Annotated[
+        bool, typer.Option("--flat", help="Draw runs of one binary operator as one node instead of left-branching.")
+    ] = False,
+    output: OutputOption = Output.table,
+) -> None:
+    """Score a permutation by every metric of word order, and draw its tree and packed chart.
+
+    Numbers count from 1 unless there is a 0. Scores are 1 for the identity. Of the chart, an operator of two parts
+    splits at any one of the places given, another at all of them. Several permutations give one row of scores each.
+
+    Example: ranker permutation "5 7 4 6 3 1 2"
+    """
+    from ranker.extractors.permutation_charts import permutation_tree
+    from ranker.version import VERSION
+
+    read = _read(" ".join(permutation))
+    scores = _scores([values for values, _ in read.values()], beta, gamma)
+    signature = f"ranker:{VERSION}|permutation|beta:{beta!r}|gamma:{gamma!r}"
+    rows = [
+        {"line": line, "counted_from": first, "length": len(values)} | {name: score[index] for name, score in scores}
+        for index, (line, (values, first)) in enumerate(read.items())
+    ]
+    if len(read) > 1 or output in (Output.jsonl, Output.csv):
+        if svg:
+            many = f"draws one permutation, but {len(read)} were given"
+            raise OptionError(f"--svg {many if len(read) > 1 else 'goes with --output table or json'}")
+        emit_rows(rows, output, signature=signature)
+        return
+    ((values, first),) = read.values()
+    tree = permutation_tree(values)
+    drawn = tree if flat else tree.canonical()
+    if svg:
+        from ranker.extractors.permutation_drawing import draw_svg
+        from ranker.files import write_bytes
+
+        write_bytes(svg, draw_svg(drawn, first=first).encode())
+    if output is Output.json:
+        emit_json({"signature": signature, **_facts(values, first, tree), "scores": {k: s[0] for k, s in scores}})
+    else:
+        _print(values, first, tree, drawn, [(name, score[0]) for name, score in scores])
+        typer.echo(f"\n{signature}")
+
+
+def _read(text: str) -> dict[int, tuple[IntArray, int]]:
+    """Return the permutations, with what each counted from, by line."""
+    from ranker.extractors.permutation_charts import read_permutation
+    from ranker.files import STDIN, display_name, read_text
+
+    if text != STDIN:
+        return {1: read_permutation(text)}
+    name = display_name(STDIN)
+    lines = enumerate(read_text(STDIN).split("\n"), start=1)
+    read = {line: read_permutation(one, file=name, line=line) for line, one in lines if one.strip()}
+    return read or {1: read_permutation("", file=name)}
+
+
+def _scores(permutations: list[IntArray], beta: float, gamma: float) -> list[tuple[str, list[float]]]:
+    import numpy as np
+
+    from ranker.extractors.permutations import NAMES, permutation_scores
+
+    offsets = np.concatenate([[0], np.cumsum([len(one) for one in permutations])])
+    values = np.concatenate(permutations)
+    return [(name, permutation_scores(name, values, offsets, beta=beta, gamma=gamma).tolist()) for name in NAMES]
+
+
+def _chart(tree: PermutationTree, first: int) -> list[dict[str, Any]]:
+    from ranker.extractors.permutation_drawing import operator_text
+
+    return [
+        {
+            "positions": [span.start + first, span.stop - 1 + first],
+            "values": [span.low + first, span.low + span.stop - span.start - 1 + first],
+            "operator": operator_text(span.operator),
+            "splits": [split + first for split in span.splits],
+            "trees": span.trees,
+        }
+        for span in tree.chart()
+    ]
+
+
+def _facts(values: IntArray, first: int, tree: PermutationTree) -> dict[str, Any]:
+    few = tree.n_trees.bit_length() <= _MOST_BITS
+    return {
+        "permutation": (values + first).tolist(),
+        "counted_from": first,
+        "length": len(values),
+        "tree": tree.canonical().brackets(first),
+        "flat_tree": tree.brackets(first),
+        "trees": tree.n_trees if few else None,
+        "log10_trees": math.log10(tree.n_trees),
+        "spans": tree.n_spans,
+        "chart": _chart(tree, first) if few and tree.n_spans <= _MOST_SPANS_IN_JSON else None,
+    }
+
+
+def _print(
+    values: IntArray, first: int, tree: PermutationTree, drawn: PermutationTree, scores: list[tuple[str, float]]
+) -> None:
+    from ranker.extractors.permutation_drawing import draw_text
+
+    words = "1 word" if len(values) == 1 else f"{len(values)} words"
+    typer.echo(f"{words}, counted from {first}\n")
+    print_table([{"metric": name, "score": score} for name, score in scores])
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPE_WIDTH
+    typer.echo(f"\n{draw_text(drawn, first=first, width=width)}\n")
+    number = f"{tree.n_trees:,}" if tree.n_trees < 10**15 else f"about 10^{math.log10(tree.n_trees):.2f}"
+    trees = "1 tree" if tree.n_trees == 1 else f"{number} trees"
+    if tree.n_spans > _MOST_SPANS:
+        typer.echo(f"forest: {trees}; {tree.n_spans:,} spans are too many to print (--output json)")
+        return
+    typer.echo(f"forest: {trees}" + (", packed in this chart" if tree.n_spans else ""))
+    if tree.n_spans:
+        chart = [
+            {
+                "positions": "{}-{}".format(*row["positions"]),
+                "values": "{}-{}".format(*row["values"]),
+                "operator": row["operator"],
+                "splits before": " ".join(map(str, row["splits"])),
+                "trees": f"{row['trees']:,}",
+            }
+            for row in _chart(tree, first)
+        ]
+        print_table(chart)

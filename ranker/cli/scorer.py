@@ -1,0 +1,90 @@
+"""What scores candidates on the command line: a trained ranker or a metric, chosen by the same two options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ranker.errors import OptionError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from ranker.corpora.dataset import Dataset
+    from ranker.extractors.base import Metric
+    from ranker.ranking import Ranker
+
+MetricOption = Annotated[
+    str | None,
+    typer.Option("--metric", "-m", help="Metric to use instead of a model, as bleu[smoothing=exp].", metavar="METRIC"),
+]
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A trained ranker or a metric."""
+
+    using: Ranker | Metric
+
+    @classmethod
+    def choose(cls, model: Path | None, metric: str | None) -> Scorer:
+        """Load the model or make the metric that the options name."""
+        if (model is None) == (metric is None):
+            raise OptionError("give either --model FILE (see ranker train) or --metric NAME, as --metric bleu")
+        if metric is not None:
+            from ranker.extractors.registry import make_metric
+
+            return cls(make_metric(metric))
+        from ranker.ranking import Ranker
+
+        assert model is not None
+        return cls(Ranker.load(model))
+
+    def score(self, dataset: Dataset) -> npt.NDArray[np.float64]:
+        """Return a score for every candidate, higher is better."""
+        from ranker.ranking import Ranker
+
+        if isinstance(self.using, Ranker):
+            self.say_note(dataset)
+            return self.using.score(dataset)
+        from ranker.extractors.feature_sets import FeatureSet
+
+        scores = FeatureSet((self.using,)).transform(dataset)[:, 0]
+        return scores if self.using.higher_is_better else -scores
+
+    def say_note(self, dataset: Dataset) -> None:
+        """Tell the user on stderr if the model cannot use all its columns."""
+        from ranker.ranking import Ranker
+
+        note = self.using.note(dataset) if isinstance(self.using, Ranker) else None
+        if note:
+            typer.echo(f"ranker: note: {note}", err=True)
+
+    def was_trained_on(self, dataset: Dataset) -> bool:
+        """Whether this is a ranker that learnt from just this data set."""
+        from ranker.ranking import Ranker
+
+        trained = self.using.training if isinstance(self.using, Ranker) else None
+        return trained is not None and trained.data_hash == dataset.fingerprint
+
+    def signature(self, dataset: Dataset, **more: object) -> str:
+        """Return the signature of results on `dataset`."""
+        from ranker.ranking import Ranker
+        from ranker.version import VERSION
+
+        mine = (
+            self.using.signature()
+            if isinstance(self.using, Ranker)
+            else f"ranker:{VERSION}|metric:{self.using.signature()}"
+        )
+        parts = [
+            f"ranked:{dataset.name}#{dataset.fingerprint[:8]}",
+            *(f"{key}:{value}" for key, value in more.items()),
+        ]
+        if isinstance(self.using, Ranker) and self.using.note(dataset):
+            parts.append("fallback")
+        return "|".join([mine, *parts])

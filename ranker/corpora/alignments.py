@@ -1,0 +1,262 @@
+"""Word alignments that come with a corpus, in Pharaoh format: read, written, and kept with the data set.
+
+One line is one sentence pair, ``0-0 1-2`` its links: position of the source word, dash, position of the target word,
+both from 0, in any order. An empty line is a pair without links. What the words are is up to whoever made the
+alignment: with the tokeniser ``none`` positions count what white space separates.
+
+A data set keeps them as text, in the column ``alignment`` of its references and of its candidates, so that they stay
+with their rows whatever is selected, and count in its fingerprint; `alignments_of` returns them as arrays.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ranker.corpora.dataset import ALIGNMENT, TEXT, Dataset
+from ranker.corpora.records import shown
+from ranker.errors import DataError, nearest
+from ranker.files import display_name, read_text, write_bytes
+from ranker.learning.alignment_links import Links
+
+_LINK = re.compile(r"[0-9]{1,9}-[0-9]{1,9}", re.ASCII)
+IndexArray = npt.NDArray[np.int64]
+# turns the number of a line and what is wrong with it into the error to raise
+_Refusal = Callable[[int, str], DataError]
+
+
+@dataclass(frozen=True, eq=False)
+class Alignments:
+    """The word alignments of a data set to its sources.
+
+    Parameters
+    ----------
+    references, candidates : Links
+        Links of every row of these tables; source words first.
+    references_given, candidates_given : bool array
+        Whether the row has an alignment at all; one may be there and hold no link.
+    """
+
+    references: Links
+    candidates: Links
+    references_given: npt.NDArray[np.bool_]
+    candidates_given: npt.NDArray[np.bool_]
+
+
+def read_pharaoh(
+    path: str | Path, *, source_lengths: npt.ArrayLike | None = None, target_lengths: npt.ArrayLike | None = None
+) -> Links:
+    """Read a file in Pharaoh format; ``-`` is standard input.
+
+    Parameters
+    ----------
+    path : path
+    source_lengths, target_lengths : array-like of int, shape (lines,), optional
+        Number of words of the sentences, to check the links with.
+
+    Raises
+    ------
+    DataError
+        With file and line, for what is no link, a link out of range, or another number of lines than sentences.
+    """
+    file = display_name(path)
+    text = read_text(path)
+    links = _parse(text.removesuffix("\n").split("\n") if text else [], lambda row, what: _in_file(file, row, what))
+    for lengths in (source_lengths, target_lengths):
+        if lengths is not None:
+            _check_count(links, len(np.asarray(lengths)), "sentence pairs", file)
+    if source_lengths is not None or target_lengths is not None:
+        _check_range(links, source_lengths, target_lengths, lambda row, what: _in_file(file, row, what))
+    return links
+
+
+def pharaoh_lines(links: Links) -> list[str]:
+    """Return one line for every sentence pair, ``0-0 1-2``, without line ends."""
+    return [" ".join(f"{source}-{target}" for source, target in links.of(pair)) for pair in range(len(links))]
+
+
+def write_pharaoh(links: Links, path: str | Path) -> None:
+    """Write a file in Pharaoh format, gzipped if the name ends in ``.gz``."""
+    write_bytes(path, "".join(f"{line}\n" for line in pharaoh_lines(links)).encode())
+
+
+def attach(
+    dataset: Dataset,
+    *,
+    references: Sequence[str | Path | Links] = (),
+    candidates: Mapping[str, str | Path | Links] | None = None,
+    source_lengths: npt.ArrayLike | None = None,
+    reference_lengths: npt.ArrayLike | None = None,
+    candidate_lengths: npt.ArrayLike | None = None,
+) -> Dataset:
+    """Return `dataset` with word alignments to the source.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    references : sequence of path or Links
+        Alignments of the first references of all sources, of the second, and so on: one line for every source that has
+        one, in the order of the data set.
+    candidates : mapping of str to path or Links, optional
+        Alignments of the candidates of each system, by its name: one line for every candidate of that system, in the
+        order of the data set.
+    source_lengths, reference_lengths, candidate_lengths : array-like of int, optional
+        Number of words of every source, reference and candidate, to check the links with.
+
+    Raises
+    ------
+    DataError
+        If a system is unknown, there are more `references` than any source has, or a file is not as `read_pharaoh`
+        expects or has another number of lines.
+    """
+    slot = dataset.references.groupby("source").cumcount().to_numpy()
+    if len(references) > (slot.max(initial=-1) + 1):
+        raise DataError(
+            f"alignments of {len(references)} references given, no source has more than {slot.max(initial=-1) + 1}",
+            file=dataset.name,
+        )
+    reference_source = dataset.references["source"].to_numpy(np.int64)
+    made = _column(dataset.references), _column(dataset.candidates)
+    for number, given in enumerate(references):
+        rows = np.flatnonzero(slot == number)
+        made[0][rows] = _lines(given, rows, reference_source, source_lengths, reference_lengths)
+    systems = dataset.candidates["system"].to_numpy(object)
+    for system, given in (candidates or {}).items():
+        rows = np.flatnonzero(systems == system)
+        if not len(rows):
+            known = sorted(set(systems))
+            raise DataError(
+                f"alignments of the unknown system {shown(system)}{nearest(system, known)}", file=dataset.name
+            )
+        made[1][rows] = _lines(given, rows, dataset.candidate_source, source_lengths, candidate_lengths)
+    return dataclasses.replace(
+        dataset,
+        references=dataset.references.assign(**{ALIGNMENT: pd.Series(made[0], dtype=TEXT)}),
+        candidates=dataset.candidates.assign(**{ALIGNMENT: pd.Series(made[1], dtype=TEXT)}),
+        _memo={},
+    )
+
+
+def alignments_of(
+    dataset: Dataset,
+    *,
+    source_lengths: npt.ArrayLike | None = None,
+    reference_lengths: npt.ArrayLike | None = None,
+    candidate_lengths: npt.ArrayLike | None = None,
+) -> Alignments:
+    """Return the word alignments that `dataset` came with; rows without one have no links.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    source_lengths, reference_lengths, candidate_lengths : array-like of int, optional
+        Number of words of every source, reference and candidate, to check the links with.
+
+    Raises
+    ------
+    DataError
+        Naming the source, if an alignment is not in Pharaoh format or out of range.
+    """
+
+    def make() -> Alignments:
+        tables = dataset.references, dataset.candidates
+        columns = [_column(rows) for rows in tables]
+        links = [_parse(column, _of_row(dataset, rows)) for column, rows in zip(columns, tables, strict=True)]
+        given = [np.array([one is not None for one in column], dtype=bool) for column in columns]
+        return Alignments(links[0], links[1], given[0], given[1])
+
+    found = dataset.memo("alignments", make)
+    for links, rows, lengths in (
+        (found.references, dataset.references, reference_lengths),
+        (found.candidates, dataset.candidates, candidate_lengths),
+    ):
+        of_rows = None if source_lengths is None else np.asarray(source_lengths)[rows["source"].to_numpy(np.int64)]
+        _check_range(links, of_rows, lengths, _of_row(dataset, rows))
+    return found
+
+
+def _column(rows: pd.DataFrame) -> npt.NDArray[np.object_]:
+    """Return the alignment of every row as text, None where there is none."""
+    lines = np.full(len(rows), None, dtype=object)
+    if ALIGNMENT in rows:
+        given = rows[ALIGNMENT].notna().to_numpy(bool)
+        lines[given] = rows[ALIGNMENT][given].tolist()
+    return lines
+
+
+def _lines(
+    given: str | Path | Links,
+    rows: IndexArray,
+    source: IndexArray,
+    source_lengths: npt.ArrayLike | None,
+    target_lengths: npt.ArrayLike | None,
+) -> list[str]:
+    """Return the lines of the table's `rows`, checked."""
+    lengths = (
+        None if source_lengths is None else np.asarray(source_lengths)[source[rows]],
+        None if target_lengths is None else np.asarray(target_lengths)[rows],
+    )
+    links = given if isinstance(given, Links) else read_pharaoh(given)
+    file = "alignment" if isinstance(given, Links) else display_name(given)
+    _check_count(links, len(rows), "of these in the data set", file)
+    _check_range(links, *lengths, lambda row, what: _in_file(file, row, what))
+    return pharaoh_lines(links)
+
+
+def _parse(lines: Sequence[str | None] | npt.NDArray[np.object_], refuse: _Refusal) -> Links:
+    words = [line.split() if line else [] for line in lines]
+    sizes = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
+    row = np.repeat(np.arange(len(words)), sizes)
+    codes, distinct = pd.factorize(np.array([word for line in words for word in line], dtype=object))
+    for code, word in enumerate(distinct):
+        if not _LINK.fullmatch(word):
+            what = f"found {shown(word)}, expected links as 0-0 1-2: source word, dash, target word, both from 0"
+            raise refuse(int(row[np.argmax(codes == code)]), what)
+    numbers = np.array([word.split("-") for word in distinct], dtype=np.int64).reshape(-1, 2)
+    links = np.unique(np.column_stack([row, numbers[codes]]), axis=0)
+    offsets = np.searchsorted(links[:, 0], np.arange(len(words) + 1)).astype(np.int64)
+    return Links(links[:, 1].astype(np.int32), links[:, 2].astype(np.int32), offsets)
+
+
+def _check_count(links: Links, expected: int, what: str, file: str) -> None:
+    if len(links) != expected:
+        raise DataError(
+            f"has {len(links)} lines, there are {expected} {what}; expected a line for each",
+            file=file,
+            line=len(links) or None,
+        )
+
+
+def _check_range(
+    links: Links, source_lengths: npt.ArrayLike | None, target_lengths: npt.ArrayLike | None, refuse: _Refusal
+) -> None:
+    endless = np.full(len(links), np.iinfo(np.int32).max)
+    lengths = [endless if one is None else np.asarray(one) for one in (source_lengths, target_lengths)]
+    outside = links.first_outside(*lengths)
+    if outside:
+        pair, index = outside
+        link = f"{links.source[index]}-{links.target[index]}"
+        side = 0 if links.source[index] >= lengths[0][pair] else 1
+        words = int(lengths[side][pair])
+        there = f"has {words} word{'' if words == 1 else 's'}, counted from 0" if words else "is empty"
+        raise refuse(pair, f"link {link} is out of range: the {('source', 'target')[side]} sentence {there}")
+
+
+def _in_file(file: str, row: int, what: str) -> DataError:
+    return DataError(what, file=file, line=row + 1)
+
+
+def _of_row(dataset: Dataset, rows: pd.DataFrame) -> _Refusal:
+    def refuse(row: int, what: str) -> DataError:
+        one = rows.iloc[row]
+        name = one["system"] if "system" in rows else "a reference"
+        return DataError(f"alignment of {shown(name)}: {what}", file=dataset.where(int(one["source"])))
+
+    return refuse

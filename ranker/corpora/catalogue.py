@@ -1,0 +1,162 @@
+"""The corpora known by name: one card a corpus, and where its files are looked for.
+
+A card is ``data/NAME.toml``. The bundled sample lies beside its card; every other corpus is looked for in the folder
+``NAME`` of the corpus directory: ``$RANKER_DATA``, by default the platform's user data directory. Nothing is ever
+downloaded.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ranker import share
+from ranker.corpora.dataset import Dataset, concatenate
+from ranker.corpora.manifest import read_manifest
+from ranker.corpora.manifest_file import FILE_NAME
+from ranker.corpora.reading import read_dataset
+from ranker.corpora.records import shown
+from ranker.errors import DataError, MissingError, nearest
+from ranker.files import STDIN, display_name
+
+
+@dataclass(frozen=True)
+class Card:
+    """Facts of one corpus, as its card file gives them.
+
+    Parameters
+    ----------
+    name, title, description, languages, licence : str
+    files : tuple of str
+        Files that hold it, any one of which is enough, relative to its folder (the bundled: to the card).
+    obtain : str
+        How to get it; empty for what is bundled.
+    homepage : str
+        Where it is described.
+    bundled : bool
+        It ships with the package.
+    """
+
+    name: str
+    title: str
+    description: str
+    languages: str
+    licence: str
+    files: tuple[str, ...]
+    obtain: str = ""
+    homepage: str = ""
+    bundled: bool = False
+    facts: dict[str, str] = field(default_factory=dict)
+    """More facts for `ranker data show`, as they stand in the card."""
+
+    @property
+    def folder(self) -> Path:
+        """Folder that its files are looked for in."""
+        return share.directory("data") if self.bundled else corpus_directory() / self.name
+
+    def find(self) -> Path | None:
+        """Return the first of its files that is on this machine."""
+        return next((self.folder / name for name in self.files if (self.folder / name).is_file()), None)
+
+
+def corpus_directory() -> Path:
+    """Return ``$RANKER_DATA``, or the folder for corpora in the platform's user data directory."""
+    chosen = os.environ.get("RANKER_DATA")
+    if chosen:
+        return Path(chosen)
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("ranker", appauthor=False)) / "corpora"
+
+
+def cards() -> dict[str, Card]:
+    """Return the cards of all corpora known by name, sorted by name."""
+    found = {}
+    for path in sorted(share.directory("data").glob("*.toml")):
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        values["files"] = tuple(values["files"])
+        found[path.stem] = Card(name=path.stem, **values)
+    return found
+
+
+def card(name: str) -> Card:
+    """Return the card of one corpus.
+
+    Raises
+    ------
+    MissingError
+        If no corpus has that name.
+    """
+    known = cards()
+    if name not in known:
+        raise MissingError(f"no corpus is called {name!r}{nearest(name, known)}; known by name: {', '.join(known)}")
+    return known[name]
+
+
+def load(name_or_path: str | Path) -> Dataset:
+    """Load a corpus by name, or by the path of a file or of a folder with a manifest (``-`` is standard input).
+
+    Raises
+    ------
+    MissingError
+        If it is neither, or a corpus known by name whose files are not on this machine; the message then says
+        how to get them and what works without.
+    DataError
+        If its file is not what its format promises.
+    """
+    known = cards()
+    text = str(name_or_path)
+    if text not in known:
+        if text != STDIN and not _exists(text):
+            raise MissingError(
+                f"{shown(text)} is neither a file nor the name of a corpus{nearest(text, known)}; "
+                f"known by name: {', '.join(known)}"
+            )
+        return _read(text)
+    found = known[text].find()
+    if found is None:
+        raise MissingError(_how_to_get(known[text]))
+    return _read(found, name=text)
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        # too long to be a name, or with a zero byte
+        return False
+
+
+def _read(path: str | Path, name: str | None = None) -> Dataset:
+    if str(path) == STDIN or not (Path(path).is_dir() or Path(path).name == FILE_NAME):
+        return read_dataset(path, name=name)
+    if Path(path).is_dir() and not (Path(path) / FILE_NAME).is_file():
+        raise DataError(
+            f"this is a directory without {FILE_NAME}, expected one that has it, or a file", file=display_name(path)
+        )
+    return read_manifest(path, name=name)
+
+
+def load_all(names_or_paths: list[str]) -> Dataset:
+    """Load several corpora as one.
+
+    Raises
+    ------
+    DataError
+        If none is named.
+    """
+    if not names_or_paths:
+        raise DataError("no corpus named; give --data NAME or --data PATH")
+    return concatenate([load(one) for one in names_or_paths])
+
+
+def _how_to_get(card: Card) -> str:
+    expected = " or ".join(card.files)
+    return (
+        f"corpus {card.name!r} is not on this machine: no {expected} in {card.folder}\n"
+        f"  {card.title}. {card.licence}\n"
+        f"  {card.obtain}\n"
+        f"  More: ranker data show {card.name}. What works right now: the same command with --data sample"
+    )

@@ -1,0 +1,295 @@
+"""The data set: sources with references, candidate translations, and what people said of them.
+
+Five frozen tables, rows in a fixed order, codes instead of keys:
+
+==============  ===========================================================  ==========================
+table           columns                                                      a row is
+==============  ===========================================================  ==========================
+sources         lp, doc, seg_id, text                                        one source sentence
+references      source, name, text                                           one human translation
+candidates      source, system, text, is_reference                           one output to be ranked
+ratings         candidate, judge, kind, value                                one score of one candidate
+preferences     first, second, relation, judge, task, rank_first,            one comparison of two
+                rank_second, primary                                         candidates of one source
+==============  ===========================================================  ==========================
+
+``source``, ``candidate``, ``first`` and ``second`` are row numbers of the tables they point to. References and
+candidates are sorted by source, so the candidates of one source are one block. References and candidates may have one
+column more, ``alignment``, with their word alignment to the source; see `ranker.corpora.alignments`.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable, Mapping, Sequence, Sized
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+
+from ranker.errors import DataError
+
+TEXT = pd.StringDtype("pyarrow")
+ALIGNMENT = "alignment"
+"""The one column that `references` and `candidates` may have besides those of `SCHEMA`."""
+T = TypeVar("T")
+
+SCHEMA: dict[str, dict[str, Any]] = {
+    "sources": {"lp": TEXT, "doc": TEXT, "seg_id": TEXT, "text": TEXT},
+    "references": {"source": np.int64, "name": TEXT, "text": TEXT},
+    "candidates": {"source": np.int64, "system": TEXT, "text": TEXT, "is_reference": np.bool_},
+    "ratings": {"candidate": np.int64, "judge": TEXT, "kind": TEXT, "value": np.float64},
+    "preferences": {
+        "first": np.int64,
+        "second": np.int64,
+        "relation": TEXT,
+        "judge": TEXT,
+        "task": TEXT,
+        "rank_first": TEXT,
+        "rank_second": TEXT,
+        "primary": np.bool_,
+    },
+}
+
+
+def table(name: str, columns: Mapping[str, Sized] | None = None) -> pd.DataFrame:
+    """Make a table of `SCHEMA` with its column types; columns left out are missing values or empty."""
+    columns = columns or {}
+    made = {}
+    size = max(map(len, columns.values()), default=0)
+    for column, kind in SCHEMA[name].items():
+        values = columns.get(column, [None] * size)
+        made[column] = pd.Series(values, dtype=kind)
+    return pd.DataFrame(made)
+
+
+def block_offsets(codes: npt.ArrayLike, size: int) -> npt.NDArray[np.int64]:
+    """Return offsets of the blocks of sorted `codes` in ``0 .. size - 1``; shape (size + 1,)."""
+    return np.searchsorted(np.asarray(codes), np.arange(size + 1)).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Sources, references, candidates and judgements; see the module for the tables.
+
+    Parameters
+    ----------
+    name : str
+        What messages and signatures call it.
+    sources, references, candidates, ratings, preferences : DataFrame
+        Tables of `SCHEMA`. They are never changed after the data set is made.
+    """
+
+    name: str
+    sources: pd.DataFrame
+    references: pd.DataFrame
+    candidates: pd.DataFrame
+    ratings: pd.DataFrame
+    preferences: pd.DataFrame
+    _memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        """Return the number of candidates, the rows of every feature matrix."""
+        return len(self.candidates)
+
+    def __repr__(self) -> str:
+        """Return the name and the sizes of the tables."""
+        sizes = ", ".join(f"{len(getattr(self, name)):,} {name}" for name in SCHEMA)
+        return f"<Dataset {self.name}: {sizes}>"
+
+    def memo(self, key: Any, make: Callable[[], T]) -> T:
+        """Return a derived view, made on first use and kept as long as the data set lives."""
+        if key not in self._memo:
+            self._memo[key] = make()
+        value: T = self._memo[key]
+        return value
+
+    @functools.cached_property
+    def candidate_source(self) -> npt.NDArray[np.int64]:
+        """Source of every candidate, shape (candidates,)."""
+        return self.candidates["source"].to_numpy(np.int64)
+
+    @functools.cached_property
+    def candidate_offsets(self) -> npt.NDArray[np.int64]:
+        """Block of candidates of every source, shape (sources + 1,)."""
+        return block_offsets(self.candidate_source, len(self.sources))
+
+    @functools.cached_property
+    def reference_offsets(self) -> npt.NDArray[np.int64]:
+        """Block of references of every source, shape (sources + 1,)."""
+        return block_offsets(self.references["source"].to_numpy(np.int64), len(self.sources))
+
+    @functools.cached_property
+    def language_pairs(self) -> list[str]:
+        """Language pairs that occur, sorted; sources of unknown languages count as ``?``."""
+        return sorted(set(self.source_language_pairs))
+
+    @functools.cached_property
+    def source_language_pairs(self) -> npt.NDArray[np.object_]:
+        """Language pair of every source, shape (sources,); ``?`` where it is not known."""
+        return self.sources["lp"].fillna("?").to_numpy(object)
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of everything in the tables: equal content gives an equal fingerprint."""
+        digest = hashlib.sha256()
+        for name, columns in SCHEMA.items():
+            for column in [*columns, *({ALIGNMENT} & set(getattr(self, name)))]:
+                digest.update(f"\n{name}.{column}\n".encode())
+                values = getattr(self, name)[column]
+                for part in _text_bytes(values) if values.dtype == TEXT else [values.to_numpy().tobytes()]:
+                    digest.update(part)
+        return digest.hexdigest()
+
+    def where(self, source: int) -> str:
+        """Name one source for a message: ``NAME[lp:seg_id]``."""
+        row = self.sources.iloc[source]
+        key = ":".join(str(part) for part in (row["lp"], row["seg_id"]) if not pd.isna(part))
+        return f"{self.name}[{key or source + 1}]"
+
+    def select_sources(self, keep: npt.ArrayLike) -> Dataset:
+        """Return the data set of the sources where the mask `keep` (sources,) is true."""
+        chosen = np.asarray(keep, dtype=bool)
+        code = np.cumsum(chosen) - 1
+        references = self.references[chosen[self.references["source"].to_numpy()]]
+        kept = Dataset(
+            self.name,
+            self.sources[chosen].reset_index(drop=True),
+            references.assign(source=code[references["source"].to_numpy()]).reset_index(drop=True),
+            self.candidates.assign(source=code[self.candidate_source]),
+            self.ratings,
+            self.preferences,
+        )
+        return kept._keep_candidates(chosen[self.candidate_source])
+
+    def select_candidates(self, keep: npt.ArrayLike) -> Dataset:
+        """Return the data set without the candidates where the mask `keep` (candidates,) is false.
+
+        Sources that keep no candidate stay, with their references.
+        """
+        return self._keep_candidates(np.asarray(keep, dtype=bool))
+
+    def _keep_candidates(self, chosen: npt.NDArray[np.bool_]) -> Dataset:
+        code = np.cumsum(chosen) - 1
+        ratings = self.ratings[chosen[self.ratings["candidate"].to_numpy()]]
+        first, second = (self.preferences[side].to_numpy() for side in ("first", "second"))
+        preferences = self.preferences[chosen[first] & chosen[second]]
+        return Dataset(
+            self.name,
+            self.sources,
+            self.references,
+            self.candidates[chosen].reset_index(drop=True),
+            ratings.assign(candidate=code[ratings["candidate"].to_numpy()]).reset_index(drop=True),
+            preferences.assign(
+                first=code[preferences["first"].to_numpy()], second=code[preferences["second"].to_numpy()]
+            ).reset_index(drop=True),
+        )
+
+    def with_references_as_candidates(self) -> Dataset:
+        """Return the data set with every reference as one more candidate, called ``reference1``, ``reference2``, ...
+
+        They come behind the other candidates of their source, in order, with ``is_reference`` set.
+
+        Raises
+        ------
+        DataError
+            If a system has such a name already.
+        """
+        references = self.references
+        slot = references.groupby("source").cumcount().to_numpy() + 1
+        added = table(
+            "candidates",
+            {
+                "source": references["source"],
+                "system": [f"reference{number}" for number in slot],
+                "text": references["text"],
+                "is_reference": np.ones(len(references), dtype=bool),
+            },
+        )
+        if ALIGNMENT in references:
+            added[ALIGNMENT] = references[ALIGNMENT]
+        taken = self.candidates["system"].isin(added["system"])
+        if taken.any():
+            raise DataError(
+                f"a system is called {self.candidates['system'][taken].iloc[0]!r}, the name its reference would have",
+                file=self.name,
+            )
+        together = pd.concat([self.candidates, added], ignore_index=True)
+        order = np.argsort(together["source"].to_numpy(), kind="stable")
+        code = np.argsort(order)
+        return Dataset(
+            self.name,
+            self.sources,
+            self.references,
+            together.iloc[order].reset_index(drop=True),
+            self.ratings.assign(candidate=code[self.ratings["candidate"].to_numpy()]),
+            self.preferences.assign(**{side: code[self.preferences[side].to_numpy()] for side in ("first", "second")}),
+        )
+
+    def select_language_pairs(self, wanted: Sequence[str]) -> Dataset:
+        """Return the data set of the sources of the `wanted` language pairs.
+
+        ``xx-en`` with the wild card ``*`` on either side, as in ``*-en``, stands for all that match.
+
+        Raises
+        ------
+        DataError
+            If one of them matches nothing; the message lists what there is.
+        """
+        keep = np.zeros(len(self.sources), dtype=bool)
+        for pattern in wanted:
+            matched = [lp for lp in self.language_pairs if _matches(lp, pattern)]
+            if not matched:
+                listed = ", ".join(self.language_pairs)
+                raise DataError(f"no source of language pair {pattern!r}; there are: {listed}", file=self.name)
+            keep |= np.isin(self.source_language_pairs, matched)
+        return self.select_sources(keep)
+
+
+def _text_bytes(values: pd.Series) -> list[bytes]:
+    """Return what a text column holds, whatever its chunks: which are missing, their lengths, their UTF-8."""
+    filled = pa.chunked_array(pa.array(values.array)).cast(pa.large_string()).fill_null("").combine_chunks()
+    offsets = np.frombuffer(filled.buffers()[1], dtype=np.int64)[filled.offset : filled.offset + len(filled) + 1]
+    text = filled.buffers()[2]
+    return [
+        np.packbits(values.isna().to_numpy(bool)).tobytes(),
+        np.diff(offsets).tobytes(),
+        b"" if text is None else text.slice(offsets[0], offsets[-1] - offsets[0]).to_pybytes(),
+    ]
+
+
+def _matches(lp: str, pattern: str) -> bool:
+    source, _, target = lp.partition("-")
+    wanted_source, _, wanted_target = pattern.partition("-")
+    return wanted_source in ("*", source) and wanted_target in ("*", target)
+
+
+def concatenate(datasets: Sequence[Dataset]) -> Dataset:
+    """Put several data sets one behind the other; equal (lp, seg_id) of different sets stay apart."""
+    if len(datasets) == 1:
+        return datasets[0]
+    starts_source = np.cumsum([0, *(len(one.sources) for one in datasets)])
+    starts_candidate = np.cumsum([0, *(len(one.candidates) for one in datasets)])
+
+    def stack(name: str, shift: dict[str, npt.NDArray[np.int64]]) -> pd.DataFrame:
+        parts = [
+            getattr(one, name).assign(
+                **{column: getattr(one, name)[column] + starts[index] for column, starts in shift.items()}
+            )
+            for index, one in enumerate(datasets)
+        ]
+        together: pd.DataFrame = pd.concat(parts, ignore_index=True)
+        return together
+
+    return Dataset(
+        "+".join(one.name for one in datasets),
+        stack("sources", {}),
+        stack("references", {"source": starts_source}),
+        stack("candidates", {"source": starts_source}),
+        stack("ratings", {"candidate": starts_candidate}),
+        stack("preferences", {"first": starts_candidate, "second": starts_candidate}),
+    )

@@ -1,0 +1,117 @@
+"""Decodes files that may not be UTF-8, and says which byte is wrong where."""
+
+from __future__ import annotations
+
+import bisect
+import codecs
+import re
+from collections.abc import Callable, Sequence
+
+from ranker.errors import DataError
+from ranker.files import universal_line_ends
+
+_DECLARED = re.compile(rb"""\A\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
+# text that calls itself by the older name often uses characters that only the newer has
+_SUPERSETS = {"gb2312": "gb18030", "gbk": "gb18030"}
+_WESTERN = ("de", "en", "es", "fr", "it", "nl", "pt")
+
+
+class Lines:
+    """Finds line and column of a position in `text`, both from 1."""
+
+    def __init__(self, text: str) -> None:
+        self._breaks = [match.start() for match in re.finditer("\n", text)]
+
+    def place(self, position: int) -> tuple[int, int]:
+        """Return line and column of the character at `position`."""
+        before = bisect.bisect_left(self._breaks, position)
+        return before + 1, position - (self._breaks[before - 1] if before else -1)
+
+
+def fallback_encodings(language: str, translated_from: str = "") -> tuple[str, ...]:
+    """Return the encodings that text of `language` may have where it is not UTF-8, the first to be tried first.
+
+    Chinese is GB18030, English and its western neighbours are CP1252. Translations from the Chinese are tried as
+    GB2312 first, because systems leave words that they do not know in the bytes of the source. Of other languages
+    nothing is supposed.
+    """
+    language, source = (re.split("[-_]", code.lower())[0] for code in (language, translated_from))
+    if language == "zh":
+        return ("gb18030",)
+    western = ("cp1252",) if language in _WESTERN else ()
+    return ("gb2312", *western) if source == "zh" else western
+
+
+def is_encoding(name: str) -> bool:
+    """Whether `name` is a text encoding that Python knows."""
+    try:
+        # of no bytes at all, Python would not even look the name up
+        b"aa".decode(name)
+    except UnicodeDecodeError:
+        return True
+    except (LookupError, ValueError):
+        return False
+    return True
+
+
+def declared_encoding(raw: bytes) -> str | None:
+    """Return the encoding that the XML declaration at the start of `raw` names, if there is one that Python knows."""
+    declared = _DECLARED.match(raw)
+    name = declared[1].decode("ascii") if declared else ""
+    return name if declared and is_encoding(name) else None
+
+
+def common_encoding(raws: Sequence[bytes], encodings: Sequence[str]) -> str | None:
+    """Return the first of `encodings` that all `raws` fit into, or None.
+
+    Several files tell more than one: the two bytes of a Chinese character in GB2312 can also be a letter of UTF-8.
+    """
+    return next((name for name in encodings if all(map(_fits(name), raws))), None)
+
+
+def _fits(encoding: str) -> Callable[[bytes], bool]:
+    def fits(raw: bytes) -> bool:
+        try:
+            raw.decode(encoding)
+        except UnicodeDecodeError:
+            return False
+        return True
+
+    return fits
+
+
+def decode(raw: bytes, file: str, encoding: str, *, replace: bool = False) -> str:
+    r"""Decode a file; a byte order mark is dropped and line endings become ``\n``.
+
+    Parameters
+    ----------
+    raw : bytes
+    file : str
+        Its name in messages.
+    encoding : str
+    replace : bool, default False
+        Bytes that do not fit become U+FFFD.
+
+    Raises
+    ------
+    DataError
+        With line and column of the first byte that does not fit, or is zero as in no text.
+    """
+    try:
+        text = raw.decode(encoding, errors="replace" if replace else "strict")
+    except UnicodeDecodeError as error:
+        before = universal_line_ends(raw[: error.start].decode(encoding, errors="replace").removeprefix("\ufeff"))
+        what, position = f"byte 0x{raw[error.start]:02x} is not {encoding}", len(before)
+    else:
+        before = universal_line_ends(text.removeprefix("\ufeff"))
+        if "\0" not in before:
+            return before
+        what, position = "byte 0x00 stands in no text (UTF-16, or no text file?)", before.index("\0")
+    line, column = Lines(before).place(position)
+    raise DataError(f"{what}: name the encoding, or convert the file to UTF-8", file=file, line=line, column=column)
+
+
+def with_superset(encoding: str) -> str:
+    """Return GB18030 for its subsets GB2312 and GBK, the encoding itself for others."""
+    name = codecs.lookup(encoding).name
+    return _SUPERSETS.get(name, name)

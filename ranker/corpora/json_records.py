@@ -1,0 +1,301 @@
+"""JSON in all the shapes people keep translations in: JSONL, and ``candidates.json``.
+
+A record is one source::
+
+    {"source": "...", "references": ["..."], "candidates": [{"system": "A", "text": "..."}]}
+    {"source": "...", "references": ["..."], "candidates": {"A": "..."}}
+    {"src": "...", "ref": "..." or "refs": ["..."], "tgt": {"A": "..."}}
+
+or one candidate, ``{"src": "...", "mt": "...", "ref": "..."}``, where records of equal source and reference are
+one source and ``"system"`` may name the system. Optional: ``lp``, ``doc``, ``seg_id``, ``reference_names``, and in a
+candidate ``human`` (``{"fluency": 3}`` or, with judges, ``{"fluency": {"judge1": 3}}``) and ``is_reference``; word
+alignments with the source in Pharaoh format, ``alignment`` of a candidate and ``reference_alignments``.
+A file holds one record a line, a list of records, or a single record. Other keys are passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn
+
+from ranker.corpora.records import Candidate, Record, first_repeated, shown, system_stands_twice
+from ranker.errors import DataError
+
+_EXPECTED = 'expected keys "source", "references", "candidates", or "src", "ref", "tgt", or "src", "mt", "ref"'
+_CANDIDATES = ("candidates", "tgt", "mt")
+
+
+def parse_records(text: str, file: str) -> list[Record]:
+    r"""Parse JSONL or JSON `text`, whose lines end in ``\n``, into records.
+
+    Raises
+    ------
+    DataError
+        With file, line and the path inside the record: what was found, what was expected.
+    """
+    records: list[Record] = []
+    grouped: dict[tuple[object, ...], tuple[Record, dict[str, int]]] = {}
+    for line, value in _values(text, file):
+        reader = _Reader(file, line)
+        fields = reader.mapping(value, "record")
+        source, candidates = reader.spelling(fields, "source", "src"), reader.spelling(fields, *_CANDIDATES)
+        if source is None or candidates is None:
+            raise DataError(f"{_EXPECTED}; found {shown(sorted(fields))}", file=file, line=line)
+        record = _source_record(reader, fields, source)
+        if candidates != "mt":
+            record.candidates.extend(reader.candidates(fields[candidates], candidates))
+            records.append(record)
+            continue
+        key = (record.source, tuple(record.references), record.lp, record.doc, record.seg_id)
+        if key not in grouped:
+            grouped[key] = record, {}
+            records.append(record)
+        record, lines = grouped[key]
+        candidate = reader.candidate(fields, "", len(record.candidates), "mt")
+        if candidate.system in lines:
+            hint = f" (line {lines[candidate.system]} has it too), or tell equal sources apart by seg_id"
+            raise system_stands_twice(candidate.system, file, line, hint)
+        lines[candidate.system] = line
+        record.candidates.append(candidate)
+    return records
+
+
+def _values(text: str, file: str) -> Iterator[tuple[int, Any]]:
+    """Yield (line, value) of every top-level record."""
+    if text.lstrip().startswith("["):
+        yield from _array(text, file)
+        return
+    lines = text.split("\n")
+    filled = [number for number, line in enumerate(lines, 1) if line.strip()]
+    if len(filled) > 1 and not any(_is_json(lines[number - 1]) for number in filled[:2]):
+        # a single record written over several lines
+        value, end = _decode(text, 0, file, 1)
+        _expect_end(text, end, file, 1)
+        yield filled[0], value
+        return
+    for number in filled:
+        value, end = _decode(lines[number - 1], 0, file, number)
+        _expect_end(lines[number - 1], end, file, number)
+        yield number, value
+
+
+def _array(text: str, file: str) -> Iterator[tuple[int, Any]]:
+    """Yield the elements of a top-level array with the lines they start on."""
+    start = text.index("[")
+    line, counted = 1, 0
+    position = _skip_space(text, start + 1)
+    more = text[position : position + 1] != "]"
+    while more:
+        line += text.count("\n", counted, position)
+        counted = position
+        value, end = _decode(text, position, file, line)
+        yield line, value
+        end = _skip_space(text, end)
+        separator = text[end : end + 1]
+        if separator not in ("]", ","):
+            _fail_at(text, end, file, 1, "expected ',' or ']' after a record, found")
+        more = separator == ","
+        position = _skip_space(text, end + 1) if more else end
+    _expect_end(text, position + 1, file, 1)
+
+
+def _skip_space(text: str, position: int) -> int:
+    while position < len(text) and text[position] in " \t\n":
+        position += 1
+    return position
+
+
+def _expect_end(text: str, position: int, file: str, first_line: int) -> None:
+    if text[position:].strip():
+        rest = _skip_space(text, position)
+        _fail_at(text, rest, file, first_line, "expected one record, or a list of records, then found")
+
+
+def _fail_at(text: str, position: int, file: str, first_line: int, what: str) -> NoReturn:
+    """Refuse what stands at `position` of `text`, which starts on `first_line`."""
+    found = shown(text[position : position + 31].split("\n")[0]) if position < len(text) else "the end"
+    line = first_line + text.count("\n", 0, position)
+    raise DataError(f"{what} {found}", file=file, line=line, column=position - text.rfind("\n", 0, position))
+
+
+class _RefusedError(Exception):
+    """JSON that Python would take and we do not."""
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise _RefusedError(f"expected a JSON value, found {name} (leave out numbers that are not known)")
+
+
+def _refuse_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        twice = first_repeated(key for key, _ in pairs)
+        raise _RefusedError(f"key {shown(twice)} stands twice in one object; rename or remove one of them")
+    return value
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_refuse_twins)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _decode(text: str, position: int, file: str, first_line: int) -> tuple[Any, int]:
+    """Decode the value at `position`, which stands on `first_line`; returns it and the position behind it."""
+    start, position = position, _skip_space(text, position)
+    first_line += text.count("\n", start, position)
+    try:
+        return _DECODER.raw_decode(text, position)
+    except json.JSONDecodeError as error:
+        reason = error.msg[0].lower() + error.msg[1:].removesuffix(" at").rstrip(": ")
+        what = f"not JSON (is the file cut off or badly quoted?): {reason} at"
+        _fail_at(text, error.pos, file, first_line - text.count("\n", 0, position), what)
+    except _RefusedError as error:
+        raise DataError(str(error), file=file, line=first_line) from None
+    except ValueError:
+        # Python converts no whole number of thousands of digits
+        raise DataError("a number with too many digits to be one of a corpus", file=file, line=first_line) from None
+    except RecursionError:
+        raise DataError("nested too deeply to be a record", file=file, line=first_line) from None
+
+
+class _Reader:
+    """Takes typed values out of one JSON record, or says where and how it differs."""
+
+    def __init__(self, file: str, line: int) -> None:
+        self.file, self.line = file, line
+
+    def fail(self, path: str, expected: str, found: object) -> NoReturn:
+        raise DataError(f"{path}: expected {expected}, found {shown(found)}", file=self.file, line=self.line)
+
+    def spelling(self, fields: Mapping[str, Any], *spellings: str) -> str | None:
+        """Return the one of several keys for the same thing that `fields` has."""
+        there = [key for key in spellings if key in fields]
+        filled = [key for key in there if fields[key] is not None]
+        if len(filled) > 1:
+            what = f"keys {filled[0]!r} and {filled[1]!r} stand for the same thing; keep one of them"
+            raise DataError(what, file=self.file, line=self.line)
+        return next(iter(filled or there), None)
+
+    def mapping(self, value: object, path: str) -> Mapping[str, Any]:
+        if not isinstance(value, dict):
+            self.fail(path, "an object {...}", value)
+        return value
+
+    def text(self, value: object, path: str) -> str:
+        if not isinstance(value, str):
+            self.fail(path, "a string", value)
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError:
+            self.fail(path, "text that UTF-8 can hold", value)
+        return value
+
+    def optional_text(self, fields: Mapping[str, Any], key: str, path: str) -> str | None:
+        value = fields.get(key)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        return None if value is None else self.text(value, path)
+
+    def texts(self, value: object, path: str) -> list[str]:
+        if isinstance(value, str):
+            return [self.text(value, path)]
+        if not isinstance(value, list):
+            self.fail(path, "a list of strings", value)
+        return [self.text(one, f"{path}[{index}]") for index, one in enumerate(value)]
+
+    def number(self, value: object, path: str) -> float:
+        kind = type(value)
+        if kind is float or kind is int:
+            try:
+                number = float(value)  # type: ignore[arg-type]
+            except OverflowError:
+                number = math.inf
+            if math.isfinite(number):
+                return number
+        return self.fail(path, "a finite number", value)
+
+    def ratings(self, value: object, path: str) -> list[tuple[str, str | None, float]]:
+        found: list[tuple[str, str | None, float]] = []
+        for kind, score in self.mapping(value, path).items():
+            inside = _inside(path, self.name(kind, path))
+            if isinstance(score, dict):
+                for judge, one in score.items():
+                    found.append((kind, self.text(judge, inside), self.number(one, _inside(inside, judge))))
+            elif score is not None:
+                found.append((kind, None, self.number(score, inside)))
+        return found
+
+    def name(self, value: object, path: str) -> str:
+        return self.text(value, path) or self.fail(path, "a name", value)
+
+    def candidates(self, value: object, path: str) -> list[Candidate]:
+        if isinstance(value, dict):
+            return [
+                Candidate(self.name(system, path), self.text(text, _inside(path, system)))
+                for system, text in value.items()
+            ]
+        if not isinstance(value, list):
+            self.fail(path, 'a list of {"system", "text"} or an object {system: text}', value)
+        return [
+            Candidate(f"candidate{index + 1}", self.text(one, f"{path}[{index}]"))
+            if isinstance(one, str)
+            else self.candidate(one, f"{path}[{index}]", index)
+            for index, one in enumerate(value)
+        ]
+
+    def candidate(self, value: object, path: str, index: int, text_key: str = "text") -> Candidate:
+        fields = self.mapping(value, path)
+        if text_key not in fields:
+            self.fail(path, f'key "{text_key}"', sorted(fields))
+        system = self.optional_text(fields, "system", _inside(path, "system")) or f"candidate{index + 1}"
+        is_reference = fields.get("is_reference", False)
+        if not isinstance(is_reference, bool):
+            self.fail(_inside(path, "is_reference"), "true or false", is_reference)
+        human = fields.get("human")
+        ratings = [] if human is None else self.ratings(human, _inside(path, "human"))
+        text = self.text(fields[text_key], _inside(path, text_key))
+        alignment = None
+        if fields.get("alignment") is not None:
+            alignment = self.text(fields["alignment"], _inside(path, "alignment"))
+        return Candidate(system, text, ratings, is_reference, alignment)
+
+
+def _inside(path: str, key: str) -> str:
+    """Return the path of `key` inside the object at `path`, in so few characters that it fits a message."""
+    plain = key.isidentifier() and len(key) <= 30
+    return f"{path}.{key}".lstrip(".") if plain else f"{path}[{shown(key)}]"
+
+
+def _source_record(reader: _Reader, fields: Mapping[str, Any], source: str) -> Record:
+    """Make the record of one source, without candidates."""
+    key = reader.spelling(fields, "references", "refs", "ref", "reference")
+    references = [] if key is None or fields[key] is None else reader.texts(fields[key], key)
+    names = fields.get("reference_names")
+    if names is not None:
+        names = reader.texts(names, "reference_names")
+        if len(names) != len(references):
+            reader.fail("reference_names", f"{len(references)} names", names)
+    alignments = fields.get("reference_alignments")
+    if alignments is not None:
+        alignments = reader.texts(alignments, "reference_alignments")
+        if len(alignments) != len(references):
+            reader.fail("reference_alignments", f"{len(references)} alignments", alignments)
+    return Record(
+        source=reader.text(fields[source], source),
+        references=references,
+        candidates=[],
+        lp=reader.optional_text(fields, "lp", "lp"),
+        doc=reader.optional_text(fields, "doc", "doc"),
+        seg_id=reader.optional_text(fields, "seg_id", "seg_id"),
+        reference_names=names,
+        reference_alignments=alignments,
+        line=reader.line,
+    )

@@ -1,0 +1,352 @@
+"""Corpora that are a folder of SGML or XML files: ``manifest.toml`` says which file is what.
+
+So a licensed corpus is read as it was delivered, and what its documentation leaves open is written down once::
+
+    language_pair = "zh-en"
+
+    [source]
+    path = "source"                  # a file, a folder, a pattern such as "source/*.sgm", or a list of them
+    encoding = "gb18030"
+
+    [references]
+    E01 = "translation/E01"
+
+    [systems]
+    E05 = "translation/E05"
+    E06 = { path = "translation/E06", encoding = "gb18030", undecodable = "replace" }
+
+    [assessment]                     # or [[assessment]], several times
+    path = "assessment.txt"
+    delimiter = "tab"                # or "whitespace", ",", "|", ...
+    columns = { judge = 1, system = 2, doc = 3, segment = 4, fluency = 5, adequacy = 6 }
+    scale = [1, 5]
+    missing = ["-1", "NA"]
+
+``columns`` may also be a list of names in their order, ``-`` skipping a column, or give titles of the first line
+instead of numbers; ``fixed = { system = "E05" }`` stands for a column that a table lacks; the rest is said by
+`ranker.corpora.assessments.Layout`. ``encoding`` may also stand once for all of ``[references]`` or ``[systems]``; what
+no encoding is named for is UTF-8, or else one of `ranker.corpora.encodings.fallback_encodings`. A file of several
+systems, as mteval has them, gives each the documents of its own ``sysid``. A name under both ``[references]`` and
+``[systems]`` is a reference that is ranked too.
+
+A segment that a system or a reference lacks, or a reference that is empty, is simply not there; an empty output is an
+output. Such holes, guessed encodings, replaced bytes and text outside of segments are said in notes. A segment or a
+score that belongs to nothing in the source is an error.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ranker.corpora import sgml
+from ranker.corpora.assessments import Assessment, parse_assessments
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.encodings import common_encoding, declared_encoding, decode, fallback_encodings, with_superset
+from ranker.corpora.manifest_file import FILE_NAME, Part, parse_manifest
+from ranker.corpora.records import Candidate, Record, assemble, shown
+from ranker.errors import DataError, nearest
+from ranker.files import display_name, printable, read_bytes, read_text
+
+_LOG = logging.getLogger(__name__)
+# what a part may be in mteval's files, best first: a reference that is ranked too stands among the references
+_ROLES: dict[str, tuple[sgml.Role, ...]] = {
+    "source": ("source",),
+    "reference": ("reference", "system"),
+    "system": ("system", "reference"),
+}
+
+
+def read_manifest(path: str | Path, *, name: str | None = None) -> Dataset:
+    """Read the corpus that a manifest describes; its notes go to the log, which by default is standard error.
+
+    Parameters
+    ----------
+    path : path
+        ``manifest.toml``, or the folder that holds it.
+    name : str, optional
+        Name of the data set; by default the folder's name.
+
+    Raises
+    ------
+    DataError
+        With file and line, if the manifest or one of its files is not what it should be.
+    """
+    dataset, notes = read_with_notes(path, name=name)
+    for note in notes:
+        _LOG.warning("ranker: note: %s: %s", dataset.name, note)
+    return dataset
+
+
+def read_with_notes(path: str | Path, *, name: str | None = None) -> tuple[Dataset, list[str]]:
+    """Read as `read_manifest`, and return the notes beside the data set instead of logging them."""
+    path = Path(path)
+    if path.is_dir():
+        path = path / FILE_NAME
+    file = display_name(path)
+    manifest = parse_manifest(read_text(path), file)
+    notes = _Notes()
+    files = _Files(manifest.language_pair, path.parent, file, notes)
+    references, systems = ([part.name for part in parts] for parts in (manifest.references, manifest.systems))
+    corpus = _Corpus(manifest.language_pair, frozenset(references), tuple(systems), notes)
+    for document in files.documents(manifest.source):
+        corpus.add_source(manifest.source, document)
+    for part in (*manifest.references, *manifest.systems):
+        corpus.add_translations(part, files.documents(part))
+    for part, layout in manifest.assessments:
+        for table, text in files.texts(part, ("cp1252",)):
+            corpus.add_assessments(list(parse_assessments(text, table, layout)), table)
+    dataset = assemble(corpus.records(), name or path.resolve().parent.name, file)
+    if not len(dataset):
+        raise DataError("the systems have no output for any source, expected at least one", file=file)
+    return dataset, notes.lines()
+
+
+class _Notes:
+    """Counts what is odd about the parts of a corpus."""
+
+    def __init__(self) -> None:
+        self.counts: dict[tuple[str, str], dict[str, int]] = {}
+        self.first: dict[tuple[str, str], str] = {}
+
+    def add(self, part: Part, what: str, count: int, where: str) -> None:
+        """Count `what`, named in the plural, which was found at `where` and perhaps elsewhere."""
+        counts = self.counts.setdefault((part.role, what), {})
+        counts[part.name] = counts.get(part.name, 0) + count
+        self.first.setdefault((part.role, what), where)
+
+    def lines(self) -> list[str]:
+        """Return a line for all parts of one role that have the same."""
+        lines = []
+        for (role, what), counts in self.counts.items():
+            heading = role if role == "source" else f"{role}s"
+            each = ", ".join(f"{name} {count:,}" for name, count in counts.items() if name)
+            details = "; ".join(one for one in (each, f"the first: {self.first[role, what]}") if one)
+            lines.append(printable(f"{heading}: {what}: {sum(counts.values()):,} ({details})"))
+        return lines
+
+
+@dataclass
+class _Files:
+    """Finds, decodes and parses the files that a manifest names, and notes what is odd about them."""
+
+    language_pair: str
+    folder: Path
+    manifest_file: str
+    notes: _Notes
+
+    def paths(self, part: Part) -> list[Path]:
+        """Return the files that paths and patterns stand for; of a folder all that are not hidden, by name."""
+        found: list[Path] = []
+        for pattern in part.paths:
+            try:
+                files = _matching(self.folder, pattern)
+            except (OSError, ValueError) as error:
+                reason = (error.strerror if isinstance(error, OSError) else None) or error
+                what = f"{part}: expected a path, found {shown(pattern)} ({printable(str(reason))[:100]})"
+                raise DataError(what, file=self.manifest_file) from None
+            if not files:
+                where = display_name(self.folder / pattern)
+                raise DataError(f"{part}: expected files, found none at {where}", file=self.manifest_file)
+            found += files
+        return list(dict.fromkeys(found))
+
+    def texts(self, part: Part, fallbacks: Sequence[str]) -> list[tuple[str, str]]:
+        """Return name and text of every file; those of unknown encoding are taken to have the same."""
+        raws = [(display_name(path), read_bytes(path)) for path in self.paths(part)]
+        declared = [part.encoding or declared_encoding(raw) for _, raw in raws]
+        unknown = [(file, raw) for (file, raw), name in zip(raws, declared, strict=True) if name is None]
+        common = self.guess(unknown, part, fallbacks) if unknown else None
+        texts = []
+        for (file, raw), name in zip(raws, declared, strict=True):
+            text = decode(raw, file, with_superset(name) if name else common or "utf-8", replace=part.replace)
+            if part.replace and "\ufffd" in text:
+                self.notes.add(part, f"characters that are not {name} and were replaced", text.count("\ufffd"), file)
+            texts.append((file, text))
+        return texts
+
+    def guess(self, files: Sequence[tuple[str, bytes]], part: Part, fallbacks: Sequence[str]) -> str | None:
+        """Return the encoding that all `files` fit into, and say what was guessed."""
+        used = common_encoding([raw for _, raw in files], ["utf-8", *fallbacks])
+        other = [(file, raw) for file, raw in files if not raw.isascii()]
+        if used in fallbacks:
+            what = f"files not UTF-8 and read as {used}, name the encoding if that is right"
+            self.notes.add(part, what, len(other), other[0][0])
+        elif used and other and "gb2312" in fallbacks and common_encoding([raw for _, raw in other], ["gb2312"]):
+            what = "files read as UTF-8 that could be GB2312 as well, name the encoding that is right"
+            self.notes.add(part, what, len(other), other[0][0])
+        return used
+
+    def documents(self, part: Part) -> list[sgml.Document]:
+        """Return the documents of a part."""
+        source, _, target = self.language_pair.partition("-")
+        fallbacks = fallback_encodings(source) if part.role == "source" else fallback_encodings(target, source)
+        texts = self.texts(part, fallbacks)
+        found = [one for file, text in texts for one in _own(sgml.parse_documents(text, file), part, file)]
+        for document in found:
+            if document.stray_line:
+                where = f"{document.file}:{document.stray_line}"
+                self.notes.add(part, "documents with text outside of segments, passed over", 1, where)
+            if part.role != "source" and sgml.key(document.sysid or part.name) != sgml.key(part.name):
+                where = f"{document.sysid} in {document.file}:{document.line}"
+                self.notes.add(part, "documents that call their system otherwise", 1, where)
+        return found
+
+
+def _matching(folder: Path, pattern: str) -> list[Path]:
+    """Return the files that a path or a pattern stands for, and those of folders that it stands for."""
+    path = folder / pattern
+    if path.exists():
+        found = [path]
+    else:
+        # pathlib matches relative patterns only
+        anchor = Path(path.anchor)
+        found = list(anchor.glob(str(path.relative_to(anchor))) if Path(pattern).anchor else folder.glob(pattern))
+    inside = [one for each in found if each.is_dir() for one in each.iterdir() if not one.name.startswith(".")]
+    return sorted(one for one in [*found, *inside] if one.is_file())
+
+
+def _own(documents: list[sgml.Document], part: Part, file: str) -> list[sgml.Document]:
+    """Return those documents of a file that are of `part`, where it holds several sets or systems."""
+    groups = [[one for one in documents if one.role in (role, None)] for role in _ROLES[part.role]]
+    groups = [group for group in groups if group]
+    if not groups:
+        held = ", ".join(f"<{name}>" for name, role in sgml.SETS.items() if role in {one.role for one in documents})
+        raise DataError(f"{part}: expected documents of a {part.role}, found only {held}", file=file)
+    if part.role == "source":
+        return groups[0]
+    for group in groups:
+        own = [one for one in group if sgml.key(one.sysid or "") == sgml.key(part.name)]
+        nameless = next((one for one in group if not one.sysid), None)
+        if own and nameless is not None:
+            what = "document without sysid; expected one, because the file holds several systems"
+            raise DataError(what, file=file, line=nameless.line)
+        if own:
+            return own
+    systems = {sgml.key(one.sysid or ""): one.sysid or "" for one in groups[0]}
+    if len(systems) > 1:
+        found = ", ".join(map(shown, list(systems.values())[:8])) + nearest(part.name, systems.values())
+        raise DataError(f"{part}: expected documents of that sysid, found those of {found}", file=file)
+    return groups[0]
+
+
+@dataclass
+class _Source:
+    """A source and what belongs to it so far; `candidates` are of its systems, by name."""
+
+    docid: str
+    segment: str
+    text: str
+    file: str
+    line: int
+    references: dict[str, str] = field(default_factory=dict)
+    candidates: dict[str, Candidate] = field(default_factory=dict)
+
+
+@dataclass
+class _Corpus:
+    """Puts the parts of a corpus together, by document and segment."""
+
+    language_pair: str
+    reference_names: frozenset[str]
+    system_names: tuple[str, ...]
+    notes: _Notes
+    sources: dict[tuple[str, str], _Source] = field(default_factory=dict)
+    documents: dict[str, str] = field(default_factory=dict)
+    rated: dict[tuple[int, str, str | None, str], str] = field(default_factory=dict)
+
+    def records(self) -> list[Record]:
+        return [
+            Record(
+                one.text,
+                list(one.references.values()),
+                list(one.candidates.values()),
+                lp=self.language_pair,
+                doc=one.docid,
+                # the segments of every document are numbered from 1
+                seg_id=f"{one.docid}:{one.segment}",
+                reference_names=list(one.references),
+            )
+            for one in self.sources.values()
+        ]
+
+    def add_source(self, part: Part, document: sgml.Document) -> None:
+        docid = self.documents.setdefault(sgml.key(document.docid), document.docid)
+        for segment in document.segments:
+            source = _Source(docid, segment.id, segment.text, document.file, segment.line)
+            first = self.sources.setdefault((sgml.key(docid), sgml.key(segment.id)), source)
+            if first is not source:
+                raise _stands_twice(document, segment, first.file, first.line)
+            if not segment.text:
+                self.notes.add(part, "empty segments", 1, f"{document.file}:{segment.line}")
+
+    def find(self, docid: str, segment: str, file: str, line: int) -> _Source:
+        """Return a source, or say that there is none."""
+        source = self.sources.get((sgml.key(docid), sgml.key(segment)))
+        if source is not None:
+            return source
+        known = self.documents.get(sgml.key(docid))
+        what = (
+            f"expected a document of the source, found {shown(docid)}{nearest(docid, self.documents.values())}"
+            if known is None
+            else f"expected a segment of document {shown(known)} of the source, found {shown(segment)}"
+        )
+        raise DataError(what, file=file, line=line)
+
+    def add_translations(self, part: Part, documents: Sequence[sgml.Document]) -> None:
+        """Add what one reference or one system has for every source, and note what it lacks."""
+        found: dict[int, tuple[str, int]] = {}
+        for document in documents:
+            for segment in document.segments:
+                source = self.find(document.docid, segment.id, document.file, segment.line)
+                if id(source) in found:
+                    raise _stands_twice(document, segment, *found[id(source)])
+                found[id(source)] = document.file, segment.line
+                if part.role == "system":
+                    is_reference = part.name in self.reference_names
+                    source.candidates[part.name] = Candidate(part.name, segment.text, is_reference=is_reference)
+                elif segment.text:
+                    source.references[part.name] = segment.text
+                else:
+                    self.notes.add(part, "empty segments, left out", 1, f"{document.file}:{segment.line}")
+        for source in self.sources.values():
+            if id(source) not in found:
+                self.notes.add(part, "segments lacking", 1, f"segment {source.segment} of document {source.docid}")
+
+    def add_assessments(self, assessments: Sequence[Assessment], file: str) -> None:
+        """Add the scores of one table to the candidates that they are for."""
+        if not assessments:
+            raise DataError("holds no score, expected at least one", file=file)
+        names = {sgml.key(name): name for name in self.system_names}
+        for one in assessments:
+            system = names.get(sgml.key(one.system))
+            if system is None:
+                raise DataError(self._unknown_system(one.system), file=file, line=one.line)
+            source = self.find(one.doc, one.segment, file, one.line)
+            candidate = source.candidates.get(system)
+            if candidate is None:
+                where = f"segment {shown(source.segment)} of document {shown(source.docid)}"
+                what = f"expected a system with an output for {where}, found {shown(system)}, which has none"
+                raise DataError(what, file=file, line=one.line)
+            rating = (id(source), system, one.judge, one.kind)
+            if rating in self.rated:
+                by = f" by {shown(one.judge)}" if one.judge else ""
+                what = (
+                    f"{shown(one.kind)} of system {shown(system)} is judged twice{by} (first in {self.rated[rating]})"
+                )
+                raise DataError(f"{what}; expected once by each judge", file=file, line=one.line)
+            self.rated[rating] = f"{file}:{one.line}"
+            candidate.ratings.append((one.kind, one.judge, one.value))
+
+    def _unknown_system(self, name: str) -> str:
+        if sgml.key(name) in map(sgml.key, self.reference_names):
+            what = f"expected a system of the manifest, found the reference {shown(name)}"
+            return f"{what}; name it under [systems] too, if it is to be ranked"
+        return f"expected a system of the manifest, found {shown(name)}{nearest(name, self.system_names)}"
+
+
+def _stands_twice(document: sgml.Document, segment: sgml.Segment, file: str, line: int) -> DataError:
+    what = f"segment {shown(segment.id)} of document {shown(document.docid)} stands twice; remove one"
+    return DataError(f"{what} (first in {file}:{line})", file=document.file, line=segment.line)

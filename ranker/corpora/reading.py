@@ -1,0 +1,133 @@
+"""Opens a corpus file of any format, by its name or, on standard input, by its first characters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.json_records import parse_records
+from ranker.corpora.pairs import companion, read_pairs
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import DataError
+from ranker.files import STDIN, display_name, read_text, universal_line_ends
+
+FORMATS = {
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+}
+
+
+def format_of(path: str | Path) -> str | None:
+    """Return the format that the name of `path` promises, or None."""
+    return FORMATS.get(Path(str(path).lower().removesuffix(".gz")).suffix)
+
+
+def read_dataset(path: str | Path, *, pairs: str | Path | None = None, name: str | None = None) -> Dataset:
+    """Read a corpus file: JSONL, JSON, CSV, TSV (each also gzipped) or Parquet; ``-`` is standard input.
+
+    Parameters
+    ----------
+    path : path
+    pairs : path, optional
+        Preference pairs of the corpus; by default ``STEM.pairs.tsv[.gz]`` beside it, if there is one.
+    name : str, optional
+        Name of the data set; by default the file's name without endings.
+
+    Raises
+    ------
+    DataError
+        With file, line and what was expected, if the file is not what its format promises.
+    """
+    file = display_name(path)
+    records = _records(path, file)
+    dataset = assemble(records, name or _stem(path), file)
+    if not len(dataset):
+        raise DataError("holds no candidate, expected at least one", file=file)
+    pairs = pairs or (None if str(path) == STDIN else companion(path))
+    return read_pairs(pairs, dataset) if pairs else dataset
+
+
+def read_parallel(source: str | Path, references: Sequence[str | Path], translations: Sequence[str | Path]) -> Dataset:
+    """Read plain parallel files, one sentence a line; a system is called by its file's name.
+
+    Raises
+    ------
+    DataError
+        If a file has another number of lines than `source`, or two systems have the same file name.
+    """
+    if not translations:
+        raise DataError("no translations given; expected at least one file of system output (-t)")
+    systems = ["stdin" if str(path) == STDIN else display_name(Path(path).name) for path in translations]
+    for path, system in zip(translations, systems, strict=True):
+        if systems.count(system) > 1:
+            what = f"two translations are called {system!r}, which is the system's name; rename one of the files"
+            raise DataError(what, file=display_name(path))
+    source_lines = _lines(source)
+    like = display_name(source)
+    reference_lines, system_lines = (
+        [_lines(path, len(source_lines), like) for path in paths] for paths in (references, translations)
+    )
+    records = [
+        Record(
+            text,
+            [lines[index] for lines in reference_lines],
+            [Candidate(system, lines[index]) for system, lines in zip(systems, system_lines, strict=True)],
+            line=index + 1,
+        )
+        for index, text in enumerate(source_lines)
+    ]
+    return assemble(records, _stem(source), display_name(source))
+
+
+def _records(path: str | Path, file: str) -> list[Record]:
+    kind = format_of(path)
+    if kind == "parquet":
+        from ranker.corpora.tables import read_parquet
+
+        return read_parquet(path, file)
+    text = read_text(path, keep_line_ends=True)
+    if not text.strip():
+        raise DataError("is empty, expected a corpus", file=file)
+    if kind is None:
+        kind = _sniff(text)
+    if kind == "json":
+        return parse_records(universal_line_ends(text), file)
+    if kind in ("csv", "tsv"):
+        from ranker.corpora.tables import parse_table
+
+        return parse_table(text, file, "\t" if kind == "tsv" else ",")
+    raise DataError(
+        f"unknown format; expected a name ending in {', '.join(FORMATS)} (or .gz), or JSON, or a table whose first "
+        "line names its columns",
+        file=file,
+    )
+
+
+def _sniff(text: str) -> str | None:
+    if text.lstrip()[:1] in ("{", "["):
+        return "json"
+    first_line = universal_line_ends(text[:10_000].lstrip("\r\n")).split("\n")[0]
+    return "tsv" if "\t" in first_line else "csv" if "," in first_line else None
+
+
+def _stem(path: str | Path) -> str:
+    return "stdin" if str(path) == STDIN else display_name(Path(path).name.removesuffix(".gz").rsplit(".", 1)[0])
+
+
+def _lines(path: str | Path, expected: int | None = None, like: str = "") -> list[str]:
+    text = read_text(path)
+    lines = text.removesuffix("\n").split("\n") if text else []
+    if expected is not None and len(lines) != expected:
+        raise DataError(
+            f"has {len(lines)} lines, expected {expected} as in {like}",
+            file=display_name(path),
+            line=len(lines) or None,
+        )
+    if not lines:
+        raise DataError("is empty, expected one sentence a line", file=display_name(path))
+    return lines

@@ -1,0 +1,304 @@
+"""SGML and XML with translations by document and segment: the LDC's stories, and the test sets of mteval.
+
+An LDC story is one document a file::
+
+    <DOC docid="AFC0001" sysid="E01">
+    <hl>
+    <seg id=1> A headline </seg>
+    </hl>
+    <p>
+    <seg id=2> A sentence &amp; more </seg>
+    </p>
+    </DOC>
+
+mteval puts the documents of the source, of references and of systems into ``<srcset>``, ``<refset>`` and ``<tstset>``,
+in one file or several, in XML inside ``<mteval>``. Both are read by one tolerant scanner: tags and attributes in upper
+or lower case, attributes in any order, quoted or not, spelled ``docid`` or ``doc_id``, segments over several lines.
+What is not tolerated is what would lose text: a tag that is not closed, a segment without an id, two of one id.
+Inside a segment only the tags named here are markup; ``<unk>`` is text there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import html.entities
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, NoReturn
+
+from ranker.corpora.encodings import Lines
+from ranker.corpora.records import shown
+from ranker.errors import DataError
+
+Role = Literal["source", "reference", "system"]
+
+SETS: dict[str, Role] = {"srcset": "source", "refset": "reference", "tstset": "system"}
+"""What the documents of a set of mteval are."""
+
+_TOKEN = re.compile(r"<!--.*?-->|<(/?)(seg|doc|srcset|refset|tstset)(?=[\s/>])", re.IGNORECASE | re.DOTALL)
+_VALUE = r""""[^"<>\n]*"|'[^'<>\n]*'|[^\s"'<>]*[^\s"'<>/]"""
+_REST_OF_TAG = re.compile(rf"((?:\s+[\w:.-]+(?:\s*=\s*(?:{_VALUE}))?)*)\s*(/?)>")
+_ATTRIBUTE = re.compile(rf"([\w:.-]+)\s*=\s*({_VALUE})")
+_OTHER_MARKUP = re.compile(r"<[!?/]?[A-Za-z][^<>]*>")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|([A-Za-z][A-Za-z0-9]*));")
+_HAN_OR_KANA = r"[\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]"
+_BROKEN_CHINESE_LINE = re.compile(rf"(?<={_HAN_OR_KANA})[ \t]*\n\s*(?={_HAN_OR_KANA})")
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A segment of a document.
+
+    Parameters
+    ----------
+    id : str
+        As written, without blanks around it.
+    text : str
+        Entities resolved, runs of white space one blank, none at the ends; a line break between two Chinese or
+        Japanese characters is nothing. Empty if the segment is.
+    line : int
+        1-based line on which it starts.
+    """
+
+    id: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document, in one of its versions: the source, a reference or the output of a system.
+
+    Parameters
+    ----------
+    docid : str
+        As written, without blanks around it.
+    segments : tuple of Segment
+    sysid : str, optional
+        Who translated it, from the document or else from its set (``sysid``, ``refid``).
+    role : {"source", "reference", "system"}, optional
+        What the set around it says it is; None outside sets.
+    file : str
+        The file it was read from.
+    line : int
+        1-based line on which it starts.
+    stray_line : int, optional
+        Line of the first text before or in it (of the last: or behind it) that is in no segment and is passed over.
+    """
+
+    docid: str
+    segments: tuple[Segment, ...]
+    sysid: str | None = None
+    role: Role | None = None
+    file: str = ""
+    line: int = 0
+    stray_line: int | None = None
+
+
+def key(text: str) -> str:
+    """Return the id `text` in the form in which ids are compared: without case, blanks and leading zeros."""
+    plain = text.strip().casefold()
+    return plain.lstrip("0") or "0" if plain.isascii() and plain.isdigit() else plain
+
+
+def parse_documents(text: str, file: str) -> list[Document]:
+    r"""Parse all documents of a file, in their order.
+
+    Parameters
+    ----------
+    text : str
+        Decoded, lines ending in ``\n``.
+    file : str
+        Its name in messages.
+
+    Raises
+    ------
+    DataError
+        With line and column: a tag that is damaged, out of place or not closed, a document or a segment without an id,
+        two segments of one id in a document, or no document at all.
+    """
+    parser = _Parser(text, file)
+    position = 0
+    while token := _TOKEN.search(text, position):
+        position = parser.take(token)
+    return parser.finish()
+
+
+@dataclass
+class _Open:
+    """A tag that is not closed yet: its name, its attributes, where it stands and where its content begins."""
+
+    name: str
+    attributes: dict[str, str]
+    position: int
+    content: int
+
+
+class _Parser:
+    """Keeps what is open while tags go by: a set, in it a document, in it a segment."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.text, self.file = text, file
+        self.lines = Lines(text)
+        self.open: list[_Open] = []
+        self.segments: dict[str, Segment] = {}
+        self.documents: list[Document] = []
+        self.read_to = 0
+        self.stray: int | None = None
+
+    def fail(self, what: str, position: int) -> NoReturn:
+        line, column = self.lines.place(position)
+        raise DataError(what, file=self.file, line=line, column=column)
+
+    def take(self, token: re.Match[str]) -> int:
+        """Take one tag or comment; return the position to read on from."""
+        inside_segment = bool(self.open) and self.open[-1].name == "seg"
+        if token[2] is None:
+            if inside_segment:
+                # what ends behind the segment is no comment; the others are taken out when it is complete
+                return token.start() + 4 if "</seg" in token[0].lower() else token.end()
+            return self.pass_over(token.start(), token.end())
+        name, closes = token[2].lower(), bool(token[1])
+        rest = _REST_OF_TAG.match(self.text, token.end())
+        if rest is None or (closes and rest[1].strip()):
+            found = shown(self.text[token.start() : token.start() + 40].split("\n")[0])
+            self.fail(f"damaged tag {found}; expected <{token[1]}{name} ...>, or &lt; if it is text", token.start())
+        if not inside_segment:
+            self.pass_over(token.start(), rest.end())
+        if closes:
+            self.close(name, token.start())
+        else:
+            attributes = {
+                each[1].lower().replace("_", "").replace("-", ""): _unescape(each[2].strip("\"'")).strip()
+                for each in _ATTRIBUTE.finditer(rest[1])
+            }
+            self.start(_Open(name, attributes, token.start(), rest.end()))
+            if rest[2]:
+                self.close(name, rest.end())
+        self.read_to = rest.end()
+        return self.read_to
+
+    def pass_over(self, start: int, end: int) -> int:
+        """Go on to `end`; text before `start` that is not read yet belongs to no segment, which is noted."""
+        between = _OTHER_MARKUP.sub(lambda tag: " " * len(tag[0]), self.text[self.read_to : start])
+        if self.stray is None and between.strip():
+            self.stray = self.read_to + len(between) - len(between.lstrip())
+        self.read_to = end
+        return end
+
+    def start(self, tag: _Open) -> None:
+        outer = self.open[-1].name if self.open else None
+        allowed = {"seg": ("doc",), "doc": (None, *SETS)}.get(tag.name, (None,))
+        if tag.name == "seg" and outer not in ("doc", "seg"):
+            self.fail("<seg> outside of a document; expected <doc docid=...> before it", tag.position)
+        if outer not in allowed:
+            self.fail(f"<{tag.name}> where </{outer}> is expected: {self.left_open()}", tag.position)
+        wanted = {"seg": "id", "doc": "docid"}.get(tag.name)
+        if wanted and not tag.attributes.get(wanted):
+            found = ", ".join(tag.attributes) or "no attribute"
+            self.fail(f"expected {wanted} in <{tag.name}>, found {found}", tag.position)
+        if tag.name == "doc":
+            self.segments = {}
+        self.open.append(tag)
+
+    def left_open(self) -> str:
+        return f"<{self.open[-1].name}> of line {self.lines.place(self.open[-1].position)[0]} is not closed"
+
+    def close(self, name: str, position: int) -> None:
+        if not self.open:
+            self.fail(f"</{name}> closes nothing; expected <{name} ...> before it", position)
+        if self.open[-1].name != name:
+            self.fail(f"</{name}> where </{self.open[-1].name}> is expected: {self.left_open()}", position)
+        tag = self.open.pop()
+        line = self.lines.place(tag.position)[0]
+        if name == "seg":
+            segment = Segment(tag.attributes["id"], _clean(self.text[tag.content : position]), line)
+            first = self.segments.setdefault(key(segment.id), segment)
+            if first is not segment:
+                self.fail(
+                    f"segment id {shown(segment.id)} stands twice (first on line {first.line}); rename one",
+                    tag.position,
+                )
+        elif name == "doc":
+            around = self.open[-1].attributes if self.open else {}
+            sysid = tag.attributes.get("sysid") or around.get("sysid") or around.get("refid")
+            self.documents.append(
+                Document(
+                    tag.attributes["docid"],
+                    tuple(self.segments.values()),
+                    sysid,
+                    SETS[self.open[-1].name] if self.open else None,
+                    self.file,
+                    line,
+                    self.take_stray(),
+                )
+            )
+
+    def take_stray(self) -> int | None:
+        position, self.stray = self.stray, None
+        return None if position is None else self.lines.place(position)[0]
+
+    def finish(self) -> list[Document]:
+        if self.open:
+            name = self.open[-1].name
+            self.fail(f"<{name}> is not closed before the file ends (is it cut off?)", self.open[-1].position)
+        if not self.documents:
+            raise DataError("holds no <doc>, expected at least one", file=self.file)
+        self.pass_over(len(self.text), len(self.text))
+        if self.stray is not None:
+            last = self.documents[-1]
+            self.documents[-1] = dataclasses.replace(last, stray_line=last.stray_line or self.take_stray())
+        return self.documents
+
+
+def _clean(text: str) -> str:
+    text = _unescape(_COMMENT.sub("", text) if "<!--" in text else text)
+    return " ".join(_BROKEN_CHINESE_LINE.sub("", text).split())
+
+
+def _unescape(text: str) -> str:
+    return _ENTITY.sub(_resolved, text) if "&" in text else text
+
+
+def _resolved(entity: re.Match[str]) -> str:
+    # html.unescape alone would also take the &not of &nothing;
+    known = entity[1] is None or f"{entity[1]};" in html.entities.html5
+    return html.unescape(entity[0]) if known else entity[0]
+
+
+def format_document(document: Document) -> str:
+    """Write a document as `parse_documents` reads it, its first segment as the headline."""
+    attributes = f"docid={_quoted(document.docid)}" + (f" sysid={_quoted(document.sysid)}" if document.sysid else "")
+    lines = [f"<DOC {attributes}>"]
+    for index, segment in enumerate(document.segments):
+        around = "hl" if index == 0 else "p"
+        # in the LDC's stories blanks set the text off from the tags
+        body = f"<seg id={_quoted(segment.id)}> {html.escape(segment.text, quote=False)} </seg>"
+        lines += [f"<{around}>", body, f"</{around}>"]
+    return "\n".join([*lines, "</DOC>", ""])
+
+
+def format_set(documents: Iterable[Document], role: Role, setid: str, language_pair: str) -> str:
+    """Write documents as the set of mteval that holds `role`.
+
+    Parameters
+    ----------
+    documents : iterable of Document
+    role : {"source", "reference", "system"}
+    setid : str
+        Name of the test set.
+    language_pair : str
+        Source and target language, such as ``zh-en``.
+    """
+    name = next(name for name, held in SETS.items() if held == role)
+    source, _, target = language_pair.partition("-")
+    attributes = f"setid={_quoted(setid)} srclang={_quoted(source)}"
+    attributes += "" if role == "source" else f" trglang={_quoted(target)}"
+    return "".join([f"<{name} {attributes}>\n", *map(format_document, documents), f"</{name}>\n"])
+
+
+def _quoted(value: str) -> str:
+    return f'"{html.escape(value)}"'

@@ -1,0 +1,136 @@
+"""Writes a data set in the formats that `ranker.corpora.reading` reads."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pandas as pd
+
+from ranker.corpora.dataset import ALIGNMENT, Dataset
+from ranker.corpora.pairs import companion, companion_name, write_pairs
+from ranker.corpora.reading import FORMATS, format_of
+from ranker.corpora.records import shown
+from ranker.errors import DataError
+from ranker.files import display_name, printable, write_bytes
+
+
+def write_dataset(dataset: Dataset, path: str | Path) -> list[Path]:
+    """Write `dataset` in the format that the name of `path` promises; preferences go to a pairs file beside it.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+
+    Raises
+    ------
+    DataError
+        If the name promises no known format, the format cannot hold the data set, or a pairs file of another corpus
+        stands where readers of `path` would take it for this one's.
+    """
+    path = Path(path)
+    kind = format_of(path)
+    if kind is None:
+        known = f"unknown format; expected a name ending in {', '.join(FORMATS)} (or .gz)"
+        raise DataError(known, file=printable(str(path)))
+    raw = _json(dataset, lines=".json" not in path.suffixes) if kind == "json" else _table(dataset, kind)
+    found = companion(path)
+    beside = path.with_name(companion_name(path))
+    if found is not None and (found != beside or not len(dataset.preferences)):
+        what = f"{display_name(found)} stands beside it and would be read with it: remove it, or choose another name"
+        raise DataError(what, file=display_name(path))
+    write_bytes(path, raw)
+    if not len(dataset.preferences):
+        return [path]
+    write_pairs(dataset, beside)
+    return [path, beside]
+
+
+def _table(dataset: Dataset, kind: str) -> bytes:
+    from ranker.corpora.tables import long_form
+
+    frame = long_form(dataset)
+    buffer = io.BytesIO()
+    if kind == "parquet":
+        frame.to_parquet(buffer, index=False)
+        return buffer.getvalue()
+    if (dataset.references["text"] == "").any():
+        _cannot_hold(dataset, kind, "an empty reference")
+    characters = {"tsv": r"[\t\n\r\0]", "csv": r"\0"}[kind]
+    for column in frame:
+        cells = [str(column), *(cell for cell in frame[column] if isinstance(cell, str))]
+        if any(re.search(characters, cell) for cell in cells):
+            _cannot_hold(dataset, kind, f"tabs, line breaks or zero bytes in column {shown(column)}")
+    if kind == "csv":
+        # quoting whatever is no number, because the csv module leaves a lone carriage return unquoted
+        return frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC).encode()
+    rows = [list(frame.columns), *frame.astype(object).where(frame.notna(), "").to_numpy().tolist()]
+    return ("\n".join("\t".join(str(value) for value in row) for row in rows) + "\n").encode()
+
+
+def _cannot_hold(dataset: Dataset, kind: str, what: str) -> NoReturn:
+    raise DataError(f"holds {what}, which {kind.upper()} cannot: write JSONL or Parquet", file=dataset.name)
+
+
+def _json(dataset: Dataset, *, lines: bool) -> bytes:
+    records = records_of(dataset)
+    if lines:
+        text = "".join(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n" for record in records)
+    else:
+        text = json.dumps(records, ensure_ascii=False, indent=1) + "\n"
+    return text.encode()
+
+
+def records_of(dataset: Dataset) -> list[dict[str, Any]]:
+    """Return one JSON-ready record a source, in the form that JSONL files hold."""
+    humans: dict[int, dict[str, Any]] = {}
+    ratings = dataset.ratings
+    for candidate, judge, kind, value in zip(
+        ratings["candidate"], ratings["judge"], ratings["kind"], ratings["value"], strict=True
+    ):
+        human = humans.setdefault(int(candidate), {})
+        number = int(value) if float(value).is_integer() else float(value)
+        if pd.isna(judge):
+            human[kind] = number
+        else:
+            human.setdefault(kind, {})[judge] = number
+    records = []
+    candidates = dataset.candidates
+    reference_alignments, candidate_alignments = (_alignments(rows) for rows in (dataset.references, candidates))
+    texts = [candidates[column].tolist() for column in ("system", "text", "is_reference")]
+    references = dataset.references["text"].tolist()
+    names = dataset.references["name"].tolist()
+    for source, (lp, doc, seg_id, text) in enumerate(dataset.sources.itertuples(index=False, name=None)):
+        block = slice(*dataset.reference_offsets[source : source + 2])
+        record: dict[str, Any] = {"dataset": dataset.name}
+        record.update((key, value) for key, value in (("lp", lp), ("doc", doc)) if not pd.isna(value))
+        record["seg_id"] = int(seg_id) if re.fullmatch(r"0|[1-9][0-9]{0,17}", seg_id) else seg_id
+        record["source"] = text
+        record["references"] = references[block]
+        if not any(pd.isna(name) for name in names[block]) and names[block]:
+            record["reference_names"] = names[block]
+        if reference_alignments and all(one is not None for one in reference_alignments[block]):
+            record["reference_alignments"] = reference_alignments[block]
+        record["candidates"] = []
+        for row in range(*dataset.candidate_offsets[source : source + 2]):
+            system, candidate, is_reference = (column[row] for column in texts)
+            entry: dict[str, Any] = {"system": system, "text": candidate, "human": humans.get(row, {})}
+            if is_reference:
+                entry["is_reference"] = True
+            if candidate_alignments and candidate_alignments[row] is not None:
+                entry["alignment"] = candidate_alignments[row]
+            record["candidates"].append(entry)
+        records.append(record)
+    return records
+
+
+def _alignments(rows: pd.DataFrame) -> list[str | None]:
+    """Return the word alignment of every row, None where it has none; an empty list if no row has one."""
+    if ALIGNMENT not in rows:
+        return []
+    return [None if pd.isna(one) else one for one in rows[ALIGNMENT]]

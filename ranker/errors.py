@@ -1,0 +1,55 @@
+"""The project's errors: one base class, and one line that a user can act on.
+
+Every message says what was wrong, where, what was expected and what to do. The command line prints it
+after ``ranker: error:`` and exits with 2.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class RankerError(Exception):
+    """Base of every error that ``ranker`` raises on purpose."""
+
+
+class DataError(RankerError, ValueError):
+    """A corpus, or a file of one, does not say what its format promises.
+
+    Parameters
+    ----------
+    what : str
+        What was found and what was expected.
+    file : str, optional
+        Name of the offending file, or ``<stdin>``.
+    line : int, optional
+        1-based line; of a JSON array, the line on which the offending element starts.
+    column : int, optional
+        1-based character column.
+    """
+
+    def __init__(
+        self, what: str, *, file: str | None = None, line: int | None = None, column: int | None = None
+    ) -> None:
+        self.what, self.file, self.line, self.column = what, file, line, column
+        where = ":".join(str(part) for part in (file, line, column) if part is not None)
+        super().__init__(f"{where}: {what}" if where else what)
+
+
+class OptionError(RankerError, ValueError):
+    """A name or an option that the registry does not know, or a value it does not allow."""
+
+
+class ModelError(RankerError, ValueError):
+    """A model file that is missing, damaged, of another version, or not a model."""
+
+
+class MissingError(RankerError, LookupError):
+    """Something that is not on this machine: a corpus, a parser, an optional package."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return `` (did you mean 'x'?)`` for the known name most like `name`, or an empty string."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -1,0 +1,1 @@
+"""What is claimed: correlation with people, segment-level tau, intervals."""

@@ -1,0 +1,230 @@
+"""The experiments of Birch and Osborne (2011): LRscore, its parameter theta, and consistency with people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, preference_pairs, resolve_kind
+from ranker.evaluation.segment import tau_counts
+from ranker.experiments.tables import Experiment, Table
+from ranker.extractors import registry
+from ranker.extractors.bilingual_orders import aligned_batch
+from ranker.extractors.lrscore import LRscore
+from ranker.extractors.tokens import token_batch
+from ranker.extractors.word_alignment import align_dataset, learn_aligner
+from ranker.version import VERSION
+
+FloatArray = npt.NDArray[np.float64]
+LEXICAL = {"1": "bleu[order=1,smoothing=add-one]", "4": "bleu[smoothing=add-one]"}
+DISTANCES = {"H": "hamming", "K": "kendall_sqrt"}
+VARIANTS = {f"LR-{letter}B{order}": (letter, order) for letter in DISTANCES for order in LEXICAL}
+PUBLISHED_CONSISTENCY = {
+    "BLEU1": 0.556,
+    "BLEU": 0.571,
+    "TER": 0.507,
+    "LR-HB1": 0.575,
+    "LR-HB4": 0.579,
+    "LR-KB1": 0.575,
+    "LR-KB4": 0.587,
+}
+PUBLISHED_REORDERING = {"de-en": 0.739, "es-en": 0.805, "fr-en": 0.804, "cs-en": 0.811, "zh-en": 0.661}
+_STEPS = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the experiment depends on besides the data.
+
+    Parameters
+    ----------
+    restarts : int, default 20
+        Random starts of the hill climbing.
+    seed : int, default 0
+    learn_from_candidates : bool, default False
+        Train the aligner on the candidates too, not only on the references.
+    """
+
+    restarts: int = 20
+    seed: int = 0
+    learn_from_candidates: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class LanguagePair:
+    """One language pair of a corpus: sentence scores of the candidates, and what people preferred.
+
+    Parameters
+    ----------
+    name : str
+    monotonicity : float
+        Mean d_k between references and source order, the paper's amount of reordering.
+    pairs : PreferencePairs
+    lexical : dict of float array, shape (candidates,)
+        BLEU of order 1 and 4.
+    order : dict of float array, shape (candidates,)
+        Distance times brevity penalty, Hamming (H) and Kendall (K).
+    ter : float array, shape (candidates,), or None
+        Negated TER, where that metric is available.
+    """
+
+    name: str
+    monotonicity: float
+    pairs: PreferencePairs
+    lexical: dict[str, FloatArray]
+    order: dict[str, FloatArray]
+    ter: FloatArray | None
+
+    def consistency(self, scores: FloatArray) -> float:
+        """Return the share of strict preferences that the scores agree with; a tie does not agree."""
+        concordant, discordant, tied = tau_counts(scores, self.pairs, np.zeros(len(scores), dtype=int), 1)[0]
+        return float(concordant / (concordant + discordant + tied))
+
+    def lrscore(self, variant: str, theta: float) -> FloatArray:
+        """Return LRscore of every candidate with alpha = theta^monotonicity (equation 4)."""
+        letter, order = VARIANTS[variant]
+        alpha = theta**self.monotonicity
+        return np.asarray(alpha * self.order[letter] + (1 - alpha) * self.lexical[order])
+
+
+def run(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings()) -> Experiment:
+    """Train theta on one corpus and compare metrics with preferences on others.
+
+    Parameters
+    ----------
+    train : Dataset
+        With preferences; primary rows count.
+    tests : sequence of Dataset
+        If empty, consistency is that on `train` itself, which says so.
+    settings : Settings
+
+    Returns
+    -------
+    Experiment
+        Amount of reordering and alpha per language pair, theta per variant, and consistency per language pair and
+        metric.
+
+    Raises
+    ------
+    DataError
+        If there are no preferences, or a text cannot be aligned.
+    """
+    learnt_on = prepare(train, settings)
+    theta = {variant: _climb(_objective(learnt_on, variant), settings) for variant in VARIANTS}
+    rows = [
+        {
+            "variant": variant,
+            "theta": value,
+            "mean consistency in training": _objective(learnt_on, variant)(value),
+        }
+        for variant, value in theta.items()
+    ]
+    tables = [Table(f"theta, trained on {train.name}", tuple(rows))]
+    for dataset, found in [(test, prepare(test, settings)) for test in tests] or [(train, learnt_on)]:
+        tables += _tables(dataset.name, found, theta, in_sample=not tests)
+    parts = {
+        "ranker": VERSION,
+        "experiment": "birch11",
+        "train": f"{train.name}#{train.fingerprint[:8]}",
+        "test": ",".join(f"{test.name}#{test.fingerprint[:8]}" for test in tests) or None,
+        "lexical": "+".join(LEXICAL.values()),
+        "aligner": "references+candidates" if settings.learn_from_candidates else "references",
+        "tokenizer": "13a",
+        "restarts": settings.restarts,
+        "seed": settings.seed,
+    }
+    signature = "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None)
+    return Experiment("birch11", tuple(tables), signature)
+
+
+def prepare(dataset: Dataset, settings: Settings) -> list[LanguagePair]:
+    """Align every language pair and compute what the scores are made of."""
+    resolve_kind(dataset, PREFERENCES)
+    kept = dataset.select_candidates(judged(dataset, PREFERENCES))
+    filled = (kept.sources["text"].str.strip() != "").to_numpy(bool)
+    kept = kept.select_sources(filled & (np.diff(kept.candidate_offsets) > 0))
+    return [_language_pair(kept.select_language_pairs([name]), name, settings) for name in kept.language_pairs]
+
+
+def _language_pair(dataset: Dataset, name: str, settings: Settings) -> LanguagePair:
+    model = learn_aligner(dataset, candidates=settings.learn_from_candidates)
+    links = align_dataset(model, dataset)
+    batch = token_batch(dataset)
+    with_orders = aligned_batch(batch, links.candidates, links.references, batch.sources.lengths)
+    order = {}
+    for letter, distance in DISTANCES.items():
+        metric = LRscore(distance=distance, alpha=1.0)  # type: ignore[arg-type]
+        order[letter] = metric.score(metric.statistics(with_orders))
+    ter = -registry.make("ter").transform(dataset)[:, 0] if "ter" in registry.BUILT_IN else None
+    return LanguagePair(
+        name,
+        float(with_orders.monotonicity()[0]),
+        preference_pairs(dataset),
+        {key: registry.make(text).transform(dataset)[:, 0] for key, text in LEXICAL.items()},
+        order,
+        ter,
+    )
+
+
+def _objective(corpus: list[LanguagePair], variant: str) -> Callable[[float], float]:
+    def mean_consistency(theta: float) -> float:
+        return float(np.mean([one.consistency(one.lrscore(variant, theta)) for one in corpus]))
+
+    return mean_consistency
+
+
+def _climb(objective: Callable[[float], float], settings: Settings) -> float:
+    """Return the best theta in [0, 1] of hill climbing with random restarts, of equal ones the first found."""
+    generator = np.random.default_rng(settings.seed)
+    best, best_value = 0.0, -1.0
+    for start in generator.random(settings.restarts):
+        theta, value = float(start), objective(float(start))
+        for step in _STEPS:
+            while True:
+                neighbours = [min(1.0, theta + step), max(0.0, theta - step)]
+                values = [objective(one) for one in neighbours]
+                if max(values) <= value:
+                    break
+                value = max(values)
+                theta = neighbours[values.index(value)]
+        if value > best_value:
+            best, best_value = theta, value
+    return best
+
+
+def _tables(name: str, corpus: list[LanguagePair], theta: dict[str, float], *, in_sample: bool) -> list[Table]:
+    reordering = []
+    for one in corpus:
+        row: dict[str, Any] = {"language pair": one.name, "d_k to the source order": one.monotonicity}
+        row.update({f"alpha {variant}": value**one.monotonicity for variant, value in theta.items()})
+        row["published d_k"] = PUBLISHED_REORDERING.get(one.name)
+        reordering.append(row)
+    scorers: dict[str, Callable[[LanguagePair], FloatArray | None]] = {
+        "BLEU1": lambda one: one.lexical["1"],
+        "BLEU": lambda one: one.lexical["4"],
+        "TER": lambda one: one.ter,
+        **{
+            variant: lambda one, variant=variant: one.lrscore(variant, theta[variant])  # type: ignore[misc]
+            for variant in VARIANTS
+        },
+    }
+    rows = []
+    for title, scorer in scorers.items():
+        scores = [scorer(one) for one in corpus]
+        values = [one.consistency(found) for one, found in zip(corpus, scores, strict=True) if found is not None]
+        if len(values) == len(corpus):
+            row = {"metric": title, **{one.name: value for one, value in zip(corpus, values, strict=True)}}
+            rows.append({**row, "average": float(np.mean(values)), "published (WMT09)": PUBLISHED_CONSISTENCY[title]})
+    pairs = sum(len(one.pairs.better) for one in corpus)
+    note = f"{pairs:,} strict preferences; a tie of the metric does not agree."
+    if in_sample:
+        note += " Theta was trained on the same preferences."
+    return [
+        Table(f"reordering and alpha, {name}", tuple(reordering), "The lower d_k, the more reordering."),
+        Table(f"consistency with human preferences, {name}", tuple(rows), note),
+    ]

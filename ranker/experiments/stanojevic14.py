@@ -1,0 +1,212 @@
+"""The experiments of Stanojević and Sima'an (2014): permutation metrics beside a lexical score, by Kendall's tau."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, preference_pairs, resolve_kind
+from ranker.errors import MissingError, OptionError
+from ranker.evaluation.segment import tau, tau_counts
+from ranker.experiments.tables import Experiment, Table
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.files import write_bytes
+from ranker.version import VERSION
+
+FloatArray = npt.NDArray[np.float64]
+METRICS = {
+    "PEF": "pef",
+    "PET Viterbi": "pet_viterbi",
+    "Kendall": "kendall",
+    "Spearman": "spearman",
+    "Hamming": "hamming",
+    "Ulam": "ulam",
+    "Fuzzy": "fuzzy",
+}
+WITH_TREES = ("PEF", "PET Viterbi")
+ALPHAS = tuple(round(0.1 * step, 1) for step in range(11))
+BETAS = tuple(round(0.1 * step, 1) for step in range(1, 11))
+GAMMAS = tuple(round(0.1 * step, 1) for step in range(10))
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the experiment depends on besides the data.
+
+    Parameters
+    ----------
+    alpha : float, default 0.5
+        Weight of the lexical score.
+    beta : float, default 0.6
+        Weight of a node beside its children.
+    gamma : float, default 0.0
+        Operator score of two swapped children.
+    alignment : {"isozaki", "ribes"}, default "isozaki"
+        Where the permutations come from.
+    lexical : {"bleu1", "f1"}, default "bleu1"
+    sweeps : bool, default True
+        Vary alpha, beta and gamma too.
+    """
+
+    alpha: float = 0.5
+    beta: float = 0.6
+    gamma: float = 0.0
+    alignment: str = "isozaki"
+    lexical: str = "bleu1"
+    sweeps: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class _Corpus:
+    """Pairs of judged candidates, and the parts that scores are made of, extracted once each."""
+
+    dataset: Dataset
+    pairs: PreferencePairs
+    language_pair: npt.NDArray[np.int64]
+    settings: Settings
+
+    def part(self, text: str) -> FloatArray:
+        """Return the column of one metric in its notation, shape (candidates,)."""
+        return self.dataset.memo(
+            ("experiment column", text), lambda: FeatureSet.parse(text).transform(self.dataset)[:, 0]
+        )
+
+    def scores(self, name: str, alpha: float, beta: float, gamma: float) -> FloatArray:
+        """Return alpha x lexical + (1 - alpha) x penalised order, shape (candidates,)."""
+        common = f"alignment={self.settings.alignment},lexical={self.settings.lexical}"
+        trees = f",beta={beta},gamma={gamma}" if name in WITH_TREES else ""
+        lexical = self.part(f"kendall[alpha=1.0,{common}]")
+        return alpha * lexical + (1 - alpha) * self.part(f"{METRICS[name]}[{common}{trees}]")
+
+    def taus(self, scores: FloatArray) -> FloatArray:
+        """Return tau of every language pair, ties of either side left out, shape (language pairs,)."""
+        counts = tau_counts(scores, self.pairs, self.language_pair, len(self.dataset.language_pairs))
+        return tau(counts, "wmt13")
+
+
+def run(dataset: Dataset, settings: Settings = Settings()) -> Experiment:
+    """Compare permutation metrics with preferences of people.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        With preferences; primary rows count.
+    settings : Settings
+
+    Returns
+    -------
+    Experiment
+        Kendall's tau (ties dropped) of every metric and language pair with average rank and average tau; then the
+        average tau over alpha for every metric, and over beta and gamma for those of trees.
+
+    Raises
+    ------
+    DataError
+        If there are no preferences.
+    """
+    resolve_kind(dataset, PREFERENCES)
+    kept = dataset.select_candidates(judged(dataset, PREFERENCES))
+    kept = kept.select_sources(np.diff(kept.candidate_offsets) > 0)
+    number = np.unique(kept.source_language_pairs.astype(str), return_inverse=True)[1]
+    corpus = _Corpus(kept, preference_pairs(kept), number[kept.candidate_source], settings)
+    taus = {name: corpus.taus(corpus.scores(name, settings.alpha, settings.beta, settings.gamma)) for name in METRICS}
+    tables = [_comparison(corpus, taus)]
+    if settings.sweeps:
+        tables += _sweeps(corpus)
+    parts = {
+        "ranker": VERSION,
+        "experiment": "stanojevic14",
+        "data": f"{dataset.name}#{dataset.fingerprint[:8]}",
+        "alpha": settings.alpha,
+        "beta": settings.beta,
+        "gamma": settings.gamma,
+        "alignment": settings.alignment,
+        "lexical": settings.lexical,
+        "tokenizer": "13a",
+        "lowercase": "false",
+    }
+    return Experiment("stanojevic14", tuple(tables), "|".join(f"{key}:{value}" for key, value in parts.items()))
+
+
+def plot(experiment: Experiment, path: str | Path) -> None:
+    """Draw the sweeps of an experiment, one panel a parameter, to a file: PNG, SVG or PDF.
+
+    Raises
+    ------
+    MissingError
+        If matplotlib is not installed.
+    OptionError
+        If the name promises another kind of picture.
+    """
+    kind = Path(path).suffix
+    if kind not in (".png", ".svg", ".pdf"):
+        raise OptionError(f"{path}: expected a name ending in .png, .svg or .pdf")
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingError("plots need matplotlib: pip install 'ranker[plot]'") from None
+    sweeps = [table for table in experiment.tables if "average tau over" in table.title]
+    # equal input gives equal bytes: no random ids, no date
+    mpl.rcParams["svg.hashsalt"] = "ranker"
+    figure = Figure(figsize=(4.6 * len(sweeps), 3.6), layout="constrained")
+    for panel, table in zip(figure.subplots(1, len(sweeps), squeeze=False)[0], sweeps, strict=True):
+        parameter = next(iter(table.rows[0]))
+        values = [row[parameter] for row in table.rows]
+        for name in list(table.rows[0])[1:]:
+            panel.plot(values, [row[name] for row in table.rows], marker="o", markersize=3, label=name)
+        panel.set_xlabel(parameter)
+        panel.set_ylabel("average tau")
+        panel.grid(alpha=0.3)
+        panel.legend(fontsize=7)
+    undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=kind[1:], metadata=undated[kind], dpi=150)
+    write_bytes(path, drawn.getvalue())
+
+
+def _comparison(corpus: _Corpus, taus: dict[str, FloatArray]) -> Table:
+    # 1 is best; equal taus share their mean rank
+    ranks = stats.rankdata(-np.stack(list(taus.values())), axis=0)
+    settings = corpus.settings
+    rows = [
+        {
+            "metric": name,
+            **dict(zip(corpus.dataset.language_pairs, values, strict=True)),
+            "average rank": float(ranks[index].mean()),
+            "average tau": float(values.mean()),
+        }
+        for index, (name, values) in enumerate(taus.items())
+    ]
+    title = f"Kendall's tau on {corpus.dataset.name}, alpha {settings.alpha}, beta {settings.beta}"
+    return Table(title, tuple(rows), f"{len(corpus.pairs.better):,} strict preferences; ties of the metric dropped.")
+
+
+def _sweeps(corpus: _Corpus) -> list[Table]:
+    settings = corpus.settings
+
+    def average(name: str, alpha: float, beta: float, gamma: float) -> float:
+        return float(corpus.taus(corpus.scores(name, alpha, beta, gamma)).mean())
+
+    def table(parameter: str, values: Sequence[float], names: Sequence[str]) -> Table:
+        rows = []
+        for value in values:
+            chosen = {"alpha": settings.alpha, "beta": settings.beta, "gamma": settings.gamma, parameter: value}
+            row: dict[str, Any] = {parameter: value}
+            row.update({name: average(name, **chosen) for name in names})
+            rows.append(row)
+        return Table(f"average tau over {parameter}, {corpus.dataset.name}", tuple(rows))
+
+    return [
+        table("alpha", ALPHAS, tuple(METRICS)),
+        table("beta", BETAS, WITH_TREES),
+        table("gamma", GAMMAS, WITH_TREES),
+    ]

@@ -1,0 +1,1 @@
+"""What is measured: token batches, metrics, feature extractors and their registry."""

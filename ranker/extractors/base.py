@@ -1,0 +1,104 @@
+"""What every extractor and every metric is.
+
+An *extractor* turns a data set into columns, one row a candidate. A *metric* is an extractor of one column whose
+scores come from additive sufficient statistics. Both are frozen dataclasses: their fields are their options, and
+their notation ``name[option=value]`` is their identity, their column head and their part of a signature.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker import notation
+from ranker.corpora.dataset import Dataset
+from ranker.extractors.tokens import TokenBatch, Tokenizer, token_batch
+
+FloatArray = npt.NDArray[np.float64]
+FitScope = Literal["none", "train", "ranked"]
+
+
+class Extractor(ABC):
+    """Makes one or more feature columns of a data set.
+
+    A subclass is a frozen dataclass whose fields are its options.
+    """
+
+    name: ClassVar[str]
+    """Name in the registry."""
+    needs_references: ClassVar[bool] = True
+    """Whether every source with candidates must have a reference."""
+    fit_scope: ClassVar[FitScope] = "none"
+    """What `fit` learns from: nothing; ``train``, the training data, kept with the model; ``ranked``, whatever is
+    being ranked, learnt anew each time."""
+
+    def __str__(self) -> str:
+        """Write the notation of this extractor: what differs from the defaults."""
+        return notation.describe(self)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that `transform` makes."""
+        return (str(self),)
+
+    def signature(self) -> str:
+        """Return the notation with all options that have a value, defaults included."""
+        values = [(option, getattr(self, option)) for option, *_ in notation.option_table(type(self))]
+        options = [(option, notation.write(value)) for option, value in values if value is not None]
+        return str(notation.Spec(self.name, tuple(options)))
+
+    def fit(self, dataset: Dataset) -> Extractor:
+        """Learn from `dataset` what `fit_scope` promises; most extractors learn nothing."""
+        return self
+
+    def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
+        """Return what of one candidate matched, by reference, for people to read; nothing if there is no such thing."""
+        return {}
+
+    def unusable(self, dataset: Dataset) -> str | None:
+        """Return why this extractor can say nothing about `dataset`, or None."""
+        return None
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays that `fit` learnt, to be kept with a model; nothing unless `fit_scope` is ``train``."""
+        return {}
+
+    def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Extractor:
+        """Return this extractor as it was when `state` returned `arrays`."""
+        return self
+
+    @abstractmethod
+    def transform(self, dataset: Dataset) -> FloatArray:
+        """Return the columns, shape (candidates, columns)."""
+
+
+class Metric(Extractor):
+    """Scores a candidate against its references from additive statistics.
+
+    The score of a candidate is ``score(statistics)`` row by row, that of a corpus ``score`` of the sum of the rows, a
+    resampled score ``score`` of a weighted sum, so that the three never disagree.
+    """
+
+    tokenizer: Tokenizer
+    lowercase: bool
+    higher_is_better: ClassVar[bool] = True
+
+    @abstractmethod
+    def statistics(self, batch: TokenBatch) -> FloatArray:
+        """Return the additive sufficient statistics, shape (candidates, k)."""
+
+    @abstractmethod
+    def score(self, statistics: npt.ArrayLike) -> FloatArray:
+        """Return the score of statistics of shape (..., k), shape (...)."""
+
+    def batch(self, dataset: Dataset) -> TokenBatch:
+        """Return the token batch of `dataset` that this metric reads."""
+        return token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
+
+    def transform(self, dataset: Dataset) -> FloatArray:
+        """Return the score of every candidate, shape (candidates, 1)."""
+        return self.score(self.statistics(self.batch(dataset)))[:, np.newaxis]

@@ -1,0 +1,160 @@
+"""Feature sets: the named lists of extractors in ``features/*.toml``, and the matrix that they make."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker import notation, share
+from ranker.corpora.dataset import Dataset
+from ranker.errors import DataError, OptionError
+from ranker.extractors import registry
+from ranker.extractors.base import Extractor, FloatArray
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """One file of ``features/``: a named list of extractors and where it comes from."""
+
+    name: str
+    description: str
+    extractors: tuple[str, ...]
+    source: str = ""
+
+
+def declarations() -> dict[str, Declaration]:
+    """Return the declared feature sets, sorted by name."""
+    found = {}
+    for path in sorted(share.directory("features").glob("*.toml")):
+        fields = tomllib.loads(path.read_text(encoding="utf-8"))
+        found[path.stem] = Declaration(
+            path.stem, fields["description"], tuple(fields["extractors"]), fields.get("source", "")
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class FeatureSet:
+    """A list of extractors whose columns stand side by side.
+
+    Parameters
+    ----------
+    extractors : tuple of Extractor
+    """
+
+    extractors: tuple[Extractor, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> FeatureSet:
+        """Make a feature set from extractors and names of declared sets, separated by commas.
+
+        Raises
+        ------
+        OptionError
+            For an unknown name or option, or columns that would stand twice.
+        """
+        declared = declarations()
+        specs: list[str] = []
+        for part in notation.split(text):
+            specs.extend(declared[part].extractors if part in declared else [part])
+        extractors = []
+        for spec in specs:
+            if notation.parse(spec).name not in registry.BUILT_IN and notation.parse(spec).name in declared:
+                raise OptionError(f"{spec!r}: a feature set takes no options; give its extractors one by one")
+            extractors.append(registry.make(spec))
+        made = cls(tuple(extractors))
+        twice = [column for column in made.columns if made.columns.count(column) > 1]
+        if twice:
+            raise OptionError(f"column {twice[0]!r} stands twice in {text!r}")
+        return made
+
+    def __str__(self) -> str:
+        """Write the extractors in their notation, separated by commas."""
+        return ",".join(map(str, self.extractors))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns."""
+        return tuple(column for extractor in self.extractors for column in extractor.columns)
+
+    def fit(self, dataset: Dataset) -> FeatureSet:
+        """Return the feature set with what its extractors of scope ``train`` learn from `dataset`."""
+        return FeatureSet(tuple(one.fit(dataset) if one.fit_scope == "train" else one for one in self.extractors))
+
+    def states(self) -> dict[str, dict[str, npt.NDArray[Any]]]:
+        """Return what the extractors learnt, by their place in the list."""
+        states = {f"extractor{index}": one.state() for index, one in enumerate(self.extractors)}
+        return {name: state for name, state in states.items() if state}
+
+    def with_states(self, states: Mapping[str, Mapping[str, npt.NDArray[Any]]]) -> FeatureSet:
+        """Return the feature set as it was when `states` were taken."""
+        return FeatureSet(
+            tuple(
+                one.with_state(states[f"extractor{index}"]) if f"extractor{index}" in states else one
+                for index, one in enumerate(self.extractors)
+            )
+        )
+
+    @property
+    def learns_from_ranked(self) -> npt.NDArray[np.bool_]:
+        """Mask of the columns whose extractors learn from whatever is ranked, shape (columns,)."""
+        scopes = [one.fit_scope == "ranked" for one in self.extractors for _ in one.columns]
+        return np.array(scopes, dtype=bool)
+
+    def unusable(self, dataset: Dataset) -> str | None:
+        """Return why the columns that learn from what is ranked cannot learn from `dataset`, or None."""
+        reasons = (one.unusable(dataset) for one in self.extractors if one.fit_scope == "ranked")
+        return next((reason for reason in reasons if reason), None)
+
+    def transform(self, dataset: Dataset) -> FloatArray:
+        """Return all columns, shape (candidates, columns).
+
+        Columns of scope ``ranked`` learn from `dataset` first; where one of them cannot, all of them are 0 (see
+        `unusable`).
+
+        Raises
+        ------
+        DataError
+            If a column needs a reference where there is none, or is not a finite number somewhere.
+        """
+        self.check_references(dataset)
+        unusable = self.unusable(dataset) is not None
+        matrix = np.concatenate(
+            [
+                np.zeros((len(dataset), len(one.columns)))
+                if unusable and one.fit_scope == "ranked"
+                else one.transform(dataset)
+                for one in self.extractors
+            ],
+            axis=1,
+        )
+        bad = np.argwhere(~np.isfinite(matrix))
+        if len(bad):
+            row, column = bad[0]
+            raise DataError(
+                f"column {self.columns[column]!r} is {matrix[row, column]} for system "
+                f"{dataset.candidates['system'].iloc[row]!r} of {dataset.where(dataset.candidate_source[row])}"
+            )
+        return matrix
+
+    def check_references(self, dataset: Dataset) -> None:
+        """Refuse a data set that lacks a reference where a column needs one.
+
+        Raises
+        ------
+        DataError
+            Naming the source and the column.
+        """
+        needy = [extractor for extractor in self.extractors if extractor.needs_references]
+        empty = (np.diff(dataset.reference_offsets) == 0) & (np.diff(dataset.candidate_offsets) > 0)
+        if needy and empty.any():
+            source = int(np.argmax(empty))
+            raise DataError(
+                f"{dataset.where(source)} has no reference, and column {needy[0].columns[0]!r} needs one "
+                f"({int(empty.sum())} of {len(empty)} sources have none): add references or choose other features"
+            )

@@ -1,0 +1,115 @@
+"""Log perplexity under the reference language model (Ye, Zhou and Lin 2007, section 4.2.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.corpora.dataset import Dataset
+from ranker.errors import OptionError
+from ranker.extractors.base import Extractor, FitScope, FloatArray
+from ranker.extractors.tokens import Tokenizer, token_batch
+from ranker.learning.ngram_counts import NgramCounts, count_ngrams
+from ranker.learning.ngram_leave_out import leave_out_scores
+from ranker.learning.ngram_lm import NgramModel, estimate, log10_scores
+
+ENOUGH_REFERENCES = 100
+MAX_ORDER = 6
+
+
+@dataclass(frozen=True)
+class Perplexity(Extractor):
+    r"""Log perplexity of the candidate under an n-gram model of all reference sentences of the data set.
+
+    .. math:: -\frac{\ln 10 \, \log_{10} P(\text{candidate})}{\text{tokens} + 1}
+
+    with sentence boundaries counted (Ye, Zhou and Lin 2007, section 4.2.3). The reference language model is an
+    interpolated modified Kneser-Ney model (Chen and Goodman 1998), learnt anew from the references of whatever is
+    ranked. As published, a candidate's own references are among them. Lower is more fluent.
+
+    Parameters
+    ----------
+    order : int, default 3
+        Order of the model, 1 to 6.
+    leave_out : bool, default False
+        Score every candidate under the model without the references of its own source: exact counts, discounts of the
+        whole model.
+    oov : bool, default False
+        Add the column ``perp.oov``: share of the candidate's tokens that the model has not seen.
+    match : bool, default False
+        Add the column ``perp.match``: mean length of the n-grams that the model had for the candidate.
+    tokenizer : {"13a", "none"}, default "13a"
+    lowercase : bool, default True
+    """
+
+    name: ClassVar[str] = "perp"
+    fit_scope: ClassVar[FitScope] = "ranked"
+    order: int = 3
+    leave_out: bool = False
+    oov: bool = False
+    match: bool = False
+    tokenizer: Tokenizer = "13a"
+    lowercase: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse options out of range."""
+        if not 1 <= self.order <= MAX_ORDER:
+            raise OptionError(f"perp[order={self.order}]: expected 1 to {MAX_ORDER}")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The log perplexity, then what was asked for."""
+        more = [f"{self}.{column}" for column in ("oov", "match") if getattr(self, column)]
+        return (str(self), *more)
+
+    def unusable(self, dataset: Dataset) -> str | None:
+        """Say so if there are too few references for a language model."""
+        references = len(dataset.references)
+        if references >= ENOUGH_REFERENCES:
+            return None
+        return f"{references} reference sentences are too few for a language model, {ENOUGH_REFERENCES} are needed"
+
+    def transform(self, dataset: Dataset) -> FloatArray:
+        """Return the columns, shape (candidates, 1 to 3)."""
+        batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
+        counts, model = self._model(dataset)
+        if self.leave_out:
+            values, offsets = batch.segments.take(batch.candidate)
+            found = leave_out_scores(
+                counts,
+                model.discounts,
+                dataset.references["source"].to_numpy()[_by_text(dataset)],
+                values,
+                offsets,
+                batch.candidate_source,
+            )
+            row = np.arange(len(dataset))
+        else:
+            found = log10_scores(model, batch.segments.values, batch.segments.offsets)
+            row = batch.candidate
+        columns = {
+            "perp": found.log_perplexity,
+            "oov": found.unknown / np.maximum(found.tokens, 1),
+            "match": found.matched_length,
+        }
+        wanted = ["perp", *(column for column in ("oov", "match") if getattr(self, column))]
+        return np.stack([columns[column][row] for column in wanted], axis=1)
+
+    def _model(self, dataset: Dataset) -> tuple[NgramCounts, NgramModel]:
+        def make() -> tuple[NgramCounts, NgramModel]:
+            batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
+            counts = count_ngrams(*batch.segments.take(batch.reference[_by_text(dataset)]), self.order)
+            return counts, estimate(counts)
+
+        return dataset.memo(("language model", self.order, self.tokenizer, self.lowercase), make)
+
+
+def _by_text(dataset: Dataset) -> npt.NDArray[np.int64]:
+    """Return an order of the references that does not depend on the order of the sources.
+
+    The estimate of the discounts depends, if very little, on which words come first.
+    """
+    return np.argsort(dataset.references["text"].to_numpy(object), kind="stable")

@@ -1,0 +1,170 @@
+"""Dependency triplets: (type, head, dependent), of five types, taken from parser labels by a table.
+
+The types are those of Ye, Zhou and Lin (2007, section 4.2.2). A label scheme is a list of `Rule`; the first rule that
+fits a word makes its triplet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.learning.parsing import Parses
+
+TYPES = ("agent-verb", "verb-patient", "noun-modifier", "verb-modifier", "preposition-object")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Words with one of these relations to their head make a triplet of this type.
+
+    Parameters
+    ----------
+    type : str
+        One of `TYPES`.
+    relations : tuple of str
+        Labels of the word; a label with a subtype counts as itself only.
+    head_tags : tuple of str
+        Parts of speech that the head must have one of; any if empty.
+    head_relations : tuple of str
+        Labels that the head itself must have one of; any if empty.
+    swapped : bool
+        The word is the triplet's head and its head the dependent.
+    child : str
+        The dependent is not the word but its first child of this label.
+    """
+
+    type: str
+    relations: tuple[str, ...]
+    head_tags: tuple[str, ...] = ()
+    head_relations: tuple[str, ...] = ()
+    swapped: bool = False
+    child: str = ""
+
+
+VERBS = ("VERB", "AUX")
+OBLIQUES = ("obl", "obl:agent", "obl:arg", "obl:tmod", "obl:npmod", "obl:unmarked", "nmod", "nmod:tmod", "nmod:npmod")
+
+UNIVERSAL = (
+    # in a clause without a verb ("he is tall") the predicate takes the verb's place
+    Rule("agent-verb", ("nsubj", "nsubj:outer", "csubj", "csubj:outer", "obl:agent")),
+    Rule("verb-patient", ("obj", "iobj", "nsubj:pass", "csubj:pass")),
+    Rule("noun-modifier", ("amod", "nummod", "compound", "nmod:poss", "nmod:desc", "acl", "acl:relcl", "appos")),
+    Rule("noun-modifier", ("nmod:unmarked", "nmod:npmod", "nmod:tmod")),
+    Rule(
+        "verb-modifier",
+        ("advmod", "advcl", "compound:prt", "obl:unmarked", "obl:npmod", "obl:tmod"),
+        head_tags=VERBS,
+    ),
+    Rule("preposition-object", ("case",), head_relations=OBLIQUES, swapped=True),
+)
+"""Universal Dependencies, versions 1 and 2."""
+
+CLEARNLP = (
+    Rule("agent-verb", ("nsubj", "csubj")),
+    Rule("agent-verb", ("agent",), child="pobj"),
+    Rule("verb-patient", ("dobj", "dative", "nsubjpass", "csubjpass")),
+    Rule("noun-modifier", ("amod", "nummod", "compound", "poss", "nmod", "acl", "relcl", "appos")),
+    Rule("verb-modifier", ("advmod", "advcl", "prt", "npadvmod", "neg"), head_tags=VERBS),
+    Rule("preposition-object", ("pobj",)),
+)
+"""The labels of spaCy's English models."""
+
+
+def scheme_of(relation_names: tuple[str, ...]) -> tuple[Rule, ...]:
+    """Return the rules for the labels that a parser knows."""
+    return CLEARNLP if "pobj" in relation_names or "dobj" in relation_names else UNIVERSAL
+
+
+@dataclass(frozen=True, eq=False)
+class Triplets:
+    """Triplets of many sentences in CSR form, sorted by type, head and dependent inside a sentence.
+
+    Parameters
+    ----------
+    type : int8 array, shape (triplets,)
+        Position in `TYPES`.
+    head, dependent : int32 array, shape (triplets,)
+        Ids of lower-cased words or lemmas.
+    offsets : int64 array, shape (sentences + 1,)
+    vocabulary : list of str
+        Word of every id.
+    """
+
+    type: npt.NDArray[np.int8]
+    head: npt.NDArray[np.int32]
+    dependent: npt.NDArray[np.int32]
+    offsets: npt.NDArray[np.int64]
+    vocabulary: list[str]
+
+    def of(self, sentence: int) -> list[tuple[str, str, str]]:
+        """Return the triplets of one sentence as words."""
+        block = slice(*self.offsets[sentence : sentence + 2])
+        return [
+            (TYPES[kind], self.vocabulary[head], self.vocabulary[dependent])
+            for kind, head, dependent in zip(self.type[block], self.head[block], self.dependent[block], strict=True)
+        ]
+
+
+def triplets(parses: Parses, *, lemma: bool = False) -> Triplets:
+    """Take the triplets out of parses.
+
+    Parameters
+    ----------
+    parses : Parses
+    lemma : bool, default False
+        Compare lemmas instead of lower-cased words.
+    """
+    words = parses.lemmas if lemma and parses.lemmas is not None else [word.lower() for word in parses.words]
+    numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
+    word = np.fromiter(map(numbers.__getitem__, words), dtype=np.int32, count=len(words))
+    sentence = np.repeat(np.arange(len(parses), dtype=np.int64), np.diff(parses.offsets))
+    # positions in the columns; the root's head is itself, and no rule takes it
+    start = parses.offsets[:-1][sentence]
+    own = np.arange(len(words), dtype=np.int64)
+    head = np.where(parses.heads < 0, own, start + parses.heads)
+    free = parses.heads >= 0
+    kinds, heads, dependents, members = [], [], [], []
+    for rule in scheme_of(parses.relation_names):
+        fits = free & np.isin(parses.relations, _codes(parses.relation_names, rule.relations))
+        if rule.head_tags:
+            fits &= np.isin(parses.tags[head], _codes(parses.tag_names, rule.head_tags))
+        if rule.head_relations:
+            fits &= np.isin(parses.relations[head], _codes(parses.relation_names, rule.head_relations))
+        free = free & ~fits
+        chosen = np.flatnonzero(fits)
+        dependent = chosen
+        if rule.child:
+            child = _first_child(parses, head, rule.child)
+            chosen = chosen[child[chosen] >= 0]
+            dependent = child[chosen]
+        pair = (chosen, head[chosen]) if rule.swapped else (head[chosen], dependent)
+        kinds.append(np.full(len(chosen), TYPES.index(rule.type), dtype=np.int8))
+        heads.append(word[pair[0]])
+        dependents.append(word[pair[1]])
+        members.append(sentence[chosen])
+    kind, member = np.concatenate(kinds), np.concatenate(members)
+    left, right = np.concatenate(heads), np.concatenate(dependents)
+    order = np.lexsort((right, left, kind, member))
+    counts = np.bincount(member, minlength=len(parses))
+    return Triplets(
+        kind[order],
+        left[order],
+        right[order],
+        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        list(numbers),
+    )
+
+
+def _codes(names: tuple[str, ...], wanted: tuple[str, ...]) -> list[int]:
+    return [code for code, name in enumerate(names) if name in wanted]
+
+
+def _first_child(parses: Parses, head: npt.NDArray[np.int64], label: str) -> npt.NDArray[np.int64]:
+    """Return the column position of every word's first child of this label, -1 where there is none."""
+    child = np.full(len(head), -1, dtype=np.int64)
+    found = np.flatnonzero((parses.heads >= 0) & np.isin(parses.relations, _codes(parses.relation_names, (label,))))
+    child[head[found[::-1]]] = found[::-1]
+    return child

@@ -1,0 +1,170 @@
+"""Reading and writing files: one place that opens, decodes and replaces them.
+
+Reading takes plain or gzip files, ``-`` for standard input, UTF-8 with or without a byte order mark and any
+line ending. Writing goes to a temporary file beside the target that replaces it when complete, so a killed run
+leaves either the old file or the new one.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from ranker.errors import DataError
+
+STDIN = "-"
+_GZIP_MAGIC = b"\x1f\x8b"
+_OTHER_FORMATS = {
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+    b"PK\x03\x04": "a zip archive",
+    b"PAR1": "a Parquet file",
+}
+
+
+def printable(text: str) -> str:
+    """Return `text` on one line: line breaks and whatever a terminal would not show become escapes."""
+    return text if text.isprintable() else "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+
+
+def display_name(path: str | Path) -> str:
+    """Return the name by which messages call `path`, on one line."""
+    return "<stdin>" if str(path) == STDIN else printable(str(path))
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """Read a file, or standard input for ``-``, and undo gzip if its first bytes say so.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or its gzip stream is damaged or cut off.
+    """
+    name = display_name(path)
+    if str(path) == STDIN and sys.stdin is None:
+        raise DataError("standard input is closed, expected a corpus", file=name)
+    try:
+        raw = sys.stdin.buffer.read() if str(path) == STDIN else Path(path).read_bytes()
+    except FileNotFoundError:
+        raise DataError("no such file", file=name) from None
+    except IsADirectoryError:
+        raise DataError("this is a directory, expected a file", file=name) from None
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror or error}", file=name) from None
+    except ValueError as error:
+        raise DataError(f"is no file name ({error})", file=name) from None
+    if not raw.startswith(_GZIP_MAGIC):
+        return raw
+    try:
+        return gzip.decompress(raw)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"damaged or incomplete gzip file ({error}): copy or download it again", file=name) from None
+
+
+def read_text(path: str | Path, *, keep_line_ends: bool = False) -> str:
+    r"""Read UTF-8 text; a byte order mark is dropped and, unless `keep_line_ends`, line endings become ``\n``.
+
+    Raises
+    ------
+    DataError
+        With the line and column of the first byte that is not UTF-8, or is zero as in no text.
+    """
+    raw = read_bytes(path)
+    name = display_name(path)
+    for magic, what in _OTHER_FORMATS.items():
+        if raw.startswith(magic):
+            raise DataError(f"this is {what}, expected UTF-8 text: convert it first", file=name)
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # utf-8-sig reports positions after the byte order mark it dropped
+        offset = error.start + (3 if raw.startswith(b"\xef\xbb\xbf") else 0)
+        line, column = _place(raw[:offset].decode("utf-8-sig"))
+        raise DataError(
+            f"byte 0x{raw[offset]:02x} is not UTF-8: convert the file to UTF-8",
+            file=name,
+            line=line,
+            column=column,
+        ) from None
+    if "\0" in text:
+        line, column = _place(text[: text.index("\0")])
+        raise DataError(
+            "byte 0x00 stands in no text (UTF-16, or a binary file?): convert the file to UTF-8",
+            file=name,
+            line=line,
+            column=column,
+        )
+    return text if keep_line_ends else universal_line_ends(text)
+
+
+def universal_line_ends(text: str) -> str:
+    r"""Return `text` with ``\r\n`` and ``\r`` replaced by ``\n``."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _place(before: str) -> tuple[int, int]:
+    """Return line and column of the character that follows the text `before`."""
+    before = universal_line_ends(before)
+    return before.count("\n") + 1, len(before) - before.rfind("\n")
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[IO[bytes]]:
+    """Open a temporary binary file that becomes `path` if the block ends without an error.
+
+    Raises
+    ------
+    DataError
+        If the directory is missing or cannot be written to, or `path` is a directory or a device.
+    """
+    target = Path(path)
+    name = display_name(path)
+    try:
+        if not target.parent.is_dir():
+            raise DataError(f"cannot be written: there is no directory {display_name(target.parent)}", file=name)
+        if target.exists() and not target.is_file():
+            raise DataError("cannot be written: exists and is no file; choose another name", file=name)
+        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    except OSError as error:
+        raise DataError(f"cannot be written: {error.strerror or error}", file=name) from None
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(temporary).chmod(0o666 & ~umask)
+        Path(temporary).replace(target)
+    except OSError as error:
+        raise DataError(f"cannot be written: {error.strerror or error}", file=name) from None
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+
+
+def gzip_bytes(raw: bytes) -> bytes:
+    """Compress `raw` so that equal input gives equal bytes: no time stamp, no file name."""
+    buffer = io.BytesIO()
+    with gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0, filename="", compresslevel=9) as stream:
+        stream.write(raw)
+    return buffer.getvalue()
+
+
+def write_bytes(path: str | Path, raw: bytes) -> None:
+    """Replace `path` by `raw`, gzipped if the name ends in ``.gz``."""
+    with replacing(path) as stream:
+        stream.write(gzip_bytes(raw) if str(path).endswith(".gz") else raw)
+
+
+def sha256(raw: bytes) -> str:
+    """Return the SHA-256 digest of `raw` as 64 hexadecimal digits."""
+    return hashlib.sha256(raw).hexdigest()

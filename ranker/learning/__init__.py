@@ -1,0 +1,1 @@
+"""What is learnt: array-level estimators that know nothing of sentences or systems."""

@@ -1,0 +1,124 @@
+"""Word alignments of many sentence pairs as arrays, and how far two of them are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.errors import DataError
+
+IndexArray = npt.NDArray[np.int64]
+PositionArray = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """Alignment links of sentence pairs in CSR form: those of pair ``p`` are ``offsets[p]:offsets[p + 1]``.
+
+    Parameters
+    ----------
+    source, target : int32 array, shape (links,)
+        Positions of the linked words in their sentences, from 0. Inside a pair the links are sorted by source, then
+        target, and each stands once.
+    offsets : int64 array, shape (pairs + 1,)
+    """
+
+    source: PositionArray
+    target: PositionArray
+    offsets: IndexArray
+
+    def __len__(self) -> int:
+        """Return the number of sentence pairs."""
+        return len(self.offsets) - 1
+
+    def __repr__(self) -> str:
+        """Return the sizes."""
+        return f"<Links: {len(self.source):,} of {len(self):,} pairs>"
+
+    def of(self, pair: int) -> list[tuple[int, int]]:
+        """Return the (source, target) links of one pair."""
+        block = slice(*self.offsets[pair : pair + 2])
+        return list(zip(self.source[block].tolist(), self.target[block].tolist(), strict=True))
+
+    def take(self, pairs: npt.ArrayLike) -> Links:
+        """Return the links of `pairs`, in that order, repeated where they repeat."""
+        rows = np.asarray(pairs, dtype=np.int64)
+        sizes = np.diff(self.offsets)[rows]
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        positions = np.repeat(self.offsets[rows] - offsets[:-1], sizes) + np.arange(offsets[-1])
+        return Links(self.source[positions], self.target[positions], offsets)
+
+    def first_outside(self, source_lengths: npt.ArrayLike, target_lengths: npt.ArrayLike) -> tuple[int, int] | None:
+        """Return (pair, index of the link) of the first link that points behind the end of a sentence, or None.
+
+        Parameters
+        ----------
+        source_lengths, target_lengths : array-like of int, shape (pairs,)
+            Number of words of every sentence.
+        """
+        sizes = np.diff(self.offsets)
+        pair = np.repeat(np.arange(len(self)), sizes)
+        outside = (self.source >= np.asarray(source_lengths)[pair]) | (self.target >= np.asarray(target_lengths)[pair])
+        found = np.flatnonzero(outside)
+        return (int(pair[found[0]]), int(found[0])) if len(found) else None
+
+
+def make_links(pairs: Iterable[Iterable[tuple[int, int]]]) -> Links:
+    """Make `Links` from the (source, target) positions of every pair, in any order.
+
+    Raises
+    ------
+    DataError
+        If a position is negative.
+    """
+    sets = [sorted(set(links)) for links in pairs]
+    offsets = np.concatenate([[0], np.cumsum([len(one) for one in sets])]).astype(np.int64)
+    flat = np.array([link for one in sets for link in one], dtype=np.int32).reshape(-1, 2)
+    if flat.size and flat.min() < 0:
+        row = int(np.flatnonzero(flat.min(axis=1) < 0)[0])
+        pair = int(np.searchsorted(offsets, row, side="right"))
+        raise DataError(f"pair {pair}: link {flat[row, 0]}-{flat[row, 1]}, expected positions from 0")
+    return Links(np.ascontiguousarray(flat[:, 0]), np.ascontiguousarray(flat[:, 1]), offsets)
+
+
+def alignment_error_rate(found: Links, sure: Links, possible: Links | None = None) -> float:
+    """Alignment error rate ``1 - (|A & S| + |A & P|) / (|A| + |S|)`` (Och and Ney 2003, equation 37).
+
+    Parameters
+    ----------
+    found : Links
+        The links to judge, A.
+    sure : Links
+        Links that must be found, S.
+    possible : Links, optional
+        Links that may be found, P; the sure ones are always among them.
+
+    Returns
+    -------
+    float
+        In [0, 1], 0 best; 0 if there is neither a link found nor a sure one.
+
+    Raises
+    ------
+    DataError
+        If the numbers of pairs differ.
+    """
+    for one in (sure, possible):
+        if one is not None and len(one) != len(found):
+            raise DataError(f"alignments of {len(found)} and of {len(one)} sentence pairs, expected as many of each")
+    given = [found, sure, *([] if possible is None else [possible])]
+    parts = np.cumsum([len(one.source) for one in given])
+    codes = np.unique(np.concatenate([_rows(one) for one in given]), axis=0, return_inverse=True)[1].reshape(-1)
+    mine, must = codes[: parts[0]], codes[parts[0] : parts[1]]
+    may = codes[parts[0] :]
+    total = len(mine) + len(must)
+    return float(1.0 - (np.isin(mine, must).sum() + np.isin(mine, may).sum()) / total) if total else 0.0
+
+
+def _rows(links: Links) -> IndexArray:
+    """Return pair, source and target of every link, shape (links, 3)."""
+    pair = np.repeat(np.arange(len(links)), np.diff(links.offsets))
+    return np.stack([pair, links.source.astype(np.int64), links.target.astype(np.int64)], axis=1)

@@ -1,0 +1,156 @@
+"""From word alignments to permutations, by the rules of Birch and Osborne (2011, section 2.1).
+
+The order of a translation is written as a permutation of the source words: entry ``i`` is the rank, from 0, that
+source word ``i`` takes when the source words are put into the order of their translations. Every source word has one:
+
+one source word, many target words
+    the lowest target position counts;
+many source words, one target word
+    they keep the order of the source;
+source words without a link
+    come right after the word before them in the source (``same-key``: they share its target position, and the order of
+    the source breaks the tie; before the first linked word the position is 0). The words of the paper, "the target
+    position immediately after", can also be taken literally (``plus-one``): then another word may sit on that
+    position already, and the unlinked word lands behind it.
+
+Two orders of one source are compared through a third: `relative_orders` gives, for each word in the order of the
+reference, its rank in the order of the candidate. It is the identity where both translations order the source words
+alike, has as many inversions as there are pairs of source words that the two put in opposite order, and as many fixed
+points as there are source words of equal rank; so every metric of one permutation against the identity applies.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, prange
+
+from ranker.errors import DataError, OptionError
+from ranker.learning.alignment_links import IndexArray, Links, PositionArray
+
+Rule = Literal["same-key", "plus-one"]
+RULES = ("same-key", "plus-one")
+
+
+@njit(cache=True, nogil=True)
+def _keys(source: PositionArray, target: PositionArray, first: int, last: int, step: int, keys: IndexArray) -> None:
+    keys[:] = -1
+    for link in range(first, last):
+        word = source[link]
+        if keys[word] < 0 or target[link] < keys[word]:
+            keys[word] = target[link]
+    if keys[0] < 0:
+        keys[0] = 0
+    for word in range(1, len(keys)):
+        if keys[word] < 0:
+            keys[word] = keys[word - 1] + step
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _source_orders(
+    source: PositionArray, target: PositionArray, link_offsets: IndexArray, offsets: IndexArray, step: int
+) -> PositionArray:
+    ranks = np.empty(offsets[-1], dtype=np.int32)
+    for pair in prange(len(offsets) - 1):
+        start, stop = offsets[pair], offsets[pair + 1]
+        if stop > start:
+            keys = np.empty(stop - start, dtype=np.int64)
+            _keys(source, target, link_offsets[pair], link_offsets[pair + 1], step, keys)
+            order = np.argsort(keys, kind="mergesort")
+            for rank in range(len(order)):
+                ranks[start + order[rank]] = rank
+    return ranks
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _relative_orders(
+    values: PositionArray, offsets: IndexArray, candidate: IndexArray, reference: IndexArray, made: IndexArray
+) -> PositionArray:
+    relative = np.empty(made[-1], dtype=np.int32)
+    for row in prange(len(candidate)):
+        first, second = offsets[candidate[row]], offsets[reference[row]]
+        for word in range(made[row + 1] - made[row]):
+            relative[made[row] + values[second + word]] = values[first + word]
+    return relative
+
+
+def source_orders(
+    links: Links, source_lengths: npt.ArrayLike, *, rule: Rule = "same-key"
+) -> tuple[PositionArray, IndexArray]:
+    """Return the order into which every translation puts the words of its source.
+
+    Parameters
+    ----------
+    links : Links
+        Word alignments of sentence pairs.
+    source_lengths : array-like of int, shape (pairs,)
+        Number of words of every source sentence.
+    rule : {"same-key", "plus-one"}, default "same-key"
+        Where a source word without a link goes; see the module.
+
+    Returns
+    -------
+    values : int32 array, shape (words,)
+        A permutation of ``0 .. n - 1`` for every pair; word ``i`` of pair ``p`` has rank ``values[offsets[p] + i]``.
+    offsets : int64 array, shape (pairs + 1,)
+
+    Raises
+    ------
+    DataError
+        If a link points behind the end of its source sentence, or the numbers of pairs differ.
+    OptionError
+        If there is no such rule.
+    """
+    if rule not in RULES:
+        raise OptionError(f"rule {rule!r}, expected one of {', '.join(RULES)}")
+    lengths = np.asarray(source_lengths, dtype=np.int64)
+    if len(lengths) != len(links):
+        raise DataError(f"alignments of {len(links)} pairs and {len(lengths)} source lengths, expected as many")
+    outside = links.first_outside(lengths, np.full(len(lengths), np.iinfo(np.int32).max))
+    if outside:
+        pair, link = outside
+        raise DataError(
+            f"pair {pair + 1}: link {links.source[link]}-{links.target[link]} points behind the end of a source of "
+            f"{lengths[pair]} words"
+        )
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return _source_orders(links.source, links.target, links.offsets, offsets, int(rule == "plus-one")), offsets
+
+
+def relative_orders(
+    values: PositionArray, offsets: IndexArray, candidate: npt.ArrayLike, reference: npt.ArrayLike
+) -> tuple[PositionArray, IndexArray]:
+    """Return the order of candidates relative to that of references; the identity where they agree.
+
+    Parameters
+    ----------
+    values, offsets : int32 array, int64 array
+        Orders of source words, as `source_orders` returns them, of candidates and references alike.
+    candidate, reference : array-like of int, shape (comparisons,)
+        Which two orders to compare; both must be of the same source.
+
+    Returns
+    -------
+    values : int32 array
+        A permutation of ``0 .. n - 1`` for every comparison: entry ``r`` is the rank in the candidate's order of the
+        word that is at rank ``r`` in the reference's.
+    offsets : int64 array, shape (comparisons + 1,)
+
+    Raises
+    ------
+    DataError
+        If two orders are not of equally many words.
+    """
+    first, second = (np.asarray(rows, dtype=np.int64) for rows in (candidate, reference))
+    lengths = np.diff(offsets)
+    different = np.flatnonzero(lengths[first] != lengths[second])
+    if len(different):
+        row = different[0]
+        raise DataError(
+            f"comparison {row + 1}: orders of {lengths[first[row]]} and of {lengths[second[row]]} words, "
+            "expected two orders of one source"
+        )
+    made = np.concatenate([[0], np.cumsum(lengths[first])]).astype(np.int64)
+    return _relative_orders(values, offsets, first, second, made), made

@@ -1,0 +1,92 @@
+"""Sentence pairs as arrays of word numbers, checked, and in batches of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.errors import DataError
+
+IndexArray = npt.NDArray[np.int64]
+WordArray = npt.NDArray[np.int32]
+
+_LARGEST_PAIR = 1 << 24
+_BATCH = 1 << 20
+
+
+class Pairs(NamedTuple):
+    """Sentence pairs, words as numbers in CSR form."""
+
+    source: WordArray
+    source_offsets: IndexArray
+    target: WordArray
+    target_offsets: IndexArray
+    cell_offsets: IndexArray
+
+
+def make_pairs(
+    source_values: npt.ArrayLike,
+    source_offsets: npt.ArrayLike,
+    target_values: npt.ArrayLike,
+    target_offsets: npt.ArrayLike,
+    sizes: tuple[int | None, int | None],
+) -> Pairs:
+    """Return the arrays, checked; numbers of words are below `sizes` where that is given."""
+    source = _side("source", source_values, source_offsets, sizes[0])
+    target = _side("target", target_values, target_offsets, sizes[1])
+    if len(source[1]) != len(target[1]):
+        raise DataError(f"{len(source[1]) - 1} source and {len(target[1]) - 1} target sentences, expected as many")
+    cells = np.diff(source[1]) * np.diff(target[1])
+    large = np.flatnonzero(cells > _LARGEST_PAIR)
+    if len(large):
+        pair = large[0]
+        words = " and ".join(f"{np.diff(one[1])[pair]:,}" for one in (source, target))
+        raise DataError(
+            f"pair {pair + 1}: sentences of {words} words are too long to align; split them or leave them out"
+        )
+    return Pairs(*source, *target, np.concatenate([[0], np.cumsum(cells)]).astype(np.int64))
+
+
+def _side(name: str, values: npt.ArrayLike, offsets: npt.ArrayLike, size: int | None) -> tuple[WordArray, IndexArray]:
+    words, bounds = np.asarray(values, dtype=np.int64), np.ascontiguousarray(offsets, dtype=np.int64)
+    if len(bounds) < 1 or bounds[0] != 0 or bounds[-1] != len(words) or (np.diff(bounds) < 0).any():
+        raise DataError(f"{name} offsets: expected numbers that rise from 0 to the number of words, {len(words)}")
+    outside = np.flatnonzero((words < 0) | (words >= (2**31 - 1 if size is None else size)))
+    if len(outside):
+        pair = int(np.searchsorted(bounds, outside[0], side="right"))
+        below = "" if size is None else f" below {size}"
+        raise DataError(f"pair {pair}: {name} word {words[outside[0]]}, expected numbers from 0{below}")
+    return np.ascontiguousarray(words, dtype=np.int32), bounds
+
+
+def check_trainable(pairs: Pairs) -> None:
+    """Raise `DataError` if there is no pair, or one has an empty side."""
+    if len(pairs.cell_offsets) < 2:
+        raise DataError("no sentence pair to learn from, expected at least one")
+    for name, offsets in (("source", pairs.source_offsets), ("target", pairs.target_offsets)):
+        empty = np.flatnonzero(np.diff(offsets) == 0)
+        if len(empty):
+            raise DataError(f"pair {empty[0] + 1}: the {name} sentence is empty; leave the pair out")
+
+
+def batches(pairs: Pairs) -> Iterator[tuple[int, Pairs]]:
+    """Yield blocks of pairs of at most `_BATCH` cells, or of one pair, each with the number of its first pair."""
+    first, last = 0, len(pairs.cell_offsets) - 1
+    while first < last:
+        limit = pairs.cell_offsets[first] + _BATCH
+        stop = max(first + 1, int(np.searchsorted(pairs.cell_offsets, limit, side="right")) - 1)
+        source, target = (one[first : stop + 1] for one in (pairs.source_offsets, pairs.target_offsets))
+        yield (
+            first,
+            Pairs(
+                pairs.source[source[0] : source[-1]],
+                source - source[0],
+                pairs.target[target[0] : target[-1]],
+                target - target[0],
+                pairs.cell_offsets[first : stop + 1] - pairs.cell_offsets[first],
+            ),
+        )
+        first = stop

@@ -1,0 +1,248 @@
+"""Counting n-grams: every distinct n-gram of a text as a node of a trie, with the counts of Kneser-Ney smoothing.
+
+A text is a CSR array of word ids. Its words are recoded so that a word *is* its unigram's node: node 0 is the empty
+n-gram (the root), 1 ``<unk>``, 2 ``<s>``, 3 ``</s>``, and the words of the text follow by ascending id. Nodes of
+one order are adjacent and sorted by (context, word), so the children of a node are adjacent and sorted by word: exact
+look-ups need neither hashing nor strings. Memory is linear in the length of the text plus its distinct n-grams.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.errors import DataError, OptionError
+
+IndexArray = npt.NDArray[np.int32]
+CountArray = npt.NDArray[np.int64]
+
+ROOT, UNKNOWN, SENTENCE_START, SENTENCE_END = range(4)
+"""Nodes that every trie has: the empty n-gram, ``<unk>``, ``<s>`` and ``</s>``."""
+
+MAX_ORDER = 6
+"""The longest n-grams that the usual build of KenLM reads."""
+
+_FIRST_WORD = SENTENCE_END + 1
+
+
+@dataclass(frozen=True)
+class NgramTrie:
+    """The distinct n-grams of a text.
+
+    Parameters
+    ----------
+    word_ids : int32 array, shape (types,)
+        The text's distinct word ids, ascending; the unigram of ``word_ids[i]`` is node ``4 + i``.
+    starts : int64 array, shape (order + 2,)
+        The n-grams of order ``n`` are the nodes ``starts[n]`` to ``starts[n + 1]``.
+    context : int32 array, shape (nodes,)
+        Node of the n-gram without its last word.
+    word : int32 array, shape (nodes,)
+        Unigram node of the last word.
+    suffix : int32 array, shape (nodes,)
+        Node of the n-gram without its first word.
+    first_child : int32 array, shape (nodes + 1,)
+        Extensions of a node by one word are the nodes ``first_child[node]`` to ``first_child[node + 1]``.
+    """
+
+    word_ids: IndexArray
+    starts: CountArray
+    context: IndexArray
+    word: IndexArray
+    suffix: IndexArray
+    first_child: IndexArray
+
+    @property
+    def order(self) -> int:
+        """Length of the longest n-grams."""
+        return len(self.starts) - 2
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Number of words that have a probability: the text's, ``<unk>`` and ``</s>``, but not ``<s>``."""
+        return len(self.word_ids) + 2
+
+    def nodes(self, order: int) -> slice:
+        """Return the slice of the nodes of one order, from 0 (the root alone) to `self.order`."""
+        return slice(int(self.starts[order]), int(self.starts[order + 1]))
+
+    def ngrams(self, order: int) -> IndexArray:
+        """Return the n-grams of one order, a row each, as unigram nodes in reading order.
+
+        Returns
+        -------
+        int32 array, shape (n-grams, order)
+        """
+        node = np.arange(self.starts[order], self.starts[order + 1])
+        rows = np.empty((len(node), order), dtype=np.int32)
+        for column in reversed(range(order)):
+            rows[:, column] = self.word[node]
+            node = self.context[node]
+        return rows
+
+    def recode(self, values: npt.ArrayLike) -> IndexArray:
+        """Turn word ids into unigram nodes; words that the text does not hold become ``<unk>``.
+
+        Parameters
+        ----------
+        values : array-like of int, shape (tokens,)
+            Non-negative word ids; ids may be larger than any of the text.
+
+        Raises
+        ------
+        DataError
+            If an id is negative.
+        """
+        ids = np.asarray(values)
+        if ids.size and ids.min() < 0:
+            raise DataError(f"word id {ids.min()}: expected ids from 0")
+        table = np.full(int(self.word_ids[-1]) + 2 if len(self.word_ids) else 1, UNKNOWN, dtype=np.int32)
+        table[self.word_ids] = np.arange(_FIRST_WORD, _FIRST_WORD + len(self.word_ids))
+        nodes: IndexArray = table[np.minimum(ids, len(table) - 1)]
+        return nodes
+
+
+@dataclass(frozen=True)
+class NgramCounts:
+    """The n-grams of a text with how often they occur.
+
+    Parameters
+    ----------
+    trie : NgramTrie
+    occurrences : int32 array, shape (nodes,)
+        Times the n-gram occurs; 0 for the root and ``<unk>``, the number of sentences for ``<s>``.
+    adjusted : int32 array, shape (nodes,)
+        The counts that Kneser-Ney smoothing estimates from: below the highest order the number of distinct
+        words seen before the n-gram (``<s>`` counts as one); occurrences in the highest order, and of n-grams
+        that begin with ``<s>``, which nothing precedes. ``<s>`` itself, never predicted, has 0.
+    sentence_offsets : int64 array, shape (sentences + 1,)
+        Where each sentence, with its ``<s>`` and ``</s>``, lies in `longest`.
+    longest : int32 array, shape (tokens + 2 sentences,)
+        Node of the longest n-gram that ends at each position of the text.
+    """
+
+    trie: NgramTrie
+    occurrences: IndexArray
+    adjusted: IndexArray
+    sentence_offsets: CountArray
+    longest: IndexArray
+
+
+def as_sentences(values: npt.ArrayLike, offsets: npt.ArrayLike) -> tuple[npt.NDArray[np.int_], CountArray]:
+    """Check a CSR array of word ids and return it as arrays.
+
+    Parameters
+    ----------
+    values : array-like of int, shape (tokens,)
+    offsets : array-like of int, shape (sentences + 1,)
+        Sentence ``s`` is ``values[offsets[s]:offsets[s + 1]]``; sentences may be empty.
+
+    Raises
+    ------
+    DataError
+        If the values are not integers, or the offsets do not ascend from 0 to the number of values.
+    """
+    ids, bounds = np.asarray(values), np.asarray(offsets)
+    if ids.size == 0:
+        ids = ids.astype(np.int32)
+    if not (np.issubdtype(ids.dtype, np.integer) and np.issubdtype(bounds.dtype, np.integer)):
+        raise DataError(f"word ids of type {ids.dtype} with offsets of type {bounds.dtype}: expected integers")
+    if len(bounds) == 0 or bounds[0] != 0 or bounds[-1] != len(ids) or np.any(np.diff(bounds) < 0):
+        raise DataError(f"sentence offsets must ascend from 0 to {len(ids)}, the number of word ids")
+    return ids, bounds.astype(np.int64)
+
+
+def count_ngrams(values: npt.ArrayLike, offsets: npt.ArrayLike, order: int = 3) -> NgramCounts:
+    """Count the n-grams of a text up to `order`, every sentence between one ``<s>`` and one ``</s>``.
+
+    Parameters
+    ----------
+    values : array-like of int, shape (tokens,)
+        Non-negative word ids, best without large gaps. They are words and nothing else: no id stands for ``<s>``,
+        ``</s>`` or ``<unk>``.
+    offsets : array-like of int, shape (sentences + 1,)
+        Sentence ``s`` is ``values[offsets[s]:offsets[s + 1]]``; an empty sentence is ``<s> </s>``.
+    order : int, default 3
+        Longest n-grams, 1 to 6.
+
+    Raises
+    ------
+    OptionError
+        If the order is out of range.
+    DataError
+        If there is no sentence, an id is negative, or the arrays do not fit each other.
+    """
+    if not 1 <= order <= MAX_ORDER:
+        raise OptionError(f"n-gram order {order}: expected 1 to {MAX_ORDER}")
+    ids, bounds = as_sentences(values, offsets)
+    if len(bounds) == 1:
+        raise DataError("a language model needs at least one sentence to learn from, found none")
+    if ids.size and ids.min() < 0:
+        raise DataError(f"word id {ids.min()}: expected ids from 0")
+
+    word_ids = np.flatnonzero(np.bincount(ids)).astype(np.int32)
+    types = _FIRST_WORD + len(word_ids)
+    recoded = np.zeros(int(word_ids[-1]) + 1 if len(word_ids) else 0, dtype=np.int32)
+    recoded[word_ids] = np.arange(_FIRST_WORD, types)
+    sentence_offsets = bounds + 2 * np.arange(len(bounds))
+    text, depth = _between_boundaries(recoded[ids], bounds, sentence_offsets)
+
+    contexts = [np.zeros(types, dtype=np.int32)]
+    words = [np.arange(types, dtype=np.int32)]
+    suffixes = [np.zeros(types, dtype=np.int32)]
+    occurrences = [np.bincount(text, minlength=types).astype(np.int32)]
+    starts = [0, 1, types]
+    longest = text.copy()
+    for length in range(2, order + 1):
+        ends = np.flatnonzero(depth >= length - 1)
+        # (context, word) in one integer: nodes and words are below 2^31, so the product fits
+        keys = longest[ends - 1].astype(np.int64) * types + text[ends]
+        distinct, first, which, repeats = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+        if starts[-1] + len(distinct) > np.iinfo(np.int32).max:
+            raise DataError(f"more than 2^31 distinct n-grams up to order {length}: use a lower order or less text")
+        contexts.append((distinct // types).astype(np.int32))
+        words.append((distinct % types).astype(np.int32))
+        suffixes.append(longest[ends[first]])
+        occurrences.append(repeats.astype(np.int32))
+        longest[ends] = starts[-1] + which
+        starts.append(starts[-1] + len(distinct))
+
+    context = np.concatenate(contexts)
+    # the root is nobody's child
+    first_child = np.searchsorted(context[1:], np.arange(starts[-1] + 1)).astype(np.int32) + np.int32(1)
+    trie = NgramTrie(
+        word_ids=word_ids,
+        starts=np.array(starts, dtype=np.int64),
+        context=context,
+        word=np.concatenate(words),
+        suffix=np.concatenate(suffixes),
+        first_child=first_child,
+    )
+    raw = np.concatenate(occurrences)
+    return NgramCounts(trie, raw, _adjusted_counts(trie, raw), sentence_offsets, longest)
+
+
+def _between_boundaries(
+    words: IndexArray, offsets: CountArray, padded_offsets: CountArray
+) -> tuple[IndexArray, CountArray]:
+    """Put every sentence between ``<s>`` and ``</s>``; also the distance of each position from its ``<s>``."""
+    text = np.empty(padded_offsets[-1], dtype=np.int32)
+    depth = np.arange(len(text)) - np.repeat(padded_offsets[:-1], np.diff(padded_offsets))
+    inside = np.ones(len(text), dtype=np.bool_)
+    inside[padded_offsets[:-1]] = False
+    inside[padded_offsets[1:] - 1] = False
+    text[inside] = words
+    text[padded_offsets[:-1]] = SENTENCE_START
+    text[padded_offsets[1:] - 1] = SENTENCE_END
+    return text, depth
+
+
+def _adjusted_counts(trie: NgramTrie, occurrences: IndexArray) -> IndexArray:
+    longer = trie.suffix[trie.starts[2] :]
+    preceding = np.bincount(longer, minlength=len(trie.suffix)).astype(np.int32)
+    # what nothing precedes begins with <s>, or is of the highest order
+    adjusted = np.where(preceding > 0, preceding, occurrences)
+    adjusted[[ROOT, UNKNOWN, SENTENCE_START]] = 0
+    return adjusted

@@ -1,0 +1,153 @@
+"""One notation for names with options: ``name[option=value,option=value]``.
+
+It names extractors, metrics and feature sets on the command line, in feature set files, in model files, in
+signatures and as column heads. A list of them is separated by commas outside brackets.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, TypeVar, Union
+
+from ranker.errors import OptionError, nearest
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*\Z")
+T = TypeVar("T")
+
+
+@dataclasses.dataclass(frozen=True)
+class Spec:
+    """A parsed ``name[option=value]``: the name, and the options as they were written."""
+
+    name: str
+    options: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        """Write the notation back."""
+        inner = ",".join(f"{key}={value}" for key, value in self.options)
+        return f"{self.name}[{inner}]" if inner else self.name
+
+
+def split(text: str) -> list[str]:
+    """Split at the commas that stand outside brackets.
+
+    Raises
+    ------
+    OptionError
+        If brackets do not match.
+    """
+    parts, depth, start = [], 0, 0
+    for position, character in enumerate(text):
+        depth += (character == "[") - (character == "]")
+        if depth < 0:
+            raise OptionError(f"{text!r}: ']' without '[' at character {position + 1}")
+        if character == "," and depth == 0:
+            parts.append(text[start:position].strip())
+            start = position + 1
+    if depth:
+        raise OptionError(f"{text!r}: '[' without ']'")
+    return [*parts, text[start:].strip()]
+
+
+def parse(text: str) -> Spec:
+    """Parse ``name[option=value,...]``.
+
+    Raises
+    ------
+    OptionError
+        If `text` is not of that form; the message shows the form.
+    """
+    text = text.strip()
+    name, bracket, rest = text.partition("[")
+    if not _NAME.match(name) or (bracket and not rest.endswith("]")):
+        raise OptionError(f"{text!r} is not of the form name[option=value,...]")
+    options: dict[str, str] = {}
+    for part in split(rest[:-1]) if rest[:-1].strip() else []:
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or not key or not value:
+            raise OptionError(f"{text!r}: {part!r} is not of the form option=value")
+        if key in options:
+            raise OptionError(f"{text!r}: option {key!r} is given twice")
+        options[key] = value
+    return Spec(name, tuple(options.items()))
+
+
+def build(kind: type[T], name: str, options: Mapping[str, str]) -> T:
+    """Make the dataclass `kind` from `options`; its fields declare their names, types and defaults.
+
+    Raises
+    ------
+    OptionError
+        For an unknown option or a value of the wrong type; known options and the nearest name are given.
+    """
+    hints = typing.get_type_hints(kind)
+    known = {field.name: hints[field.name] for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    values = {}
+    for key, text in options.items():
+        if key not in known:
+            listed = ", ".join(known) or "none"
+            raise OptionError(f"{name} has no option {key!r}{nearest(key, known)}; its options are: {listed}")
+        values[key] = _convert(text, known[key], f"{name}[{key}={text}]")
+    return kind(**values)
+
+
+def describe(instance: Any) -> str:
+    """Return the notation of a dataclass with a ``name``: only the options that differ from their defaults."""
+    changed = []
+    for field in dataclasses.fields(instance):
+        value = getattr(instance, field.name)
+        if value != field.default:
+            changed.append((field.name, write(value)))
+    return str(Spec(instance.name, tuple(changed)))
+
+
+def option_table(kind: type) -> Iterator[tuple[str, str, str]]:
+    """Yield (option, what it takes, default) of the dataclass `kind`, for help and documentation."""
+    hints = typing.get_type_hints(kind)
+    for field in dataclasses.fields(kind):
+        yield field.name, _expected(hints[field.name]), write(field.default)
+
+
+def write(value: object) -> str:
+    """Write one option value."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "none" if value is None else str(value)
+
+
+def _alternatives(hint: Any) -> list[Any]:
+    origin = typing.get_origin(hint)
+    return list(typing.get_args(hint)) if origin in (Union, types.UnionType) else [hint]
+
+
+def _expected(hint: Any) -> str:
+    words = {int: "a whole number", float: "a number", bool: "true or false", str: "text", type(None): "none"}
+    parts: list[str] = []
+    for one in _alternatives(hint):
+        if typing.get_origin(one) is Literal:
+            parts.extend(str(choice) for choice in typing.get_args(one))
+        else:
+            parts.append(words[one])
+    return " | ".join(parts)
+
+
+def _convert(text: str, hint: Any, where: str) -> object:
+    for one in _alternatives(hint):
+        if typing.get_origin(one) is Literal:
+            for choice in typing.get_args(one):
+                if write(choice) == text:
+                    return choice
+        elif one is type(None) and text == "none":
+            return None
+        elif one is bool and text in ("true", "false"):
+            return text == "true"
+        elif one in (int, float, str):
+            try:
+                return one(text)
+            except ValueError:
+                continue
+    raise OptionError(f"{where}: expected {_expected(hint)}")

@@ -1,0 +1,439 @@
+"""The ranker: a feature set, a standardiser and a ranking SVM, over data sets.
+
+A ranker's scores order the candidates of one source. They are no calibrated quality: scores of different sources are
+not comparable.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import (
+    AUTO,
+    PREFERENCES,
+    PreferencePairs,
+    human_scores,
+    judged,
+    preference_pairs,
+    resolve_kind,
+)
+from ranker.errors import DataError, ModelError, OptionError
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.learning.grouped import snap
+from ranker.learning.model_files import model_digest, read_model, write_model
+from ranker.version import VERSION
+
+if TYPE_CHECKING:
+    from ranker.learning.ranksvm import RankSVM
+
+FloatArray = npt.NDArray[np.float64]
+Loss = Literal["hinge", "squared_hinge"]
+PairCounting = Literal["judgements", "aggregated"]
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a ranker was trained on and how: all that changes its weights.
+
+    Parameters
+    ----------
+    data : str
+        Names of the corpora.
+    data_hash : str
+        Fingerprint of the data set.
+    kind : str
+        Kind of judgement learnt from.
+    pairs : str
+        ``graded`` (scores), or how preferences were counted.
+    sources, candidates, preferences : int
+        Sizes; `preferences` is the number of training pairs, None for graded judgements.
+    C : float
+        Penalty used; found by cross-validation if it was ``auto``.
+    chosen_by : str
+        ``given`` or ``cross-validation``.
+    loss : str
+    objective, duality_gap : float
+        Of the solution.
+    seed : int or None
+        Only where it made a difference.
+    """
+
+    data: str
+    data_hash: str
+    kind: str
+    pairs: str
+    sources: int
+    candidates: int
+    preferences: int | None
+    C: float
+    chosen_by: str
+    loss: str
+    objective: float
+    duality_gap: float
+    seed: int | None
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What there is to learn about the candidates of a data set: graded scores, or strict preferences.
+
+    Parameters
+    ----------
+    group : int array, shape (candidates,)
+        Source of every candidate.
+    target : float array, shape (candidates,), or None
+        Human scores, higher is better.
+    pairs : PreferencePairs or None
+    """
+
+    group: npt.NDArray[np.int64]
+    target: FloatArray | None = None
+    pairs: PreferencePairs | None = None
+
+    @classmethod
+    def of(cls, dataset: Dataset, kind: str, pairs: PairCounting = "judgements") -> Lesson:
+        """Take the judgements of `kind` from a data set whose candidates all have one.
+
+        Raises
+        ------
+        DataError
+            If they order no two candidates of one source.
+        """
+        group = dataset.candidate_source
+        if kind == PREFERENCES:
+            found = preference_pairs(dataset, aggregated=pairs == "aggregated")
+            lesson = cls(group, pairs=found)
+            orders = len(found.better) > 0
+        else:
+            target = human_scores(dataset, kind)
+            lesson = cls(group, target)
+            orders = bool(((group[1:] == group[:-1]) & (target[1:] != target[:-1])).any())
+        if not orders:
+            raise DataError(
+                f"judgements of kind {kind!r} order no two candidates of one source; nothing can be learnt",
+                file=dataset.name,
+            )
+        return lesson
+
+    def take(self, rows: npt.NDArray[np.bool_]) -> Lesson:
+        """Return what there is to learn about the candidates where the mask `rows` is true, whole sources of them."""
+        code = np.cumsum(rows) - 1
+        pairs = self.pairs
+        if pairs is not None:
+            kept = rows[pairs.better] & rows[pairs.worse]
+            pairs = PreferencePairs(code[pairs.better[kept]], code[pairs.worse[kept]], pairs.weight[kept])
+        return Lesson(self.group[rows], None if self.target is None else self.target[rows], pairs)
+
+    def learn(self, columns: FloatArray, *, C: float | Literal["auto"], loss: Loss, seed: int) -> RankSVM:
+        """Fit the ranking SVM to standardised columns, shape (candidates, columns)."""
+        from ranker.learning.ranksvm import RankSVM
+
+        svm = RankSVM(C=C, loss=loss, random_state=seed)
+        if self.pairs is None:
+            return svm.fit(columns, self.target, self.group)
+        rows = np.stack([self.pairs.better, self.pairs.worse], axis=1)
+        return svm.fit(columns, groups=self.group, pairs=rows, pair_weight=self.pairs.weight)
+
+
+def standardiser(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation of every column; the deviation of a constant column is 1."""
+    spread = matrix.std(axis=0)
+    return matrix.mean(axis=0), np.where(spread > 0, spread, 1.0)
+
+
+@dataclass
+class Ranker:
+    """A metric learnt from human rankings.
+
+    Parameters
+    ----------
+    features : str, default "bleu"
+        Extractors in their notation and names of declared feature sets, separated by commas.
+    C : float or "auto", default 1.0
+        Penalty of a wrongly ordered pair; ``auto`` chooses it by cross-validation over sources.
+    loss : {"hinge", "squared_hinge"}, default "hinge"
+    kind : str, default "auto"
+        Kind of judgement to learn from; see `ranker.corpora.judgements`.
+    pairs : {"judgements", "aggregated"}, default "judgements"
+        How preferences become training pairs; see `ranker.corpora.judgements.preference_pairs`.
+    seed : int, default 0
+        Splits the folds of the cross-validation.
+
+    Attributes
+    ----------
+    feature_set : FeatureSet
+    mean, scale, weights : float array, shape (columns,)
+        A score is the sum of ``weights * (column - mean) / scale``.
+    fallback : float array, shape (columns,), or None
+        Weights learnt without the columns that learn from what is ranked, used where that is too little to learn
+        from.
+    training : Training
+    """
+
+    features: str = "bleu"
+    C: float | Literal["auto"] = 1.0
+    loss: Loss = "hinge"
+    kind: str = AUTO
+    pairs: PairCounting = "judgements"
+    seed: int = 0
+    feature_set: FeatureSet = field(init=False)
+    mean: FloatArray = field(init=False, repr=False)
+    scale: FloatArray = field(init=False, repr=False)
+    weights: FloatArray = field(init=False, repr=False)
+    fallback: FloatArray | None = field(init=False, default=None, repr=False)
+    training: Training | None = field(init=False, default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse options out of range."""
+        if self.C != "auto" and not (isinstance(self.C, int | float) and 0 < self.C < float("inf")):
+            raise OptionError(f"C={self.C!r}: expected a positive number or 'auto'")
+        self.feature_set = FeatureSet.parse(self.features)
+
+    def fit(self, dataset: Dataset) -> Ranker:
+        """Learn from the candidates of `dataset` that people judged.
+
+        Raises
+        ------
+        DataError
+            If there are no judgements of the kind, or they order no two candidates of one source.
+        """
+        kind = resolve_kind(dataset, self.kind)
+        kept = dataset.select_candidates(judged(dataset, kind))
+        lesson = Lesson.of(kept, kind, self.pairs)
+        reason = self.feature_set.unusable(kept)
+        if reason:
+            raise DataError(f"nothing can be learnt: {reason}", file=dataset.name)
+        self.feature_set = self.feature_set.fit(kept)
+        matrix = self.feature_set.transform(kept)
+        self.mean, self.scale = standardiser(matrix)
+        matrix = (matrix - self.mean) / self.scale
+        svm = lesson.learn(matrix, C=self.C, loss=self.loss, seed=self.seed)
+        self.weights = svm.coef_
+        kept_columns = ~self.feature_set.learns_from_ranked
+        self.fallback = None
+        if kept_columns.any() and not kept_columns.all():
+            rest = lesson.learn(matrix[:, kept_columns], C=self.C, loss=self.loss, seed=self.seed)
+            self.fallback = np.zeros(len(self.weights))
+            self.fallback[kept_columns] = rest.coef_
+        searched = self.C == "auto"
+        self.training = Training(
+            data=dataset.name,
+            data_hash=dataset.fingerprint,
+            kind=kind,
+            pairs=self.pairs if lesson.pairs else "graded",
+            sources=len(np.unique(kept.candidate_source)),
+            candidates=len(kept),
+            preferences=len(lesson.pairs.better) if lesson.pairs else None,
+            C=float(svm.C_),
+            chosen_by="cross-validation" if searched else "given",
+            loss=self.loss,
+            objective=float(svm.objective_),
+            duality_gap=float(svm.duality_gap_),
+            seed=self.seed if searched else None,
+        )
+        return self
+
+    def explain(self, dataset: Dataset) -> FloatArray:
+        """Return what every column adds to the score of every candidate, shape (candidates, columns).
+
+        The model is linear, so the rows add up to the scores exactly.
+
+        Raises
+        ------
+        DataError
+            If all columns learn from what is ranked, and that is too little.
+        """
+        self._trained()
+        reason = self.feature_set.unusable(dataset)
+        weights = self.weights if reason is None else self.fallback
+        if weights is None:
+            raise DataError(f"{reason}, and this model has no other column", file=dataset.name)
+        matrix = self.feature_set.transform(dataset)
+        return np.asarray(weights * ((matrix - self.mean) / self.scale))
+
+    def note(self, dataset: Dataset) -> str | None:
+        """Return what a user should know about the scores of `dataset`: that the fallback is used, and why."""
+        reason = self.feature_set.unusable(dataset)
+        if reason is None:
+            return None
+        names = [one.name for one in self.feature_set.extractors if one.fit_scope == "ranked"]
+        return f"{reason}; ranked without {', '.join(names)}"
+
+    def score(self, dataset: Dataset) -> FloatArray:
+        """Return the score of every candidate, shape (candidates,); comparable inside one source only."""
+        return np.asarray(self.explain(dataset).sum(axis=1))
+
+    def rank(self, dataset: Dataset) -> pd.DataFrame:
+        """Rank the candidates of every source.
+
+        Returns
+        -------
+        DataFrame
+            `rank_by` of the scores.
+        """
+        return rank_by(dataset, self.score(dataset))
+
+    def signature(self) -> str:
+        """Return one line with all that changes the scores of this ranker."""
+        training = self._trained()
+        parts = {
+            "ranker": VERSION,
+            "model": self.digest[:8],
+            "features": ",".join(extractor.signature() for extractor in self.feature_set.extractors),
+            "kind": training.kind,
+            "pairs": training.pairs,
+            "loss": training.loss,
+            "C": f"{training.C:g}",
+            "data": f"{training.data}#{training.data_hash[:8]}",
+            "seed": training.seed,
+        }
+        return "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the model: equal digests give equal scores."""
+        return model_digest(self._document(), self.feature_set.states())
+
+    def save(self, path: str | Path) -> None:
+        """Write the trained ranker to a model file; see `ranker.learning.model_files`.
+
+        Raises
+        ------
+        ModelError
+            If it is not trained, or `path` is something else than a model file.
+        """
+        write_model(path, self._document(), self.feature_set.states(), self.card())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Ranker:
+        """Read a ranker from a model file.
+
+        Raises
+        ------
+        ModelError
+            If the file is no intact model of a format that this version reads, or its extractors make other columns
+            here than where it was trained.
+        """
+        model, arrays = read_model(path)
+        try:
+            training = Training(**model["training"])
+            columns = model["columns"]
+            ranker = cls(model["features"], C=training.C, kind=training.kind)
+            numbers = {
+                key: np.array([column[key] for column in columns], dtype=np.float64)
+                for key in ("mean", "scale", "weight")
+            }
+            fallback = [column.get("fallback") for column in columns]
+            names = tuple(column["name"] for column in columns)
+            known = [value for value in fallback if value is not None]
+            sound = all(np.isfinite(values).all() for values in (*numbers.values(), np.array(known, dtype=np.float64)))
+            if not (sound and (numbers["scale"] > 0).all() and isinstance(training.data_hash, str)):
+                raise ValueError
+        except OptionError as error:
+            raise ModelError(f"{path}: {error}") from None
+        except (KeyError, TypeError, ValueError):
+            raise ModelError(f"{path}: model.json lacks what a ranker needs; train it again") from None
+        if names != ranker.feature_set.columns:
+            differing = next(
+                (pair for pair in zip_longest(names, ranker.feature_set.columns) if pair[0] != pair[1]),
+                ("", ""),
+            )
+            raise ModelError(
+                f"{path}: was trained on column {differing[0]!r} where this version makes {differing[1]!r}; "
+                "train it again"
+            )
+        ranker.feature_set = ranker.feature_set.with_states(arrays)
+        ranker.mean, ranker.scale, ranker.weights = numbers["mean"], numbers["scale"], numbers["weight"]
+        ranker.fallback = None if None in fallback else np.array(fallback, dtype=np.float64)
+        ranker.training = training
+        return ranker
+
+    def card(self) -> str:
+        """Return the model card, Markdown."""
+        training = self._trained()
+        lines = [
+            "# A ranker of machine translations",
+            "",
+            f"Scores candidate translations of one source with {len(self.weights)} column(s); higher is better. "
+            "Scores of different sources are not comparable.",
+            "",
+            f"- Trained on: {training.data} ({training.sources:,} sources, {training.candidates:,} judged "
+            f"candidates), judgements of kind `{training.kind}`",
+            f"- Signature: `{self.signature()}`",
+            f"- Made by ranker {VERSION}",
+            "",
+            "| column | weight | mean | scale |",
+            "|---|---|---|---|",
+            *(
+                f"| `{name}` | {weight:+.4f} | {mean:.4f} | {scale:.4f} |"
+                for name, weight, mean, scale in zip(
+                    self.feature_set.columns, self.weights, self.mean, self.scale, strict=True
+                )
+            ),
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _document(self) -> dict[str, Any]:
+        numbers = {"mean": self.mean, "scale": self.scale, "weight": self.weights}
+        if self.fallback is not None:
+            numbers["fallback"] = self.fallback
+        return {
+            "version": VERSION,
+            "features": str(self.feature_set),
+            "training": dataclasses.asdict(self._trained()),
+            "columns": [
+                {"name": name, **{key: float(values[index]) for key, values in numbers.items()}}
+                for index, name in enumerate(self.feature_set.columns)
+            ],
+        }
+
+    def _trained(self) -> Training:
+        if self.training is None:
+            raise ModelError("this ranker is not trained; call fit or load")
+        return self.training
+
+
+def rank_by(dataset: Dataset, scores: npt.ArrayLike) -> pd.DataFrame:
+    """Rank the candidates of every source by their scores.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    scores : array-like, shape (candidates,)
+        Higher is better; scores within 1e-10 tie.
+
+    Returns
+    -------
+    DataFrame
+        One row a candidate, by source and rank: ``source`` and ``candidate`` (row numbers), ``system``, ``rank``
+        (1 best, ties share the better rank), ``tied``, ``score``, ``margin`` (to the next score below; NaN where
+        there is none).
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    snapped = snap(values)
+    source = dataset.candidate_source
+    order = np.lexsort((np.arange(len(values)), -snapped, source))
+    frame = pd.DataFrame(
+        {
+            "source": source[order],
+            "candidate": order,
+            "system": dataset.candidates["system"].to_numpy(object)[order],
+            "score": values[order],
+        }
+    )
+    key = pd.Series(snapped[order])
+    by_source = key.groupby(frame["source"])
+    frame["rank"] = by_source.rank(method="min", ascending=False).astype(np.int64)
+    frame["tied"] = key.groupby([frame["source"], frame["rank"]]).transform("size") > 1
+    following = by_source.shift(-1)
+    frame["margin"] = key - following
+    return frame[["source", "candidate", "system", "rank", "tied", "score", "margin"]]

@@ -1,0 +1,240 @@
+"""The command line as a user runs it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+
+from ranker.cli.main import run, spread
+
+CANDIDATES = [
+    {"src": "一", "ref": "the cat sat on the mat", "tgt": {"A": "the cat sat on the mat", "B": "a cat on mat"}},
+    {"src": "二", "refs": ["it rains", "it is raining"], "tgt": {"A": "rain", "B": "it rains", "C": "rain"}},
+]
+
+
+@pytest.fixture
+def ranker(capsys):
+    """Run one command; return what it printed on stdout."""
+
+    def call(*arguments: str, code: int = 0) -> str:
+        with pytest.raises(SystemExit) as ended:
+            run(list(arguments))
+        printed = capsys.readouterr()
+        assert ended.value.code == code, printed.err
+        return printed.out
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "sample.model"
+    with pytest.raises(SystemExit) as ended:
+        run(["train", "--data", "sample", "--features", "bleu1-4", "--model", str(path)])
+    assert ended.value.code == 0
+    return str(path)
+
+
+@pytest.fixture
+def candidates(tmp_path):
+    path = tmp_path / "candidates.json"
+    path.write_text(json.dumps(CANDIDATES), encoding="utf-8")
+    return str(path)
+
+
+def test_train_says_what_it_learnt_and_writes_the_model(ranker, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    printed = ranker("train", "--data", "sample")
+    assert "learnt from sample: 120 sources, 840 judged candidates, fluency scores; C = 1 (given)" in printed
+    assert "model written: sample.model" in printed
+    assert [path.name for path in tmp_path.iterdir()] == ["sample.model"]
+    facts = json.loads(ranker("train", "--data", "sample", "--C", "auto", "--output", "json"))
+    assert facts["training"]["chosen_by"] == "cross-validation"
+    assert facts["weights"][0]["column"] == "bleu"
+    assert facts["weights"][0]["weight"] > 0
+
+
+def test_same_input_same_bytes(ranker, tmp_path):
+    for name in "ab":
+        ranker("train", "--data", "sample", "--features", "bleu1-4", "--C", "auto", "--model", str(tmp_path / name))
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_rank_orders_best_first_with_explicit_ties(ranker, model, candidates):
+    printed = json.loads(ranker("rank", candidates, "--model", model, "--contributions", "--output", "json"))
+    first, second = printed["sources"]
+    assert [row["system"] for row in first["ranking"]] == ["A", "B"]
+    assert [(row["rank"], row["tied"]) for row in second["ranking"]] == [(1, False), (2, True), (2, True)]
+    assert [row["margin"] for row in second["ranking"]][1:] == [0.0, None]
+    for row in first["ranking"]:
+        assert sum(row["contributions"].values()) == pytest.approx(row["score"], abs=1e-12)
+    assert printed["signature"].startswith("ranker:")
+
+
+def test_rank_as_table_lines_and_csv(ranker, model, candidates):
+    table = ranker("rank", candidates, "--model", model)
+    assert "2=" in table
+    assert "the cat sat on the mat" in table
+    lines = [json.loads(line) for line in ranker("rank", candidates, "-M", model, "-o", "jsonl").splitlines()]
+    assert [one["source"] for one in lines] == ["一", "二"]
+    rows = list(csv.DictReader(io.StringIO(ranker("rank", candidates, "-M", model, "-o", "csv"))))
+    assert [row["rank"] for row in rows] == ["1", "2", "1", "2", "2"]
+
+
+def test_rank_reads_stdin_and_parallel_files_alike(ranker, model, tmp_path, monkeypatch):
+    (tmp_path / "src").write_text("一\n二\n", encoding="utf-8")
+    (tmp_path / "ref1").write_text("the cat sat\nit rains\n")
+    (tmp_path / "ref2").write_text("a cat was sitting\nrain falls\n")
+    (tmp_path / "A").write_text("the cat sits\nit rains\n")
+    (tmp_path / "B").write_text("cat sat\nit falls\n")
+    monkeypatch.chdir(tmp_path)
+    arguments = ["rank", "-s", "src", "-r", "ref1", "ref2", "-t", "A", "B", "-M", model, "-o", "jsonl"]
+    parallel = ranker(*arguments)
+    records = [
+        {
+            "source": "一",
+            "refs": ["the cat sat", "a cat was sitting"],
+            "candidates": {"A": "the cat sits", "B": "cat sat"},
+        },
+        {"source": "二", "refs": ["it rains", "rain falls"], "candidates": {"A": "it rains", "B": "it falls"}},
+    ]
+    raw = "\r\n".join(json.dumps(one) for one in records).encode("utf-8-sig")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(raw)))
+    assert ranker("rank", "-", "-M", model, "-o", "jsonl") == parallel
+
+
+def test_score_segments_and_systems(ranker, candidates):
+    rows = json.loads(ranker("score", candidates, "-m", "bleu", "-m", "bleu[order=1]", "-o", "json"))["rows"]
+    assert [row["system"] for row in rows] == ["A", "B", "A", "B", "C"]
+    assert rows[0]["bleu"] == pytest.approx(1, abs=1e-6)
+    printed = ranker("score", "sample", "-m", "bleu[smoothing=exp]", "--level", "system", "-o", "csv")
+    systems = list(csv.DictReader(io.StringIO(printed)))
+    assert [row["segments"] for row in systems] == ["120"] * 7
+    assert float(systems[0]["bleu[smoothing=exp]"]) > float(systems[-1]["bleu[smoothing=exp]"])
+
+
+def test_corpus_bleu_is_sacrebleus(ranker, tmp_path):
+    import sacrebleu
+
+    hypotheses, references = ["the cat sat on a mat", "it is raining now"], ["the cat sat on the mat", "it rains now"]
+    path = tmp_path / "x.json"
+    pairs = zip(hypotheses, references, strict=True)
+    path.write_text(json.dumps([{"src": f"{i}", "ref": r, "mt": h, "system": "A"} for i, (h, r) in enumerate(pairs)]))
+    row = json.loads(ranker("score", str(path), "-m", "bleu[smoothing=exp]", "--level", "system", "-o", "json"))[
+        "rows"
+    ][0]
+    theirs = sacrebleu.corpus_bleu(hypotheses, [references]).score / 100
+    assert row["bleu[smoothing=exp]"] == pytest.approx(theirs, abs=1e-12)
+
+
+def test_evaluate_model_and_metric(ranker, model):
+    table = ranker("evaluate", "--data", "sample", "--model", model, "--resamples", "50")
+    assert "agreement with human fluency" in table
+    found = json.loads(ranker("evaluate", "--data", "sample", "-m", "bleu", "-o", "json", "--resamples", "50"))
+    row = found["rows"][0]
+    assert row["name"] == "zh-en"
+    assert row["spearman"]["tie-corrected"]["low"] < row["spearman"]["tie-corrected"]["value"]
+    assert "seed:0" in found["signature"]
+
+
+def test_evaluate_says_when_it_was_trained_on_that(capsys, model):
+    with pytest.raises(SystemExit):
+        run(["evaluate", "--data", "sample", "--model", model, "--resamples", "0"])
+    assert "trained on the data it is evaluated on" in capsys.readouterr().err
+
+
+def test_explain_weights_and_contributions(ranker, model, candidates):
+    weights = json.loads(ranker("explain", "--model", model, "-o", "json"))["rows"]
+    assert len(weights) == 4
+    groups = json.loads(ranker("explain", candidates, "--model", model, "-o", "json"))["sources"]
+    rows = [row for group in groups for row in group["candidates"]]
+    assert len(rows) == 5
+    for row in rows:
+        assert sum(row["contributions"].values()) == pytest.approx(row["score"], abs=1e-12)
+    printed = list(csv.DictReader(io.StringIO(ranker("explain", candidates, "--model", model, "-o", "csv"))))
+    assert [float(row["score"]) for row in printed] == pytest.approx([row["score"] for row in rows])
+
+
+def test_explain_shows_matched_triplets(ranker, tmp_path, candidates):
+    path = str(tmp_path / "ds.model")
+    ranker("train", "--data", "sample", "--features", "bleu,ds", "--model", path)
+    table = ranker("explain", candidates, "--model", path)
+    assert "contribution of" in table
+    assert "matched in reference 1: agent-verb(sat, cat)" in table
+
+
+def test_data_commands(ranker, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "acl05" in ranker("data", "list")
+    shown = ranker("data", "show", "acl05")
+    assert "Linguistic Data Consortium" in shown
+    assert "here: no" in shown
+    assert "Synthetic" in ranker("data", "show", "sample").splitlines()[0]
+    checked = json.loads(ranker("data", "check", "sample", "-o", "json"))
+    assert checked["rows"][0]["sources"] == 120
+    assert "written: out.csv" in ranker("data", "convert", "sample", "out.csv")
+    again = json.loads(ranker("data", "check", "out.csv", "-o", "json"))
+    assert again == checked
+
+
+def test_features_lists_options(ranker):
+    printed = ranker("features")
+    assert "smoothing=epsilon" in printed
+    assert "bleu1-4" in printed
+
+
+def test_version_and_help(ranker):
+    assert ranker("--version").startswith("ranker 0.")
+    for command in ("train", "rank", "score", "evaluate", "explain", "features", "data list", "data convert"):
+        assert "Example: ranker " in ranker(*command.split(), "--help")
+
+
+def test_wmt_figures_for_bleu(ranker, shared, tmp_path):
+    """A single positive column ranks as the metric does, and the metric's figures are known."""
+    data = shared / "data"
+    path = str(tmp_path / "m.model")
+    ranker("train", "--data", str(data / "wmt12-rr.jsonl.gz"), "--features", "bleu[smoothing=add-one]", "--model", path)
+    printed = ranker(
+        "evaluate", "--data", str(data / "wmt15-rr.jsonl.gz"), "--model", path, "-o", "json", "--resamples", "0"
+    )
+    rows = {row["name"]: row for row in json.loads(printed)["rows"]}
+    mean = rows["mean into English"]
+    assert mean["tau"]["official"]["wmt14"]["value"] == pytest.approx(0.333, abs=0.005)
+    assert mean["tau"]["primary"]["wmt14"]["value"] == pytest.approx(0.279, abs=0.005)
+    assert mean["spearman"]["tie-corrected"]["value"] == pytest.approx(0.326, abs=0.005)
+    assert {"fi-en", "en-ru", "mean"} <= set(rows)
+
+
+def test_spread_takes_several_values():
+    assert spread(["rank", "-r", "a", "b", "-t", "c", "-o", "json", "x"]) == [
+        *("rank", "-r", "a", "-r", "b", "-t", "c", "-o", "json", "x"),
+    ]
+    assert spread(["-s", "x", "--references", "a", "b", "--", "-t", "y"]) == [
+        *("-s", "x", "--references", "a", "--references", "b", "--", "-t", "y"),
+    ]
+
+
+def imported_by(*arguments: str) -> set[str]:
+    """Return the packages that one command imports, in a process of its own."""
+    code = (
+        "import sys, json\n"
+        "from ranker.cli.main import run\n"
+        "try:\n    run(json.loads(sys.argv[1]))\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
+        "print('\\n' + json.dumps(sorted({name.split('.')[0] for name in sys.modules})))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, json.dumps(arguments)], capture_output=True, text=True, check=True
+    )
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_nothing_heavy_is_imported_before_it_is_used(model, candidates):
+    assert not imported_by("--help") & {"numpy", "pandas", "numba", "sklearn", "scipy", "spacy", "rich"}
+    used = imported_by("rank", candidates, "--model", model)
+    assert not used & {"sklearn", "spacy", "kenlm", "matplotlib"}

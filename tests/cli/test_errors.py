@@ -1,0 +1,221 @@
+"""What a user gets wrong: one line on stderr, exit code 2, nothing on stdout, nothing written."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from pathlib import Path
+
+import pytest
+
+from ranker.cli.main import run
+from tests.cli.conftest import RATED, Refused
+
+# words of a command line -> what the message must say
+REFUSALS: dict[str, str] = {
+    # commands and options
+    "trian": "No such command 'trian'.*'train'",
+    "--nope": "No such option",
+    "train --nope": "No such option.*See: ranker train --help",
+    "train extra": "unexpected extra argument.*extra",
+    "rank good.json tied.json -m bleu": "unexpected extra argument.*tied.json",
+    "train --data": "'--data' requires an argument",
+    "data nope": "No such command 'nope'.*See: ranker data --help",
+    "data show": "(?i)missing argument.*name",
+    "data convert good.json": "(?i)missing argument.*target",
+    "features extra": "unexpected extra argument",
+    # choices and numbers
+    "train -d good.json --loss hinje": "'--loss'.*'hinge', 'squared_hinge'",
+    "train -d good.json --pairs some": "'--pairs'.*'judgements', 'aggregated'",
+    "train -d good.json --output xml": "'--output'.*'table', 'json'",
+    "train -d good.json --output csv": "--output: train prints table or json",
+    "rank good.json -m bleu -o yaml": "'--output'.*'table', 'json', 'jsonl', 'csv'",
+    "score good.json -m bleu --level word": "'--level'.*'segment', 'system'",
+    "train -d good.json --seed -1": "'--seed'",
+    "train -d good.json --seed x": "'--seed'.*integer",
+    "train -d good.json --jobs 0": "'--jobs'.*expected a whole number from 1",
+    "train -d good.json --jobs many": "'--jobs'.*integer",
+    "evaluate -d good.json -m bleu --resamples -1": "'--resamples'",
+    "evaluate -d good.json -m bleu --resamples x": "'--resamples'.*integer",
+    "train -d good.json --C abc": "--C abc: expected a positive number or 'auto'",
+    "train -d good.json --C AUTO": "expected a positive number or 'auto'",
+    "train -d good.json --C 0": "C=0.0: expected a positive number or 'auto'",
+    "train -d good.json --C -1": "C=-1.0: expected a positive number or 'auto'",
+    "train -d good.json --C nan": "C=nan: expected a positive number or 'auto'",
+    "train -d good.json --C inf": "C=inf: expected a positive number or 'auto'",
+    # corpora
+    "train": "nothing to read: give a corpus name, a file, - for stdin, or -s SRC",
+    "evaluate -m bleu": "nothing to read",
+    "train -d smaple": r"'smaple' is neither a file nor the name of a corpus \(did you mean 'sample'\?\)",
+    "rank wmt115 -m bleu": r"\(did you mean 'wmt15'\?\)",
+    "data show acl5": r"no corpus is called 'acl5' \(did you mean 'acl05'\?\)",
+    "data check none.json": "'none.json' is neither a file nor the name of a corpus",
+    "train -d good.json -d none.json": "'none.json' is neither a file",
+    "rank directory -m bleu": "directory: this is a directory.*expected",
+    "rank cut.json -m bleu": r"cut.json:2:1: not JSON \(is the file cut off or badly quoted\?\)",
+    "data check empty.csv": "empty.csv: is empty, expected a corpus",
+    "data check notes.txt": "notes.txt: unknown format; expected",
+    "evaluate -d good.json -d cut.json -m bleu": "cut.json:2:1: not JSON",
+    "data convert cut.json out.csv": "cut.json:2:1: not JSON",
+    # parallel files
+    "rank good.json -s two -r two -t two -m bleu": "either a corpus or parallel files",
+    "rank -r two -t two -m bleu": "parallel files need the source too",
+    "rank -s two -r two -m bleu": r"no translations given; expected at least one file of system output \(-t\)",
+    "rank -s two -r three -t two -m bleu": "three:3: has 3 lines, expected 2 as in two",
+    "rank -s two -r two -t two three -m bleu": "three:3: has 3 lines, expected 2 as in two",
+    "rank -s two -r two two -t two two -m bleu": "two translations are called 'two'.*rename one of the files",
+    "rank -s none -r two -t two -m bleu": "none: no such file",
+    "rank -s two -r two -t empty.csv -m bleu": "empty.csv: has 0 lines, expected 2 as in two",
+    "rank -s two -r two -t directory -m bleu": "directory: this is a directory, expected a file",
+    "rank -s two -t three notes.txt -m bleu": "three:3: has 3 lines, expected 2",
+    # language pairs and kinds of judgement
+    "rank good.json -m bleu --lp de-en": "good: no source of language pair 'de-en'; there are: zh-en",
+    "train -d good.json --lp zh-en --lp fr-en": "no source of language pair 'fr-en'",
+    "data convert good.json out.csv --lp xx": "no source of language pair 'xx'",
+    "train -d good.json --kind fluencyy": r"kind 'fluencyy' \(did you mean 'fluency'\?\); there are: fluency",
+    "train -d good.json --kind preferences": "no judgements of kind 'preferences'",
+    "evaluate -d good.json -m bleu --kind adequacy": "no judgements of kind 'adequacy'.*there are: fluency",
+    "train -d not-judged.json": "not-judged: holds no human judgements to learn from",
+    "evaluate -d not-judged.json -m bleu": "not-judged: holds no human judgements",
+    "train -s two -r two -t two": "holds no human judgements",
+    "train -d one-candidate.json": "order no two candidates of one source; nothing can be learnt",
+    "train -d tied.json": "order no two candidates of one source; nothing can be learnt",
+    # features and metrics
+    "train -d good.json -f bleuu": r"no extractor is called 'bleuu' \(did you mean 'bleu'\?\); there are: bleu",
+    "train -d good.json -f bleu,nope": "no extractor is called 'nope'; there are: bleu",
+    "train -d good.json -f bleu[ordr=2]": r"no option 'ordr' \(did you mean 'order'\?\); its options are: order",
+    "train -d good.json -f bleu[order=x]": r"bleu\[order=x\]: expected a whole number",
+    "train -d good.json -f bleu[order=0]": r"bleu\[order=0\]: expected 1 to",
+    "train -d good.json -f bleu[smoothing=more]": r"bleu\[smoothing=more\]: expected .*add-one",
+    "train -d good.json -f bleu[lowercase=yes]": r"bleu\[lowercase=yes\]: expected true or false",
+    "train -d good.json -f bleu[order=1,order=2]": "option 'order' is given twice",
+    "train -d good.json -f bleu[order]": "'order' is not of the form option=value",
+    "train -d good.json -f bleu[": r"'\[' without '\]'",
+    "train -d good.json -f bleu]": r"'\]' without '\['",
+    "train -d good.json -f ,": "is not of the form name",
+    "train -d good.json -f bleu,bleu": "column 'bleu' stands twice",
+    "train -d good.json -f bleu1-4[order=2]": "a feature set takes no options",
+    "rank good.json": "give either --model FILE .* or --metric NAME",
+    "rank good.json -m bleu -M x.model": "give either --model FILE .* or --metric NAME",
+    "rank good.json -m blue": r"no extractor is called 'blue' \(did you mean 'bleu'\?\)",
+    "rank good.json -m bleu --contributions": "--contributions needs --model",
+    "score good.json": "give --metric NAME .* or --model FILE",
+    "score good.json -m bleu -m nope": "no extractor is called 'nope'",
+    "evaluate -d good.json": "give either --model FILE",
+    "explain": "give --model FILE",
+    "explain good.json": "give --model FILE",
+    # references
+    "rank no-reference.json -m bleu": r"no-reference\[1\] has no reference, and column 'bleu' needs one \(1 of 1",
+    "score no-reference.json -m bleu": "has no reference, and column 'bleu' needs one",
+    "rank -s two -t two -m bleu": r"two\[1\] has no reference, and column 'bleu' needs one \(2 of 2 sources",
+    # models
+    "rank good.json -M none.model": "none.model: no such model; make one with: ranker train",
+    "rank good.json -M good.json": "good.json: is no model file",
+    "rank good.json -M directory": "directory: holds no model.json",
+    "score good.json -M notes.txt": "notes.txt: is no model file",
+    "evaluate -d good.json -M notes.txt": "notes.txt: is no model file",
+    "explain good.json -M notes.txt": "notes.txt: is no model file",
+    # targets
+    "train -d good.json -M none/x.model": "none/x.model: cannot be written: there is no directory none",
+    "train -d good.json -M notes.txt": "notes.txt: exists and is no model file; remove it or choose another name",
+    "train -d good.json -M good.json": "good.json: exists and is no model file",
+    "train -d good.json -M directory": "directory: is a directory, expected the name of a model file",
+    "data convert good.json out.txt": r"out.txt: unknown format; expected a name ending in .jsonl",
+    "data convert good.json out": "out: unknown format",
+    "data convert good.json -": "-: unknown format",
+    "data convert good.json none/out.csv": "none/out.csv: cannot be written: there is no directory none",
+    "data convert odd.json out.tsv": "odd: holds tabs, line breaks or zero bytes in column .*write JSONL or Parquet",
+}
+
+
+@pytest.mark.parametrize("words", REFUSALS)
+def test_refusals(words: str, refused: Refused) -> None:
+    refused(*words.split(), says=REFUSALS[words])
+
+
+@pytest.mark.parametrize("option", ["--features", "--C", "--lp", "--kind", "--loss", "--data"])
+@pytest.mark.parametrize("value", ["", " ", "a\nb", "\x1b[31m", "\u2028", "句"], ids=ascii)
+def test_odd_values_of_options(option: str, value: str, refused: Refused) -> None:
+    refused("train", "--data", "good.json", option, value)
+
+
+CORPORA: dict[str, tuple[bytes, str]] = {
+    "nothing": (b"", "<stdin>: is empty, expected a corpus"),
+    "cut off": (b'{"source": "x", "candidates": {"A": "a"}}\n{"sour', "<stdin>:2:2: not JSON"),
+    "gzip cut off": (b"\x1f\x8b\x08\x00\x00\x00", "<stdin>: damaged or incomplete gzip file"),
+    "Latin-1": ('{"source": "déjà"}'.encode("latin-1"), "<stdin>:1:14: byte 0xe9 is not UTF-8"),
+    "UTF-16": ('{"source": "x"}'.encode("utf-16"), "<stdin>: this is UTF-16, expected UTF-8 text"),
+    "pickle": (pickle.dumps(RATED), "<stdin>:1:1: byte 0x80 is not UTF-8"),
+    "zip": (b"PK\x03\x04rest", "<stdin>: this is a zip archive"),
+    "NaN": (b'{"source": NaN, "candidates": {}}', "<stdin>:1: expected a JSON value, found NaN"),
+    "wrong type": (b'[\n{"source": 3, "candidates": {}}]', "<stdin>:2: source: expected a string, found 3"),
+    "missing key": (b'[\n{"source": "x"}]', '<stdin>:2: expected keys "source", "references", "candidates"'),
+    "system twice": (b'{"src": "x", "tgt": {"A": "a", "A": "b"}}', "<stdin>:1: key 'A' stands twice"),
+    "CSV field": (b"source,system,text\r\nx,A\r\n", "<stdin>:2: expected 3 fields as in the first line, found 2"),
+    "CSV quote": (b'source,system,text\nx,A,"a\n', "<stdin>:2: badly quoted row"),
+    "TSV column": (b"source\ttext\nx\ty", "<stdin>:1: column 'system' is missing"),
+    "prose": (b"The cat sat on the mat.\n", "<stdin>: unknown format; expected"),
+    "no candidate": (b'{"source": "x", "candidates": []}', "<stdin>: holds no candidate"),
+}
+
+
+@pytest.mark.parametrize(
+    "command", [["rank", "-", "-m", "bleu"], ["data", "check", "-"], ["train", "-d", "-"]], ids=str
+)
+@pytest.mark.parametrize("content", CORPORA)
+def test_malformed_corpora(content: str, command: list[str], refused: Refused) -> None:
+    raw, says = CORPORA[content]
+    refused(*command, stdin=raw, says="^ranker: error: " + re.escape(says))
+
+
+def test_a_known_corpus_that_is_not_here(refused: Refused) -> None:
+    message = refused("train", "--data", "acl05", says="corpus 'acl05' is not on this machine", lines=4)
+    assert all(line.startswith("  ") for line in message.split("\n")[1:])
+    assert "https://www.ldc.upenn.edu" in message
+    assert message.endswith("What works right now: the same command with --data sample")
+    refused("rank", "wmt15", "-m", "bleu", says="corpus 'wmt15' is not on this machine", lines=4)
+
+
+def test_one_candidate_is_ranked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(["rank", "one-candidate.json", "-m", "bleu", "-o", "json"])
+    assert ended.value.code == 0
+    (source,) = json.loads(capsys.readouterr().out)["sources"]
+    assert [(row["rank"], row["tied"], row["margin"]) for row in source["ranking"]] == [(1, False, None)]
+
+
+def test_names_longer_than_the_system_takes(refused: Refused) -> None:
+    long = "x" * 300
+    refused("rank", long, "-m", "bleu", says="is neither a file nor the name of a corpus")
+    refused("rank", json.dumps(RATED), "-m", "bleu", says="is neither a file nor the name of a corpus")
+    refused("rank", "good.json", "-M", f"{long}.model", says="File name too long")
+    refused("train", "-d", "good.json", "-M", f"{long}.model", says="File name too long")
+    refused("data", "convert", "good.json", f"{long}.csv", says="File name too long")
+
+
+def test_a_seed_beyond_the_generator(refused: Refused) -> None:
+    refused("train", "-d", "good.json", "--C", "auto", "--seed", "99999999999999999999", says="--seed|seed")
+
+
+def test_names_with_line_breaks_do_not_break_the_message(folder: Path, refused: Refused) -> None:
+    refused("rank", "odd.json", "-m", "bleu", says="has no reference, and column 'bleu' needs one")
+    refused("rank", "odd.json", "-m", "bleu", "--lp", "de-en", says="no source of language pair 'de-en'; there are: ")
+    (folder / "a\nb.model").write_text("x")
+    refused("explain", "-M", "a\nb.model", says="is no model file")
+
+
+def test_system_scores_need_references_too(refused: Refused) -> None:
+    refused("score", "no-reference.json", "-m", "bleu", "--level", "system", says="column 'bleu' needs one")
+
+
+def test_no_command_is_no_mashed_help(refused: Refused, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in ([], ["data"]):
+        with pytest.raises(SystemExit) as ended:
+            run(arguments)
+        out, err = capsys.readouterr()
+        if ended.value.code == 0:
+            assert (out.splitlines()[0][:6], err) == ("Usage:", "")
+        else:
+            assert (ended.value.code, out) == (2, "")
+            assert re.fullmatch(r"ranker: error: [^\n]{,200}\n", err)

@@ -1,0 +1,157 @@
+"""The program as a process: its exit codes, pipes, interrupts, and what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ranker.cli.main import run
+from tests.cli.conftest import everything
+
+COMMAND = [sys.executable, "-m", "ranker.cli.main"]
+
+
+def process(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=120, check=False, **options)
+
+
+def test_a_refusal_in_a_process_of_its_own(folder: Path) -> None:
+    for arguments in (["rank", "cut.json", "-m", "bleu"], ["train", "--data", "good.json", "--C", "abc"]):
+        done = process(*arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert re.fullmatch(r"ranker: error: [^\n]+\n", done.stderr)
+    assert not list(folder.glob("*.model"))
+
+
+def test_a_closed_standard_input(folder: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"exec {' '.join(COMMAND)} rank - -m bleu <&-"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "ranker: error: <stdin>: standard input is closed, expected a corpus\n"
+
+
+@pytest.fixture
+def long_output(folder: Path) -> str:
+    records = [{"source": f"句 {n}", "references": ["a b"], "candidates": {"A": "a é", "B": "b"}} for n in range(1000)]
+    (folder / "long.json").write_text(json.dumps(records))
+    return "long.json"
+
+
+@pytest.mark.parametrize("output", ["table", "jsonl", "json", "csv"])
+def test_a_reader_that_has_enough(output: str, long_output: str) -> None:
+    command = f"set -o pipefail; {' '.join(COMMAND)} rank {long_output} -m bleu -o {output} | head -n 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert len(done.stdout.splitlines()) == 1
+    # 0 if everything had been written before the reader closed the pipe
+    assert done.stderr == ""
+    assert done.returncode in (0, 1)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+def test_output_that_cannot_be_written(long_output: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*COMMAND, "rank", long_output, "-m", "bleu"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 2
+    assert re.fullmatch(r"ranker: error: [^\n]+\n", done.stderr)
+
+
+@pytest.mark.parametrize("output", ["table", "jsonl"])
+def test_output_in_another_encoding(output: str, long_output: str) -> None:
+    done = subprocess.run(
+        [*COMMAND, "rank", long_output, "-m", "bleu", "-o", output],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=False,
+    )
+    assert b"Traceback" not in done.stderr
+    if done.returncode == 0:
+        assert b"999" in done.stdout
+    else:
+        assert re.fullmatch(rb"ranker: error: [^\n]+\n", done.stderr)
+
+
+def open_when_read(pipe: str, reader: subprocess.Popen[str]) -> int:
+    """Open a named pipe for writing as soon as `reader` has it open."""
+    until = time.monotonic() + 60
+    while reader.poll() is None and time.monotonic() < until:
+        try:
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            time.sleep(0.02)
+    reader.kill()
+    raise AssertionError(f"{pipe} was never read: {reader.communicate()}")
+
+
+def interrupt(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """Press Ctrl-C until `process` ends, and return what it printed.
+
+    One signal may not do: if it comes just before a read begins, Python sees it only once the read has returned.
+    """
+    try:
+        for _ in range(20):
+            time.sleep(0.3)
+            process.send_signal(signal.SIGINT)
+            try:
+                return process.communicate(timeout=3)
+            except subprocess.TimeoutExpired:
+                continue
+        raise AssertionError("still running after 20 interrupts")
+    finally:
+        process.kill()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "--data", "pipe.jsonl", "--model", "x.model"],
+        ["data", "convert", "pipe.jsonl", "out.csv"],
+        ["rank", "pipe.jsonl", "--metric", "bleu"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_an_interrupt_ends_quietly_and_leaves_nothing(arguments: list[str], folder: Path) -> None:
+    os.mkfifo(folder / "pipe.jsonl")
+    # a runner in the background may have had interrupts switched off
+    code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code += "from ranker.cli.main import run; run(sys.argv[1:])"
+    before = sorted(folder.iterdir())
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as started:
+        writing = open_when_read("pipe.jsonl", started)
+        # it has read nothing yet, and waits
+        try:
+            out, err = interrupt(started)
+        finally:
+            os.close(writing)
+    assert (started.returncode, out) == (130, "")
+    assert "Traceback" not in err
+    assert len(err.splitlines()) <= 1
+    assert sorted(folder.iterdir()) == before
+
+
+def test_an_interrupt_while_a_model_is_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.fsync", interrupt)
+    before = everything(folder)
+    with pytest.raises(SystemExit) as ended:
+        run(["train", "--data", "good.json", "--model", "x.model"])
+    assert ended.value.code == 130
+    assert capsys.readouterr().out == ""
+    assert everything(folder) == before

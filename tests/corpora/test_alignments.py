@@ -1,0 +1,220 @@
+"""Word alignments of a corpus: reading, writing, keeping them with the data set, and what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ranker.corpora.alignments import Alignments, alignments_of, attach, pharaoh_lines, read_pharaoh, write_pharaoh
+from ranker.corpora.dataset import Dataset, concatenate
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import DataError
+from ranker.learning.alignment_links import make_links
+
+LINKS = make_links([[(0, 0)], [(1, 1)], [(2, 2)]])
+LINES = ["0-0 1-2", "", "2-0 0-1 1-1"]
+
+
+def corpus(name: str = "x") -> Dataset:
+    """Three sources of three words; the second has two references, the third no output of B."""
+    systems = [("A", "B"), ("A", "B"), ("A",)]
+    records = [
+        Record(
+            f"eins zwei drei{index}",
+            ["one two three"] * (2 if index == 1 else 1),
+            [Candidate(system, f"one two {system}") for system in systems[index]],
+        )
+        for index in range(3)
+    ]
+    return assemble(records, name, name)
+
+
+def write(folder: Path, name: str, lines: list[str]) -> Path:
+    path = folder / name
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+@pytest.fixture
+def attached(tmp_path: Path) -> Dataset:
+    return attach(
+        corpus(),
+        references=[write(tmp_path, "ref1", LINES), write(tmp_path, "ref2", ["2-2"])],
+        candidates={"A": write(tmp_path, "a", ["0-0", "1-1", "2-2"]), "B": write(tmp_path, "b", ["0-2", ""])},
+    )
+
+
+def shown(found: Alignments) -> tuple[list[str], list[str]]:
+    return pharaoh_lines(found.references), pharaoh_lines(found.candidates)
+
+
+def test_read(tmp_path: Path) -> None:
+    links = read_pharaoh(
+        write(tmp_path, "a", [*LINES, " 3-1\t3-1 "]), source_lengths=[2, 0, 3, 4], target_lengths=[3] * 4
+    )
+    assert [links.of(pair) for pair in range(4)] == [[(0, 0), (1, 2)], [], [(0, 1), (1, 1), (2, 0)], [(3, 1)]]
+    (tmp_path / "windows").write_bytes(b"\xef\xbb\xbf0-0 1-2\r\n\r\n2-0 0-1 1-1")
+    assert pharaoh_lines(read_pharaoh(tmp_path / "windows")) == pharaoh_lines(links)[:3]
+    (tmp_path / "nothing").write_bytes(b"")
+    assert len(read_pharaoh(tmp_path / "nothing")) == 0
+
+
+@pytest.mark.parametrize("name", ["a", "a.gz"])
+def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
+    random = np.random.default_rng(0)
+    pairs = [random.integers(60, size=(size, 2)).tolist() for size in random.integers(30, size=50)]
+    links = make_links([[(i, j) for i, j in pair] for pair in pairs])
+    write_pharaoh(links, tmp_path / name)
+    again = read_pharaoh(tmp_path / name)
+    for field in ("source", "target", "offsets"):
+        assert getattr(again, field).tolist() == getattr(links, field).tolist()
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        (["0-0", "0-0 1:2"], "a:2: found '1:2', expected links as 0-0 1-2"),
+        (["0-0", "", "-1-0"], "a:3: found '-1-0', expected links"),
+        (["0-0 1-", "0-0"], "a:1: found '1-', expected links"),
+        (["0-0-0"], "a:1: found '0-0-0', expected links"),
+        (["0-99999999999"], "a:1: found '0-99999999999', expected links"),
+        (["٣-٣"], "a:1: found '٣-٣', expected links"),
+        (["0-0", "3-0", "0-0"], "a:2: link 3-0 is out of range: the source sentence has 3 words, counted from 0"),
+        (["0-0", "0-4", "0-0"], "a:2: link 0-4 is out of range: the target sentence has 4 words, counted from 0"),
+        (["0-0", "2-3", "0-0"], "a:3: link 0-0 is out of range: the target sentence is empty"),
+        (["0-1", "2-3", ""], "a:1: link 0-1 is out of range: the target sentence has 1 word, counted from 0"),
+        (["0-0", ""], "a:2: has 2 lines, there are 3 sentence pairs; expected a line for each"),
+    ],
+)
+def test_files_that_are_wrong(tmp_path: Path, lines: list[str], says: str) -> None:
+    path = write(tmp_path, "a", lines)
+    with pytest.raises(DataError) as refused:
+        read_pharaoh(path, source_lengths=[3, 3, 3], target_lengths=[1, 4, 0])
+    assert str(refused.value).removeprefix(f"{tmp_path}/").startswith(says)
+
+
+def test_one_length_is_checked_alone(tmp_path: Path) -> None:
+    path = write(tmp_path, "a", ["0-9", "1-9"])
+    assert len(read_pharaoh(path, source_lengths=[1, 2])) == 2
+    with pytest.raises(DataError, match="a:2: link 1-9 is out of range: the source"):
+        read_pharaoh(path, source_lengths=[1, 1])
+
+
+def test_attached_alignments_are_found_again(attached: Dataset) -> None:
+    found = alignments_of(attached, source_lengths=[3] * 3, reference_lengths=[3] * 4, candidate_lengths=[3] * 5)
+    assert shown(found) == (["0-0 1-2", "", "2-2", "0-1 1-1 2-0"], ["0-0", "0-2", "1-1", "", "2-2"])
+    assert found.references_given.all()
+    assert found.candidates_given.all()
+    assert alignments_of(attached) is found
+
+
+def test_links_need_no_file(attached: Dataset) -> None:
+    links = alignments_of(attached)
+    again = attach(corpus(), candidates={"A": links.candidates.take([0, 2, 4])})
+    found = alignments_of(again)
+    assert shown(found) == ([""] * 4, ["0-0", "", "1-1", "", "2-2"])
+    assert found.candidates_given.tolist() == [True, False, True, False, True]
+    assert not found.references_given.any()
+
+
+def test_without_any(attached: Dataset) -> None:
+    found = alignments_of(corpus())
+    assert shown(found) == ([""] * 4, [""] * 5)
+    assert not found.references_given.any()
+    assert not found.candidates_given.any()
+
+
+def test_they_stay_with_their_rows(attached: Dataset) -> None:
+    kept = attached.select_sources([False, True, True])
+    assert shown(alignments_of(kept)) == (["", "2-2", "0-1 1-1 2-0"], ["1-1", "", "2-2"])
+    fewer = attached.select_candidates([False, True, True, False, True])
+    assert shown(alignments_of(fewer))[1] == ["0-2", "1-1", "2-2"]
+    ranked = attached.with_references_as_candidates()
+    assert shown(alignments_of(ranked))[1] == ["0-0", "0-2", "0-0 1-2", "1-1", "", "", "2-2", "2-2", "0-1 1-1 2-0"]
+    for pair in ([attached, corpus("y")], [corpus("y"), attached]):
+        found = alignments_of(concatenate(pair))
+        given = [one is attached for one in pair]
+        assert found.candidates_given.tolist() == [value for value in given for _ in range(5)]
+        assert found.references_given.tolist() == [value for value in given for _ in range(4)]
+        assert len(concatenate(pair).fingerprint) == 64
+
+
+def test_attaching_more_keeps_the_rest(attached: Dataset) -> None:
+    more = attach(attached, candidates={"B": make_links([[(1, 1)], [(2, 1)]])})
+    assert shown(alignments_of(more)) == (["0-0 1-2", "", "2-2", "0-1 1-1 2-0"], ["0-0", "1-1", "1-1", "2-1", "2-2"])
+    assert shown(alignments_of(attached))[1] == ["0-0", "0-2", "1-1", "", "2-2"]
+
+
+def test_they_count_in_the_fingerprint(attached: Dataset) -> None:
+    assert attached.fingerprint != corpus().fingerprint
+    assert attach(attached, candidates={"A": make_links([[], [], []])}).fingerprint != attached.fingerprint
+    again = attach(corpus(), references=[make_links([[(0, 0)], [], []])])
+    assert again.fingerprint == attach(corpus(), references=[make_links([[(0, 0)], [], []])]).fingerprint
+    bare = [rows.drop(columns="alignment") for rows in (attached.references, attached.candidates)]
+    assert (
+        Dataset("x", attached.sources, *bare, attached.ratings, attached.preferences).fingerprint
+        == corpus().fingerprint
+    )
+
+
+def test_alignments_that_do_not_fit_the_data_set(tmp_path: Path) -> None:
+    two, three = write(tmp_path, "two", ["", "0-0"]), write(tmp_path, "three", ["", "", "2-5"])
+    dataset = corpus()
+    with pytest.raises(DataError, match=r"x: alignments of the unknown system 'Aa' \(did you mean 'A'\?\)"):
+        attach(dataset, candidates={"Aa": three})
+    with pytest.raises(DataError, match="two:2: has 2 lines, there are 3 of these in the data set"):
+        attach(dataset, candidates={"A": two})
+    with pytest.raises(DataError, match="x: alignments of 3 references given, no source has more than 2"):
+        attach(dataset, references=[three, two, two])
+    with pytest.raises(DataError, match="two:2: has 2 lines, there are 1 of these"):
+        attach(dataset, references=[three, two])
+    with pytest.raises(DataError, match="three:3: link 2-5 is out of range: the target sentence has 3 words"):
+        attach(dataset, candidates={"A": three}, source_lengths=[3] * 3, candidate_lengths=[3] * 5)
+    with pytest.raises(DataError, match="three:3: link 2-5 is out of range: the source sentence has 1 word,"):
+        attach(dataset, references=[three], source_lengths=[9, 9, 1])
+
+
+def test_ranges_are_checked_when_the_words_are_known(attached: Dataset) -> None:
+    with pytest.raises(
+        DataError, match=r"x\[2\]: alignment of 'A': link 1-1 is out of range: the source sentence has 1 w"
+    ):
+        alignments_of(attach(corpus(), candidates={"A": LINKS}), source_lengths=[3, 1, 3], candidate_lengths=[3] * 5)
+    with pytest.raises(DataError, match=r"x\[2\]: alignment of 'a reference': link 2-2 .* the target .* has 2 words"):
+        alignments_of(attached, reference_lengths=[3, 3, 2, 3])
+
+
+def test_a_column_that_holds_something_else() -> None:
+    dataset = corpus()
+    columns = dataset.candidates.assign(alignment=dataset.candidates["text"])
+    broken = Dataset("x", dataset.sources, dataset.references, columns, dataset.ratings, dataset.preferences)
+    with pytest.raises(DataError, match=r"x\[1\]: alignment of 'A': found 'one', expected links as 0-0 1-2"):
+        alignments_of(broken)
+
+
+def test_alignments_come_and_go_with_json(tmp_path):
+    from ranker.corpora.reading import read_dataset
+    from ranker.corpora.writing import write_dataset
+    from ranker.extractors.registry import make
+
+    record = {
+        "source": "un deux trois",
+        "references": ["one two three"],
+        "reference_alignments": ["0-0 1-1 2-2"],
+        "candidates": [
+            {"system": "A", "text": "one two three", "alignment": "0-0 1-1 2-2"},
+            {"system": "B", "text": "three two one", "alignment": "0-2 1-1 2-0"},
+        ],
+    }
+    (tmp_path / "a.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
+    dataset = read_dataset(tmp_path / "a.jsonl")
+    write_dataset(dataset, tmp_path / "b.jsonl")
+    assert read_dataset(tmp_path / "b.jsonl").fingerprint == dataset.fingerprint
+    order = make("lrscore[alpha=1]").transform(dataset)[:, 0]
+    assert order.tolist() == [1, 0]
+    record["reference_alignments"] = []
+    (tmp_path / "a.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
+    with pytest.raises(DataError, match="reference_alignments: expected 1 alignments, found"):
+        read_dataset(tmp_path / "a.jsonl")

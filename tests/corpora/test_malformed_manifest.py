@@ -1,0 +1,235 @@
+"""Manifests, stories and assessments that are wrong: where, what was found, what was expected."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from ranker.corpora.manifest import read_manifest, read_with_notes
+from ranker.errors import DataError
+from tests.corpora.damage import refusal
+from tests.corpora.stories import FILES, MANIFEST, SCORES, story, write_corpus
+
+
+def refused(tmp_path: Path, name: str, content: str | bytes | None, line: int | None, says: str) -> None:
+    folder = write_corpus(tmp_path / "small", {name: content})
+    refusal(lambda: read_manifest(folder), folder / name, line, says)
+
+
+def replaced(old: str, new: str) -> str:
+    assert MANIFEST.count(old) == 1
+    return MANIFEST.replace(old, new)
+
+
+COLUMNS = 'columns = ["system", "doc", "segment", "judge", "fluency"]'
+
+
+@pytest.mark.parametrize(
+    ("manifest", "line", "says"),
+    [
+        ("language_pair = \n", 1, "not TOML, expected such: Invalid value"),
+        (f"language_pair = 'zh-en'\n{MANIFEST}", 2, "not TOML, expected such: Cannot overwrite a value"),
+        ("", None, "language_pair: expected a language pair such as 'zh-en', found null"),
+        (replaced("zh-en", "Chinese"), 1, "language_pair: expected a language pair such as 'zh-en', found 'Chinese'"),
+        ("language_pair = 'zh-en'\n", None, "source: is missing; expected the path of the source"),
+        ("language_pair = 'zh-en'\nsource = 's'\n", None, "systems: expected a table of name = 'path', found null"),
+        (
+            "language_pair = 'zh-en'\nsource = 's'\nsystems = 3",
+            3,
+            "systems: expected a table of name = 'path', found 3",
+        ),
+        ("language_pair = 'zh-en'\nsource = 's'\n[systems]", 3, "systems: expected a table of name = 'path', found {}"),
+        (f"{MANIFEST}\n[system]\n", 14, r"system: unknown key \(did you mean 'systems'\?\); expected one of lang"),
+        (replaced('path = "source.sgm"', "path = 3"), 2, "source: expected a path or a list of paths, found 3"),
+        (replaced('path = "source.sgm"', "pfad = 's'"), 2, "source: unknown key 'pfad'; expected path, encoding"),
+        (
+            replaced('"E05"', '["E05", 3]'),
+            7,
+            r"\[systems\] E05: expected a path or a list of paths, found \[\"E05\", 3",
+        ),
+        (replaced('"E05"', '""'), 7, r"\[systems\] E05: expected a path"),
+        (replaced('"E05"', '{ encoding = "gbk" }'), 7, r"\[systems\] E05: expected a path .*, found null"),
+        (replaced('"E05"', '{ path = "x", name = "y" }'), 7, r"\[systems\] E05: unknown key 'name'; expected path"),
+        (f"{MANIFEST}\n[systems.E07]\npfad = 'x'", 14, r"\[systems\] E07: unknown key 'pfad'"),
+        (replaced('E06 = "E06.sgm"', 'e05 = "E06.sgm"'), 7, r"\[systems\] E05: expected names that differ, not only"),
+        (replaced("[systems]", "[systems]\nencoding = 'klingon'"), 8, "E05: expected an encoding such as 'utf-8'"),
+        (replaced("[systems]", "[systems]\nundecodable = 'skip'"), 8, "undecodable: expected 'refuse' or 'replace'"),
+        (replaced("[systems]", "[systems]\nundecodable = 'replace'"), 8, "expected an encoding beside undecodable"),
+        (
+            replaced('path = "scores.txt"', ""),
+            9,
+            r"\[assessment\] path: expected a path or a list of paths, found null",
+        ),
+        (replaced("scale", "scales"), 12, r"\[assessment\] scales: unknown key \(did you mean 'scale'\?\); expected"),
+        (
+            replaced("[1, 5]", "[5, 1]"),
+            12,
+            r"scale: expected the lowest and the highest score, such as \[1, 5\], found",
+        ),
+        (replaced("[1, 5]", "5"), 12, "scale: expected the lowest and the highest score"),
+        (replaced("[1, 5]", "[true, 5]"), 12, "scale: expected the lowest and the highest score"),
+        (
+            replaced("[1, 5]", "[1, 5]\nmissing = 'NA'"),
+            13,
+            r"missing: expected a list such as \['NA', '-1'\], found 'NA'",
+        ),
+        (replaced("[1, 5]", "[1, 5]\ndelimiter = ''"), 13, "delimiter: expected text such as 'tab', found ''"),
+        (replaced("[1, 5]", "[1, 5]\nheader = 1"), 13, "header: expected true or false, found 1"),
+        (replaced("[1, 5]", "[1, 5]\nfixed = { judge = 1 }"), 13, "fixed: expected a table of name = 'text'"),
+        (replaced("[1, 5]", "[1, 5]\nfixed = { judg = 'a' }"), 9, r"judg: unknown key \(did you mean 'judge'\?\)"),
+        (replaced("[1, 5]", "[1, 5]\nfixed = { judge = 'a' }"), 11, "columns: 'judge' stands in fixed too; keep one"),
+        (replaced(COLUMNS, ""), 9, "columns: expected a list of names, or a table of name = column number"),
+        (replaced(COLUMNS, "columns = { system = 0 }"), 11, "columns: expected a list of names, or a table"),
+        (
+            replaced('"doc", ', ""),
+            11,
+            "columns: expected 'doc' too: name its column here, or in fixed what it always is",
+        ),
+        (
+            replaced('"judge", ', '"doc", '),
+            11,
+            r"columns: expected every name once \('-' skips a column\), found 'doc' tw",
+        ),
+        (
+            replaced(', "fluency"', ""),
+            11,
+            "columns: expected kinds of judgement such as 'fluency', or 'kind' and 'value'",
+        ),
+        (replaced('"fluency"', '"value"'), 11, "columns: expected kinds of judgement such as 'fluency', or 'kind' and"),
+        (
+            replaced('"fluency"', '"kind", "value", "x"'),
+            11,
+            "columns: expected kinds of judgement such as 'fluency', or",
+        ),
+        (replaced('"source.sgm"', '"nowhere/*.sgm"'), None, "source: expected files, found none at .*nowhere"),
+        (replaced('"E05"', '"E0**"'), None, r"system E05: expected a path, found 'E0\*\*' \(Invalid pattern"),
+        (replaced('"E05"', f'"{"x" * 300}/*"'), None, "system E05: expected a path, found 'xxx.*name too long"),
+        (replaced('"scores.txt"', '"empty"'), None, "assessment: expected files, found none at"),
+    ],
+)
+def test_wrong_manifests(manifest: str, line: int | None, says: str, tmp_path: Path) -> None:
+    (tmp_path / "small" / "empty").mkdir(parents=True)
+    refused(tmp_path, "manifest.toml", manifest, line, says)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line", "says"),
+    [
+        ("source.sgm", story("d1", None, "一", "二") * 2, 6, "segment '1' of document 'd1' stands twice; remove one"),
+        ("source.sgm", story("d2", None, "一", "二"), None, ""),
+        (
+            "ref.sgm",
+            story("d1x", "E01", "the"),
+            2,
+            r"expected a document of the source, found 'd1x' \(did you mean 'd1'",
+        ),
+        (
+            "ref.sgm",
+            story("d1", "E01", "a", "b", "c"),
+            4,
+            "expected a segment of document 'd1' of the source, found '3'",
+        ),
+        ("E06.sgm", story("d1", "E06", "a") * 2, 5, r"segment '1' of document 'd1' stands twice; .*E06.sgm:2\)"),
+        (
+            "E06.sgm",
+            story("d1", "x", "a") + story("d1", "y", "a"),
+            None,
+            "system E06: expected documents of that sysid",
+        ),
+        ("E06.sgm", story("d1", "E06", "a") + story("d1", None, "a"), 4, "document without sysid; expected one"),
+        ("E06.sgm", "<refset>" + story("d1", "E01", "a") + "</refset>", None, None),
+        ("source.sgm", "<refset>" + story("d1", "E01", "a") + "</refset>", None, "source: expected documents of a sou"),
+        ("E06.sgm", "", None, "holds no <doc>, expected at least one"),
+        ("E06.sgm", story("d1", "E06", "a", "b")[:-4], 1, "<doc> is not closed before the file ends"),
+        ("E06.sgm", story("d1", "E06", "a", "b")[:-9], 3, "<seg> is not closed before the file ends"),
+        ("E06.sgm", b"<doc docid=d1>\n<seg id=1>\x81 \xff\x90</seg></doc>", 2, "byte 0x81 is not utf-8: name the"),
+        ("E06.sgm", story("d1", "E06", "a").encode("utf-16"), 1, "byte 0x00 stands in no text"),
+        ("E06.sgm", b"\x1f\x8b\x08broken", None, "damaged or incomplete gzip file"),
+    ],
+)
+def test_wrong_stories(name: str, content: str | bytes, line: int | None, says: str | None, tmp_path: Path) -> None:
+    if says is None:
+        # what the manifest calls a system may stand in a set of references
+        folder = write_corpus(tmp_path / "small", {name: content})
+        assert read_with_notes(folder)[1][0].startswith("systems: ")
+    elif says:
+        refused(tmp_path, name, content, line, says)
+    else:
+        # then the documents of all others are unknown
+        folder = write_corpus(tmp_path / "small", {name: content})
+        refusal(lambda: read_manifest(folder), folder / "ref.sgm", 2, "expected a document of the source, found 'd1'")
+
+
+@pytest.mark.parametrize(
+    ("scores", "line", "says"),
+    [
+        ("", None, "is empty, expected an assessment table"),
+        ("E05\td1\t1\tj1\t\n", None, "holds no score, expected at least one"),
+        ("E05\td1\t1\tj1\n", 1, r"expected 'fluency' in column 5, found 4 columns: .*\(is the delimiter right\?\)"),
+        ("E05,d1,1,j1,4\n", 1, "expected 'segment' in column 3, found 1 columns|expected 'doc' in column 2, found 1"),
+        (SCORES + "E05\td1\t1\tj2\n", 4, "expected 5 fields as on line 1, found 4: 'E05 d1 1 j2'"),
+        (SCORES + "\nE05\td1\t1\tj2\tgood\n", 5, "fluency: expected a number from 1 to 5, found 'good'"),
+        (SCORES + "E05\td1\t1\tj2\t6\n", 4, "fluency: expected a number from 1 to 5, found '6'"),
+        (SCORES + "E05\td1\t1\tj2\t0.99\n", 4, "fluency: expected a number from 1 to 5, found '0.99'"),
+        (SCORES + "E05\td1\t1\tj2\tnan\n", 4, "fluency: expected a number from 1 to 5, found 'nan'"),
+        (SCORES + "E05\td1\t1\tj2\t1_0\n", 4, r"found '1_0' \(what stands for no score is named by 'missing'\)"),
+        (SCORES + "E07\td1\t1\tj1\t4\n", 4, r"expected a system of the manifest, found 'E07' \(did you mean 'E0[56]'"),
+        (SCORES + "e01\td1\t1\tj1\t4\n", 4, r"found the reference 'e01'; name it under \[systems\] too"),
+        (SCORES + "E05\td2\t1\tj1\t4\n", 4, "expected a document of the source, found 'd2'"),
+        (SCORES + "E05\td1\t3\tj1\t4\n", 4, "expected a segment of document 'd1' of the source, found '3'"),
+        (SCORES + "\td1\t3\tj1\t4\n", 4, "system: expected a name, found nothing"),
+        (SCORES + "e05\tD1\t01\tj1\t3\n", 4, r"'fluency' of system 'E05' is judged twice by 'j1' .*scores.txt:1\)"),
+        (SCORES.encode() + b"E05\td1\t1\tj\x81\t4\n", 4, "byte 0x81 is not utf-8: name the encoding"),
+    ],
+)
+def test_wrong_assessments(scores: str | bytes, line: int | None, says: str, tmp_path: Path) -> None:
+    refused(tmp_path, "scores.txt", scores, line, says)
+
+
+def test_a_judged_output_that_is_lacking(tmp_path: Path) -> None:
+    folder = write_corpus(tmp_path / "small", {"E05/d1.sgm": story("d1", "E05", "library")})
+    says = "expected a system with an output for segment '2' of document 'd1', found 'E05', which has none"
+    refusal(lambda: read_manifest(folder), folder / "scores.txt", 2, says)
+
+
+def test_no_output_at_all(tmp_path: Path) -> None:
+    changes = {"E05/d1.sgm": story("d1", "E05"), "E06.sgm": story("d1", "E06")}
+    manifest = MANIFEST[: MANIFEST.index("[assessment]")]
+    folder = write_corpus(tmp_path / "small", {**changes, "manifest.toml": manifest})
+    says = "the systems have no output for any source, expected at least one"
+    refusal(lambda: read_manifest(folder), folder / "manifest.toml", None, says)
+
+
+def test_the_second_of_several_tables_is_located(tmp_path: Path) -> None:
+    table = MANIFEST[MANIFEST.index("[assessment]") :]
+    both = MANIFEST.replace(table, table.replace("[assessment]", "[[assessment]]") * 2)
+    wrong = "missing = 3".join(both.rsplit("scale = [1, 5]", 1))
+    refused(tmp_path, "manifest.toml", wrong, 16, r"\[assessment\] missing: expected a list")
+
+
+def test_random_damage_is_refused_with_a_place_or_said(tmp_path: Path) -> None:
+    """Any one changed byte is refused with the file, or leaves every segment and score, or is said in a note."""
+    generator = random.Random(0)
+    whole, none = read_with_notes(write_corpus(tmp_path / "small"))
+    assert none == []
+    messages = []
+    for _ in range(200):
+        name = generator.choice(sorted(FILES))
+        raw = bytearray(FILES[name].encode())
+        position = generator.randrange(len(raw))
+        raw[position : position + 1] = generator.choice([b"", b"<", b'"', b"\xff", b"\n", b"\t", b"\0", b"7"])
+        folder = write_corpus(tmp_path / "small", {name: bytes(raw)})
+        try:
+            read, notes = read_with_notes(folder)
+        except DataError as error:
+            messages.append(str(error))
+            continue
+        sizes = [(len(one.sources), len(one.candidates), len(one.references)) for one in (whole, read)]
+        assert notes or sizes[0] == sizes[1], (name, bytes(raw))
+    assert 50 < len(messages) < 175
+    for message in messages:
+        assert re.match(rf"{re.escape(str(tmp_path))}/small/[\w./]+(:\d+)*: ", message), message
+        assert message.isprintable(), message

@@ -1,0 +1,309 @@
+"""Corpora that a manifest describes: as simulated in the shape of the licensed ones, and small ones that are wrong."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ranker import share
+from ranker.cli.main import run
+from ranker.corpora import catalogue, simulation
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.manifest import read_manifest, read_with_notes
+from ranker.corpora.manifest_file import parse_manifest
+from ranker.corpora.records import assemble
+from ranker.corpora.sgml import Document, Segment, format_set
+from ranker.corpora.simulation_ldc import SHAPES, main, simulate_ldc, write_ldc
+from ranker.corpora.writing import write_dataset
+from ranker.errors import DataError, MissingError
+from tests.corpora.stories import FILES, MANIFEST, SCORES, story, write_corpus
+
+SENTENCES = share.directory("data") / "sample" / "sentences.jsonl"
+
+
+@pytest.fixture(scope="module")
+def sentences() -> list[simulation.Sentence]:
+    return simulation.read_sentences(SENTENCES)
+
+
+@pytest.fixture(scope="module", params=sorted(SHAPES))
+def shaped(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """Return the name of a shape, and a folder of corpora that holds a corpus of it."""
+    folder = tmp_path_factory.mktemp("shaped")
+    assert main([str(SENTENCES), str(folder / request.param), "--like", request.param]) == 0
+    return request.param, folder
+
+
+def outputs(dataset: Dataset) -> dict[tuple[str, str], str]:
+    candidates = dataset.candidates
+    ids = dataset.sources["seg_id"].iloc[candidates["source"]]
+    return dict(zip(zip(ids, candidates["system"], strict=True), candidates["text"], strict=True))
+
+
+def test_corpus_by_name_is_what_was_simulated(shaped, sentences, monkeypatch, caplog) -> None:
+    name, folder = shaped
+    monkeypatch.setenv("RANKER_DATA", str(folder))
+    with caplog.at_level(logging.WARNING):
+        dataset = catalogue.load(name)
+    direct = assemble(simulate_ldc(sentences, name), name)
+    assert dataset.name == name
+    assert dataset.fingerprint == direct.fingerprint
+    said = [record.getMessage() for record in caplog.records]
+    assert any(re.search(r"systems: segments lacking: \d \(E\d\d 1", one) for one in said)
+    assert any(re.search(r"references: segments lacking: \d \(E0\d 1", one) for one in said)
+    guesses = [one for one in said if "not UTF-8 and read as" in one]
+    assert [re.findall(r"(\w+): files .* as (\w+)", one)[0] for one in guesses] == (
+        [("source", "gb18030"), ("references", "cp1252"), ("systems", "gb2312")] if name == "acl05" else []
+    )
+    assert all(one.startswith(f"ranker: note: {name}: ") for one in said)
+
+
+def test_simulated_corpora_hold_what_makes_them_hard(sentences) -> None:
+    made = {name: assemble(simulate_ldc(sentences, name), name) for name in SHAPES}
+    assert not set(made["acl05"].sources["doc"]) & set(made["mtc03"].sources["doc"])
+    for name, dataset in made.items():
+        assert len(dataset.sources) == 60
+        assert 400 < len(dataset) < 420, "some outputs are lacking"
+        assert len(dataset.references) < 240, "some references are lacking"
+        rated = dataset.candidates["system"].iloc[dataset.ratings["candidate"]]
+        assert set(rated) == set(SHAPES[name].assessed)
+        assert set(dataset.ratings["judge"]) == {"judge1", "judge2", "judge3"}
+        assert not dataset.candidates["text"].str.isascii().all()
+        assert not dataset.references["text"].str.isascii().all()
+    assert (made["acl05"].candidates["text"] == "").any()
+    again = assemble(simulate_ldc(sentences, "acl05"), "acl05")
+    other = assemble(simulate_ldc(sentences, "acl05", seed=1), "acl05")
+    assert made["acl05"].fingerprint == again.fingerprint != other.fingerprint
+
+
+def test_same_bytes_for_the_same_seed_and_never_over_something(shaped, sentences, tmp_path, capsys) -> None:
+    name, folder = shaped
+    write_ldc(simulate_ldc(sentences, name), tmp_path / "again", name)
+    first, again = (
+        {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+        for root in (folder / name, tmp_path / "again")
+    )
+    assert first == again
+    assert len(first) == 2 + 6 * 12
+    assert main([str(SENTENCES), str(tmp_path / "again"), "--like", name]) == 2
+    assert "again: is not empty; choose another folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
+def test_shaped_corpus_in_other_formats(shaped, ending, tmp_path, caplog) -> None:
+    name, folder = shaped
+    dataset = catalogue.load(folder / name / "manifest.toml")
+    write_dataset(dataset, tmp_path / f"x{ending}")
+    read = catalogue.load(tmp_path / f"x{ending}")
+    if ending == ".jsonl":
+        assert read.fingerprint == dataset.fingerprint
+    assert outputs(read) == outputs(dataset)
+    assert len(read.ratings) == len(dataset.ratings)
+
+
+@pytest.fixture
+def ranker(monkeypatch, capsys) -> Callable[..., str]:
+    def call(*arguments: str) -> str:
+        with pytest.raises(SystemExit) as ended:
+            run(list(arguments))
+        printed = capsys.readouterr()
+        assert ended.value.code == 0, printed.err
+        return printed.out
+
+    return call
+
+
+def test_train_and_rank_across_years(ranker, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("RANKER_DATA", str(tmp_path))
+    for name in SHAPES:
+        assert main([str(SENTENCES), str(tmp_path / name), "--like", name]) == 0
+    trained = ranker("train", "--data", "acl05", "--model", str(tmp_path / "acl05.model"), "--output", "json")
+    facts = json.loads(trained)["training"]
+    assert (facts["data"], facts["sources"], facts["kind"]) == ("acl05", 60, "fluency")
+    ranked = ranker("rank", "mtc03", "--model", str(tmp_path / "acl05.model"), "--output", "csv")
+    assert len(ranked.splitlines()) > 400
+    assert re.search(r"acl05 +yes +zh-en", ranker("data", "list"))
+
+
+def test_experiment_across_years(ranker, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("RANKER_DATA", str(tmp_path))
+    for name in SHAPES:
+        assert main([str(SENTENCES), str(tmp_path / name), "--like", name]) == 0
+    done = ranker("experiment", "ye07", "--train", "acl05", "--test", "mtc03", "--output", "json")
+    tables = {table["title"]: table["rows"] for table in json.loads(done)["tables"]}
+    crossed = next(rows for title, rows in tables.items() if title.startswith("cross-year, trained on acl05"))
+    assert [row["features"] for row in crossed] == ["BLEU", "DS", "PERP", "BLEU+DS", "BLEU+PERP", "PERP+DS", "All"]
+    assert all(row["sources"] + row["undefined"] == 60 for row in crossed)
+    assert all(row["mean"] > 0.5 for row in crossed)
+
+
+def test_small_corpus(tmp_path) -> None:
+    dataset, notes = read_with_notes(write_corpus(tmp_path / "small"))
+    assert notes == []
+    assert dataset.name == "small"
+    assert dataset.sources.to_dict("list") == {
+        "lp": ["zh-en"] * 2,
+        "doc": ["d1"] * 2,
+        "seg_id": ["d1:1", "d1:2"],
+        "text": ["图书馆", "市场"],
+    }
+    assert dataset.references["text"].tolist() == ["the library", "the market"]
+    assert set(dataset.references["name"]) == {"E01"}
+    assert dataset.candidates["system"].tolist() == ["E05", "E06"] * 2
+    assert dataset.candidates["text"].tolist() == ["library", "book house", "market", "market place"]
+    assert not dataset.candidates["is_reference"].any()
+    assert dataset.ratings.to_dict("list") == {
+        "candidate": [0, 1, 2],
+        "judge": ["j1"] * 3,
+        "kind": ["fluency"] * 3,
+        "value": [4.0, 2.0, 5.0],
+    }
+
+
+def test_folder_file_and_working_directory_are_the_same_corpus(tmp_path, monkeypatch) -> None:
+    folder = write_corpus(tmp_path / "small")
+    monkeypatch.chdir(folder)
+    read = [catalogue.load(path) for path in (folder, str(folder / "manifest.toml"), ".", "manifest.toml")]
+    assert {one.name for one in read} == {"small"}
+    assert len({one.fingerprint for one in read}) == 1
+
+
+def test_holes_are_said_and_leave_the_rest(tmp_path) -> None:
+    changes = {
+        "ref.sgm": story("d1", "E01", "the library", " "),
+        "E05/d1.sgm": story("d1", "E05", "library"),
+        "E06.sgm": story("d1", "other", "", "market place") + "forgotten",
+        "source.sgm": story("d1", None, "图书馆", "市场", ""),
+        "scores.txt": "E05\td1\t1\tj1\t4\n",
+    }
+    dataset, notes = read_with_notes(write_corpus(tmp_path / "small", changes))
+    assert outputs(dataset) == {("d1:1", "E05"): "library", ("d1:1", "E06"): "", ("d1:2", "E06"): "market place"}
+    assert dataset.references["source"].tolist() == [0]
+    folder = tmp_path / "small"
+    assert notes == [
+        f"source: empty segments: 1 (the first: {folder / 'source.sgm'}:4)",
+        f"references: empty segments, left out: 1 (E01 1; the first: {folder / 'ref.sgm'}:3)",
+        "references: segments lacking: 1 (E01 1; the first: segment 3 of document d1)",
+        "systems: segments lacking: 3 (E05 2, E06 1; the first: segment 2 of document d1)",
+        f"systems: documents with text outside of segments, passed over: 1 (E06 1; the first: {folder / 'E06.sgm'}:5)",
+        f"systems: documents that call their system otherwise: 1 (E06 1; the first: other in {folder / 'E06.sgm'}:1)",
+    ]
+
+
+def test_encodings_named_for_all_or_for_one(tmp_path) -> None:
+    manifest = MANIFEST.replace("[systems]", '[systems]\nencoding = "cp1252"').replace(
+        '"E06.sgm"', '{ path = "E06.sgm", encoding = "gb2312", undecodable = "replace" }'
+    )
+    changes = {
+        "manifest.toml": manifest,
+        "E05/d1.sgm": story("d1", "E05", "café", "market").encode("latin-1"),
+        "E06.sgm": story("d1", "E06", "the 图 house", "X place").encode("gb2312").replace(b"X", b"\xd0 "),
+    }
+    dataset, notes = read_with_notes(write_corpus(tmp_path / "small", changes))
+    assert outputs(dataset)["d1:1", "E05"] == "café"
+    assert outputs(dataset)["d1:1", "E06"] == "the 图 house"
+    assert outputs(dataset)["d1:2", "E06"] == "\ufffd place"
+    where = tmp_path / "small" / "E06.sgm"
+    assert notes == [f"systems: characters that are not gb2312 and were replaced: 1 (E06 1; the first: {where})"]
+
+
+def test_what_could_be_two_encodings_is_said(tmp_path) -> None:
+    changes = {"E06.sgm": story("d1", "E06", "primary 小学", "x").encode("gb2312")}
+    _, notes = read_with_notes(write_corpus(tmp_path / "small", changes))
+    assert len(notes) == 1
+    assert notes[0].startswith("systems: files read as UTF-8 that could be GB2312 as well, name the encoding that is")
+    declared = b'<?xml version="1.0" encoding="GB2312"?>\n' + changes["E06.sgm"]
+    dataset, notes = read_with_notes(write_corpus(tmp_path / "small", {"E06.sgm": declared}))
+    assert notes == []
+    assert outputs(dataset)["d1:1", "E06"] == "primary 小学"
+
+
+def test_test_sets_of_mteval(tmp_path) -> None:
+    def document(sysid: str | None, *texts: str) -> Document:
+        return Document("d1", tuple(Segment(str(number), text, 0) for number, text in enumerate(texts, 1)), sysid)
+
+    source = format_set([document(None, "图书馆", "市场")], "source", "set", "zh-en")
+    references = format_set(
+        [document("E01", "the library", "the market"), document("E02", "a library", "a market")],
+        "reference",
+        "set",
+        "zh-en",
+    )
+    systems = format_set(
+        [document("E05", "library", "market"), document("E06", "book house", "market place")], "system", "set", "zh-en"
+    )
+    manifest = MANIFEST.replace('E01 = "ref.sgm"', 'E01 = "all.xml"\nE02 = "all.xml"')
+    for old in ('"source.sgm"', '"E05"', '"E06.sgm"'):
+        manifest = manifest.replace(old, '"all.xml"')
+    # a reference that is ranked too
+    manifest = manifest.replace("[systems]", '[systems]\nE02 = "all.xml"')
+    whole = f'<?xml version="1.0" encoding="UTF-8"?>\n<mteval>\n{source}{references}{systems}</mteval>\n'
+    changes = dict.fromkeys(FILES, None) | {"manifest.toml": manifest, "all.xml": whole, "scores.txt": SCORES}
+    dataset, notes = read_with_notes(write_corpus(tmp_path / "one file", changes))
+    assert notes == []
+    assert dataset.references["name"].tolist() == ["E01", "E02"] * 2
+    assert dataset.references["text"].tolist() == ["the library", "a library", "the market", "a market"]
+    assert dataset.candidates["system"].tolist() == ["E02", "E05", "E06"] * 2
+    assert dataset.candidates["is_reference"].tolist() == [True, False, False] * 2
+    assert outputs(dataset)["d1:2", "E02"] == "a market"
+    assert outputs(dataset)["d1:2", "E06"] == "market place"
+    plain = read_manifest(write_corpus(tmp_path / "several"))
+    some = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy())
+    assert outputs(some) == outputs(plain)
+    assert some.ratings.equals(plain.ratings)
+
+
+@pytest.mark.parametrize(
+    ("path", "ok"), [("E05/*.sgm", True), ("**/d1.sgm", True), (["E05/d1.sgm", "E05"], True), ("E0*", False)]
+)
+def test_paths_and_patterns(path, ok, tmp_path) -> None:
+    folder = write_corpus(tmp_path / "small", {"manifest.toml": MANIFEST.replace('"E05"', json.dumps(path))})
+    (folder / "E05" / ".hidden").write_text("not to be read")
+    if ok:
+        assert outputs(read_manifest(folder)) == outputs(read_manifest(write_corpus(tmp_path / "plain")))
+    else:
+        # the pattern takes the file of the other system too
+        with pytest.raises(DataError, match="segment '1' of document 'd1' stands twice"):
+            read_manifest(folder)
+
+
+def test_absolute_paths_and_patterns(tmp_path) -> None:
+    elsewhere = write_corpus(tmp_path / "elsewhere")
+    for path in ("E05", "E05/*", "E05/d1.sgm"):
+        manifest = MANIFEST.replace('"E05"', json.dumps(str(elsewhere / path)))
+        folder = write_corpus(tmp_path / "here", {"manifest.toml": manifest, "E05/d1.sgm": None})
+        assert outputs(read_manifest(folder))["d1:1", "E05"] == "library"
+
+
+def test_the_documented_manifest_is_one() -> None:
+    document = Path(__file__).resolve().parents[2] / "docs" / "ldc.md"
+    if not document.is_file():
+        pytest.skip("documents are not part of the wheel")
+    (example,) = re.findall(r"```toml\n(.*?)```", document.read_text(encoding="utf-8"), re.DOTALL)
+    manifest = parse_manifest(example, "ldc.md")
+    assert [str(part) for part in (*manifest.references, *manifest.systems)] == [
+        "reference E01",
+        "reference E02",
+        "system E05",
+        "system E06",
+    ]
+    assert manifest.systems[0].replace
+    assert manifest.source.encoding == "gb18030"
+    ((_, layout),) = manifest.assessments
+    assert layout.columns == {"judge": 1, "system": 2, "doc": 3, "segment": 4, "fluency": 6, "adequacy": 7}
+    assert (layout.delimiter, layout.header, layout.scale, layout.missing) == ("\t", False, (1, 5), {"-1", "NA"})
+
+
+def test_missing_corpus_says_how_to_get_it(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("RANKER_DATA", str(tmp_path))
+    with pytest.raises(
+        MissingError, match=r"no manifest\.toml or acl05\.jsonl\.gz .*(?s:.)*write a manifest\.toml that"
+    ):
+        catalogue.load("acl05")
+    with pytest.raises(DataError, match=r"this is a directory without manifest\.toml, expected one that has it"):
+        catalogue.load(tmp_path)

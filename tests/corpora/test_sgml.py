@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranker.corpora.sgml import Document, Segment, format_document, format_set, key, parse_documents
+from ranker.errors import DataError
+
+STORY = """<DOC docid="AFC0001" sysid="E01">
+<hl>
+<seg id=1> A headline </seg>
+</hl>
+<p>
+<seg id=2> First &amp; foremost . </seg>
+<seg id=3> A sentence
+   over two   lines </seg>
+</p>
+</DOC>
+"""
+# the structure that the scorer of the NIST evaluations documents: a set with attributes, documents, hl, p, seg
+MTEVAL = """<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE mteval SYSTEM "mteval-xml.dtd">
+<mteval>
+<srcset setid="set" srclang="Chinese">
+<doc docid="d1" genre="nw">
+<hl>
+<seg id="1">图书馆</seg>
+</hl>
+</doc>
+</srcset>
+<refset setid="set" srclang="Chinese" trglang="English" refid="ref1">
+<doc docid="d1" genre="nw"><p><seg id="1">library</seg></p></doc>
+</refset>
+<refset setid="set" srclang="Chinese" trglang="English">
+<doc docid="d1" genre="nw" sysid="ref2"><p><seg id="1">the library</seg></p></doc>
+</refset>
+<tstset setid="set" srclang="Chinese" trglang="English" sysid="sysA">
+<doc docid="d1" genre="nw"><p><seg id="1"/></p></doc>
+</tstset>
+</mteval>
+"""
+
+
+def texts(text: str) -> list[str]:
+    (document,) = parse_documents(f"<doc docid=d>\n{text}\n</doc>", "x")
+    return [segment.text for segment in document.segments]
+
+
+def seg(text: str) -> str:
+    return texts(f"<seg id=1>{text}</seg>")[0]
+
+
+def test_an_ldc_story() -> None:
+    assert parse_documents(STORY, "a.sgm") == [
+        Document(
+            "AFC0001",
+            (
+                Segment("1", "A headline", 3),
+                Segment("2", "First & foremost .", 6),
+                Segment("3", "A sentence over two lines", 7),
+            ),
+            "E01",
+            None,
+            "a.sgm",
+            1,
+        )
+    ]
+
+
+def test_sets_of_mteval() -> None:
+    documents = parse_documents(MTEVAL, "x.xml")
+    assert [(one.role, one.sysid, one.segments[0].text) for one in documents] == [
+        ("source", None, "图书馆"),
+        ("reference", "ref1", "library"),
+        ("reference", "ref2", "the library"),
+        ("system", "sysA", ""),
+    ]
+    assert {one.docid for one in documents} == {"d1"}
+    assert not any(one.stray_line for one in documents)
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "<DOC docid=D1 sysid=S>",
+        "<doc sysid='S' docid='D1'>",
+        '<Doc\n  genre="nw" sysid = "S"\n docid=" D1 " >',
+        '<DOC doc_id="D1" sys_id="S" checked>',
+    ],
+)
+def test_a_tag_in_many_spellings(tag: str) -> None:
+    (document,) = parse_documents(f"{tag}<SEG ID = '01'>x</SEG></DOC>", "x")
+    assert (document.docid, document.sysid, document.segments) == (
+        "D1",
+        "S",
+        (Segment("01", "x", tag.count("\n") + 1),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("AT&amp;T &lt;b&gt; &quot;x&quot; &#8212; &#x4E2D;", 'AT&T <b> "x" — 中'),
+        ("&amp;lt;", "&lt;"),
+        ("AT&T R&D a &b; &nothing; &amp", "AT&T R&D a &b; &nothing; &amp"),
+        ("an <unk> and <p> a < b > c", "an <unk> and <p> a < b > c"),
+        ("one<!-- two -->, three", "one, three"),
+        ("an <!-- arrow", "an <!-- arrow"),
+        ("\t tabs\u3000and　wide\u00a0blanks ", "tabs and wide blanks"),
+        ("图书馆\n  在市场\n near the\n中 river", "图书馆在市场 near the 中 river"),
+        ("ひら\nがな", "ひらがな"),
+        ("한국\n어", "한국 어"),
+        ("", ""),
+    ],
+)
+def test_text_of_a_segment(written: str, read: str) -> None:
+    assert seg(written) == read
+
+
+def test_a_comment_never_swallows_segments() -> None:
+    assert texts("<seg id=1>a <!-- b</seg><seg id=2>c</seg><seg id=3>d --> e</seg>") == ["a <!-- b", "c", "d --> e"]
+    assert texts("<!-- <seg id=1>a</seg> --><seg id=1>b</seg>") == ["b"]
+
+
+def test_text_outside_of_segments_is_noted() -> None:
+    text = "lost\n<doc docid=a><seg id=1>x</seg>\n</doc>\n<doc docid=b>\n<hl>\n Lost </hl><seg id=1>x</seg></doc>\n"
+    assert [one.stray_line for one in parse_documents(text, "x")] == [1, 6]
+    assert [one.stray_line for one in parse_documents(STORY + "\n\nthe end", "x")] == [13]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "what"),
+    [
+        ("", None, None, "holds no <doc>, expected at least one"),
+        ("plain text", None, None, "holds no <doc>"),
+        ("<doc>\n</doc>", 1, 1, "expected docid in <doc>, found no attribute"),
+        ("<doc id=3 genre=nw></doc>", 1, 1, "expected docid in <doc>, found id, genre"),
+        ("<doc docid=' '></doc>", 1, 1, "expected docid in <doc>"),
+        ("<doc docid=a>\n  <seg>x</seg></doc>", 2, 3, "expected id in <seg>, found no attribute"),
+        (
+            "<doc docid=a>\n<seg id=1>x\n<seg id=2>y</seg></doc>",
+            3,
+            1,
+            "<seg> where </seg> is expected: <seg> of line",
+        ),
+        ("<doc docid=a>\n<seg id=1>x\n</doc>", 3, 1, "</doc> where </seg> is expected: <seg> of line 2 is not closed"),
+        ("<doc docid=a>\n<doc docid=b></doc>", 2, 1, "<doc> where </doc> is expected: <doc> of line 1 is not closed"),
+        ("<doc docid=a>\n</seg></doc>", 2, 1, "</seg> where </doc> is expected"),
+        ("<doc docid=a></doc>\n</doc>", 2, 1, "</doc> closes nothing; expected <doc ...> before it"),
+        ("<doc docid=a></doc>\n <seg id=1>x</seg>", 2, 2, "<seg> outside of a document; expected <doc docid=...>"),
+        ("<srcset>\n<seg id=1>x</seg></srcset>", 2, 1, "<seg> outside of a document"),
+        ("<doc docid=a>\n<seg id=1>x</seg>\n<seg id=01>", 3, 1, "<seg> is not closed before the file ends (is it cut"),
+        ("<doc docid=a>\n<seg id=1>x</seg>\n<seg id=01>y</seg></doc>", 3, 1, "segment id '01' stands twice (first on"),
+        ("<srcset setid=x>\n<doc docid=a></doc>", 1, 1, "<srcset> is not closed before the file ends"),
+        ("<srcset>\n<tstset>", 2, 1, "<tstset> where </srcset> is expected"),
+        ('<doc docid=a>\n<seg id="1>x</seg>\n<seg id="2">y</seg></doc>', 2, 1, "damaged tag"),
+        ("<doc docid=a>\n<seg id=1 x</seg>", 2, 1, "damaged tag"),
+        ("<doc docid=a>\n<seg id=1>x</seg y>", 2, 12, "damaged tag '</seg y>'; expected </seg ...>"),
+        ("<doc docid=a", 1, 1, "damaged tag '<doc docid=a'; expected <doc ...>, or &lt; if it is text"),
+    ],
+)
+def test_what_would_lose_text_is_refused(text: str, line: int | None, column: int | None, what: str) -> None:
+    with pytest.raises(DataError) as refused:
+        parse_documents(text, "bad.sgm")
+    error = refused.value
+    assert (error.file, error.line, error.column) == ("bad.sgm", line, column)
+    assert error.what.startswith(what)
+
+
+def test_damage_anywhere_is_refused_or_keeps_every_segment() -> None:
+    whole = [segment.text for segment in parse_documents(STORY, "x")[0].segments]
+    outcomes = set()
+    for cut in range(len(STORY)):
+        try:
+            documents = parse_documents(STORY[:cut], "x")
+        except DataError:
+            outcomes.add("refused")
+            continue
+        outcomes.add("whole")
+        assert [segment.text for one in documents for segment in one.segments] == whole
+    assert outcomes == {"refused", "whole"}
+
+
+NAMES = st.text(string.ascii_letters + string.digits + "_.:&<'\" 中é", min_size=1).map(str.strip).filter(bool)
+TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=30).map(lambda text: " ".join(text.split()))
+SEGMENTS = st.lists(st.tuples(NAMES, TEXTS), unique_by=lambda one: key(one[0]), max_size=4)
+DOCUMENTS = st.builds(
+    lambda docid, segments, sysid: Document(docid, tuple(Segment(*one, 0) for one in segments), sysid),
+    NAMES,
+    SEGMENTS,
+    st.none() | NAMES,
+)
+
+
+def content(document: Document) -> tuple[object, ...]:
+    return document.docid, document.sysid, [(segment.id, segment.text) for segment in document.segments]
+
+
+@given(document=DOCUMENTS)
+def test_what_is_written_is_read(document: Document) -> None:
+    (read,) = parse_documents(format_document(document), "x")
+    assert content(read) == content(document)
+    assert read.stray_line is None
+
+
+@given(documents=st.lists(DOCUMENTS, min_size=1, max_size=3), role=st.sampled_from(["source", "reference", "system"]))
+def test_a_set_that_is_written_is_read(documents: list[Document], role) -> None:
+    text = format_set(documents, role, "a set", "zh-en")
+    read = parse_documents(text, "x")
+    assert list(map(content, read)) == list(map(content, documents))
+    assert {one.role for one in read} == {role}
+    assert text.startswith({"source": "<srcset ", "reference": "<refset ", "system": "<tstset "}[role])
+    assert ('srclang="zh" trglang="en"' in text) == (role != "source")
+
+
+def test_ids_are_compared_without_case_and_zeros() -> None:
+    assert key(" AFC_01 ") == key("afc_01") == "afc_01"
+    assert key("007") == key("7") == "7"
+    assert key("00") == key("0") == "0"
+    assert key("٣") == "٣"

@@ -1,0 +1,240 @@
+"""What is written is what is read, and nothing is ever half written."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ranker.corpora.dataset import Dataset, table
+from ranker.corpora.reading import read_dataset
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.corpora.writing import records_of, write_dataset
+from ranker.errors import DataError
+
+TRICKY = [
+    "",
+    " ",
+    "plain",
+    'quo"ted, and "commas"',
+    "'",
+    "no\u00a0break, line\u2028separator, next\u0085line, form\x0cfeed",
+    "🙂👩‍👩‍👧‍👦 𝒳",
+    "日本語と한국어",
+    "مرحبا ‏بالعالم",
+    "e\u0301 against é",
+    "\ufeffmark",
+    "NaN",
+    "null",
+    "1e999",
+    "=1+1",
+    "#",
+    "\\n\\",
+]
+
+
+def rich() -> Dataset:
+    """A corpus with everything that a record can hold."""
+    made = [
+        Record(
+            text,
+            ["one reference", text + "x"][: index % 3],
+            [
+                Candidate(
+                    "sys A", text, [("fluency", "j1", 3.0), ("fluency", "j 2", 1 / 3), ("mqm_total", None, -0.0)]
+                ),
+                Candidate("ü", TRICKY[-1 - index], [("mqm_total", None, 1e-300)], is_reference=index == 2),
+                Candidate("unjudged", "x"),
+            ][: 1 + index % 4],
+            lp=("de-en", "zh-en", None)[index % 3],
+            doc=None if index % 2 else f"doc {index}",
+            seg_id=f"s{index}" if index % 2 else str(index),
+            line=index,
+        )
+        for index, text in enumerate(TRICKY)
+    ]
+    return assemble(made, "rich")
+
+
+@pytest.mark.parametrize(
+    "ending", ["jsonl", "json", "csv", "tsv", "parquet", "jsonl.gz", "json.gz", "csv.gz", "tsv.gz"]
+)
+def test_everything_survives_writing_and_reading(ending: str, tmp_path: Path) -> None:
+    dataset = rich()
+    (written,) = write_dataset(dataset, tmp_path / f"rich.{ending}")
+    again = read_dataset(written)
+    assert records_of(again) == records_of(dataset)
+    assert again.fingerprint == dataset.fingerprint
+    assert again.name == "rich"
+    write_dataset(again, tmp_path / f"again.{ending}")
+    if "json" not in ending:
+        assert (tmp_path / f"again.{ending}").read_bytes() == written.read_bytes()
+
+
+def test_names_of_references_are_kept_by_json_alone(tmp_path: Path) -> None:
+    record = {"source": "x", "references": ["r", "s"], "reference_names": ["me", "you"], "candidates": {"A": "a"}}
+    (tmp_path / "x.json").write_text(json.dumps(record))
+    dataset = read_dataset(tmp_path / "x.json")
+    write_dataset(dataset, tmp_path / "y.jsonl")
+    assert read_dataset(tmp_path / "y.jsonl").references["name"].tolist() == ["me", "you"]
+    write_dataset(dataset, tmp_path / "y.csv")
+    assert read_dataset(tmp_path / "y.csv").references["text"].tolist() == ["r", "s"]
+
+
+def test_a_field_of_a_csv_holds_any_line_break(tmp_path: Path) -> None:
+    text = "one\rtwo\r\nthree\nfour"
+    dataset = assemble([Record("x", [], [Candidate("A", text)])], "x")
+    write_dataset(dataset, tmp_path / "x.csv")
+    assert read_dataset(tmp_path / "x.csv").candidates["text"].tolist() == [text]
+
+
+# arbitrary texts ---------------------------------------------------------------------------------------------------
+
+anything = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+names = anything.filter(bool)
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+ratings = st.dictionaries(names, numbers | st.dictionaries(names, numbers, max_size=2), max_size=2)
+
+
+@st.composite
+def corpora(draw: st.DrawFn) -> list[dict[str, Any]]:
+    return [
+        {
+            "lp": draw(st.none() | anything),
+            "doc": draw(st.none() | anything),
+            "seg_id": f"{draw(anything)}{index}",
+            "source": draw(anything),
+            "references": draw(st.lists(anything, max_size=3)),
+            "candidates": [
+                {"system": system, "text": draw(anything), "human": draw(ratings), "is_reference": draw(st.booleans())}
+                for system in draw(st.lists(names, min_size=1, max_size=3, unique=True))
+            ],
+        }
+        for index in range(draw(st.integers(1, 3)))
+    ]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(corpora())
+def test_any_text_survives_or_the_format_says_what_it_cannot_hold(
+    tmp_path_factory: pytest.TempPathFactory, corpus: list[dict[str, Any]]
+) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    (folder / "in.json").write_text(json.dumps(corpus))
+    dataset = read_dataset(folder / "in.json")
+    assert dataset.sources["text"].tolist() == [record["source"] for record in corpus]
+    for ending in ("jsonl", "json.gz", "csv", "tsv", "parquet"):
+        path = folder / f"out.{ending}"
+        refusal = ""
+        try:
+            write_dataset(dataset, path)
+        except DataError as error:
+            refusal = str(error)
+        if refusal:
+            assert "json" not in ending, refusal
+            assert "write JSONL" in refusal
+            assert not path.exists()
+            continue
+        assert read_dataset(path).fingerprint == dataset.fingerprint, ending
+
+
+def test_what_a_table_cannot_hold(tmp_path: Path) -> None:
+    def refusal(path: str, record: Record) -> str:
+        with pytest.raises(DataError) as refused:
+            write_dataset(assemble([record], "mine"), tmp_path / path)
+        assert not list(tmp_path.iterdir())
+        return str(refused.value)
+
+    tabbed = Record("x\ty", [], [Candidate("A", "a")])
+    what = "mine: holds tabs, line breaks or zero bytes in column 'source', which TSV cannot: write JSONL or Parquet"
+    assert refusal("x.tsv", tabbed) == what
+    assert "which CSV cannot" in refusal("x.csv", Record("x\0", [], [Candidate("A", "a")]))
+    assert "an empty reference" in refusal("x.csv", Record("x", [""], [Candidate("A", "a")]))
+    assert "mine[1] has no candidate" in refusal("x.parquet", Record("x", [], []))
+    for kind in ("text", "reference1", "mt", " fluency", "judge"):
+        rated = Record("x", [], [Candidate("A", "a", [(kind, None, 1.0)])])
+        assert f"kind {kind!r} cannot be the name of a column" in refusal("x.csv", rated)
+
+
+@pytest.mark.parametrize("corpus", ["wmt12-rr", "wmt15-rr", "ted-fluency", "ted21-mqm"])
+def test_real_data_survive(corpus: str, shared: Path, tmp_path: Path) -> None:
+    with gzip.open(shared / "data" / f"{corpus}.jsonl.gz", "rt", encoding="utf-8") as stream:
+        lines = [next(stream) for _ in range(60)]
+    keys = {(record["lp"], str(record["seg_id"])) for record in map(json.loads, lines)}
+    (tmp_path / "real.jsonl").write_text("".join(lines), encoding="utf-8")
+    pairs = shared / "data" / f"{corpus}.pairs.tsv.gz"
+    if pairs.exists():
+        with gzip.open(pairs, "rt", encoding="utf-8") as stream:
+            kept = [next(stream), *(line for line in stream if tuple(line.split("\t")[:2]) in keys)]
+        (tmp_path / "real.pairs.tsv").write_text("".join(kept), encoding="utf-8")
+    dataset = read_dataset(tmp_path / "real.jsonl")
+    assert len(dataset.sources) == 60
+    assert len(dataset) == sum(len(json.loads(line)["candidates"]) for line in lines)
+    assert len(dataset.preferences) == (len(kept) - 1 if pairs.exists() else 0)
+    assert len(dataset.ratings) == sum(len(one["human"]) for line in lines for one in json.loads(line)["candidates"])
+    nameless = table("references", {"source": dataset.references["source"], "text": dataset.references["text"]})
+    unnamed = dataclasses.replace(dataset, references=nameless, _memo={})
+    for ending in ("jsonl.gz", "json", "csv", "tsv.gz", "parquet"):
+        folder = tmp_path / ending
+        folder.mkdir()
+        again = read_dataset(write_dataset(dataset, folder / f"x.{ending}")[0])
+        assert again.fingerprint == (dataset if "json" in ending else unnamed).fingerprint, ending
+
+
+def one_source() -> Dataset:
+    return assemble([Record("x", ["r"], [Candidate("A", "a")])], "mine")
+
+
+def test_places_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "directory.json").mkdir()
+    os.mkfifo(tmp_path / "pipe.csv")
+    for name, says in {
+        "x.txt": "unknown format; expected a name ending in .jsonl, .ndjson, .json, .csv, .tsv, .parquet (or .gz)",
+        "none/x.json": f"cannot be written: there is no directory {tmp_path}/none",
+        "directory.json": "cannot be written: exists and is no file; choose another name",
+        "pipe.csv": "cannot be written: exists and is no file; choose another name",
+        f"{'x' * 300}.json": "cannot be written: File name too long",
+    }.items():
+        with pytest.raises(DataError) as refused:
+            write_dataset(one_source(), tmp_path / name)
+        assert str(refused.value) == f"{tmp_path / name}: {says}"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["directory.json", "pipe.csv"]
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "json.gz", "csv", "tsv", "parquet"])
+@pytest.mark.parametrize("fails", ["os.fsync", "pathlib.Path.replace"])
+def test_a_full_disk_leaves_what_was_there(
+    ending: str, fails: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"x.{ending}"
+    path.write_bytes(b"before")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(fails, full)
+    with pytest.raises(DataError, match="cannot be written: No space left on device"):
+        write_dataset(one_source(), path)
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+    assert path.read_bytes() == b"before"
+
+
+def test_an_interrupt_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b"before")
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_dataset(one_source(), path)
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+    assert path.read_bytes() == b"before"

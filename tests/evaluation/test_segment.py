@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import gzip
+import json
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+
+from ranker.corpora.judgements import PreferencePairs
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import DataError
+from ranker.evaluation.segment import evaluate, source_spearman, tau, tau_counts
+from ranker.learning.grouped import average_ranks, group_offsets, group_spearman
+
+
+def graded(human: np.ndarray, lp: str = "xx-en"):
+    """Make a data set of human scores (sources, systems), NaN for not judged."""
+    return assemble(
+        [
+            Record(
+                "",
+                ["r"],
+                [
+                    Candidate(f"s{system}", "t", [] if np.isnan(value) else [("fluency_raw", None, float(value))])
+                    for system, value in enumerate(row)
+                ],
+                lp=lp,
+                seg_id=str(index + 1),
+            )
+            for index, row in enumerate(human)
+        ],
+        "test",
+    )
+
+
+@pytest.fixture(scope="module")
+def cases(request) -> list[dict]:
+    path = request.getfixturevalue("golden") / "meta_stats.jsonl.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as stream:
+        return [json.loads(line) for line in stream]
+
+
+def all_pairs(human: np.ndarray) -> PreferencePairs:
+    """List all strict pairs inside every item of human scores (systems, items); rows are item-major."""
+    systems, items = human.shape
+    better, worse = [], []
+    for item in range(items):
+        for a, b in combinations(range(systems), 2):
+            if human[a, item] != human[b, item]:
+                first, second = (a, b) if human[a, item] > human[b, item] else (b, a)
+                better.append(item * systems + first)
+                worse.append(item * systems + second)
+    return PreferencePairs(np.array(better, int), np.array(worse, int), np.ones(len(better)))
+
+
+@pytest.mark.parametrize("metric", ["a", "b"])
+def test_tau_equals_the_workshops_tables(cases, metric):
+    compared = 0
+    for case in cases:
+        human, scores = (np.array(case[key], dtype=float) for key in ("human", f"metric_{metric}"))
+        if np.isnan(human).any() or np.isnan(scores).any():
+            continue
+        counts = tau_counts(scores.T.ravel(), all_pairs(human), np.zeros(scores.size, int), 1)[0]
+        for variant in ("wmt12", "wmt13", "wmt14"):
+            wanted = case["stats"][metric][variant]
+            found = tau(counts, variant)
+            if wanted["den"] == 0:
+                assert np.isnan(found)
+            else:
+                assert found == pytest.approx(wanted["num"] / wanted["den"], abs=1e-9), (case["id"], variant)
+                compared += 1
+    assert compared > 100
+
+
+@pytest.mark.parametrize("metric", ["a", "b"])
+def test_source_spearman_equals_scipy_and_the_formula(cases, metric):
+    compared = 0
+    for case in cases:
+        human, scores = (np.array(case[key], dtype=float).T for key in ("human", f"metric_{metric}"))
+        if np.isnan(human).any() or np.isnan(scores).any():
+            continue
+        dataset = graded(human)
+        found = source_spearman(dataset, scores.ravel(), human.ravel())
+        formula = source_spearman(dataset, scores.ravel(), human.ravel(), tie_corrected=False)
+        for index, value in enumerate(found):
+            scipy_value = case["stats"][metric]["per_source_spearman_scipy"][index]
+            if scipy_value is None or np.isnan(scipy_value):
+                assert np.isnan(value)
+                assert np.isnan(formula[index])
+                continue
+            assert value == pytest.approx(scipy_value, abs=1e-9)
+            wanted = case["stats"][metric]["per_source_spearman_formula"][index]
+            assert formula[index] == pytest.approx(wanted, abs=1e-9)
+            compared += 1
+    assert compared > 100
+
+
+small = arrays(np.float64, st.integers(2, 9), elements=st.integers(0, 4).map(float))
+
+
+@given(st.lists(small, min_size=1, max_size=4), st.randoms(use_true_random=False))
+def test_ranks_and_rho_equal_scipy(groups, random):
+    offsets = np.cumsum([0, *map(len, groups)])
+    first = np.concatenate(groups)
+    second = np.array([random.randint(0, 3) for _ in first], dtype=float)
+    ranks = average_ranks(first, offsets)
+    rho = group_spearman(first, second, offsets)
+    for index, (start, stop) in enumerate(pairwise(offsets)):
+        a, b = first[start:stop], second[start:stop]
+        assert ranks[start:stop].tolist() == stats.rankdata(a).tolist()
+        if len(set(a)) == 1 or len(set(b)) == 1:
+            assert np.isnan(rho[index])
+        else:
+            assert rho[index] == pytest.approx(stats.spearmanr(a, b).statistic, abs=1e-12)
+
+
+def test_group_offsets_keep_the_order_inside_a_group():
+    order, offsets = group_offsets(np.array(["b", "a", "b", "a", "c"]))
+    assert order.tolist() == [1, 3, 0, 2, 4]
+    assert offsets.tolist() == [0, 2, 4, 5]
+
+
+def test_scores_within_1e_10_tie():
+    pairs = PreferencePairs(np.array([0, 0]), np.array([1, 2]), np.ones(2))
+    counts = tau_counts([1.0, 1.0 - 4e-11, 1.0 - 3e-10], pairs, [0, 0, 0], 1)
+    assert counts.tolist() == [[1, 0, 1]]
+
+
+def test_evaluation_of_a_perfect_and_a_reversed_metric():
+    human = np.random.default_rng(0).permuted(np.tile(np.arange(5.0), (30, 1)), axis=1)
+    dataset = graded(human)
+    for sign in (1, -1):
+        row = evaluate(dataset, sign * human.ravel(), resamples=50).rows[0]
+        assert row.spearman["tie-corrected"].value == pytest.approx(sign)
+        assert row.spearman["tie-corrected"].low == pytest.approx(sign)
+        assert (row.sources, row.undefined) == (30, 0)
+        assert row.spearman_variance["ye07"] == pytest.approx(0)
+
+
+def test_unjudged_candidates_do_not_count_and_undefined_sources_are_counted():
+    human = np.array([[1, 2, np.nan], [3, 3, np.nan], [1, np.nan, np.nan], [np.nan] * 3])
+    scores = np.array([[1, 2, np.nan], [1, 2, 5], [1, 2, 3], [1, 2, 3.0]])
+    row = evaluate(graded(human), scores.ravel(), resamples=0).rows[0]
+    assert (row.sources, row.undefined) == (3, 2)
+    assert row.spearman["tie-corrected"].value == 1
+    assert np.isnan(row.spearman["tie-corrected"].low)
+    scores[0, 0] = np.nan
+    with pytest.raises(DataError, match="judged candidate has no score"):
+        evaluate(graded(human), scores.ravel())
+
+
+def test_interval_covers_the_figure_and_repeats_with_the_seed():
+    generator = np.random.default_rng(1)
+    human = generator.normal(size=(200, 4))
+    scores = human + generator.normal(size=human.shape)
+    first, again, other = (evaluate(graded(human), scores.ravel(), seed=seed).rows[0] for seed in (0, 0, 1))
+    estimate = first.spearman["tie-corrected"]
+    assert estimate.low < estimate.value < estimate.high
+    rho = source_spearman(graded(human), scores.ravel(), human.ravel())
+    width = 2 * 1.96 * rho.std() / np.sqrt(len(rho))
+    assert estimate.high - estimate.low == pytest.approx(width, rel=0.15)
+    assert first.spearman == again.spearman
+    assert first.spearman != other.spearman
+
+
+def test_means_over_language_pairs():
+    generator = np.random.default_rng(2)
+    parts = {lp: generator.normal(size=(size, 4)) for lp, size in (("aa-en", 10), ("bb-en", 40), ("en-aa", 20))}
+    from ranker.corpora.dataset import concatenate
+
+    dataset = concatenate([graded(human, lp) for lp, human in parts.items()])
+    scores = np.concatenate([human.ravel() for human in parts.values()])
+    scores = scores + generator.normal(size=len(scores))
+    rows = {row.name: row for row in evaluate(dataset, scores, resamples=100).rows}
+    value = {name: row.spearman["tie-corrected"].value for name, row in rows.items()}
+    assert value["mean into English"] == pytest.approx((value["aa-en"] + value["bb-en"]) / 2)
+    assert value["mean"] == pytest.approx((value["aa-en"] + value["bb-en"] + value["en-aa"]) / 3)
+    pooled = rows["mean into English"].spearman_pooled["tie-corrected"].value
+    assert pooled == pytest.approx((value["aa-en"] + 4 * value["bb-en"]) / 5)
+    alone = evaluate(dataset.select_language_pairs(["aa-en"]), scores[:40], resamples=100).rows[0]
+    assert alone.spearman == rows["aa-en"].spearman

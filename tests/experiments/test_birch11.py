@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from ranker.corpora import catalogue
+from ranker.errors import DataError
+from ranker.experiments import birch11
+from ranker.experiments.birch11 import LanguagePair, Settings, run
+
+
+@pytest.fixture(scope="module")
+def experiment(preferred):
+    return run(preferred, [], Settings(restarts=3, learn_from_candidates=True))
+
+
+def test_tables_of_the_paper(experiment):
+    assert [table.title for table in experiment.tables] == [
+        "theta, trained on simulated+simulated",
+        "reordering and alpha, simulated+simulated",
+        "consistency with human preferences, simulated+simulated",
+    ]
+    assert "Theta was trained on the same preferences" in experiment.tables[2].note
+    reordering = experiment.tables[1].rows
+    assert [row["language pair"] for row in reordering] == ["aa-en", "bb-en"]
+    # references are in the order of the source
+    assert all(row["d_k to the source order"] > 0.99 for row in reordering)
+
+
+def test_order_helps_where_people_care_for_order(experiment):
+    rows = {row["metric"]: row for row in experiment.tables[2].rows}
+    # all outputs have the same words, so one-word BLEU says nothing and ties do not agree
+    assert rows["BLEU1"]["average"] == 0
+    assert rows["LR-KB1"]["average"] > 0.6
+    assert rows["LR-KB4"]["average"] >= rows["BLEU"]["average"]
+    for row in rows.values():
+        assert row["average"] == pytest.approx((row["aa-en"] + row["bb-en"]) / 2)
+
+
+def test_theta_is_the_best_of_its_neighbours(experiment):
+    for row in experiment.tables[0].rows:
+        assert 0 <= row["theta"] <= 1
+    assert experiment.tables[2].rows[-1]["average"] == pytest.approx(
+        experiment.tables[0].rows[-1]["mean consistency in training"]
+    )
+
+
+def test_hill_climbing_finds_the_top_of_a_hill():
+    found = birch11._climb(lambda theta: -((theta - 0.3) ** 2), Settings(restarts=5))
+    assert found == pytest.approx(0.3, abs=1e-3)
+    assert birch11._climb(lambda theta: theta, Settings()) == 1
+    assert birch11._climb(lambda theta: -theta, Settings()) == 0
+    assert birch11._climb(lambda theta: np.sin(20 * theta), Settings()) == birch11._climb(
+        lambda theta: np.sin(20 * theta), Settings()
+    )
+
+
+def test_alpha_is_theta_to_the_power_of_the_reordering(preferred):
+    pairs = birch11.prepare(preferred, Settings())
+    one: LanguagePair = dataclasses.replace(pairs[0], monotonicity=0.5)
+    expected = 0.7 * one.order["K"] + 0.3 * one.lexical["4"]
+    np.testing.assert_allclose(one.lrscore("LR-KB4", 0.49), expected)
+
+
+def test_scores_without_preferences_are_refused():
+    with pytest.raises(DataError, match="no judgements of kind 'preferences'"):
+        run(catalogue.load("sample"), [])
+
+
+def test_reordering_of_real_language_pairs(shared):
+    """German moves more than Spanish, and about as much as the paper says."""
+    data = catalogue.load(str(shared / "data" / "wmt12-rr.jsonl.gz")).select_language_pairs(["de-en", "es-en"])
+    found = {one.name: one.monotonicity for one in birch11.prepare(data, Settings())}
+    assert found["de-en"] < found["es-en"]
+    assert found["de-en"] == pytest.approx(0.739, abs=0.03)
+    assert found["es-en"] == pytest.approx(0.805, abs=0.03)

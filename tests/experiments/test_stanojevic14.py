@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ranker.cli.main import run as run_command
+from ranker.corpora.judgements import preference_pairs
+from ranker.errors import OptionError
+from ranker.evaluation.segment import tau, tau_counts
+from ranker.experiments.stanojevic14 import ALPHAS, METRICS, Settings, plot, run
+from ranker.extractors.registry import make
+
+
+@pytest.fixture(scope="module")
+def experiment(preferred):
+    return run(preferred)
+
+
+def test_every_metric_and_language_pair(experiment):
+    table = experiment.tables[0]
+    assert [row["metric"] for row in table.rows] == list(METRICS)
+    for row in table.rows:
+        assert row["average tau"] == pytest.approx((row["aa-en"] + row["bb-en"]) / 2)
+        assert row["average tau"] > 0.5
+    assert sum(row["average rank"] for row in table.rows) == pytest.approx(sum(range(1, 8)))
+
+
+def test_equals_the_metric_itself(experiment, preferred):
+    scores = make("kendall[alpha=0.5]").transform(preferred)[:, 0]
+    first = preferred.source_language_pairs[preferred.candidate_source] == "aa-en"
+    counts = tau_counts(scores, preference_pairs(preferred), np.where(first, 0, 1), 2)
+    row = next(row for row in experiment.tables[0].rows if row["metric"] == "Kendall")
+    assert row["aa-en"] == pytest.approx(tau(counts, "wmt13")[0])
+
+
+def test_sweeps_meet_the_main_table(experiment):
+    alpha = experiment.tables[1]
+    assert [row["alpha"] for row in alpha.rows] == list(ALPHAS)
+    middle = next(row for row in alpha.rows if row["alpha"] == 0.5)
+    main = {row["metric"]: row["average tau"] for row in experiment.tables[0].rows}
+    assert {name: middle[name] for name in METRICS} == pytest.approx(main)
+    # alpha 1 leaves the lexical score alone, which all outputs share here: nothing but ties
+    assert all(np.isnan(value) for name, value in alpha.rows[-1].items() if name != "alpha")
+    for table, parameter, value in ((experiment.tables[2], "beta", 0.6), (experiment.tables[3], "gamma", 0.0)):
+        row = next(row for row in table.rows if row[parameter] == value)
+        assert row["PEF"] == pytest.approx(main["PEF"])
+
+
+def test_plots_are_drawn_the_same_each_time(experiment, tmp_path):
+    for name in ("a.svg", "b.svg", "a.png", "b.png", "a.pdf", "b.pdf"):
+        plot(experiment, tmp_path / name)
+    for kind in ("svg", "png", "pdf"):
+        assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
+    with pytest.raises(OptionError, match=r"x\.gif: expected a name ending in \.png, \.svg or \.pdf"):
+        plot(experiment, tmp_path / "x.gif")
+
+
+def test_no_sweeps_on_request(preferred):
+    assert len(run(preferred, Settings(sweeps=False)).tables) == 1
+
+
+def test_the_command(tmp_path, capsys, shared):
+    path = str(shared / "data" / "wmt12-rr.jsonl.gz")
+    plot_path = tmp_path / "sweeps.svg"
+    with pytest.raises(SystemExit) as ended:
+        run_command(["experiment", "stanojevic14", "--data", path, "--lp", "cs-en", "--plot", str(plot_path)])
+    assert ended.value.code == 0
+    assert "PET Viterbi" in capsys.readouterr().out
+    assert plot_path.read_text(encoding="utf-8").count("average tau") == 3

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import DataError, OptionError
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.perp import Perplexity
+
+
+def dataset(items: list[tuple[list[str], list[str]]]):
+    return assemble(
+        [
+            Record(str(i), references, [Candidate(f"s{j}", text) for j, text in enumerate(candidates)])
+            for i, (references, candidates) in enumerate(items)
+        ],
+        "test",
+    )
+
+
+WORDS = np.array(["a", "b", "c", "d", "e", "the", "of", "cat"])
+
+
+def corpus(sources: int = 120):
+    generator = np.random.default_rng(0)
+
+    def sentence() -> str:
+        return " ".join(generator.choice(WORDS, size=generator.integers(2, 8)))
+
+    return dataset([([sentence()], [sentence(), sentence(), ""]) for _ in range(sources)])
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_equals_kenlm_on_lmplz_models(golden, order):
+    inputs = [json.loads(line) for line in (golden / "inputs.jsonl").read_text(encoding="utf-8").splitlines()]
+    with gzip.open(golden / f"lm{order}.scores.jsonl.gz", "rt", encoding="utf-8") as stream:
+        wanted = {row["id"]: row for row in map(json.loads, stream)}
+    made = dataset([(item["refs"], [item["hyp"]]) for item in inputs])
+    columns = Perplexity(order=order, oov=True, match=True).transform(made)
+    for item, (perp, oov, match) in zip(inputs, columns, strict=True):
+        row = wanted[item["id"]]
+        tokens = row["n"] - 1
+        assert perp == pytest.approx(np.log(row["ppl"]), abs=1e-5), item["id"]
+        assert oov == pytest.approx(row["oov"] / max(tokens, 1))
+        assert 1 <= match <= order
+
+
+def test_own_references_can_be_left_out():
+    made = corpus()
+    plain, without = (Perplexity(leave_out=flag).transform(made)[:, 0] for flag in (False, True))
+    own = dataset([([text], [text]) for text in made.references["text"]])
+    seen, unseen = (Perplexity(leave_out=flag).transform(own)[:, 0] for flag in (False, True))
+    assert (unseen > seen).mean() > 0.9
+    assert np.corrcoef(plain, without)[0, 1] > 0.8
+
+
+def test_shuffling_sources_changes_nothing():
+    made = corpus()
+    order = np.random.default_rng(1).permutation(len(made.sources))
+    texts = made.references["text"].tolist()
+    candidates = made.candidates["text"].to_numpy(object).reshape(-1, 3)
+    shuffled = dataset([([texts[i]], candidates[i].tolist()) for i in order])
+    for options in ({}, {"leave_out": True}):
+        first = Perplexity(**options).transform(made)[:, 0].reshape(-1, 3)
+        second = Perplexity(**options).transform(shuffled)[:, 0].reshape(-1, 3)
+        np.testing.assert_allclose(first[order], second, rtol=1e-12)
+
+
+def test_too_few_references_make_the_column_unusable():
+    made = corpus(99)
+    features = FeatureSet.parse("bleu,perp")
+    assert features.unusable(made) == "99 reference sentences are too few for a language model, 100 are needed"
+    assert features.unusable(corpus(100)) is None
+    assert (features.transform(made)[:, 1] == 0).all()
+    assert features.learns_from_ranked.tolist() == [False, True]
+
+
+def test_a_model_falls_back_on_what_it_can_use():
+    from ranker import Ranker, load_dataset
+
+    sample = load_dataset("sample")
+    ranker = Ranker("bleu,perp").fit(sample)
+    few = sample.select_sources(np.arange(len(sample.sources)) < 3)
+    assert ranker.note(sample) is None
+    assert ranker.note(few) == (
+        "12 reference sentences are too few for a language model, 100 are needed; ranked without perp"
+    )
+    assert (ranker.explain(few)[:, 1] == 0).all()
+    assert ranker.explain(sample)[:, 1].any()
+    assert ranker.fallback[0] == pytest.approx(Ranker("bleu").fit(sample).weights[0])
+    with pytest.raises(DataError, match=r"too few.*this model has no other column"):
+        Ranker("perp").fit(sample).score(few)
+    with pytest.raises(DataError, match="nothing can be learnt: 12 reference sentences are too few"):
+        Ranker("bleu,perp").fit(few)
+
+
+def test_order_out_of_range():
+    with pytest.raises(OptionError, match=r"perp\[order=7\]: expected 1 to 6"):
+        Perplexity(order=7)
