@@ -1,0 +1,207 @@
+"""WordNet (Fellbaum 1998) as a dictionary of synsets: which meanings a word form may have.
+
+Read from the files of WordNet 3.x (``index.noun``, ``noun.exc`` and so on), which WordNet itself, Debian's package
+``wordnet-base`` and NLTK's corpus ``wordnet`` hold alike, or from the database of the Python package ``wn``.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sqlite3
+import sys
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ranker.errors import DataError, MissingError
+from ranker.files import display_name, read_text, sha256
+
+_PARTS = ("noun", "verb", "adj", "adv")
+_OFFSETS = 100_000_000  # offsets have eight digits; the part of speech goes before them
+_SUFFIXES = (
+    *(
+        ("s", ""),
+        ("ses", "s"),
+        ("xes", "x"),
+        ("zes", "z"),
+        ("ches", "ch"),
+        ("shes", "sh"),
+        ("men", "man"),
+        ("ies", "y"),
+    ),
+    *(("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", "")),
+    *(("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
+)
+"""Endings of inflected nouns, verbs and adjectives and what base forms have instead, in WordNet's order."""
+_SHORTEST = 3  # a word of two letters has no ending
+
+
+@dataclass(frozen=True, eq=False)
+class WordNet:
+    """Synsets of words.
+
+    Parameters
+    ----------
+    lemmas : mapping of str to tuple of int
+        Synsets of every base form, of all parts of speech together.
+    exceptions : mapping of str to tuple of str
+        Base forms of irregular forms.
+    digest : str
+        Twelve hexadecimal digits that tell one content from another.
+    """
+
+    lemmas: Mapping[str, tuple[int, ...]]
+    exceptions: Mapping[str, tuple[str, ...]]
+    digest: str
+
+    def synsets(self, word: str) -> frozenset[int]:
+        """Return the synsets that `word`, lower-cased, may stand for.
+
+        They are its own and those of its base form: what the exceptions say or else the first regular base form that is
+        a lemma, whatever its part of speech. This is how the synonym dictionary of Meteor 1.5 behaves.
+        """
+        found = set(self.lemmas.get(word, ()))
+        for base in self._base_forms(word):
+            found.update(self.lemmas.get(base, ()))
+        return frozenset(found)
+
+    def _base_forms(self, word: str) -> tuple[str, ...]:
+        irregular = self.exceptions.get(word)
+        if irregular is not None:
+            return irregular
+        if len(word) < _SHORTEST or word.endswith("ss"):
+            return ()
+        for ending, replacement in _SUFFIXES:
+            if word.endswith(ending):
+                base = word[: -len(ending)] + replacement
+                if base in self.lemmas:
+                    return (base,)
+        return ()
+
+
+def find_wordnet(place: str = "auto") -> WordNet:
+    """Return WordNet from `place`, read once for the life of the program.
+
+    Parameters
+    ----------
+    place : str, default "auto"
+        A directory with the dictionary files, NLTK's ``wordnet.zip`` or the database ``wn.db``; ``auto`` looks for all
+        of them where they are usually installed, beginning with the directories that the environment variables
+        ``WNSEARCHDIR`` and ``WNHOME`` name.
+
+    Raises
+    ------
+    MissingError
+        If there is none; the message says how to get one.
+    DataError
+        If the files found are damaged.
+    """
+    if place != "auto":
+        return _read(Path(place))
+    for path in installed_places():
+        if _holds_wordnet(path):
+            return _read(path)
+    raise MissingError(
+        "no WordNet found for synonyms: install the Debian package wordnet-base or NLTK's corpus 'wordnet', "
+        "or name the directory of its files as wordnet=DIRECTORY"
+    )
+
+
+def installed_places() -> Iterator[Path]:
+    """Yield the files and directories in which `find_wordnet` looks, first things first."""
+    if "WNSEARCHDIR" in os.environ:
+        yield Path(os.environ["WNSEARCHDIR"])
+    if "WNHOME" in os.environ:
+        yield Path(os.environ["WNHOME"], "dict")
+    yield Path("/usr/share/wordnet")
+    for version in ("3.0", "3.1"):
+        yield Path("/usr/local", f"WordNet-{version}", "dict")
+    named = [Path(one) for one in os.environ.get("NLTK_DATA", "").split(os.pathsep) if one]
+    usual = [Path.home(), *map(Path, (sys.prefix, f"{sys.prefix}/share", f"{sys.prefix}/lib"))]
+    usual += map(Path, ("/usr/share", "/usr/local/share", "/usr/lib", "/usr/local/lib"))
+    for root in (*named, *(one / "nltk_data" for one in usual)):
+        yield root / "corpora" / "wordnet"
+        yield root / "corpora" / "wordnet.zip"
+    yield Path(os.environ.get("WN_DATA_DIR") or Path.home() / ".wn_data", "wn.db")
+
+
+def _holds_wordnet(path: Path) -> bool:
+    return (path / "index.noun").is_file() or (path.suffix in (".zip", ".db") and path.is_file())
+
+
+@functools.cache
+def _read(path: Path) -> WordNet:
+    if path.is_dir():
+        return _parse(lambda name: read_text(path / name), display_name(path))
+    if not path.exists():
+        raise MissingError(f"{display_name(path)}: no such file or directory, expected the dictionary files of WordNet")
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            return _parse(lambda name: archive.read(f"wordnet/{name}").decode("utf-8"), display_name(path))
+    return _read_database(path)
+
+
+def _parse(text_of: Callable[[str], str], name: str) -> WordNet:
+    """Parse the index and exception files; `text_of` returns the text of one."""
+    lemmas: dict[str, tuple[int, ...]] = {}
+    exceptions: dict[str, tuple[str, ...]] = {}
+    content = []
+    for number, part in enumerate(_PARTS, 1):
+        try:
+            index, irregular = text_of(f"index.{part}"), text_of(f"{part}.exc")
+        except (DataError, KeyError, UnicodeDecodeError) as error:
+            raise DataError(f"is no WordNet: index.{part} or {part}.exc cannot be read ({error})", file=name) from None
+        content += [index, irregular]
+        for row, line in enumerate(index.splitlines(), 1):
+            if line[:1].isspace():
+                continue  # the licence at the head of the file
+            fields = line.split()
+            # word, part of speech, number of synsets, number of pointer symbols, these, two counts, an offset a synset
+            try:
+                offsets = [int(field) for field in fields[-int(fields[2]) :]]
+            except (IndexError, ValueError):
+                raise DataError(
+                    f"expected a word, counts and synset offsets, found {line!r}", file=f"{name}/index.{part}", line=row
+                ) from None
+            lemmas[fields[0]] = (*lemmas.get(fields[0], ()), *(number * _OFFSETS + offset for offset in offsets))
+        for line in irregular.splitlines():
+            form, *bases = line.split() or [""]
+            exceptions[form] = (*exceptions.get(form, ()), *bases)
+    return WordNet(lemmas, exceptions, sha256("".join(content).encode())[:12])
+
+
+def _read_database(path: Path) -> WordNet:
+    """Read the first English lexicon of the database of the Python package ``wn``."""
+    query = """
+        SELECT forms.form, forms.rank, forms.entry_rowid, senses.synset_rowid
+        FROM forms JOIN senses ON senses.entry_rowid = forms.entry_rowid
+        WHERE forms.lexicon_rowid = (SELECT min(rowid) FROM lexicons WHERE language = 'en')
+        ORDER BY forms.entry_rowid, forms.rank, forms.rowid, senses.rowid
+    """
+    try:
+        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        try:
+            rows = connection.execute(query).fetchall()
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise DataError(f"is no database of the package wn ({error})", file=display_name(path)) from None
+    if not rows:
+        raise DataError("holds no English wordnet: add one with `python -m wn download oewn`", file=display_name(path))
+    lemma_of: dict[int, str] = {}
+    lemmas: dict[str, dict[int, None]] = {}
+    exceptions: dict[str, dict[str, None]] = {}
+    for form, rank, entry, synset in rows:
+        form = form.lower().replace(" ", "_")
+        lemma = lemma_of.setdefault(entry, form)
+        if rank:
+            exceptions.setdefault(form, {})[lemma] = None
+        else:
+            lemmas.setdefault(lemma, {})[synset] = None
+    return WordNet(
+        {lemma: tuple(synsets) for lemma, synsets in lemmas.items()},
+        {form: tuple(bases) for form, bases in exceptions.items()},
+        sha256(repr(rows).encode())[:12],
+    )
