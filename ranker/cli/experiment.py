@@ -43,6 +43,7 @@ class Contexts(StrEnum):
 
     isozaki = "isozaki"
     ribes = "ribes"
+    meteor = "meteor"
 
 
 class Lexical(StrEnum):
@@ -142,7 +143,9 @@ def stanojevic14(
     alpha: Annotated[float, typer.Option("--alpha", help="Weight of the lexical score.", min=0, max=1)] = 0.5,
     beta: Annotated[float, typer.Option("--beta", help="Weight of a node beside its children.", max=1)] = 0.6,
     gamma: Annotated[float, typer.Option("--gamma", help="Score of two swapped children.", min=0)] = 0.0,
-    alignment: Annotated[Contexts, typer.Option("--alignment", help="Exact matches by contexts.")] = Contexts.isozaki,
+    alignment: Annotated[
+        Contexts, typer.Option("--alignment", help="Exact matches by contexts, or METEOR's.")
+    ] = Contexts.isozaki,
     lexical: Annotated[Lexical, typer.Option("--lexical", help="The lexical score.")] = Lexical.bleu1,
     sweeps: Annotated[bool, typer.Option("--sweeps/--no-sweeps", help="Vary alpha, beta and gamma.")] = True,
     draw: Annotated[

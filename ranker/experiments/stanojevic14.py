@@ -49,8 +49,8 @@ class Settings:
         Weight of a node beside its children.
     gamma : float, default 0.0
         Operator score of two swapped children.
-    alignment : {"isozaki", "ribes"}, default "isozaki"
-        Where the permutations come from.
+    alignment : {"isozaki", "ribes", "meteor"}, default "isozaki"
+        Where the permutations come from; that of METEOR takes its tokeniser too, as published.
     lexical : {"bleu1", "f1"}, default "bleu1"
     sweeps : bool, default True
         Vary alpha, beta and gamma too.
@@ -62,6 +62,11 @@ class Settings:
     alignment: str = "isozaki"
     lexical: str = "bleu1"
     sweeps: bool = True
+
+    @property
+    def tokenizer(self) -> str:
+        """Tokeniser of the permutations and of the lexical score."""
+        return "meteor" if self.alignment == "meteor" else "13a"
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +86,9 @@ class _Corpus:
 
     def scores(self, name: str, alpha: float, beta: float, gamma: float) -> FloatArray:
         """Return alpha x lexical + (1 - alpha) x penalised order, shape (candidates,)."""
-        common = f"alignment={self.settings.alignment},lexical={self.settings.lexical}"
+        common = (
+            f"alignment={self.settings.alignment},lexical={self.settings.lexical},tokenizer={self.settings.tokenizer}"
+        )
         trees = f",beta={beta},gamma={gamma}" if name in WITH_TREES else ""
         lexical = self.part(f"kendall[alpha=1.0,{common}]")
         return alpha * lexical + (1 - alpha) * self.part(f"{METRICS[name]}[{common}{trees}]")
@@ -130,7 +137,7 @@ def run(dataset: Dataset, settings: Settings = Settings()) -> Experiment:
         "gamma": settings.gamma,
         "alignment": settings.alignment,
         "lexical": settings.lexical,
-        "tokenizer": "13a",
+        "tokenizer": settings.tokenizer,
         "lowercase": "false",
     }
     return Experiment("stanojevic14", tuple(tables), "|".join(f"{key}:{value}" for key, value in parts.items()))

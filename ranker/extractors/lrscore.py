@@ -47,7 +47,7 @@ class LRscore(Metric):
     theta : float, optional
         Instead of `alpha`, 0 to 1: alpha is theta to the power of the mean d_k between the references and the order of
         the source, for each language pair (equation 4). A corpus of several pairs has their mean alpha.
-    alignment : {"bilingual", "isozaki", "ribes"}, default "bilingual"
+    alignment : {"bilingual", "isozaki", "ribes", "meteor"}, default "bilingual"
         Where the orders come from: alignments of both translations with the source, or exact matches between the two,
         with repeated words aligned as `kendall` does; then d is the distance of the aligned words' order.
     aligner : str, optional

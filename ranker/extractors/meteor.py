@@ -14,7 +14,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.errors import MissingError, OptionError
 from ranker.extractors.base import FloatArray, Metric
 from ranker.extractors.function_words import function_words
-from ranker.extractors.meteor_alignment import align, alignment_statistics
+from ranker.extractors.meteor_alignment import align, alignment_orders, alignment_statistics
 from ranker.extractors.meteor_matching import (
     EXACT,
     MODULES,
@@ -26,7 +26,7 @@ from ranker.extractors.meteor_matching import (
     word_tables,
 )
 from ranker.extractors.paraphrases import find_phrases, no_phrases, table_digest
-from ranker.extractors.tokens import IndexArray, Segments, TokenBatch, Tokenizer
+from ranker.extractors.tokens import IdArray, IndexArray, Segments, TokenBatch, Tokenizer
 from ranker.extractors.wordnet import WordNet, find_wordnet
 
 Matchers = Literal["exact", "exact+stem", "exact+synonym", "exact+stem+synonym"]
@@ -41,6 +41,15 @@ class Parameters(NamedTuple):
     gamma: float
     delta: float
     weights: tuple[float, float, float, float] = (1.0, 0.6, 0.8, 0.6)
+
+
+class Parts(NamedTuple):
+    """What a score is made of, each of shape (...): precision, recall, their weighted mean, and the penalty."""
+
+    precision: FloatArray
+    recall: FloatArray
+    mean: FloatArray
+    penalty: FloatArray
 
 
 _EQUAL = (1.0, 1.0, 1.0, 1.0)
@@ -181,6 +190,11 @@ class Meteor(Metric):
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return METEOR of statistics of shape (..., 21), shape (...)."""
+        parts = self.parts(statistics)
+        return np.asarray(parts.mean * (1 - parts.penalty))
+
+    def parts(self, statistics: npt.ArrayLike) -> Parts:
+        """Return what the score of statistics of shape (..., 21) is made of; all 0 where nothing matches."""
         rows = np.asarray(statistics, dtype=np.float64)
         alpha, beta, gamma, delta, weights = self.values
         lengths, functions, chunks = rows[..., 0:2], rows[..., 2:4], rows[..., 4]
@@ -194,8 +208,42 @@ class Meteor(Metric):
             precision, recall = np.moveaxis(np.where(total > 0, hits / total, 0.0), -1, 0)
             mean = precision * recall / (alpha * precision + (1 - alpha) * recall)
             penalty = np.where(chunks > 0, gamma * (chunks / words.mean(axis=-1)) ** beta, 0.0)
-            scores = mean * (1 - penalty)
-        return np.where((precision > 0) & (recall > 0), scores, 0.0)
+        return Parts(precision, recall, np.where((precision > 0) & (recall > 0), mean, 0.0), penalty)
+
+    def orders(self, segments: Segments, pairs: IndexArray) -> tuple[IdArray, IndexArray]:
+        """Return the order of candidates relative to references, by their matches.
+
+        Parameters
+        ----------
+        segments : Segments
+        pairs : int64 array, shape (pairs, 2)
+            Sentence of a candidate and sentence of a reference.
+
+        Returns
+        -------
+        values : int32 array
+            A permutation of ``0 .. n - 1`` for every pair: the rank in the reference of each of the n matches, in the
+            order of the candidate.
+        offsets : int64 array, shape (pairs + 1,)
+        """
+        distinct, place = np.unique(pairs, axis=0, return_inverse=True)
+        room = segments.lengths[distinct].min(axis=1)
+        bounds = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
+        ranks, counts = alignment_orders(
+            segments.values,
+            segments.offsets,
+            distinct,
+            self._tables(segments),
+            np.array(self._alignment_weights),
+            self.beam,
+            self.parity is not None,
+            bounds,
+        )
+        number = counts[place.reshape(-1)]
+        offsets = np.concatenate([[0], np.cumsum(number)]).astype(np.int64)
+        start = bounds[:-1][place.reshape(-1)]
+        values: IdArray = ranks[np.repeat(start - offsets[:-1], number) + np.arange(offsets[-1])]
+        return values, offsets
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
         """Return the matches of one candidate with each reference, as ``word = word`` and ``word ~ word (module)``."""

@@ -263,3 +263,51 @@ def alignment_statistics(
         if chunks == 1 and row[_FIRST_MODULE:].sum() == row[0] + row[1]:
             row[4] = 0
     return rows
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def alignment_orders(
+    values: IdArray,
+    offsets: IndexArray,
+    pairs: IndexArray,
+    tables: WordTables,
+    weights: npt.NDArray[np.float64],
+    beam: int,
+    as_meteor: bool,
+    bounds: IndexArray,
+) -> tuple[npt.NDArray[np.int32], IndexArray]:
+    """Align pairs of sentences and note the order in which the matches of the candidate stand in the reference.
+
+    Parameters
+    ----------
+    values, offsets, pairs, tables, weights, beam, as_meteor
+        As for `alignment_statistics`.
+    bounds : int64 array, shape (pairs + 1,)
+        Where the order of each pair begins in the result: room for as many matches as the shorter sentence has words.
+
+    Returns
+    -------
+    ranks : int32 array, shape (bounds[-1],)
+        Rank in the reference of every match, in the order of the candidate.
+    counts : int64 array, shape (pairs,)
+        Number of matches of every pair, which is how much of its room is used.
+    """
+    ranks = np.zeros(bounds[-1], dtype=np.int32)
+    counts = np.zeros(len(pairs), dtype=np.int64)
+    for pair in prange(len(pairs)):
+        first, second = pairs[pair]
+        candidate, reference = (
+            values[offsets[first] : offsets[first + 1]],
+            values[offsets[second] : offsets[second + 1]],
+        )
+        match_offsets, matches = list_matches(candidate, reference, (first, second), tables)
+        _, _, chosen = align(len(candidate), len(reference), match_offsets, matches, weights, beam, as_meteor)
+        # the matches come in the order of the reference
+        starts = np.empty(len(chosen), dtype=np.int64)
+        for index in range(len(chosen)):
+            starts[index] = matches[chosen[index], 0]
+        order = np.argsort(starts)
+        counts[pair] = len(order)
+        for place in range(len(order)):
+            ranks[bounds[pair] + place] = order[place]
+    return ranks, counts

@@ -18,13 +18,14 @@ from ranker.extractors.base import FloatArray, Metric
 from ranker.extractors.bilingual_orders import aligned, bilingual_batch
 from ranker.extractors.bleu import Bleu
 from ranker.extractors.context_alignment import PositionArray, align_contexts
+from ranker.extractors.meteor import Meteor
 from ranker.extractors.ngrams import closest_reference_lengths, ngram_matches
 from ranker.extractors.per_reference import ReferencePairs, reference_pairs
 from ranker.extractors.permutations import permutation_scores
 from ranker.extractors.tokens import IndexArray, TokenBatch, Tokenizer
 
 Lexical = Literal["bleu1", "f1"]
-Alignment = Literal["isozaki", "ribes", "bilingual"]
+Alignment = Literal["isozaki", "ribes", "meteor", "bilingual"]
 
 
 class SentenceMean(Metric):
@@ -85,13 +86,13 @@ def word_permutations(
     batch : TokenBatch
     pairs : ReferencePairs
         Of `batch`.
-    alignment : {"isozaki", "ribes", "bilingual"}
+    alignment : {"isozaki", "ribes", "meteor", "bilingual"}
 
     Returns
     -------
     values : int32 array
-        A permutation of ``0 .. n - 1`` for every pair. From exact matches: the rank in the reference of every aligned
-        word of the candidate. From alignments with the source: the rank in the candidate of every source word, in the
+        A permutation of ``0 .. n - 1`` for every pair. From matches: the rank in the reference of every matched word of
+        the candidate. From alignments with the source: the rank in the candidate of every source word, in the
         order of the reference.
     offsets : int64 array, shape (pairs + 1,)
 
@@ -102,6 +103,9 @@ def word_permutations(
     """
     if alignment == "bilingual":
         return aligned(batch).relative_orders(pairs)
+    if alignment == "meteor":
+        sentences = np.stack([batch.candidate[pairs.candidate], batch.reference[pairs.reference]], axis=1)
+        return Meteor().orders(batch.segments, sentences)
     orders = align_contexts(pairs, alignment)
     return orders.permutations(), orders.offsets
 
@@ -175,11 +179,12 @@ class Kendall(PermutationMetric):
 
     Parameters
     ----------
-    alignment : {"isozaki", "ribes", "bilingual"}, default "isozaki"
+    alignment : {"isozaki", "ribes", "meteor", "bilingual"}, default "isozaki"
         Where the permutation comes from: exact matches with the reference, repeated words aligned by neighbouring words
-        (Isozaki et al. 2010, figure 1) or by ever wider contexts, as RIBES does; or ``bilingual``, the source words in
-        the orders of both translations (Birch and Osborne 2011), whose penalty is that of the candidate's length
-        beside the closest reference's.
+        (Isozaki et al. 2010, figure 1) or by ever wider contexts, as RIBES does; the alignment of `meteor`, with
+        stems and synonyms (Stanojević and Sima'an 2014; give it ``tokenizer=meteor``); or
+        ``bilingual``, the source words in the orders of both translations (Birch and Osborne 2011), whose penalty is
+        that of the candidate's length beside the closest reference's.
     aligner : str, optional
         File of a trained aligner, for translations that come without a word alignment; of ``bilingual`` only.
     alpha : float, default 0.0

@@ -105,6 +105,27 @@ def test_alignments_equal_meteor_1_5(golden, inputs):
         assert "|".join(ours) == row["matches(ref_start:len hyp_start:len module)"], row["id"]
 
 
+def test_orders_equal_those_made_of_meteor_1_5_alignments(golden, inputs):
+    metric = make_metric("meteor[parity=meteor-1.5]")
+    if metric._wordnet() is None:
+        pytest.skip("no WordNet installed")
+    rows = [
+        row for row in table(golden / "perm_null_beer11.tsv") if len(inputs.get(row["id"], {"refs": ""})["refs"]) == 1
+    ]
+    assert len(rows) > 300
+    batch = metric.batch(dataset_of([(inputs[row["id"]]["refs"], [inputs[row["id"]]["hyp"]]) for row in rows]))
+    values, offsets = metric.orders(batch.segments, np.stack([batch.candidate, batch.reference], axis=1))
+    for row, start, stop in zip(rows, offsets, offsets[1:], strict=False):
+        assert values[start:stop].tolist() == list(map(int, row["ignore_and_normalize"].split())), row["id"]
+
+
+def test_word_order_metrics_take_the_alignment():
+    dataset = dataset_of([(["she was walking home slowly"], ["slowly she walked home", "home", "", "x"])])
+    found = make_metric("kendall[alignment=meteor,tokenizer=meteor,brevity=false]").transform(dataset)[:, 0]
+    # slowly she walk home: three of the six pairs of words are out of order
+    assert found.tolist() == [0.5, 1.0, 0.0, 0.0]
+
+
 def test_worked_example():
     metric = Meteor(modules="exact", function_words="none")
     # "the cat sat on the mat" has 5 of 6 words in the chunks "on the mat" and "the cat"
