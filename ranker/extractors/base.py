@@ -36,6 +36,18 @@ class Extractor(ABC):
     """What `fit` learns from: nothing; ``train``, the training data, kept with the model; ``ranked``, whatever is
     being ranked, learnt anew each time."""
 
+    @classmethod
+    def from_notation(cls, text: str) -> Extractor:
+        """Make the extractor that `text`, as ``bleu[order=2]``, stands for.
+
+        Raises
+        ------
+        OptionError
+            For an option or value that is not known.
+        """
+        spec = notation.parse(text)
+        return notation.build(cls, spec.name, dict(spec.options))
+
     def __str__(self) -> str:
         """Write the notation of this extractor: what differs from the defaults."""
         return notation.describe(self)
@@ -47,9 +59,17 @@ class Extractor(ABC):
 
     def signature(self) -> str:
         """Return the notation with all options that have a value, defaults included."""
-        values = [(option, getattr(self, option)) for option, *_ in notation.option_table(type(self))]
-        options = [(option, notation.write(value)) for option, value in values if value is not None]
+        values = {option: getattr(self, option) for option, *_ in notation.option_table(type(self))}
+        values.update(self.signed())
+        options = [(option, notation.write(value)) for option, value in values.items() if value is not None]
         return str(notation.Spec(self.name, tuple(options)))
+
+    def signed(self) -> dict[str, object]:
+        """Return what a signature says instead of the value of an option, None for nothing.
+
+        The digest of a file's content for its name, and nothing of options without effect.
+        """
+        return {}
 
     def fit(self, dataset: Dataset) -> Extractor:
         """Learn from `dataset` what `fit_scope` promises; most extractors learn nothing."""
@@ -86,6 +106,8 @@ class Metric(Extractor):
     tokenizer: Tokenizer
     lowercase: bool
     higher_is_better: ClassVar[bool] = True
+    is_fraction: ClassVar[bool] = True
+    """Whether tables may show the score in per cent."""
 
     @abstractmethod
     def statistics(self, batch: TokenBatch) -> FloatArray:

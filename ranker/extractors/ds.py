@@ -12,7 +12,8 @@ from numba import njit, prange
 
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.base import Extractor, FloatArray
-from ranker.extractors.parse_cache import SHIPPED, parse
+from ranker.extractors.parse_cache import SHIPPED
+from ranker.extractors.parsed_tokens import parser_signature, parses_of
 from ranker.extractors.tokens import distinct_sentences
 from ranker.extractors.triplets import TYPES, Triplets, triplets
 
@@ -55,6 +56,10 @@ class DependencyStructure(Extractor):
         counts = [f"{self}.{kind}.{level}" for kind in TYPES for level in LEVELS]
         return (*counts, *(f"{column}.f1" for column in counts if self.f1))
 
+    def signed(self) -> dict[str, object]:
+        """Sign with the content of the parser."""
+        return {"parser": parser_signature(self.parser)}
+
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the counts, shape (candidates, 15), or (candidates, 30) with ``f1``."""
         candidate, reference = self._codes(dataset)
@@ -78,9 +83,7 @@ class DependencyStructure(Extractor):
         """Return the triplets of the distinct sentences of `dataset`."""
 
         def make() -> Triplets:
-            sentences = distinct_sentences(dataset).texts
-            parses = dataset.memo(("parses", self.parser), lambda: parse(sentences, self.parser))
-            return triplets(parses, lemma=self.lemma)
+            return triplets(parses_of(dataset, self.parser), lemma=self.lemma)
 
         return dataset.memo(("triplets", self.parser, self.lemma), make)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,9 @@ import numpy.typing as npt
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors.base import Extractor, FitScope, FloatArray
-from ranker.extractors.tokens import Tokenizer, token_batch
+from ranker.extractors.parse_cache import SHIPPED
+from ranker.extractors.parsed_tokens import parser_signature, tag_batch
+from ranker.extractors.tokens import TokenBatch, Tokenizer, token_batch
 from ranker.learning.ngram_counts import NgramCounts, count_ngrams
 from ranker.learning.ngram_leave_out import leave_out_scores
 from ranker.learning.ngram_lm import NgramModel, estimate, log10_scores
@@ -41,8 +43,15 @@ class Perplexity(Extractor):
         Add the column ``perp.oov``: share of the candidate's tokens that the model has not seen.
     match : bool, default False
         Add the column ``perp.match``: mean length of the n-grams that the model had for the candidate.
+    unit : {"words", "tags"}, default "words"
+        Model the words, or the parts of speech that the parser gives them: how usual the build of the sentence is,
+        whatever it speaks of.
+    parser : str, default "shipped"
+        Of ``unit=tags``, as of `ds`.
     tokenizer : {"13a", "none"}, default "13a"
+        Of ``unit=words``.
     lowercase : bool, default True
+        Of ``unit=words``.
     """
 
     name: ClassVar[str] = "perp"
@@ -51,6 +60,8 @@ class Perplexity(Extractor):
     leave_out: bool = False
     oov: bool = False
     match: bool = False
+    unit: Literal["words", "tags"] = "words"
+    parser: str = SHIPPED
     tokenizer: Tokenizer = "13a"
     lowercase: bool = True
 
@@ -65,6 +76,12 @@ class Perplexity(Extractor):
         more = [f"{self}.{column}" for column in ("oov", "match") if getattr(self, column)]
         return (str(self), *more)
 
+    def signed(self) -> dict[str, object]:
+        """Sign with the content of the parser, or with how words are made."""
+        if self.unit == "tags":
+            return {"parser": parser_signature(self.parser), "tokenizer": None, "lowercase": None}
+        return {"parser": None}
+
     def unusable(self, dataset: Dataset) -> str | None:
         """Say so if there are too few references for a language model."""
         references = len(dataset.references)
@@ -74,7 +91,7 @@ class Perplexity(Extractor):
 
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the columns, shape (candidates, 1 to 3)."""
-        batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
+        batch = self._batch(dataset)
         counts, model = self._model(dataset)
         if self.leave_out:
             values, offsets = batch.segments.take(batch.candidate)
@@ -100,11 +117,18 @@ class Perplexity(Extractor):
 
     def _model(self, dataset: Dataset) -> tuple[NgramCounts, NgramModel]:
         def make() -> tuple[NgramCounts, NgramModel]:
-            batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
+            batch = self._batch(dataset)
             counts = count_ngrams(*batch.segments.take(batch.reference[_by_text(dataset)]), self.order)
             return counts, estimate(counts)
 
-        return dataset.memo(("language model", self.order, self.tokenizer, self.lowercase), make)
+        return dataset.memo(
+            ("language model", self.order, self.unit, self.parser, self.tokenizer, self.lowercase), make
+        )
+
+    def _batch(self, dataset: Dataset) -> TokenBatch:
+        if self.unit == "tags":
+            return tag_batch(dataset, self.parser)
+        return token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
 
 
 def _by_text(dataset: Dataset) -> npt.NDArray[np.int64]:

@@ -9,6 +9,7 @@ import pytest
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.parsed_tokens import tag_batch
 from ranker.extractors.perp import Perplexity
 
 
@@ -96,6 +97,23 @@ def test_a_model_falls_back_on_what_it_can_use():
         Ranker("perp").fit(sample).score(few)
     with pytest.raises(DataError, match="nothing can be learnt: 12 reference sentences are too few"):
         Ranker("bleu,perp").fit(few)
+
+
+def test_a_model_of_parts_of_speech_is_one_of_tags_for_words():
+    sentences = ["the cat sat on the mat .", "a man saw a small house .", "they slept .", "dogs bark loudly at night ."]
+    data = dataset([([sentences[i % 4]], [sentences[(i + 1) % 4], "cat the the on . mat", ""]) for i in range(120)])
+    batch = tag_batch(data, "shipped")
+    assert batch.segments.words(int(batch.reference[0]))[:3] == ["DET", "NOUN", "VERB"]
+    text = [" ".join(batch.segments.words(sentence)) for sentence in range(len(batch.segments.lengths))]
+    as_words = dataset(
+        [([text[batch.reference[i]]], [text[row] for row in batch.candidate[3 * i : 3 * i + 3]]) for i in range(120)]
+    )
+    for options in ({}, {"leave_out": True, "oov": True, "match": True}):
+        found = Perplexity(unit="tags", **options).transform(data)
+        expected = Perplexity(tokenizer="none", lowercase=False, **options).transform(as_words)
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+    usual, odd, empty = Perplexity(unit="tags").transform(data)[:3, 0]
+    assert usual < odd < empty
 
 
 def test_order_out_of_range():
