@@ -1,7 +1,8 @@
 """One notation for names with options: ``name[option=value,option=value]``.
 
 It names extractors, metrics and feature sets on the command line, in feature set files, in model files, in
-signatures and as column heads. A list of them is separated by commas outside brackets.
+signatures and as column heads. A list of them is separated by commas outside brackets. Where a name stands for a
+combination of others, its brackets hold their weighted sum instead of options: ``name[a[option=value] - 2*b]``.
 """
 
 from __future__ import annotations
@@ -10,12 +11,16 @@ import dataclasses
 import re
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeVar, Union
 
 from ranker.errors import OptionError, nearest
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*\Z")
+# in a sum, + and - are signs
+_SUMMAND = re.compile(r"[A-Za-z][A-Za-z0-9_.]*")
+_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_SPACE = re.compile(r"\s*")
 T = TypeVar("T")
 
 
@@ -30,6 +35,24 @@ class Spec:
         """Write the notation back."""
         inner = ",".join(f"{key}={value}" for key, value in self.options)
         return f"{self.name}[{inner}]" if inner else self.name
+
+
+@dataclasses.dataclass(frozen=True)
+class Term:
+    """One summand of a weighted sum.
+
+    Parameters
+    ----------
+    weight : float
+    text : str
+        The notation that it weighs.
+    place : int
+        Character, from 1, at which that notation begins in the sum.
+    """
+
+    weight: float
+    text: str
+    place: int = 0
 
 
 def split(text: str) -> list[str]:
@@ -53,6 +76,21 @@ def split(text: str) -> list[str]:
     return [*parts, text[start:].strip()]
 
 
+def open_brackets(text: str) -> tuple[str, str]:
+    """Return the name in ``name[...]`` and what stands in its brackets.
+
+    Raises
+    ------
+    OptionError
+        If `text` is not of that form.
+    """
+    text = text.strip()
+    name, bracket, rest = text.partition("[")
+    if not _NAME.match(name) or (bracket and not rest.endswith("]")):
+        raise OptionError(f"{text!r} is not of the form name[option=value,...]")
+    return name, rest[:-1]
+
+
 def parse(text: str) -> Spec:
     """Parse ``name[option=value,...]``.
 
@@ -61,12 +99,10 @@ def parse(text: str) -> Spec:
     OptionError
         If `text` is not of that form; the message shows the form.
     """
+    name, inner = open_brackets(text)
     text = text.strip()
-    name, bracket, rest = text.partition("[")
-    if not _NAME.match(name) or (bracket and not rest.endswith("]")):
-        raise OptionError(f"{text!r} is not of the form name[option=value,...]")
     options: dict[str, str] = {}
-    for part in split(rest[:-1]) if rest[:-1].strip() else []:
+    for part in split(inner) if inner.strip() else []:
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or not key or not value:
             raise OptionError(f"{text!r}: {part!r} is not of the form option=value")
@@ -74,6 +110,87 @@ def parse(text: str) -> Spec:
             raise OptionError(f"{text!r}: option {key!r} is given twice")
         options[key] = value
     return Spec(name, tuple(options.items()))
+
+
+def parse_sum(text: str) -> tuple[Term, ...]:
+    """Parse a weighted sum of names with options, as ``bleu[order=4] - 2*ter + 0.5*chrf``.
+
+    Spaces mean nothing outside brackets. A name ends at a ``+`` or ``-``, so names that hold these cannot stand in a
+    sum.
+
+    Raises
+    ------
+    OptionError
+        If `text` is no such sum; the message gives the character at which it is not.
+    """
+    terms: list[Term] = []
+    at = _skip(text, 0)
+    while at < len(text) or not terms:
+        sign = text[at : at + 1]
+        if sign in ("+", "-"):
+            at = _skip(text, at + 1)
+        elif terms:
+            raise _misplaced(text, at, "+, - or the end")
+        weight, at = _weight(text, at)
+        summand = _SUMMAND.match(text, at)
+        if summand is None:
+            raise _misplaced(text, at, "a name" if weight is not None else "a number or a name")
+        stop = _closing(text, summand.end())
+        factor = 1.0 if weight is None else weight
+        terms.append(Term(-factor if sign == "-" else factor, text[at:stop], at + 1))
+        at = _skip(text, stop)
+    return tuple(terms)
+
+
+def write_sum(terms: Iterable[Term]) -> str:
+    """Write a weighted sum so that `parse_sum` reads the same weights and texts."""
+    written = ""
+    for term in terms:
+        weight = float(term.weight)
+        number = int(weight) if weight.is_integer() and abs(weight) < 1e15 else weight
+        factor = "" if abs(number) == 1 else f"{abs(number)!r}*"
+        if written:
+            written += " - " if number < 0 else " + "
+        elif number < 0:
+            written = "-"
+        written += factor + term.text
+    return written
+
+
+def _weight(text: str, at: int) -> tuple[float | None, int]:
+    """Return the number before a ``*`` at character `at`, if one is there, and where what it weighs begins."""
+    found = _NUMBER.match(text, at)
+    if found is None:
+        return None, at
+    star = _skip(text, found.end())
+    if text[star : star + 1] != "*":
+        raise _misplaced(text, star, "* behind a number")
+    weight = float(found[0])
+    if not 0 < weight < float("inf"):
+        raise OptionError(f"{text!r}: expected a positive number at character {at + 1}, found {found[0]}")
+    return weight, _skip(text, star + 1)
+
+
+def _skip(text: str, at: int) -> int:
+    space = _SPACE.match(text, at)
+    return space.end() if space else at
+
+
+def _closing(text: str, at: int) -> int:
+    """Return where the brackets that open at character `at`, if any, have closed again."""
+    if text[at : at + 1] != "[":
+        return at
+    depth = 0
+    for position in range(at, len(text)):
+        depth += (text[position] == "[") - (text[position] == "]")
+        if depth == 0:
+            return position + 1
+    raise OptionError(f"{text!r}: '[' at character {at + 1} without ']'")
+
+
+def _misplaced(text: str, at: int, expected: str) -> OptionError:
+    found = repr(text[at]) if at < len(text) else "the end"
+    return OptionError(f"{text!r}: expected {expected} at character {at + 1}, found {found}")
 
 
 def build(kind: type[T], name: str, options: Mapping[str, str]) -> T:

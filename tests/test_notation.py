@@ -95,3 +95,70 @@ def test_wrong_values(option, value, expected):
 
 def test_option_table():
     assert list(notation.option_table(Thing))[3] == ("mode", "a | b", "a")
+
+
+def test_open_brackets_gives_the_name_and_what_is_inside():
+    assert notation.open_brackets(" combine[a[x=1] - 2*b] ") == ("combine", "a[x=1] - 2*b")
+    assert notation.open_brackets("a") == notation.open_brackets("a[]") == ("a", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("a", [(1, "a", 1)]),
+        ("-a", [(-1, "a", 2)]),
+        ("a-b", [(1, "a", 1), (-1, "b", 3)]),
+        (" a[x=1,y=b[z=2]] - 2*b ", [(1, "a[x=1,y=b[z=2]]", 2), (-2, "b", 22)]),
+        ("+ .5 * a + 1e-3*b[x=-1+2] - 2.*c_d.e", [(0.5, "a", 8), (0.001, "b[x=-1+2]", 17), (-2, "c_d.e", 32)]),
+    ],
+)
+def test_sums(text, terms):
+    assert notation.parse_sum(text) == tuple(notation.Term(float(weight), *rest) for weight, *rest in terms)
+
+
+names = st.text("ab1_.", max_size=4).map("a".__add__)
+options = st.sampled_from(["", "[a=1]", "[a=-1+2,b=x*3]", "[a=b[c=1,d=e - 2*f],g=2]"])
+weights = st.floats(1e-12, 1e25) | st.integers(1, 10**20).map(float) | st.just(1.0)
+
+
+@given(st.lists(st.tuples(weights, st.booleans(), names, options), min_size=1, max_size=4))
+def test_any_sum_comes_back(parts):
+    terms = [notation.Term(-weight if minus else weight, name + rest) for weight, minus, name, rest in parts]
+    written = notation.write_sum(terms)
+    back = notation.parse_sum(written)
+    assert [(term.weight, term.text) for term in back] == [(term.weight, term.text) for term in terms]
+    assert notation.write_sum(back) == written
+    assert all(written[term.place - 1 :].startswith(term.text) for term in back)
+
+
+@given(st.text("ab2*+-. []=,", max_size=12))
+def test_any_text_is_a_sum_or_refused_with_the_character(text):
+    refusal = None
+    try:
+        terms = notation.parse_sum(text)
+    except OptionError as error:
+        refusal = str(error)
+    assert terms if refusal is None else "at character " in refusal
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "'': expected a number or a name at character 1, found the end"),
+        ("a -", "'a -': expected a number or a name at character 4, found the end"),
+        ("a - - b", "expected a number or a name at character 5, found '-'"),
+        ("a b", "'a b': expected +, - or the end at character 3, found 'b'"),
+        ("2", "'2': expected * behind a number at character 2, found the end"),
+        ("a - 2b", "'a - 2b': expected * behind a number at character 6, found 'b'"),
+        ("2*3*a", "'2*3*a': expected a name at character 3, found '3'"),
+        ("a[x=1", "'a[x=1': '[' at character 2 without ']'"),
+        ("a]", "'a]': expected +, - or the end at character 2, found ']'"),
+        ("(a)", "'(a)': expected a number or a name at character 1, found '('"),
+        ("0*a", "'0*a': expected a positive number at character 1, found 0"),
+        ("1e999*a", "expected a positive number at character 1, found 1e999"),
+    ],
+)
+def test_malformed_sums(text, message):
+    with pytest.raises(OptionError) as caught:
+        notation.parse_sum(text)
+    assert message in str(caught.value)

@@ -64,7 +64,8 @@ class FeatureSet:
             specs.extend(declared[part].extractors if part in declared else [part])
         extractors = []
         for spec in specs:
-            if notation.parse(spec).name not in registry.BUILT_IN and notation.parse(spec).name in declared:
+            name, _ = notation.open_brackets(spec)
+            if name not in registry.BUILT_IN and name in declared:
                 raise OptionError(f"{spec!r}: a feature set takes no options; give its extractors one by one")
             extractors.append(registry.make(spec))
         made = cls(tuple(extractors))

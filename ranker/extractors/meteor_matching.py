@@ -53,11 +53,7 @@ def word_tables(
     vocabulary: Sequence[str], stemmer: str | None, wordnet: WordNet | None, phrases: Phrases
 ) -> WordTables:
     """Look up the words of `vocabulary` once each; None for no stemmer or no WordNet."""
-    stems = np.zeros(0, dtype=np.int32)
-    if stemmer is not None:
-        numbers: dict[str, int] = {}
-        stem = _stemmer(stemmer)
-        stems = np.fromiter((numbers.setdefault(stem(word), len(numbers)) for word in vocabulary), dtype=np.int32)
+    stems = np.zeros(0, dtype=np.int32) if stemmer is None else stem_numbers(vocabulary, stemmer)
     found = [sorted(wordnet.synsets(word)) if wordnet else [] for word in vocabulary]
     offsets = np.concatenate([[0], np.cumsum([len(synsets) for synsets in found], dtype=np.int64)]).astype(np.int64)
     synsets = np.fromiter((synset for one in found for synset in one), dtype=np.int32, count=int(offsets[-1]))
@@ -74,6 +70,13 @@ def word_tables(
         phrases.related_offsets,
         phrases.related,
     )
+
+
+def stem_numbers(vocabulary: Sequence[str], stemmer: str) -> IdArray:
+    """Return the number of the stem of every word, from 0 in order of first occurrence, shape (words,)."""
+    numbers: dict[str, int] = {}
+    stem = _stemmer(stemmer)
+    return np.fromiter((numbers.setdefault(stem(word), len(numbers)) for word in vocabulary), dtype=np.int32)
 
 
 def stemmers() -> list[str]:
@@ -93,7 +96,8 @@ def _stemmer(language: str) -> Callable[[str], str]:
     # by its module: snowballstemmer.stemmer() would take PyStemmer where it is installed, of whatever version
     module = importlib.import_module(f"snowballstemmer.{language}_stemmer")
     stem: Callable[[str], str] = getattr(module, f"{language.capitalize()}Stemmer")().stemWord
-    return stem
+    # the same words come again with every tokeniser and every corpus, and stemming is slow
+    return functools.lru_cache(maxsize=1 << 18)(stem)
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,204 @@
+"""Weighted sums of metrics (Cer, Manning and Jurafsky 2010)."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker import notation
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import OptionError
+from ranker.extractors import registry
+from ranker.extractors.base import FitScope, FloatArray, Metric
+from ranker.extractors.bilingual_orders import aligned_batch
+from ranker.extractors.tokens import TokenBatch, Tokenizer, token_batch
+from ranker.learning.alignment_links import make_links
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StackedBatch(TokenBatch):
+    """A token batch with what every metric of a combination reads of the same candidates."""
+
+    parts: tuple[TokenBatch, ...]
+
+
+@dataclass(frozen=True)
+class Combination(Metric):
+    r"""Weighted sum of metrics, each computed as it is alone; higher is better.
+
+    .. math:: \sum_i w_i \, m_i
+
+    The brackets hold the sum: ``combine[bleu - 2*ter]``, ``combine[bleu[order=2] + 0.5*meteor[parameters=METR]]``. A
+    number times a name with its options, or the name alone; sums of sums by ``combine`` within. Error rates take a
+    minus, which is for the user to write. Cer, Manning and Jurafsky (2010), table 3, tune to BLEU:4-TER,
+    ``combine[bleu - ter]``, to BLEU:4-2TERp, ``combine[bleu - 2*terp]``, and to BLEU:4+2METR,
+    ``combine[bleu + 2*meteor[parameters=METR]]``.
+
+    Parameters
+    ----------
+    terms : str, default "bleu - ter"
+        The sum; written in the brackets as it is, without the option's name. Names that hold a ``+`` or ``-`` cannot
+        stand in it.
+
+    Notes
+    -----
+    Statistics: those of the metrics side by side, each with a tokenizer and case of its own. So the score of a corpus
+    is the sum of the metrics' corpus scores.
+    """
+
+    name: ClassVar[str] = "combine"
+    terms: str = "bleu - ter"
+
+    def __post_init__(self) -> None:
+        """Refuse what is no sum of metrics, and keep the sum in one way of writing."""
+        parsed = notation.parse_sum(self.terms)
+        metrics = []
+        for term in parsed:
+            try:
+                metrics.append(registry.make_metric(term.text))
+            except OptionError as error:
+                raise OptionError(f"{self.terms!r}, character {term.place}: {error}") from None
+        scopes = {metric.fit_scope for metric in metrics} - {"none"}
+        if len(scopes) > 1:
+            raise OptionError(f"{self.terms!r}: metrics that learn from training data and from what is ranked")
+        written = [notation.Term(term.weight, str(metric)) for term, metric in zip(parsed, metrics, strict=True)]
+        object.__setattr__(self, "terms", notation.write_sum(written))
+
+    @classmethod
+    def from_notation(cls, text: str) -> Combination:
+        """Make the combination that `text`, as ``combine[bleu - 2*ter]``, stands for.
+
+        Raises
+        ------
+        OptionError
+            If the brackets hold no sum of metrics; the message gives the character.
+        """
+        _, inner = notation.open_brackets(text)
+        return cls(inner) if inner.strip() else cls()
+
+    def __str__(self) -> str:
+        """Write the notation: the sum in one way of writing, nothing if it is the default."""
+        return self.name if self.terms == type(self).terms else f"{self.name}[{self.terms}]"
+
+    def signature(self) -> str:
+        """Return the sum with the signatures of its metrics."""
+        terms = [
+            notation.Term(weight, one.signature()) for weight, one in zip(self._weights, self.metrics, strict=True)
+        ]
+        return f"{self.name}[{notation.write_sum(terms)}]"
+
+    @functools.cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics, in the order of the sum."""
+        return tuple(registry.make_metric(term.text) for term in notation.parse_sum(self.terms))
+
+    @property
+    def tokenizer(self) -> Tokenizer:  # type: ignore[override]
+        """That of the first metric; each reads its own."""
+        return self.metrics[0].tokenizer
+
+    @property
+    def lowercase(self) -> bool:  # type: ignore[override]
+        """That of the first metric; each reads its own."""
+        return self.metrics[0].lowercase
+
+    @property
+    def needs_references(self) -> bool:  # type: ignore[override]
+        """Whether any metric needs references."""
+        return any(metric.needs_references for metric in self.metrics)
+
+    @property
+    def fit_scope(self) -> FitScope:  # type: ignore[override]
+        """What the metrics learn from."""
+        return next((metric.fit_scope for metric in self.metrics if metric.fit_scope != "none"), "none")
+
+    def fit(self, dataset: Dataset) -> Combination:
+        """Let every metric learn from `dataset`."""
+        fitted = tuple(metric.fit(dataset) for metric in self.metrics)
+        return self._with(tuple(metric for metric in fitted if isinstance(metric, Metric)))
+
+    def unusable(self, dataset: Dataset) -> str | None:
+        """Return why one of the metrics can say nothing about `dataset`, or None."""
+        return next((reason for metric in self.metrics if (reason := metric.unusable(dataset))), None)
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what the metrics learnt, by place in the sum and name."""
+        return {
+            f"{place}.{name}": array
+            for place, metric in enumerate(self.metrics)
+            for name, array in metric.state().items()
+        }
+
+    def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Combination:
+        """Return this combination as it was when `state` returned `arrays`."""
+        restored = []
+        for place, metric in enumerate(self.metrics):
+            prefix = f"{place}."
+            own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+            made = metric.with_state(own) if own else metric
+            restored.extend([made] if isinstance(made, Metric) else [])
+        return self._with(tuple(restored))
+
+    def batch(self, dataset: Dataset) -> StackedBatch:
+        """Return the token batches of `dataset` that the metrics read."""
+        parts = tuple(metric.batch(dataset) for metric in self.metrics)
+        common = {
+            field.name: getattr(parts[0], field.name)
+            for field in dataclasses.fields(TokenBatch)
+            if not field.name.startswith("_")
+        }
+        return StackedBatch(**common, parts=parts)
+
+    def statistics(self, batch: TokenBatch) -> FloatArray:
+        """Return the statistics of the metrics side by side, shape (candidates, sum of theirs)."""
+        # parts of other candidates than those of the batch are of no use
+        if isinstance(batch, StackedBatch) and all(part.candidate is batch.candidate for part in batch.parts):
+            parts = batch.parts
+        else:
+            parts = tuple(batch.tokenized(one.tokenizer, lowercase=one.lowercase) for one in self.metrics)
+        rows = [metric.statistics(part) for metric, part in zip(self.metrics, parts, strict=True)]
+        return np.concatenate(rows, axis=1)
+
+    def score(self, statistics: npt.ArrayLike) -> FloatArray:
+        """Return the weighted sum of the scores of statistics of shape (..., sum of the metrics'), shape (...)."""
+        rows = np.asarray(statistics, dtype=np.float64)
+        ends = np.cumsum([_width(metric) for metric in self.metrics])
+        total = np.zeros(rows.shape[:-1])
+        for weight, metric, part in zip(self._weights, self.metrics, np.split(rows, ends[:-1], axis=-1), strict=True):
+            total = total + weight * metric.score(part)
+        return total
+
+    @property
+    def _weights(self) -> list[float]:
+        return [term.weight for term in notation.parse_sum(self.terms)]
+
+    def _with(self, metrics: tuple[Metric, ...]) -> Combination:
+        """Return this combination with metrics that have learnt."""
+        made = Combination(self.terms)
+        made.__dict__["metrics"] = metrics
+        return made
+
+
+def _width(metric: Metric) -> int:
+    """Return how many statistics `metric` has."""
+    return _probe(metric) if metric.fit_scope != "none" else _known_width(metric)
+
+
+@functools.lru_cache(maxsize=256)
+def _known_width(metric: Metric) -> int:
+    return _probe(metric)
+
+
+def _probe(metric: Metric) -> int:
+    """Count the statistics of a sentence of one word."""
+    dataset = assemble([Record("a", ["a"], [Candidate("a", "a")])], "one word")
+    words = token_batch(dataset, metric.tokenizer, lowercase=metric.lowercase)
+    links = make_links([[(0, 0)]])
+    return int(metric.statistics(aligned_batch(words, links, links, [1])).shape[1])

@@ -1,0 +1,281 @@
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ranker import notation
+from ranker.cli.main import run
+from ranker.corpora.alignments import attach
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import DataError, OptionError
+from ranker.extractors import registry
+from ranker.extractors.base import FitScope, Metric
+from ranker.extractors.combine import Combination
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.registry import make, make_metric
+from ranker.extractors.tokens import Tokenizer, token_batch
+from ranker.learning.alignment_links import make_links
+from ranker.ranking import Ranker
+
+WEIGHTED = [
+    (1, "bleu[order=2]"),
+    (-2, "ter"),
+    (0.5, "meteor[parameters=METR,modules=exact+stem]"),
+    (1, "chrf[lowercase=true]"),
+    (-1, "wer"),
+    (0.25, "ribes"),
+    (1, "rouge_l"),
+    (0.1, "nist[order=2]"),
+    (3, "f1[alignment=isozaki]"),
+    (-1, "combine[per - 2*bp]"),
+]
+SENTENCES = ["the cat sat on the mat", "The Cat", "a mat , a cat", "", "on the mat sat the cat", "cats sat"]
+
+
+def dataset_of(items, human=False):
+    """Make a data set of (references, candidates)."""
+    return assemble(
+        [
+            Record(
+                "x",
+                references,
+                [
+                    Candidate(f"s{i}", text, [("fluency", None, -i)] if human else [])
+                    for i, text in enumerate(candidates)
+                ],
+            )
+            for references, candidates in items
+        ],
+        "test",
+    )
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return dataset_of([(SENTENCES[:1], SENTENCES), (SENTENCES[:1] + SENTENCES[4:], SENTENCES[1:])])
+
+
+def sum_of(terms) -> str:
+    return notation.write_sum([notation.Term(weight, text) for weight, text in terms])
+
+
+terms = st.lists(
+    st.tuples(st.sampled_from([1, -1, 2.0, -0.5, 1e-3]), st.sampled_from(WEIGHTED)), min_size=1, max_size=4
+)
+
+
+@settings(deadline=None, max_examples=12)
+@given(terms)
+def test_the_score_is_the_weighted_sum_of_segments_and_of_corpora(dataset, chosen):
+    chosen = [(weight, text) for weight, (_, text) in chosen]
+    metric = make_metric(f"combine[{sum_of(chosen)}]")
+    rows = metric.statistics(metric.batch(dataset))
+    alone = [(weight, make_metric(text)) for weight, text in chosen]
+    segments = sum(weight * one.transform(dataset)[:, 0] for weight, one in alone)
+    np.testing.assert_allclose(metric.score(rows), segments, atol=1e-12)
+    totals = [(weight, one, one.statistics(one.batch(dataset)).sum(axis=0)) for weight, one in alone]
+    corpus = sum(weight * one.score(total) for weight, one, total in totals)
+    assert metric.score(rows.sum(axis=0)) == pytest.approx(corpus, abs=1e-12)
+    stacked = metric.score(np.stack([rows, 2 * rows]))
+    assert stacked.shape == (2, len(rows))
+    np.testing.assert_allclose(metric.score(metric.statistics(token_batch(dataset))), segments, atol=1e-12)
+
+
+def test_all_metrics_at_once(dataset):
+    metric = make_metric(f"combine[{sum_of(WEIGHTED)}]")
+    wanted = sum(weight * make(text).transform(dataset)[:, 0] for weight, text in WEIGHTED)
+    np.testing.assert_allclose(metric.transform(dataset)[:, 0], wanted, atol=1e-12)
+
+
+@settings(deadline=None, max_examples=20)
+@given(terms)
+def test_the_notation_comes_back_as_one_metric(chosen):
+    text = f"combine[{sum_of([(weight, text) for weight, (_, text) in chosen])}]"
+    metric = make(text)
+    assert make(str(metric)) == metric
+    assert str(make(str(metric))) == str(metric)
+    assert hash(make(str(metric))) == hash(metric)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("combine[bleu-2.0*ter]", "combine[bleu - 2*ter]"),
+        ("combine[ + bleu[ order = 4 ,order=4]]", None),
+        ("combine[1*bleu[order=4,lowercase=true] +.50*ter]", "combine[bleu[lowercase=true] + 0.5*ter]"),
+        ("combine[-1*ter]", "combine[-ter]"),
+        ("combine[ bleu - ter ]", "combine"),
+        ("combine[]", "combine"),
+        ("combine[combine[bleu-ter]+combine[wer]]", "combine[combine + combine[wer]]"),
+        ("combine[lrscore[lexical=combine[bleu-wer],alignment=isozaki]]", None),
+    ],
+)
+def test_one_way_of_writing(text, written):
+    if text.count("order") == 2:
+        with pytest.raises(OptionError, match=r"character 4: .*option 'order' is given twice"):
+            make(text)
+        return
+    assert str(make(text)) == (written or text)
+
+
+PUBLISHED = {
+    "combine[bleu - ter]": lambda bleu, ter, meteor: bleu - ter,
+    "combine[bleu - 2*ter]": lambda bleu, ter, meteor: bleu - 2 * ter,
+    "combine[bleu + 2*meteor[parameters=METR,modules=exact]]": lambda bleu, ter, meteor: bleu + 2 * meteor,
+}
+
+
+@pytest.mark.parametrize("text", PUBLISHED)
+def test_combinations_of_the_paper(dataset, text):
+    parts = [make(one).transform(dataset)[:, 0] for one in ("bleu", "ter", "meteor[parameters=METR,modules=exact]")]
+    np.testing.assert_allclose(make(text).transform(dataset)[:, 0], PUBLISHED[text](*parts), atol=1e-12)
+
+
+def test_a_combination_is_better_the_higher_whatever_it_is_made_of(dataset):
+    assert make_metric("combine[ter]").higher_is_better
+    assert not make_metric("ter").higher_is_better
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("combine[bleu - 2ter]", "'bleu - 2ter': expected * behind a number at character 9, found 't'"),
+        ("combine[bleu - tre]", "'bleu - tre', character 8: no extractor is called 'tre' (did you mean 'ter'?)"),
+        ("combine[bleu[ordr=4]]", "character 1: bleu has no option 'ordr' (did you mean 'order'?)"),
+        ("combine[bleu - ds]", "'bleu - ds', character 8: 'ds' makes columns for a ranker"),
+        ("combine[bleu, ter]", "expected +, - or the end at character 5, found ','"),
+        ("combine[bleu - combine[wer per]]", "character 8: 'wer per': expected +, - or the end at character 5"),
+        ("combine[bleu", "is not of the form name["),
+    ],
+)
+def test_wrong_sums_are_refused_at_their_character(text, message):
+    with pytest.raises(OptionError) as caught:
+        make(text)
+    assert message in str(caught.value)
+
+
+def test_bilingual_metrics_read_their_alignments():
+    bare = dataset_of([(["a b"], ["a b", "b a"])])
+    links = [make_links([[(0, 0)]])]
+    aligned = attach(bare, references=links, candidates={"s0": links[0], "s1": links[0]})
+    text = "combine[2*lrscore[distance=hamming] + pef[alignment=bilingual] - chrf]"
+    wanted = sum(
+        weight * make(one).transform(aligned)[:, 0]
+        for weight, one in ((2, "lrscore[distance=hamming]"), (1, "pef[alignment=bilingual]"), (-1, "chrf"))
+    )
+    np.testing.assert_allclose(make(text).transform(aligned)[:, 0], wanted, atol=1e-12)
+    with pytest.raises(DataError, match="no word alignment"):
+        make(text).transform(bare)
+
+
+def test_statistics_are_of_the_batch_that_is_asked_about(dataset):
+    metric = make_metric("combine[bleu - ter]")
+    batch = metric.batch(dataset)
+    fewer = replace(batch, candidate=batch.candidate[:3], candidate_source=batch.candidate_source[:3], _others={})
+    fewer = replace(fewer, candidate_offsets=np.array([0, 3, 3]))
+    np.testing.assert_array_equal(metric.statistics(fewer), metric.statistics(batch)[:3])
+
+
+@dataclass(frozen=True)
+class Learnt(Metric):
+    """Scores with a number that `fit` learns."""
+
+    name: ClassVar[str] = "learnt"
+    fit_scope: ClassVar[FitScope] = "train"
+    tokenizer: Tokenizer = "13a"
+    lowercase: bool = False
+
+    def fit(self, dataset):
+        return self.with_state({"number": np.array([float(len(dataset))])})
+
+    def state(self):
+        return {"number": self.__dict__["number"]}
+
+    def with_state(self, arrays):
+        made = Learnt(self.tokenizer, self.lowercase)
+        made.__dict__["number"] = arrays["number"]
+        return made
+
+    def statistics(self, batch):
+        return np.stack([batch.candidate_lengths, np.ones(len(batch.candidate))], axis=1).astype(np.float64)
+
+    def score(self, statistics):
+        rows = np.asarray(statistics)
+        return rows[..., 0] / rows[..., 1] * self.__dict__["number"][0]
+
+
+@dataclass(frozen=True)
+class Refitted(Learnt):
+    name: ClassVar[str] = "refitted"
+    fit_scope: ClassVar[FitScope] = "ranked"
+
+
+@pytest.fixture
+def learning(monkeypatch):
+    for name in ("Learnt", "Refitted"):
+        monkeypatch.setitem(registry.BUILT_IN, name.lower(), f"{__name__}:{name}")
+
+
+def test_metrics_that_learn_keep_what_they_learnt_in_the_model(learning, tmp_path):
+    items = [(["a b c d"], ["a b c d", "a b c", "a b"]), (["x y z"], ["x y z", "x"])]
+    training = dataset_of(items, human=True)
+    ranker = Ranker("combine[bleu + 0.5*learnt[lowercase=true]],combine").fit(training)
+    assert ranker.feature_set.extractors[0].fit_scope == "train"
+    lengths = np.array([4, 3, 2, 3, 1])
+    wanted = make("bleu").transform(training)[:, 0] + 0.5 * 5 * lengths
+    np.testing.assert_allclose(ranker.feature_set.transform(training)[:, 0], wanted, atol=1e-12)
+    ranker.save(tmp_path / "x.model")
+    loaded = Ranker.load(tmp_path / "x.model")
+    assert loaded.signature() == ranker.signature()
+    np.testing.assert_array_equal(loaded.score(training), ranker.score(training))
+    assert loaded.feature_set.columns == ("combine[bleu + 0.5*learnt[lowercase=true]]", "combine")
+
+
+def test_scopes_do_not_mix(learning):
+    assert make("combine[bleu - refitted]").fit_scope == "ranked"
+    with pytest.raises(OptionError, match="learn from training data and from what is ranked"):
+        make("combine[learnt + refitted]")
+
+
+def test_a_list_of_features_may_hold_combinations(dataset):
+    text = "bleu,combine[bleu[order=2,smoothing=exp] - 2*ter],combine[wer + per]"
+    features = FeatureSet.parse(text)
+    assert str(features) == text
+    assert FeatureSet.parse(str(features)).columns == features.columns == tuple(notation.split(text))
+    assert features.transform(dataset).shape == (len(dataset), 3)
+
+
+@pytest.fixture
+def printed(capsys):
+    """Run one command; return the JSON that it prints."""
+
+    def call(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            run([*arguments, "-o", "json"])
+        caught = capsys.readouterr()
+        assert ended.value.code == 0, caught.err
+        return json.loads(caught.out)
+
+    return call
+
+
+def test_on_the_command_line(printed):
+    text = "combine[bleu[order=2] - 2*ter]"
+    metrics = [argument for name in (text, "ter", "bleu[order=2]") for argument in ("-m", name)]
+    found = printed("score", "sample", *metrics, "--level", "system")
+    assert "metric:combine[bleu[order=2,smoothing=epsilon" in str(found["signature"])
+    for row in found["rows"]:
+        assert row[text] == pytest.approx(row["bleu[order=2]"] - 2 * row["ter"], abs=1e-12)
+    found = printed("evaluate", "--data", "sample", "--metric", text, "--resamples", "0")
+    assert "combine[bleu[order=2" in str(found["signature"])
+
+
+def test_the_default_is_the_papers_first():
+    assert str(Combination()) == "combine"
+    assert [str(metric) for metric in Combination().metrics] == ["bleu", "ter"]
