@@ -89,6 +89,10 @@ def convert(
     data: NameOrPath,
     target: Annotated[Path, typer.Argument(help="File to write: .jsonl, .json, .csv, .tsv (or .gz), .parquet.")],
     lp: LpOption = None,
+    judgements: Annotated[
+        Path | None,
+        typer.Option("--judgements", help="Preference pairs, or relative rankings of WMT, to add.", metavar="FILE"),
+    ] = None,
     output: OutputOption = Output.table,
 ) -> None:
     """Write a corpus in another format; preferences go to a pairs file beside it.
@@ -96,12 +100,15 @@ def convert(
     Example: ranker data convert sample sample.csv
     """
     from ranker.corpora import catalogue
+    from ranker.corpora.pairs import read_pairs
     from ranker.corpora.writing import write_dataset
 
     with working("converting"):
         dataset = catalogue.load(data)
         if lp:
             dataset = dataset.select_language_pairs(lp)
+        if judgements:
+            dataset = read_pairs(judgements, dataset)
         written = write_dataset(dataset, target)
     if output is Output.json:
         emit_json([str(path) for path in written])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ranker.errors import OptionError
+from ranker.progress import listening
 from ranker.threads import set_jobs
 
 if TYPE_CHECKING:
@@ -56,11 +57,11 @@ DataOption = Annotated[
 ]
 DataArgument = Annotated[
     str | None,
-    typer.Argument(help="Corpus by name, a file (JSON, JSONL, CSV, TSV, Parquet), or - for stdin.", metavar="DATA"),
+    typer.Argument(help="Corpus by name, a file (JSON, CSV, SGML, ...), a folder, or - for stdin.", metavar="DATA"),
 ]
 SourceOption = Annotated[
     Path | None,
-    typer.Option("--source", "-s", help="Source sentences, one a line.", metavar="FILE"),
+    typer.Option("--source", "-s", help="Source sentences, one a line, or SGML or XML.", metavar="FILE"),
 ]
 ReferencesOption = Annotated[
     list[Path] | None,
@@ -114,5 +115,10 @@ def working(what: str) -> Iterator[None]:
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(f"{what} ..."):
-        yield
+    with Console(stderr=True).status(f"{what} ...") as status:
+
+        def show(part: str, done: int, total: int) -> None:
+            status.update(f"{what} ... {done:,} of {total:,} {part}")
+
+        with listening(show):
+            yield

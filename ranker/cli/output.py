@@ -7,12 +7,16 @@ import io
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import typer
 
 from ranker.cli.options import Output
+from ranker.files import printable
+
+_LONG = 1000
+"""Rows from which on a table is printed plainly: rich lays out a few hundred rows a second."""
 
 
 def emit_rows(rows: Sequence[Mapping[str, Any]], output: Output, *, signature: str, title: str = "") -> None:
@@ -61,10 +65,17 @@ def print_table(rows: Sequence[Mapping[str, Any]], title: str = "", wide: Sequen
 
     if title:
         typer.echo(title)
+    if len(rows) > _LONG:
+        sys.stdout.writelines(_long_table(rows))
+        return
     table = Table(box=None, pad_edge=False)
     for name in rows[0] if rows else ():
-        numeric = all(isinstance(row[name], int | float) or row[name] is None for row in rows)
-        table.add_column(Text(name), justify="right" if numeric else "left", no_wrap=name not in wide, overflow="fold")
+        table.add_column(
+            Text(name),
+            justify="right" if _is_numeric(rows, name) else "left",
+            no_wrap=name not in wide,
+            overflow="fold",
+        )
     for row in rows:
         table.add_row(*(Text(show(value)) for value in row.values()))
     console = Console(highlight=False, soft_wrap=False)
@@ -75,6 +86,24 @@ def print_table(rows: Sequence[Mapping[str, Any]], title: str = "", wide: Sequen
         console.print(table)
     for line in captured.get().splitlines():
         typer.echo(line.rstrip())
+
+
+def _is_numeric(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
+    return all(isinstance(row[name], int | float) or row[name] is None for row in rows)
+
+
+def _long_table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the lines of the same table without wrapping, in a time that does not matter for many rows."""
+    from rich.cells import cell_len
+
+    columns = []
+    for name in rows[0]:
+        cells = [str(name), *(printable(show(row[name])) for row in rows)]
+        lengths = [cell_len(cell) for cell in cells]
+        width, right = max(lengths), _is_numeric(rows, name)
+        pads = [" " * (width - length) for length in lengths]
+        columns.append([pad + cell if right else cell + pad for cell, pad in zip(cells, pads, strict=True)])
+    return ("  ".join(line).rstrip() + "\n" for line in zip(*columns, strict=True))
 
 
 def _natural_width(table: Any, console: Any) -> int:

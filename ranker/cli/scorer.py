@@ -56,6 +56,13 @@ class Scorer:
         scores = FeatureSet((self.using,)).transform(dataset)[:, 0]
         return scores if self.using.higher_is_better else -scores
 
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether more of what the metric itself says is better; always of a ranker."""
+        from ranker.ranking import Ranker
+
+        return isinstance(self.using, Ranker) or self.using.higher_is_better
+
     def say_note(self, dataset: Dataset) -> None:
         """Tell the user on stderr if the model cannot use all its columns."""
         from ranker.ranking import Ranker

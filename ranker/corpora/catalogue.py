@@ -16,6 +16,7 @@ from ranker import share
 from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.manifest import read_manifest
 from ranker.corpora.manifest_file import FILE_NAME
+from ranker.corpora.mtme import is_mtme, read_mtme
 from ranker.corpora.reading import read_dataset
 from ranker.corpora.records import shown
 from ranker.errors import DataError, MissingError, nearest
@@ -133,8 +134,12 @@ def _read(path: str | Path, name: str | None = None) -> Dataset:
     if str(path) == STDIN or not (Path(path).is_dir() or Path(path).name == FILE_NAME):
         return read_dataset(path, name=name)
     if Path(path).is_dir() and not (Path(path) / FILE_NAME).is_file():
+        if is_mtme(path):
+            return read_mtme(path, name=name)
         raise DataError(
-            f"this is a directory without {FILE_NAME}, expected one that has it, or a file", file=display_name(path)
+            f"this is a directory without {FILE_NAME}, expected one that has it, one laid out as those of "
+            "mt-metrics-eval, or a file",
+            file=display_name(path),
         )
     return read_manifest(path, name=name)
 

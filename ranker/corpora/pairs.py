@@ -50,7 +50,7 @@ def companion_name(path: str | Path) -> str:
 
 
 def read_pairs(path: str | Path, dataset: Dataset) -> Dataset:
-    """Return `dataset` with the preferences of the pairs file `path`.
+    """Return `dataset` with the preferences of the pairs file `path`, or of relative rankings as WMT has them.
 
     Raises
     ------
@@ -59,7 +59,12 @@ def read_pairs(path: str | Path, dataset: Dataset) -> Dataset:
         data set does not have.
     """
     name = display_name(path)
-    columns = _columns(read_text(path), name)
+    text = read_text(path)
+    from ranker.corpora.relative_rankings import is_rankings, with_rankings
+
+    if is_rankings(text):
+        return with_rankings(dataset, text, name)
+    columns = _columns(text, name)
     if not len(columns["relation"]):
         return dataset
     _check_values(columns, "relation", RELATIONS, name)

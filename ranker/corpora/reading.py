@@ -20,15 +20,19 @@ FORMATS = {
     ".tsv": "tsv",
     ".parquet": "parquet",
 }
+"""Formats that are read and written, by the endings of their names."""
+READ_ONLY = {".sgm": "testset", ".sgml": "testset", ".xml": "testset"}
 
 
 def format_of(path: str | Path) -> str | None:
     """Return the format that the name of `path` promises, or None."""
-    return FORMATS.get(Path(str(path).lower().removesuffix(".gz")).suffix)
+    return {**FORMATS, **READ_ONLY}.get(Path(str(path).lower().removesuffix(".gz")).suffix)
 
 
 def read_dataset(path: str | Path, *, pairs: str | Path | None = None, name: str | None = None) -> Dataset:
-    """Read a corpus file: JSONL, JSON, CSV, TSV (each also gzipped) or Parquet; ``-`` is standard input.
+    """Read a corpus file, gzipped or not: JSONL, JSON, CSV, TSV, Parquet, or a test set in SGML or XML.
+
+    ``-`` is standard input.
 
     Parameters
     ----------
@@ -53,7 +57,9 @@ def read_dataset(path: str | Path, *, pairs: str | Path | None = None, name: str
 
 
 def read_parallel(source: str | Path, references: Sequence[str | Path], translations: Sequence[str | Path]) -> Dataset:
-    """Read plain parallel files, one sentence a line; a system is called by its file's name.
+    """Read parallel files, one sentence a line; a system is called by its file's name.
+
+    Any of them may be a test set in SGML or XML; see `ranker.corpora.testsets`.
 
     Raises
     ------
@@ -62,15 +68,19 @@ def read_parallel(source: str | Path, references: Sequence[str | Path], translat
     """
     if not translations:
         raise DataError("no translations given; expected at least one file of system output (-t)")
+    from ranker.corpora.testsets import is_testset, read_testset
+
+    if any(map(is_testset, (source, *references, *translations))):
+        return read_testset(source, references, translations, _stem(source))
     systems = ["stdin" if str(path) == STDIN else display_name(Path(path).name) for path in translations]
     for path, system in zip(translations, systems, strict=True):
         if systems.count(system) > 1:
             what = f"two translations are called {system!r}, which is the system's name; rename one of the files"
             raise DataError(what, file=display_name(path))
-    source_lines = _lines(source)
+    source_lines = read_lines(source)
     like = display_name(source)
     reference_lines, system_lines = (
-        [_lines(path, len(source_lines), like) for path in paths] for paths in (references, translations)
+        [read_lines(path, len(source_lines), like) for path in paths] for paths in (references, translations)
     )
     records = [
         Record(
@@ -90,27 +100,54 @@ def _records(path: str | Path, file: str) -> list[Record]:
         from ranker.corpora.tables import read_parquet
 
         return read_parquet(path, file)
+    if kind == "testset":
+        from ranker.corpora.testsets import parse_testset, read_markup
+
+        return parse_testset(read_markup(path), file)
     text = read_text(path, keep_line_ends=True)
     if not text.strip():
         raise DataError("is empty, expected a corpus", file=file)
     if kind is None:
         kind = _sniff(text)
+    if kind == "testset":
+        from ranker.corpora.testsets import parse_testset
+
+        return parse_testset(universal_line_ends(text), file)
     if kind == "json":
         return parse_records(universal_line_ends(text), file)
     if kind in ("csv", "tsv"):
+        _refuse_rankings(text, file)
+        from ranker.corpora.mqm import is_mqm, parse_mqm
         from ranker.corpora.tables import parse_table
+
+        if kind == "tsv" and is_mqm(universal_line_ends(text[:10_000]).split("\n")[0].split("\t")):
+            return parse_mqm(universal_line_ends(text), file)
 
         return parse_table(text, file, "\t" if kind == "tsv" else ",")
     raise DataError(
-        f"unknown format; expected a name ending in {', '.join(FORMATS)} (or .gz), or JSON, or a table whose first "
-        "line names its columns",
+        f"unknown format; expected a name ending in {', '.join((*FORMATS, *READ_ONLY))} (or .gz), or JSON, or a table "
+        "whose first line names its columns",
         file=file,
     )
 
 
+def _refuse_rankings(text: str, file: str) -> None:
+    from ranker.corpora.relative_rankings import is_rankings
+
+    if is_rankings(universal_line_ends(text[:10_000])):
+        what = "holds relative rankings without texts; expected a corpus, to which they can be added:"
+        raise DataError(f"{what} ranker data convert CORPUS NEW --judgements {file}", file=file)
+
+
 def _sniff(text: str) -> str | None:
-    if text.lstrip()[:1] in ("{", "["):
+    start = text.lstrip()[:1]
+    if start in ("{", "["):
         return "json"
+    if start == "<":
+        from ranker.corpora.testsets import looks_like_testset
+
+        if looks_like_testset(text):
+            return "testset"
     first_line = universal_line_ends(text[:10_000].lstrip("\r\n")).split("\n")[0]
     return "tsv" if "\t" in first_line else "csv" if "," in first_line else None
 
@@ -119,7 +156,14 @@ def _stem(path: str | Path) -> str:
     return "stdin" if str(path) == STDIN else display_name(Path(path).name.removesuffix(".gz").rsplit(".", 1)[0])
 
 
-def _lines(path: str | Path, expected: int | None = None, like: str = "") -> list[str]:
+def read_lines(path: str | Path, expected: int | None = None, like: str = "") -> list[str]:
+    """Read a file of one sentence a line.
+
+    Raises
+    ------
+    DataError
+        If it is empty, or has another number of lines than `expected`, which is that of the file called `like`.
+    """
     text = read_text(path)
     lines = text.removesuffix("\n").split("\n") if text else []
     if expected is not None and len(lines) != expected:

@@ -1,4 +1,4 @@
-"""SGML and XML with translations by document and segment: the LDC's stories, and the test sets of mteval.
+"""SGML and XML with translations by document and segment: the LDC's stories, the test sets of mteval and of WMT.
 
 An LDC story is one document a file::
 
@@ -12,8 +12,10 @@ An LDC story is one document a file::
     </DOC>
 
 mteval puts the documents of the source, of references and of systems into ``<srcset>``, ``<refset>`` and ``<tstset>``,
-in one file or several, in XML inside ``<mteval>``. Both are read by one tolerant scanner: tags and attributes in upper
-or lower case, attributes in any order, quoted or not, spelled ``docid`` or ``doc_id``, segments over several lines.
+in one file or several, in XML inside ``<mteval>``. The test sets of WMT since 2021 hold all versions of a document in
+it: ``<doc id=...>`` with ``<src lang=...>``, ``<ref lang=... translator=...>`` and ``<hyp lang=... system=...>``. All
+are read by one tolerant scanner: tags and attributes in upper or lower case, attributes in any order, quoted or not,
+spelled ``docid`` or ``doc_id``, segments over several lines.
 What is not tolerated is what would lose text: a tag that is not closed, a segment without an id, two of one id.
 Inside a segment only the tags named here are markup; ``<unk>`` is text there.
 """
@@ -36,8 +38,10 @@ Role = Literal["source", "reference", "system"]
 
 SETS: dict[str, Role] = {"srcset": "source", "refset": "reference", "tstset": "system"}
 """What the documents of a set of mteval are."""
+VERSIONS: dict[str, Role] = {"src": "source", "ref": "reference", "hyp": "system"}
+"""What the parts of a document of WMT are."""
 
-_TOKEN = re.compile(r"<!--.*?-->|<(/?)(seg|doc|srcset|refset|tstset)(?=[\s/>])", re.IGNORECASE | re.DOTALL)
+_TOKEN = re.compile(r"<!--.*?-->|<(/?)(seg|doc|srcset|refset|tstset|src|ref|hyp)(?=[\s/>])", re.IGNORECASE | re.DOTALL)
 _VALUE = r""""[^"<>\n]*"|'[^'<>\n]*'|[^\s"'<>]*[^\s"'<>/]"""
 _REST_OF_TAG = re.compile(rf"((?:\s+[\w:.-]+(?:\s*=\s*(?:{_VALUE}))?)*)\s*(/?)>")
 _ATTRIBUTE = re.compile(rf"([\w:.-]+)\s*=\s*({_VALUE})")
@@ -87,6 +91,8 @@ class Document:
         1-based line on which it starts.
     stray_line : int, optional
         Line of the first text before or in it (of the last: or behind it) that is in no segment and is passed over.
+    languages : tuple of two str or None
+        Source and target language as its tag or that of its set names them.
     """
 
     docid: str
@@ -96,6 +102,7 @@ class Document:
     file: str = ""
     line: int = 0
     stray_line: int | None = None
+    languages: tuple[str | None, str | None] = (None, None)
 
 
 def key(text: str) -> str:
@@ -145,6 +152,7 @@ class _Parser:
         self.lines = Lines(text)
         self.open: list[_Open] = []
         self.segments: dict[str, Segment] = {}
+        self.has_versions = False
         self.documents: list[Document] = []
         self.read_to = 0
         self.stray: int | None = None
@@ -162,6 +170,8 @@ class _Parser:
                 return token.start() + 4 if "</seg" in token[0].lower() else token.end()
             return self.pass_over(token.start(), token.end())
         name, closes = token[2].lower(), bool(token[1])
+        if inside_segment and name in VERSIONS:
+            return token.end()
         rest = _REST_OF_TAG.match(self.text, token.end())
         if rest is None or (closes and rest[1].strip()):
             found = shown(self.text[token.start() : token.start() + 40].split("\n")[0])
@@ -191,18 +201,33 @@ class _Parser:
 
     def start(self, tag: _Open) -> None:
         outer = self.open[-1].name if self.open else None
-        allowed = {"seg": ("doc",), "doc": (None, *SETS)}.get(tag.name, (None,))
-        if tag.name == "seg" and outer not in ("doc", "seg"):
-            self.fail("<seg> outside of a document; expected <doc docid=...> before it", tag.position)
-        if outer not in allowed:
-            self.fail(f"<{tag.name}> where </{outer}> is expected: {self.left_open()}", tag.position)
-        wanted = {"seg": "id", "doc": "docid"}.get(tag.name)
-        if wanted and not tag.attributes.get(wanted):
+        if tag.name == "doc":
+            self.segments, self.has_versions = {}, False
+        elif tag.name in VERSIONS and outer == "doc":
+            if self.segments and not self.has_versions:
+                self.fail(f"<{tag.name}> after a <seg> outside of one; expected all segments inside", tag.position)
+            self.segments, self.has_versions = {}, True
+        self.check_place(tag, outer)
+        if tag.name == "seg" or (tag.name == "doc" and not tag.attributes.get("id")):
+            self.check_id(tag, "id" if tag.name == "seg" else "docid")
+        self.open.append(tag)
+
+    def check_id(self, tag: _Open, wanted: str) -> None:
+        if not tag.attributes.get(wanted):
             found = ", ".join(tag.attributes) or "no attribute"
             self.fail(f"expected {wanted} in <{tag.name}>, found {found}", tag.position)
-        if tag.name == "doc":
-            self.segments = {}
-        self.open.append(tag)
+
+    def check_place(self, tag: _Open, outer: str | None) -> None:
+        """Refuse a tag that may not stand inside `outer`."""
+        allowed = {"seg": ("doc", *VERSIONS), "doc": (None, *SETS), **dict.fromkeys(VERSIONS, ("doc",))}
+        if tag.name in VERSIONS and outer is None:
+            self.fail(f"<{tag.name}> outside of a document; expected <doc id=...> before it", tag.position)
+        if tag.name == "seg" and outer not in ("doc", "seg", *VERSIONS):
+            self.fail("<seg> outside of a document; expected <doc docid=...> before it", tag.position)
+        if tag.name == "seg" and outer == "doc" and self.has_versions:
+            self.fail("<seg> outside of <src>, <ref> and <hyp>; expected it inside one of them", tag.position)
+        if outer not in allowed.get(tag.name, (None,)):
+            self.fail(f"<{tag.name}> where </{outer}> is expected: {self.left_open()}", tag.position)
 
     def left_open(self) -> str:
         return f"<{self.open[-1].name}> of line {self.lines.place(self.open[-1].position)[0]} is not closed"
@@ -222,20 +247,26 @@ class _Parser:
                     f"segment id {shown(segment.id)} stands twice (first on line {first.line}); rename one",
                     tag.position,
                 )
-        elif name == "doc":
-            around = self.open[-1].attributes if self.open else {}
+        elif name in VERSIONS or (name == "doc" and not self.has_versions):
+            self.finish_document(tag, line)
+
+    def finish_document(self, tag: _Open, line: int) -> None:
+        """Add the document, or the version of a document, that `tag` opened."""
+        around = self.open[-1].attributes if self.open else {}
+        if tag.name == "doc":
+            self.check_id(tag, "docid")
+            role = SETS[self.open[-1].name] if self.open else None
             sysid = tag.attributes.get("sysid") or around.get("sysid") or around.get("refid")
-            self.documents.append(
-                Document(
-                    tag.attributes["docid"],
-                    tuple(self.segments.values()),
-                    sysid,
-                    SETS[self.open[-1].name] if self.open else None,
-                    self.file,
-                    line,
-                    self.take_stray(),
-                )
-            )
+            languages = around.get("srclang"), around.get("trglang")
+        else:
+            role = VERSIONS[tag.name]
+            sysid = tag.attributes.get("translator" if role == "reference" else "system")
+            language = tag.attributes.get("lang") or tag.attributes.get("language")
+            languages = (language, None) if role == "source" else (None, language)
+        ids = (tag if tag.name == "doc" else self.open[-1]).attributes
+        docid = ids.get("docid") or ids["id"]
+        segments = tuple(self.segments.values())
+        self.documents.append(Document(docid, segments, sysid, role, self.file, line, self.take_stray(), languages))
 
     def take_stray(self) -> int | None:
         position, self.stray = self.stray, None

@@ -1,46 +1,147 @@
-"""Scores of whole systems from the statistics of their segments."""
+"""Scores of segments, documents and systems from the statistics of the segments."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
+from ranker.corpora.dataset import Dataset
+from ranker.errors import DataError
 from ranker.extractors.base import Metric
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.ranking import Ranker
 
-if TYPE_CHECKING:
-    from ranker.corpora.dataset import Dataset
+FloatArray = npt.NDArray[np.float64]
+Level = Literal["segment", "document", "system"]
 
 
-def system_scores(
-    scorer: Metric | Ranker, dataset: Dataset, system: npt.NDArray[np.int64], systems: int
-) -> npt.NDArray[np.float64]:
-    """Score systems: a metric by its summed statistics, a ranker by the mean of its segment scores.
+@dataclass(frozen=True, eq=False)
+class Units:
+    """What gets a score at one level: the outputs of a system for a segment, for a document, or for all there is.
 
     Parameters
     ----------
-    scorer : Metric or Ranker
-    dataset : Dataset
-    system : int array, shape (candidates,)
-        System of every candidate, ``0 .. systems - 1``.
-    systems : int
+    level : {"segment", "document", "system"}
+    keys : DataFrame
+        One row a unit: ``lp`` (None where it is not known), ``seg_id`` or ``doc`` at their levels, ``system``, and
+        above segments the number of ``segments``. Segments stand in the order of the candidates; else the order is
+        that of language pairs, documents as they come, and systems.
+    group : int array, shape (candidates,)
+        Unit of every candidate, a row of `keys`.
+    """
 
-    Returns
-    -------
-    float array, shape (systems,)
+    level: Level
+    keys: pd.DataFrame
+    group: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, dataset: Dataset, level: Level) -> Units:
+        """Return the units of `dataset` at `level`.
+
+        Raises
+        ------
+        DataError
+            At document level, if a source does not say which document it is of.
+        """
+        source = dataset.candidate_source
+        pairs = dataset.source_language_pairs
+        systems = dataset.candidates["system"].to_numpy(object)
+        if level == "segment":
+            keys = pd.DataFrame(
+                {
+                    "lp": _known(pairs[source]),
+                    "seg_id": dataset.sources["seg_id"].to_numpy(object)[source],
+                    "system": systems,
+                }
+            )
+            return cls(level, keys, np.arange(len(dataset)))
+        columns = [pairs[source], systems]
+        document, names = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=object)
+        if level == "document":
+            document, names = documents(dataset)
+            columns.insert(1, document[source])
+        code, table = pd.factorize(pd.MultiIndex.from_arrays(columns), sort=True)
+        values = {"lp": _known(np.asarray(table.get_level_values(0), dtype=object))}
+        if level == "document":
+            values["doc"] = names[np.asarray(table.get_level_values(1), dtype=np.int64)]
+        values["system"] = np.asarray(table.get_level_values(-1), dtype=object)
+        keys = pd.DataFrame({**values, "segments": np.bincount(code, minlength=len(table))})
+        return cls(level, keys, code.astype(np.int64))
+
+
+def documents(dataset: Dataset) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.object_]]:
+    """Return the document of every source, shape (sources,), and the names of the documents.
+
+    Documents are numbered as they come; those of different language pairs are different.
 
     Raises
     ------
     DataError
-        If a reference is missing where the metric needs one.
+        If a source does not say which document it is of.
     """
-    if isinstance(scorer, Ranker):
-        sums = np.bincount(system, weights=scorer.score(dataset), minlength=systems)
-        return np.asarray(sums / np.bincount(system, minlength=systems))
-    FeatureSet((scorer,)).check_references(dataset)
-    rows = scorer.statistics(scorer.batch(dataset))
-    totals = np.stack([np.bincount(system, weights=column, minlength=systems) for column in rows.T], axis=1)
-    return scorer.score(totals)
+    doc = dataset.sources["doc"]
+    lacking = doc.isna().to_numpy(bool)
+    if lacking.any():
+        source = int(np.argmax(lacking))
+        raise DataError(
+            f"{dataset.where(source)} names no document, and document level needs one ({int(lacking.sum()):,} of "
+            f"{len(doc):,} sources name none): give every source its doc, or score segments or systems"
+        )
+    code, table = pd.factorize(
+        pd.MultiIndex.from_arrays([dataset.source_language_pairs, doc.to_numpy(object)]), sort=False
+    )
+    return code.astype(np.int64), np.asarray(table.get_level_values(1), dtype=object)
+
+
+def _known(pairs: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
+    """Return language pairs with None for what is not known."""
+    return np.array([None if pair == "?" else pair for pair in pairs], dtype=object)
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What a metric or a ranker says of every candidate, in the form that adds up.
+
+    Parameters
+    ----------
+    scorer : Metric or Ranker
+    rows : float array
+        Of a metric its statistics, shape (candidates, k); of a ranker its scores, shape (candidates,).
+    """
+
+    scorer: Metric | Ranker
+    rows: FloatArray
+
+    @classmethod
+    def of(cls, scorer: Metric | Ranker, dataset: Dataset) -> Measured:
+        """Measure the candidates of `dataset` once, for scores at every level.
+
+        Raises
+        ------
+        DataError
+            If a reference is missing where a column needs one.
+        """
+        if isinstance(scorer, Ranker):
+            return cls(scorer, scorer.score(dataset))
+        FeatureSet((scorer,)).check_references(dataset)
+        return cls(scorer, scorer.statistics(scorer.batch(dataset)))
+
+    def score(self, units: Units) -> FloatArray:
+        """Return the score of every unit, shape (units,).
+
+        Above segments a metric scores the sum of its statistics, a ranker the mean of its segment scores.
+        """
+        if isinstance(self.scorer, Ranker):
+            if units.level == "segment":
+                return self.rows
+            size = len(units.keys)
+            sums = np.bincount(units.group, weights=self.rows, minlength=size)
+            return np.asarray(sums / np.bincount(units.group, minlength=size))
+        if units.level == "segment":
+            return self.scorer.score(self.rows)
+        totals = [np.bincount(units.group, weights=column, minlength=len(units.keys)) for column in self.rows.T]
+        return self.scorer.score(np.stack(totals, axis=1))

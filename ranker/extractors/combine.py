@@ -110,6 +110,11 @@ class Combination(Metric):
         return self.metrics[0].lowercase
 
     @property
+    def is_fraction(self) -> bool:  # type: ignore[override]
+        """Whether all metrics are fractions, so that their sum may be shown in per cent."""
+        return all(metric.is_fraction for metric in self.metrics)
+
+    @property
     def needs_references(self) -> bool:  # type: ignore[override]
         """Whether any metric needs references."""
         return any(metric.needs_references for metric in self.metrics)

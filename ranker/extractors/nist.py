@@ -45,6 +45,7 @@ class Nist(Metric):
     """
 
     name: ClassVar[str] = "nist"
+    is_fraction: ClassVar[bool] = False
     order: int = 5
     tokenizer: Tokenizer = "13a"
     lowercase: bool = False

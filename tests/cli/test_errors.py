@@ -31,7 +31,7 @@ REFUSALS: dict[str, str] = {
     "train -d good.json --output xml": "'--output'.*'table', 'json'",
     "train -d good.json --output csv": "--output: train prints table or json",
     "rank good.json -m bleu -o yaml": "'--output'.*'table', 'json', 'jsonl', 'csv'",
-    "score good.json -m bleu --level word": "'--level'.*'segment', 'system'",
+    "score good.json -m bleu --level word": "'--level'.*'segment', 'document', 'system'",
     "train -d good.json --seed -1": "'--seed'",
     "train -d good.json --seed x": "'--seed'.*integer",
     "train -d good.json --jobs 0": "'--jobs'.*expected a whole number from 1",

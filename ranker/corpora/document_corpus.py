@@ -1,0 +1,163 @@
+"""Puts the documents of the source, of references and of systems together, by document and segment.
+
+A segment that a system or a reference lacks, or a reference that is empty, is simply not there; an empty output is an
+output. Such holes are counted in notes. A segment that belongs to nothing in the source is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ranker.corpora import sgml
+from ranker.corpora.assessments import Assessment
+from ranker.corpora.manifest_file import Part
+from ranker.corpora.records import Candidate, Record, shown
+from ranker.errors import DataError, nearest
+from ranker.files import printable
+
+
+class Notes:
+    """Counts what is odd about the parts of a corpus."""
+
+    def __init__(self) -> None:
+        self.counts: dict[tuple[str, str], dict[str, int]] = {}
+        self.first: dict[tuple[str, str], str] = {}
+
+    def add(self, part: Part, what: str, count: int, where: str) -> None:
+        """Count `what`, named in the plural, which was found at `where` and perhaps elsewhere."""
+        counts = self.counts.setdefault((part.role, what), {})
+        counts[part.name] = counts.get(part.name, 0) + count
+        self.first.setdefault((part.role, what), where)
+
+    def lines(self) -> list[str]:
+        """Return a line for all parts of one role that have the same."""
+        lines = []
+        for (role, what), counts in self.counts.items():
+            heading = role if role == "source" else f"{role}s"
+            each = ", ".join(f"{name} {count:,}" for name, count in counts.items() if name)
+            details = "; ".join(one for one in (each, f"the first: {self.first[role, what]}") if one)
+            lines.append(printable(f"{heading}: {what}: {sum(counts.values()):,} ({details})"))
+        return lines
+
+
+@dataclass
+class _Source:
+    """A source and what belongs to it so far; `candidates` are of its systems, by name."""
+
+    docid: str
+    segment: str
+    text: str
+    file: str
+    line: int
+    references: dict[str, str] = field(default_factory=dict)
+    candidates: dict[str, Candidate] = field(default_factory=dict)
+
+
+@dataclass
+class DocumentCorpus:
+    """Puts the parts of a corpus together, by document and segment."""
+
+    language_pair: str | None
+    reference_names: frozenset[str]
+    system_names: tuple[str, ...]
+    notes: Notes
+    sources: dict[tuple[str, str], _Source] = field(default_factory=dict)
+    documents: dict[str, str] = field(default_factory=dict)
+    rated: dict[tuple[int, str, str | None, str], str] = field(default_factory=dict)
+
+    def records(self) -> list[Record]:
+        """Return a record for every source."""
+        return [
+            Record(
+                one.text,
+                list(one.references.values()),
+                list(one.candidates.values()),
+                lp=self.language_pair,
+                doc=one.docid,
+                # the segments of every document are numbered from 1
+                seg_id=f"{one.docid}:{one.segment}",
+                reference_names=list(one.references),
+            )
+            for one in self.sources.values()
+        ]
+
+    def add_source(self, part: Part, document: sgml.Document) -> None:
+        """Add the segments of a document of the source."""
+        docid = self.documents.setdefault(sgml.key(document.docid), document.docid)
+        for segment in document.segments:
+            source = _Source(docid, segment.id, segment.text, document.file, segment.line)
+            first = self.sources.setdefault((sgml.key(docid), sgml.key(segment.id)), source)
+            if first is not source:
+                raise _stands_twice(document, segment, first.file, first.line)
+            if not segment.text:
+                self.notes.add(part, "empty segments", 1, f"{document.file}:{segment.line}")
+
+    def find(self, docid: str, segment: str, file: str, line: int) -> _Source:
+        """Return a source, or say that there is none."""
+        source = self.sources.get((sgml.key(docid), sgml.key(segment)))
+        if source is not None:
+            return source
+        known = self.documents.get(sgml.key(docid))
+        what = (
+            f"expected a document of the source, found {shown(docid)}{nearest(docid, self.documents.values())}"
+            if known is None
+            else f"expected a segment of document {shown(known)} of the source, found {shown(segment)}"
+        )
+        raise DataError(what, file=file, line=line)
+
+    def add_translations(self, part: Part, documents: Sequence[sgml.Document]) -> None:
+        """Add what one reference or one system has for every source, and note what it lacks."""
+        found: dict[int, tuple[str, int]] = {}
+        for document in documents:
+            for segment in document.segments:
+                source = self.find(document.docid, segment.id, document.file, segment.line)
+                if id(source) in found:
+                    raise _stands_twice(document, segment, *found[id(source)])
+                found[id(source)] = document.file, segment.line
+                if part.role == "system":
+                    is_reference = part.name in self.reference_names
+                    source.candidates[part.name] = Candidate(part.name, segment.text, is_reference=is_reference)
+                elif segment.text:
+                    source.references[part.name] = segment.text
+                else:
+                    self.notes.add(part, "empty segments, left out", 1, f"{document.file}:{segment.line}")
+        for source in self.sources.values():
+            if id(source) not in found:
+                self.notes.add(part, "segments lacking", 1, f"segment {source.segment} of document {source.docid}")
+
+    def add_assessments(self, assessments: Sequence[Assessment], file: str) -> None:
+        """Add the scores of one table to the candidates that they are for."""
+        if not assessments:
+            raise DataError("holds no score, expected at least one", file=file)
+        names = {sgml.key(name): name for name in self.system_names}
+        for one in assessments:
+            system = names.get(sgml.key(one.system))
+            if system is None:
+                raise DataError(self._unknown_system(one.system), file=file, line=one.line)
+            source = self.find(one.doc, one.segment, file, one.line)
+            candidate = source.candidates.get(system)
+            if candidate is None:
+                where = f"segment {shown(source.segment)} of document {shown(source.docid)}"
+                what = f"expected a system with an output for {where}, found {shown(system)}, which has none"
+                raise DataError(what, file=file, line=one.line)
+            rating = (id(source), system, one.judge, one.kind)
+            if rating in self.rated:
+                by = f" by {shown(one.judge)}" if one.judge else ""
+                what = (
+                    f"{shown(one.kind)} of system {shown(system)} is judged twice{by} (first in {self.rated[rating]})"
+                )
+                raise DataError(f"{what}; expected once by each judge", file=file, line=one.line)
+            self.rated[rating] = f"{file}:{one.line}"
+            candidate.ratings.append((one.kind, one.judge, one.value))
+
+    def _unknown_system(self, name: str) -> str:
+        if sgml.key(name) in map(sgml.key, self.reference_names):
+            what = f"expected a system of the manifest, found the reference {shown(name)}"
+            return f"{what}; name it under [systems] too, if it is to be ranked"
+        return f"expected a system of the manifest, found {shown(name)}{nearest(name, self.system_names)}"
+
+
+def _stands_twice(document: sgml.Document, segment: sgml.Segment, file: str, line: int) -> DataError:
+    what = f"segment {shown(segment.id)} of document {shown(document.docid)} stands twice; remove one"
+    return DataError(f"{what} (first in {file}:{line})", file=document.file, line=segment.line)

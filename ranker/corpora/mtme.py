@@ -1,0 +1,173 @@
+"""Directories of mt-metrics-eval: test sets of many language pairs with outputs and human scores.
+
+::
+
+    sources/en-de.txt                    one segment a line
+    references/en-de.refA.txt
+    system-outputs/en-de/SYSTEM.txt      a reference that is scored too stands here under its name
+    documents/en-de.docs                 a domain and a document for every segment
+    human-scores/en-de.NAME.seg.score    see `ranker.corpora.mtme_scores`
+
+Every language pair that has system outputs is read. Human scores of segments become ratings of the kind NAME; those of
+MQM (``mqm``, ``mqm-...``), which are negated penalties there, become penalties, ``mqm_total`` and ``mqm_...``. Scores
+of documents, domains and systems, and of metrics, are not kept.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.mtme_scores import parse_scores
+from ranker.corpora.reading import read_lines
+from ranker.corpora.records import Candidate, Record, assemble, shown
+from ranker.errors import DataError, nearest
+from ranker.files import display_name, printable, read_text
+
+_LOG = logging.getLogger(__name__)
+_PAIR = re.compile(r"[A-Za-z]{2,3}(?:_[A-Za-z]+)?-[A-Za-z]{2,3}(?:_[A-Za-z]+)?\Z")
+_SCORES = re.compile(r"(?P<pair>[^.]+)\.(?P<name>.+)\.(?P<level>sys|domain|doc|seg)\.score\Z")
+_OUTPUTS = "system-outputs"
+
+
+def is_mtme(folder: str | Path) -> bool:
+    """Whether a directory is laid out as those of mt-metrics-eval."""
+    return all((Path(folder) / name).is_dir() for name in ("sources", _OUTPUTS))
+
+
+def read_mtme(folder: str | Path, *, name: str | None = None, pairs: Sequence[str] | None = None) -> Dataset:
+    """Read the test set in a directory of mt-metrics-eval.
+
+    Parameters
+    ----------
+    folder : path
+    name : str, optional
+        Name of the data set; by default the directory's.
+    pairs : sequence of str, optional
+        Language pairs to read; by default all that have system outputs.
+
+    Raises
+    ------
+    DataError
+        With file and line: a file that is missing or has another number of lines than the source, a document line
+        without two fields, scores of a system or for segments that are not there, a name that is not of the format.
+    """
+    root = Path(folder)
+    file = display_name(root)
+    there = sorted(path.name for path in _listed(root / _OUTPUTS) if path.is_dir() and _PAIR.match(path.name))
+    for pair in pairs or ():
+        if pair not in there:
+            raise DataError(f"no outputs of language pair {shown(pair)}; there are: {', '.join(there)}", file=file)
+    if not there:
+        raise DataError("holds no language pair, expected folders as en-de", file=display_name(root / _OUTPUTS))
+    records: list[Record] = []
+    left_out = 0
+    for pair in pairs or there:
+        test_set = _read_pair(root, pair)
+        left_out += _add_human_scores(root, pair, test_set)
+        records += test_set
+    if left_out:
+        _LOG.warning(
+            "ranker: note: %s: files of human scores that are not of segments, passed over: %d", file, left_out
+        )
+    return assemble(records, name or printable(root.resolve().name), file)
+
+
+def _listed(folder: Path) -> list[Path]:
+    """Return what is in a folder, by name, but for what is hidden; nothing if there is no such folder."""
+    if not folder.is_dir():
+        return []
+    return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+
+
+@dataclass(frozen=True)
+class _Text:
+    name: str
+    lines: list[str]
+
+
+def _read_pair(root: Path, pair: str) -> list[Record]:
+    source_file = root / "sources" / f"{pair}.txt"
+    sources = read_lines(source_file)
+    like = display_name(source_file)
+
+    def texts(paths: list[Path], prefix: str) -> list[_Text]:
+        return [
+            _Text(
+                display_name(path.name.removesuffix(".txt").removeprefix(prefix)), read_lines(path, len(sources), like)
+            )
+            for path in paths
+            if path.name.endswith(".txt") and path.name.startswith(prefix)
+        ]
+
+    references = texts(_listed(root / "references"), f"{pair}.")
+    systems = texts(_listed(root / _OUTPUTS / pair), "")
+    if not systems:
+        raise DataError("holds no output, expected files as SYSTEM.txt", file=display_name(root / _OUTPUTS / pair))
+    documents_file = root / "documents" / f"{pair}.docs"
+    documents = _documents(documents_file, len(sources), like) if documents_file.exists() else [None] * len(sources)
+    names = [one.name for one in references]
+    return [
+        Record(
+            text,
+            [one.lines[index] for one in references],
+            [Candidate(one.name, one.lines[index], is_reference=one.name in names) for one in systems],
+            lp=pair,
+            doc=documents[index],
+            seg_id=str(index + 1),
+            reference_names=names or None,
+            line=index + 1,
+        )
+        for index, text in enumerate(sources)
+    ]
+
+
+def _documents(path: Path, size: int, like: str) -> list[str | None]:
+    names: list[str | None] = []
+    for number, line in enumerate(read_lines(path, size, like), 1):
+        fields = line.split()
+        if len(fields) != 2:
+            what = f"expected a domain and a document, found {shown(line)}"
+            raise DataError(what, file=display_name(path), line=number)
+        names.append(fields[1])
+    return names
+
+
+def _add_human_scores(root: Path, pair: str, records: list[Record]) -> int:
+    """Add the scores of segments; return the number of files of the language pair that hold others."""
+    left_out = 0
+    for path in _listed(root / "human-scores"):
+        if not path.name.startswith(f"{pair}."):
+            continue
+        named = _SCORES.match(path.name)
+        if named is None:
+            what = "expected a name as en-de.NAME.seg.score (or doc, domain, sys)"
+            raise DataError(what, file=display_name(path))
+        if named["level"] != "seg":
+            left_out += 1
+            continue
+        kind, sign = _kind(named["name"])
+        file = display_name(path)
+        systems = {one.system: place for place, one in enumerate(records[0].candidates)}
+        for system, scores in parse_scores(read_text(path), file).items():
+            if system not in systems:
+                what = f"expected a system of {pair}, found {shown(system)}{nearest(system, systems)}"
+                raise DataError(what, file=file, line=scores[0][1])
+            if len(scores) != len(records):
+                what = f"system {shown(system)} has {len(scores)} scores, expected {len(records)}, one a segment"
+                raise DataError(what, file=file, line=scores[-1][1])
+            for record, (value, _) in zip(records, scores, strict=True):
+                if value is not None:
+                    record.candidates[systems[system]].ratings.append((kind, None, sign * value))
+    return left_out
+
+
+def _kind(name: str) -> tuple[str, int]:
+    """Return the kind of judgement that a file of human scores holds, and the sign that makes it that."""
+    if name != "mqm" and not re.match(r"mqm[-_.]", name):
+        return name, 1
+    return ("mqm_total" if name == "mqm" else f"mqm_{name[4:]}"), -1

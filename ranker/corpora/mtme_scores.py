@@ -1,0 +1,113 @@
+"""Score files as mt-metrics-eval reads them: ``SYSTEM<tab>SCORE`` a line, the lines of a system one behind the other.
+
+``NAME.sys.score`` has one line a system, ``NAME.doc.score`` one a document, ``NAME.seg.score`` one a segment, in the
+order of the test set; ``None`` stands for a score that is missing. Files of metrics are called ``METRIC-REFERENCES``,
+the names of the references joined by dots, ``all`` or ``src`` (none).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+from ranker.corpora.records import shown
+from ranker.errors import DataError
+
+MISSING = "None"
+SUFFIXES = {"segment": "seg", "document": "doc", "system": "sys"}
+"""What the names of score files call the levels."""
+
+_REFERENCE_NAME = re.compile(r"[^\s.\-/]+\Z")
+_RESERVED = ("all", "src")
+_NOT_IN_FILE_NAMES = re.compile(r"[^\w.,=+\[\]-]")
+
+
+def parse_scores(text: str, file: str) -> dict[str, list[tuple[float | None, int]]]:
+    r"""Parse a score file.
+
+    Parameters
+    ----------
+    text : str
+        Lines ending in ``\n``.
+    file : str
+        Its name in messages.
+
+    Returns
+    -------
+    dict
+        For every system, in order, its scores (None where missing) with the lines that they stand on.
+
+    Raises
+    ------
+    DataError
+        With the line: not two fields, or a score that is neither a finite number nor ``None``.
+    """
+    found: dict[str, list[tuple[float | None, int]]] = {}
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], 1):
+        fields = line.split()
+        if len(fields) != 2:
+            what = f"expected a system and its score, found {shown(line)} ({len(fields)} fields)"
+            raise DataError(what, file=file, line=number)
+        system, value = fields
+        found.setdefault(system, []).append((_score(value, file, number), number))
+    if not found:
+        raise DataError("is empty, expected a system and its score a line", file=file)
+    return found
+
+
+def _score(value: str, file: str, line: int) -> float | None:
+    if value == MISSING:
+        return None
+    try:
+        number = math.nan if "_" in value else float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise DataError(f"expected a finite number or {MISSING}, found {shown(value)}", file=file, line=line)
+    return number
+
+
+def format_scores(scores: Mapping[str, Sequence[float | None]]) -> str:
+    """Write a score file; a score that is not finite is missing.
+
+    Raises
+    ------
+    DataError
+        If a system has white space in its name, at which readers of the format split the line.
+    """
+    lines = []
+    for system, values in scores.items():
+        if len(system.split()) != 1 or system != system.strip():
+            raise DataError(f"system {shown(system)}: expected a name without white space for a score file; rename it")
+        lines += [
+            f"{system}\t{MISSING if one is None or not math.isfinite(one) else repr(one + 0.0)}" for one in values
+        ]
+    return "".join(line + "\n" for line in lines)
+
+
+def score_file_name(metric: str, references: Sequence[str | None] | None, level: str) -> str:
+    """Return the name of a score file.
+
+    Parameters
+    ----------
+    metric : str
+        Characters that have no place in the name of a file become ``_``.
+    references : sequence of str or None
+        Names of the references used; none at all if none is needed, None if they differ from source to source.
+    level : {"segment", "document", "system"}
+    """
+    return f"{stem(metric, references)}.{SUFFIXES[level]}.score"
+
+
+def stem(metric: str, references: Sequence[str | None] | None) -> str:
+    """Return the name of a score file up to its level: the metric and the references."""
+    return f"{_NOT_IN_FILE_NAMES.sub('_', metric)}-{_reference_set(references)}"
+
+
+def _reference_set(references: Sequence[str | None] | None) -> str:
+    if references is not None and not references:
+        return "src"
+    names = [name for name in references or () if name and _REFERENCE_NAME.match(name) and name not in _RESERVED]
+    # whatever the references are called, it is all of them that were used
+    return ".".join(names) if names and references is not None and len(names) == len(references) else "all"

@@ -1,0 +1,277 @@
+"""Relative rankings as WMT published them from 2012 to 2016: comma-separated values that belong to a corpus.
+
+Until 2014 a row is a judge's ranking of up to five outputs of one source, from 2015 on a pair of one ranking::
+
+    srclang,trglang,srcIndex,documentId,segmentId,judgeId,system1Number,system1Id,...,system1rank,...,system5rank
+    srclang,trglang,srcIndex,segmentId,judgeID,system1Id,system1rank,system2Id,system2rank,rankingID
+
+Rank 1 is best, -1 left blank. Languages go by name or by code (``Czech``, ``cze``, ``ces``, ``cs``). A system is found
+with or without what file names add to it: ``newstest2015.KIT.4017.de-en.txt`` is ``KIT.4017``. A source is found by
+``seg_id``: ``srcIndex``, or ``documentId:segmentId``; where no ``seg_id`` of a language pair is a number, ``srcIndex``
+counts its sources from 1.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import itertools
+import logging
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ranker.corpora.dataset import SCHEMA, Dataset, table
+from ranker.corpora.languages import language_code
+from ranker.corpora.records import first_repeated, shown
+from ranker.errors import DataError, nearest
+
+_LOG = logging.getLogger(__name__)
+_REQUIRED = ("srclang", "trglang", "srcindex")
+_SYSTEM = re.compile(r"system([0-9]+)(id|rank)\Z")
+_AROUND = re.compile(r"\A(?:newstest[0-9]{4}\.)?(.*?)(?:\.[a-z]{2,3}-[a-z]{2,3})?(?:\.txt)?\Z")
+_REFERENCE = re.compile(r"_?ref(erence)?\Z", re.IGNORECASE)
+_BLANK = -1
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """One row: which outputs of one source a judge ranked how, 1 best.
+
+    Parameters
+    ----------
+    line : int
+    pair : str
+        Language pair in two-letter codes.
+    index, document, segment : str
+        As written; empty if there is no such column.
+    judge, task : str or None
+    systems : tuple of str
+        Those that have a rank.
+    ranks : tuple of int
+    """
+
+    line: int
+    pair: str
+    index: str
+    document: str
+    segment: str
+    judge: str | None
+    task: str | None
+    systems: tuple[str, ...]
+    ranks: tuple[int, ...]
+
+
+def is_rankings(text: str) -> bool:
+    """Whether the first line of `text` is that of a file of relative rankings."""
+    header = {name.strip().lower() for name in text.split("\n", 1)[0].split(",")}
+    return header >= {*_REQUIRED, "system1id", "system1rank"}
+
+
+def parse_rankings(text: str, file: str) -> Iterator[Ranking]:
+    r"""Parse relative rankings; `text` has lines that end in ``\n``.
+
+    Raises
+    ------
+    DataError
+        With file and line: a missing column, a row of another length, a language that is not known, a rank that is no
+        whole number from 1 (or -1), a system without name.
+    """
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        header = [name.strip().lower() for name in next(reader, [])]
+        columns = _columns(header, file)
+        for row in reader:
+            if row:
+                yield _ranking(dict(zip(header, row, strict=False)), len(row), columns, file, reader.line_num)
+    except csv.Error as error:
+        what = f"badly quoted row ({error}): expected a quote that closes it"
+        raise DataError(what, file=file, line=reader.line_num) from None
+
+
+@dataclass(frozen=True)
+class _Columns:
+    count: int
+    systems: list[str]
+    ranks: list[str]
+
+
+def _columns(header: Sequence[str], file: str) -> _Columns:
+    numbers = sorted({int(match[1]) for match in map(_SYSTEM.match, header) if match})
+    systems, ranks = ([f"system{number}{part}" for number in numbers or (1, 2)] for part in ("id", "rank"))
+    for name in (*_REQUIRED, *systems, *ranks):
+        if name not in header:
+            what = f"column {name!r} is missing; expected srclang, trglang, srcIndex, system1Id, system1rank, ..."
+            raise DataError(what, file=file, line=1)
+    twice = first_repeated(header)
+    if twice is not None:
+        raise DataError(f"column {shown(twice)} stands twice; remove one of them", file=file, line=1)
+    return _Columns(len(header), systems, ranks)
+
+
+def _ranking(row: Mapping[str, str], length: int, columns: _Columns, file: str, line: int) -> Ranking:
+    if length != columns.count:
+        what = f"expected {columns.count} fields as in the first line, found {length}"
+        raise DataError(what, file=file, line=line)
+    codes = []
+    for name in ("srclang", "trglang"):
+        code = language_code(row[name])
+        if code is None:
+            raise DataError(f"{name}: expected a language, found {shown(row[name])}", file=file, line=line)
+        codes.append(code)
+    found: list[tuple[str, int]] = []
+    for system, rank in zip(columns.systems, columns.ranks, strict=True):
+        value = row[rank].strip()
+        if value in ("", str(_BLANK)):
+            continue
+        if not (value.isascii() and value.isdigit() and int(value) > 0):
+            what = f"{rank}: expected a whole number from 1, or {_BLANK} for none, found {shown(value)}"
+            raise DataError(what, file=file, line=line)
+        if not row[system].strip():
+            raise DataError(f"{system}: expected a system with its rank {value}, found ''", file=file, line=line)
+        found.append((row[system].strip(), int(value)))
+    return Ranking(
+        line,
+        "-".join(codes),
+        row["srcindex"].strip(),
+        row.get("documentid", "").strip(),
+        row.get("segmentid", "").strip(),
+        row.get("judgeid", "").strip() or None,
+        row.get("rankingid", "").strip() or None,
+        tuple(system for system, _ in found),
+        tuple(rank for _, rank in found),
+    )
+
+
+def with_rankings(dataset: Dataset, text: str, file: str) -> Dataset:
+    """Return `dataset` with the preferences of relative rankings, every two outputs of a ranking one pair.
+
+    Rows of language pairs that `dataset` has not, and references among the ranked, are passed over, which a note on
+    standard error counts. Where rankings are given by pairs, a pair of one ranking whose texts stood there before, but
+    for case, punctuation and blanks, is not ``primary``: that output was shown once, under all its systems.
+
+    Raises
+    ------
+    DataError
+        As `parse_rankings`, or for a source or a system that `dataset` has not.
+    """
+    places = _Places(dataset)
+    columns: dict[str, list[object]] = {name: [] for name in SCHEMA["preferences"]}
+    passed: dict[str, int] = {}
+    seen: set[tuple[object, ...]] = set()
+    for number, one in enumerate(parse_rankings(text, file), 1):
+        source = places.source(one, file)
+        if source is None:
+            passed["rows of other language pairs"] = passed.get("rows of other language pairs", 0) + 1
+            continue
+        ranked = []
+        for system, rank in zip(one.systems, one.ranks, strict=True):
+            candidate = places.candidate(source, system)
+            if candidate is not None:
+                ranked.append((candidate, rank))
+            elif _REFERENCE.match(_AROUND.sub(r"\1", system)):
+                passed["ranks of references"] = passed.get("ranks of references", 0) + 1
+            else:
+                raise places.unknown_system(source, system, file, one.line)
+        if len({candidate for candidate, _ in ranked}) < len(ranked):
+            twice = first_repeated(str(candidate) for candidate, _ in ranked) or "0"
+            system = dataset.candidates["system"].iloc[int(twice)]
+            raise DataError(f"system {shown(system)} is ranked twice, expected once", file=file, line=one.line)
+        for (first, rank_first), (second, rank_second) in itertools.combinations(ranked, 2):
+            primary = True
+            if one.task is not None:
+                key = (
+                    one.pair,
+                    one.task,
+                    *sorted([(places.content(first), rank_first), (places.content(second), rank_second)]),
+                )
+                primary = key not in seen
+                seen.add(key)
+            relation = ">" if rank_first < rank_second else "<" if rank_first > rank_second else "="
+            row = (
+                first,
+                second,
+                relation,
+                one.judge,
+                one.task or str(number),
+                str(rank_first),
+                str(rank_second),
+                primary,
+            )
+            for column, value in zip(columns.values(), row, strict=True):
+                column.append(value)
+    for what, count in passed.items():
+        _LOG.warning("ranker: note: %s: %s, passed over: %s", file, what, f"{count:,}")
+    if not columns["first"]:
+        raise DataError(f"compares no two outputs of {dataset.name}, expected at least one pair", file=file)
+    return dataclasses.replace(dataset, preferences=table("preferences", columns), _memo={})
+
+
+class _Places:
+    """Finds sources and candidates of a data set."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self.dataset = dataset
+        self.systems = dataset.candidates["system"].tolist()
+        self.texts = dataset.candidates["text"].tolist()
+        self.contents: dict[int, str] = {}
+        self.by_source: dict[int, dict[str, int]] = {}
+        self.keys: dict[tuple[str, str], int] = {}
+        pairs, ids = dataset.source_language_pairs, dataset.sources["seg_id"].tolist()
+        for source, key in enumerate(zip(pairs, ids, strict=True)):
+            self.keys[key] = source
+        self.counted: dict[str, np.ndarray] = {}
+        for pair in dataset.language_pairs:
+            rows = np.flatnonzero(pairs == pair)
+            if not any(ids[row].isdigit() for row in rows):
+                self.counted[pair] = rows
+        self.pairs = set(dataset.language_pairs)
+        self.only: str | None = None
+
+    def source(self, one: Ranking, file: str) -> int | None:
+        """Return the source of a row, None if it is of another language pair."""
+        pair = one.pair
+        if self.pairs == {"?"}:
+            # a corpus that does not say its languages can be of one pair only
+            self.only = self.only or one.pair
+            if one.pair != self.only:
+                what = f"{self.dataset.name} names no language pair; expected rankings of one, found {self.only} and"
+                raise DataError(f"{what} {one.pair}", file=file, line=one.line)
+            pair = "?"
+        elif pair not in self.pairs:
+            return None
+        for seg_id in (one.index, f"{one.document}:{one.segment}"):
+            found = self.keys.get((pair, seg_id))
+            if found is not None:
+                return found
+        rows = self.counted.get(pair)
+        if rows is not None and one.index.isdigit() and 1 <= int(one.index) <= len(rows):
+            return int(rows[int(one.index) - 1])
+        what = f"srcIndex: expected a source of {self.dataset.name} ({one.pair}), found {shown(one.index)}"
+        raise DataError(what, file=file, line=one.line)
+
+    def candidate(self, source: int, system: str) -> int | None:
+        named = self.by_source.get(source)
+        if named is None:
+            rows = range(*self.dataset.candidate_offsets[source : source + 2])
+            named = {_AROUND.sub(r"\1", self.systems[row]): row for row in rows}
+            named.update((self.systems[row], row) for row in rows)
+            self.by_source[source] = named
+        found = named.get(system)
+        return named.get(_AROUND.sub(r"\1", system)) if found is None else found
+
+    def unknown_system(self, source: int, system: str, file: str, line: int) -> DataError:
+        where, known = self.dataset.where(source), list(self.by_source[source])
+        what = f"expected a system that translated {where}, found {shown(system)}{nearest(system, known)}"
+        return DataError(what, file=file, line=line)
+
+    def content(self, candidate: int) -> str:
+        """Return the text of a candidate without case, punctuation and blanks."""
+        if candidate not in self.contents:
+            letters = (one for one in self.texts[candidate].lower() if unicodedata.category(one)[0] not in "PZC")
+            self.contents[candidate] = "".join(letters)
+        return self.contents[candidate]

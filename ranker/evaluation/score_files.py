@@ -1,0 +1,113 @@
+"""Writes scores as the files of mt-metrics-eval; see `ranker.corpora.mtme_scores` for the format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.mtme_scores import SUFFIXES, format_scores, stem
+from ranker.corpora.records import first_repeated
+from ranker.errors import DataError, OptionError
+from ranker.evaluation.systems import Measured, Units, documents
+from ranker.files import display_name, write_bytes
+from ranker.ranking import Ranker
+
+
+def write_score_files(
+    folder: str | Path,
+    dataset: Dataset,
+    measured: Mapping[str, Measured],
+    levels: list[Units],
+    signatures: Mapping[str, str],
+) -> list[Path]:
+    """Write a file for every metric, language pair and level, and beside them the metric's signature.
+
+    Parameters
+    ----------
+    folder : path
+        Made if it is not there. The files of a language pair go to a folder of its name in it, those of sources whose
+        language pair is not known into the folder itself.
+    dataset : Dataset
+    measured : mapping of str to Measured
+        By the name of the metric.
+    levels : list of Units
+        Of `dataset`.
+    signatures : mapping of str to str
+        By the name of the metric.
+
+    Returns
+    -------
+    list of Path
+        The score files written.
+
+    Raises
+    ------
+    DataError
+        If a system's name holds white space, or a file cannot be written.
+    OptionError
+        If two metrics would go to one file.
+
+    Notes
+    -----
+    Correlations with human scores expect more to be better, so scores of which less is better are negated.
+    """
+    files: dict[Path, str] = {}
+    for pair in dataset.language_pairs:
+        parent = Path(folder) if pair == "?" else Path(folder) / pair
+        stems = [stem(name, _references(dataset, pair, one)) for name, one in measured.items()]
+        twice = first_repeated(stems)
+        if twice is not None:
+            raise OptionError(f"two metrics would be written to {twice}.*.score; score them one at a time")
+        for (name, one), start in zip(measured.items(), stems, strict=True):
+            for units in levels:
+                scores = one.score(units)
+                if not isinstance(one.scorer, Ranker) and not one.scorer.higher_is_better:
+                    scores = -scores
+                text = format_scores(_by_system(dataset, pair, units, scores))
+                files[parent / f"{start}.{SUFFIXES[units.level]}.score"] = text
+            files[parent / f"{start}.signature"] = signatures[name] + "\n"
+    for path, text in files.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            what = f"cannot be made a directory: {error.strerror or error}"
+            raise DataError(what, file=display_name(path.parent)) from None
+        write_bytes(path, text.encode())
+    return [path for path in files if path.suffix == ".score"]
+
+
+def _references(dataset: Dataset, pair: str, measured: Measured) -> list[str | None] | None:
+    """Return the names of the references of a language pair, none if none is needed, None if sources differ in them."""
+    scorer = measured.scorer
+    extractors = scorer.feature_set.extractors if isinstance(scorer, Ranker) else (scorer,)
+    if not any(one.needs_references for one in extractors):
+        return []
+    of_pair = (dataset.source_language_pairs == pair) & (np.diff(dataset.candidate_offsets) > 0)
+    names = dataset.references["name"].astype(object)
+    listed = names.where(names.notna(), None).to_numpy(object)
+    offsets = dataset.reference_offsets
+    found = {tuple(listed[slice(*offsets[source : source + 2])]) for source in np.flatnonzero(of_pair)}
+    return list(found.pop()) if len(found) == 1 else None
+
+
+def _by_system(
+    dataset: Dataset, pair: str, units: Units, scores: npt.NDArray[np.float64]
+) -> dict[str, list[float | None]]:
+    """Return the scores of every system of a language pair, None for the segments or documents it did not translate."""
+    of_pair = dataset.source_language_pairs == pair
+    place = np.arange(len(dataset.sources)) if units.level == "segment" else np.zeros(len(dataset.sources), np.int64)
+    if units.level == "document":
+        place = documents(dataset)[0]
+    places = np.unique(place[of_pair])
+    kept = of_pair[dataset.candidate_source]
+    column = np.searchsorted(places, place[dataset.candidate_source])
+    systems = dataset.candidates["system"].to_numpy(object)
+    # sorted, as files of systems are listed
+    filled = {system: np.full(len(places), np.nan) for system in sorted(set(systems[kept]))}
+    for row in np.flatnonzero(kept):
+        filled[systems[row]][column[row]] = scores[units.group[row]]
+    return {system: values.tolist() for system, values in filled.items()}

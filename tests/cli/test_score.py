@@ -1,0 +1,263 @@
+"""``ranker score``: levels, forms of output and inputs, as a user runs it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ranker.cli.main import run
+from ranker.cli.output import print_table
+from ranker.corpora.catalogue import load
+from ranker.corpora.mtme_scores import parse_scores
+from ranker.extractors.registry import make_metric
+from ranker.ranking import Ranker
+from tests.cli.conftest import Refused
+
+Score = Callable[..., str]
+
+SOURCES = ["eins", "zwei", "drei", "vier"]
+DOCUMENTS = ["d2", "d2", "d1", "d1"]
+REFERENCES = [["the cat sat on the mat", "a cat"], ["it rains"], ["two words here", "two"], ["the end of it"]]
+SYSTEMS = {
+    "B": ["the cat sat on a mat", "rain", "two words", "end"],
+    "A": ["cat", "it rains", "", "the end of it"],
+}
+
+
+def corpus(*, documents: bool = True, lacking: str = "") -> list[dict[str, Any]]:
+    return [
+        {
+            "lp": "de-en",
+            **({"doc": DOCUMENTS[index]} if documents else {}),
+            "seg_id": index + 1,
+            "source": source,
+            "references": REFERENCES[index],
+            "candidates": {
+                name: texts[index] for name, texts in SYSTEMS.items() if not (index == 2 and name == lacking)
+            },
+        }
+        for index, source in enumerate(SOURCES)
+    ]
+
+
+@pytest.fixture
+def score(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Score:
+    """Run ``ranker score`` on the corpus above, in a directory of its own; return what it printed."""
+    monkeypatch.chdir(tmp_path)
+    Path("c.json").write_text(json.dumps(corpus()))
+
+    def call(*arguments: str, data: str = "c.json") -> str:
+        with pytest.raises(SystemExit) as ended:
+            run(["score", *([data] if data else []), *arguments])
+        out, err = capsys.readouterr()
+        assert ended.value.code == 0, err
+        return out
+
+    return call
+
+
+def rows(printed: str) -> list[dict[str, Any]]:
+    return json.loads(printed)["rows"]
+
+
+def statistics(metric: str) -> tuple[Any, Any]:
+    """The metric and its statistics of the corpus above, candidates of one source side by side."""
+    from ranker.corpora.reading import read_dataset
+
+    made = make_metric(metric)
+    return made, made.statistics(made.batch(read_dataset("c.json")))
+
+
+@pytest.mark.parametrize("metric", ["bleu", "ter", "chrf", "kendall"])
+def test_documents_and_systems_score_summed_statistics(metric: str, score: Score) -> None:
+    made, table = statistics(metric)
+    systems = rows(score("-m", metric, "--level", "system", "-o", "json"))
+    assert [(row["lp"], row["system"], row["segments"]) for row in systems] == [("de-en", "A", 4), ("de-en", "B", 4)]
+    for row, own in zip(systems, (table[1::2], table[0::2]), strict=True):
+        assert row[metric] == pytest.approx(float(made.score(own.sum(axis=0))), abs=1e-12)
+    documents = rows(score("-m", metric, "--level", "document", "-o", "json"))
+    # documents as they come, not sorted
+    assert [(row["doc"], row["system"]) for row in documents] == [("d2", "A"), ("d2", "B"), ("d1", "A"), ("d1", "B")]
+    for row, own in zip(documents, (table[1:4:2], table[0:4:2], table[5::2], table[4::2]), strict=True):
+        assert row["segments"] == 2
+        assert row[metric] == pytest.approx(float(made.score(own.sum(axis=0))), abs=1e-12)
+    segments = rows(score("-m", metric, "-o", "json"))
+    assert [(row["seg_id"], row["system"]) for row in segments[:3]] == [("1", "B"), ("1", "A"), ("2", "B")]
+    assert [row[metric] for row in segments] == pytest.approx(made.score(table).tolist(), abs=1e-12)
+
+
+def test_a_ranker_scores_the_mean_of_its_segments(score: Score) -> None:
+    Ranker("bleu1-4").fit(load("sample")).save("m")
+    segments = rows(score("-M", "m", "-m", "bleu", "-o", "json"))
+    assert list(segments[0]) == ["lp", "seg_id", "system", "bleu", "ranker"]
+    for row in rows(score("-M", "m", "--level", "document", "-o", "json")):
+        own = [
+            one["ranker"]
+            for one in segments
+            if one["system"] == row["system"] and DOCUMENTS[int(one["seg_id"]) - 1] == row["doc"]
+        ]
+        assert row["ranker"] == pytest.approx(sum(own) / len(own), abs=1e-12)
+
+
+def test_lists_of_metrics_in_one_notation(score: Score) -> None:
+    printed = score("-m", "bleu,ter", "-m", "bleu[order=2,smoothing=exp] , chrf", "-o", "csv")
+    found = list(csv.DictReader(io.StringIO(printed)))
+    assert list(found[0]) == ["lp", "seg_id", "system", "bleu", "ter", "bleu[order=2,smoothing=exp]", "chrf"]
+    lines = [json.loads(line) for line in score("-m", "bleu,ter", "-o", "jsonl").splitlines()]
+    assert [one["ter"] for one in lines] == [float(one["ter"]) for one in found]
+
+
+def test_signatures_and_the_direction_of_scores_are_said(score: Score) -> None:
+    printed = json.loads(score("-m", "bleu,ter", "--level", "document", "-o", "json"))
+    first, second = printed["signature"].split("\n")
+    assert "|metric:bleu[order=4,smoothing=epsilon" in first
+    assert "|metric:ter[search=tercom" in second
+    assert first.endswith("|level:document")
+    assert printed["lower_is_better"] == ["ter"]
+    table = score("-m", "bleu,ter", "--level", "document").splitlines()
+    assert table[-3] == "lower is better: ter"
+    assert table[-2:] == [first, second]
+    assert "lower is better" not in score("-m", "bleu")
+
+
+def test_percent_is_of_tables_and_fractions(score: Score) -> None:
+    table = [line.split() for line in score("-m", "bleu,nist,ter", "--level", "system", "--percent").splitlines()]
+    plain = rows(score("-m", "bleu,nist,ter", "--level", "system", "-o", "json"))
+    assert table[0] == ["lp", "system", "segments", "bleu", "%", "nist", "ter", "%"]
+    for shown, row in zip(table[1:3], plain, strict=True):
+        assert [float(one) for one in shown[-3:]] == pytest.approx(
+            [100 * row["bleu"], row["nist"], 100 * row["ter"]], abs=5e-5
+        )
+
+
+def read_scores(path: Path) -> dict[str, list[float | None]]:
+    return {
+        system: [value for value, _ in values] for system, values in parse_scores(path.read_text(), str(path)).items()
+    }
+
+
+def test_score_files_hold_what_json_holds(score: Score) -> None:
+    printed = score("-m", "bleu,ter", "-o", "mtme", "--out", "new/scores")
+    folder = Path("new/scores/de-en")
+    names = [f"{metric}-all.{level}.score" for metric in ("bleu", "ter") for level in ("seg", "doc", "sys")]
+    assert [line.removeprefix(f"written: {folder}/") for line in printed.splitlines()[:6]] == names
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*names, "bleu-all.signature", "ter-all.signature"])
+    assert "|metric:ter[" in (folder / "ter-all.signature").read_text()
+    for level, suffix in {"segment": "seg", "document": "doc", "system": "sys"}.items():
+        plain = rows(score("-m", "bleu,ter", "--level", level, "-o", "json"))
+        for metric, sign in {"bleu": 1, "ter": -1}.items():
+            expected: dict[str, list[float]] = {"A": [], "B": []}
+            for row in plain:
+                expected[row["system"]].append(sign * row[metric])
+            assert read_scores(folder / f"{metric}-all.{suffix}.score") == expected
+    assert (folder / "bleu-all.sys.score").read_text().startswith("A\t0.")
+
+
+def test_score_files_of_one_level_and_with_what_is_missing(score: Score) -> None:
+    Path("c.json").write_text(json.dumps(corpus(documents=False, lacking="A")))
+    score("-m", "bleu", "-o", "mtme", "--out", "all")
+    assert sorted(path.name for path in Path("all/de-en").glob("*.score")) == [
+        "bleu-all.seg.score",
+        "bleu-all.sys.score",
+    ]
+    scores = read_scores(Path("all/de-en/bleu-all.seg.score"))
+    assert scores["A"][2] is None
+    assert len(scores["A"]) == len(scores["B"]) == 4
+    assert "A\tNone\n" in Path("all/de-en/bleu-all.seg.score").read_text()
+    score("-m", "bleu", "-o", "mtme", "--out", "one", "--level", "system")
+    assert [path.name for path in Path("one/de-en").glob("*.score")] == ["bleu-all.sys.score"]
+
+
+def test_score_files_are_named_after_references_and_without_slashes(score: Score) -> None:
+    made = corpus()
+    for one in made:
+        one["references"] = one["references"][:1]
+        one["reference_names"] = ["refA"]
+    Path("named.json").write_text(json.dumps(made))
+    score("-m", "bleu", "-o", "mtme", "--out", "x", "--level", "system", data="named.json")
+    assert [path.name for path in Path("x/de-en").glob("*.score")] == ["bleu-refA.sys.score"]
+    Path("s").write_text("a\nb\n")
+    score("-s", "s", "-r", "s", "-t", "s", "-m", "bleu", "-o", "mtme", "--out", "y", data="")
+    # the language pair is not known
+    assert sorted(path.name for path in Path("y").glob("*.score")) == ["bleu-all.seg.score", "bleu-all.sys.score"]
+
+
+def test_several_references_and_systems_in_parallel_files(score: Score) -> None:
+    first, last = ([one[side] for one in REFERENCES] for side in (0, -1))
+    for name, lines in {"src": SOURCES, **SYSTEMS, "r1": first, "r2": last}.items():
+        Path(name).write_text("".join(line + "\n" for line in lines))
+    arguments = ["-s", "src", "-r", "r1", "r2", "-t", "B", "A", "-m", "bleu,ter"]
+    parallel = rows(score(*arguments, "--level", "system", "-o", "json", data=""))
+    assert [row["system"] for row in parallel] == ["A", "B"]
+    doubled = rows(score("-m", "bleu", "--level", "system", "-o", "json"))
+    # a reference that stands twice changes no clipped count
+    assert [row["bleu"] for row in parallel] == pytest.approx([row["bleu"] for row in doubled], abs=1e-12)
+
+
+def test_long_tables_are_laid_out_as_short_ones(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    made = [{"a": "句子" * (index % 3), "b c": index / 7, "d": None if index % 2 else index} for index in range(9)]
+    print_table(made)
+    short = capsys.readouterr().out
+    monkeypatch.setattr("ranker.cli.output._LONG", 3)
+    print_table(made)
+    assert capsys.readouterr().out == short
+
+
+REFUSALS = {
+    "score no-document.json -m bleu --level document": r"no-document\[de-en:1\] names no document.*\(1 of 1 sources",
+    "score good.json -m bleu --level document": r"\(3 of 3 sources name none\): give every source its doc",
+    "score good.json -m bleu,bleu": "metric 'bleu' is given twice",
+    "score good.json -m bleu -m ter,bleu": "metric 'bleu' is given twice",
+    "score good.json -m bleu,nope": "no extractor is called 'nope'",
+    "score good.json -m bleu,ds": "'ds' makes columns for a ranker, it is no metric",
+    "score good.json -m bleu,": "is not of the form name",
+    "score good.json -m bleu -o mtme": "--output mtme needs --out DIR",
+    "score good.json -m bleu --out x": "--output mtme needs --out DIR, and only that",
+    "score good.json -m bleu -o csv --percent": "--percent is for tables; --output csv holds fractions",
+    "score good.json -m bleu -o mtme --out two": "two.*cannot be made a directory",
+    "score blank.json -m bleu -o mtme --out x": "system 'a b': expected a name without white space",
+    "score good.json -m bleu -o xml": "'--output'.*'table', 'json', 'jsonl', 'csv', 'mtme'",
+    "score rankings.csv -m bleu": "holds relative rankings without texts; expected a corpus.*--judgements rankings.csv",
+    "score -s two -r two -t set.xml -m bleu": "set.xml: holds no <doc>, expected at least one",
+}
+
+
+@pytest.mark.parametrize("words", REFUSALS)
+def test_refusals(words: str, refused: Refused, folder: Path) -> None:
+    one = {"lp": "de-en", "seg_id": 1, "source": "x", "references": ["r"], "candidates": {"a b": "t"}}
+    (folder / "no-document.json").write_text(json.dumps([one]))
+    (folder / "blank.json").write_text(json.dumps([one]))
+    (folder / "rankings.csv").write_text(
+        "srclang,trglang,srcIndex,judgeID,system1Id,system1rank,system2Id,system2rank\n"
+    )
+    (folder / "set.xml").write_text("<mteval></mteval>")
+    refused(*words.split(), says=REFUSALS[words])
+
+
+@pytest.mark.parametrize(
+    ("metric", "group", "expected"),
+    [
+        ("bleu[smoothing=exp]", "all.ref0", 0.2381248286),
+        ("chrf", "all.ref0", 0.5030672757),
+        ("ter", "all.ref0", 0.6151171116),
+        ("nist", "all.ref0", 5.778067334),
+    ],
+)
+def test_corpus_values_of_independent_programs(
+    metric: str, group: str, expected: float, golden: Path, score: Score
+) -> None:
+    items = [json.loads(line) for line in (golden / "inputs.jsonl").read_text(encoding="utf-8").splitlines()]
+    made = [
+        {"src": str(index), "ref": item["refs"][0], "mt": item["hyp"], "system": "S"}
+        for index, item in enumerate(items)
+    ]
+    Path("golden.json").write_text(json.dumps(made))
+    (row,) = rows(score("-m", metric, "--level", "system", "-o", "json", data="golden.json"))
+    assert row["segments"] == 558
+    assert row[metric] == pytest.approx(expected, rel=1e-8)

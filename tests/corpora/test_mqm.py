@@ -1,0 +1,101 @@
+"""MQM errors, one a line, become a corpus with penalties."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import human_scores
+from ranker.corpora.reading import read_dataset
+from ranker.corpora.writing import write_dataset
+from tests.corpora.damage import refusal
+
+HEADER = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\tcomment"
+ROWS = [
+    'S1\tt1\t1\t84\tr1\ts "84"\tone <v>two</v> three\tAccuracy/Mistranslation\tMajor\t',
+    'S1\tt1\t1\t84\tr1\ts "84"\tone two <v>three</v>\tFluency/Punctuation\tMinor\tx',
+    'S1\tt1\t1\t84\tr2\ts <v>"84"</v>\t<v>one two three</v>\tStyle/Awkward\tminor\t',
+    'refA\tt1\t1\t84\tr2\ts "84"\tOne, two\tNo-error\tNo-error\t',
+    "S1\tt2\t1\t85\tr1\ts 85\t<v>gibberish</v>\tNon-translation!\tMajor\t",
+    "refA\tt2\t1\t85\tr3\ts 85\tOne\tTerminology/Inconsistent\tNeutral\t",
+]
+TSV = "\n".join([HEADER, *ROWS]) + "\n"
+
+
+def values(dataset: Dataset, kind: str) -> list[float]:
+    found = dataset.ratings[dataset.ratings["kind"] == kind]
+    return found.sort_values("candidate")["value"].tolist()
+
+
+def test_errors_become_penalties(tmp_path: Path) -> None:
+    (tmp_path / "mqm_en.tsv").write_text(TSV)
+    dataset = read_dataset(tmp_path / "mqm_en.tsv")
+    assert dataset.sources[["doc", "seg_id", "text"]].to_numpy().tolist() == [
+        ["t1", "84", 's "84"'],
+        ["t2", "85", "s 85"],
+    ]
+    assert dataset.candidates["text"].tolist() == ["one two three", "One, two", "gibberish", "One"]
+    assert dataset.candidates["is_reference"].tolist() == [False, True, False, True]
+    assert dataset.references[["name", "text"]].to_numpy().tolist() == [["refA", "One, two"], ["refA", "One"]]
+    # two raters: (5 + 0.1) and 1
+    assert values(dataset, "mqm_total") == pytest.approx([3.05, 0, 25, 0])
+    assert values(dataset, "mqm_accuracy") == pytest.approx([2.5, 0, 0, 0])
+    assert values(dataset, "mqm_fluency") == pytest.approx([0.05, 0, 0, 0])
+    assert values(dataset, "mqm_fluency_style") == pytest.approx([0.55, 0, 0, 0])
+    assert values(dataset, "mqm_other") == [0, 0, 25, 0]
+    assert values(dataset, "mqm_n") == [2, 1, 1, 1]
+    assert human_scores(dataset, "mqm").tolist() == pytest.approx([-3.05, 0, -25, 0])
+    write_dataset(dataset, tmp_path / "x.jsonl")
+    assert read_dataset(tmp_path / "x.jsonl").fingerprint == dataset.fingerprint
+
+
+def test_other_names_of_the_segment_and_line_ends(tmp_path: Path) -> None:
+    (tmp_path / "x.tsv").write_text(TSV)
+    plain = read_dataset(tmp_path / "x.tsv")
+    (tmp_path / "y.tsv.gz").write_bytes(
+        TSV.replace("doc_id\tseg_id", "doc_seg_id\tglobal_seg_id").replace("\n", "\r\n").encode()
+    )
+    assert read_dataset(tmp_path / "y.tsv.gz").fingerprint == plain.fingerprint
+    (tmp_path / "z.tsv").write_text(TSV.replace("doc_id\tseg_id", "other\tdoc_seg_id"))
+    assert read_dataset(tmp_path / "z.tsv").sources["seg_id"].tolist() == ["t1:84", "t2:85"]
+
+
+def replaced(row: int, old: str, new: str) -> str:
+    return "\n".join([HEADER, *(line.replace(old, new) if index == row else line for index, line in enumerate(ROWS))])
+
+
+REFUSED = {
+    "no rater": (TSV.replace("\trater\t", "\trter\t", 1), 1, "column 'rater' is missing; expected system, rater"),
+    "no segment": (
+        TSV.replace("doc_id\tseg_id", "x\ty", 1),
+        1,
+        "column 'seg_id' is missing; expected one of global_seg_id",
+    ),
+    "twice": (TSV.replace("comment", "doc", 1), 1, "column 'doc' stands twice"),
+    "fields": (replaced(2, "\tr2\t", "\tr2"), 4, "expected 10 fields as in the first line, found 9"),
+    "severity": (replaced(1, "Minor", "Middling"), 3, "severity: expected major, minor, neutral, .*found 'Middling'"),
+    "system": (replaced(4, "S1\t", " \t"), 6, "system: expected a name, found ' '"),
+    "source": (replaced(3, 's "84"', "s 48"), 5, "source of segment '84' differs from line 2; expected the same"),
+    "target": (replaced(2, "one two three", "one"), 4, "target of system 'S1' differs from line 2; expected the same"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused(case: str, tmp_path: Path) -> None:
+    text, line, says = REFUSED[case]
+    (tmp_path / "x.tsv").write_text(text)
+    refusal(lambda: read_dataset(tmp_path / "x.tsv"), tmp_path / "x.tsv", line, says)
+
+
+def test_published_penalties_come_out(tmp_path: Path, shared: Path) -> None:
+    judged = read_dataset(shared / "data" / "ted21-mqm.jsonl.gz")
+    # the published errors of this output
+    errors = ["Accuracy/Mistranslation", "Style/Awkward", "Style/Awkward", "Fluency/Grammar"]
+    source = judged.sources["text"].iloc[0]
+    rows = [f"Borderline\ttalk.2\t1\t84\tr\t{source}\ttext\t{error}\tMajor\t" for error in errors]
+    (tmp_path / "x.tsv").write_text("\n".join([HEADER, *rows]) + "\n")
+    mine = {kind: values(read_dataset(tmp_path / "x.tsv"), kind)[0] for kind in set(judged.ratings["kind"])}
+    first = judged.ratings[judged.ratings["candidate"] == 0]
+    assert mine == dict(zip(first["kind"], first["value"], strict=True))

@@ -1,0 +1,189 @@
+"""Directories and score files of mt-metrics-eval."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranker.corpora.catalogue import load
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import human_scores
+from ranker.corpora.mtme import read_mtme
+from ranker.corpora.mtme_scores import format_scores, parse_scores, score_file_name
+from ranker.corpora.reading import read_dataset
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.corpora.writing import write_dataset
+from ranker.errors import DataError
+from tests.corpora.damage import refusal
+
+FILES = {
+    "sources/en-de.txt": "one\ntwo\nthree\n",
+    "references/en-de.refA.txt": "eins\nzwei\ndrei\n",
+    "references/en-de.refB.txt": "1\n2\n3\n",
+    "system-outputs/en-de/S1.txt": "ein\n\ndrei\n",
+    "system-outputs/en-de/refB.txt": "1\n2\n3\n",
+    "documents/en-de.docs": "news d1\nnews\td1\nsocial d2\n",
+    "human-scores/en-de.mqm.seg.score": "S1\t-5.0\nS1\tNone\nS1\t-0.1\nrefB\t0\nrefB\t-1\nrefB\tNone\n",
+    "human-scores/en-de.wmt-z.seg.score": "S1 0.25\nS1 None\nS1 None\n",
+    "human-scores/en-de.mqm.sys.score": "S1\t-2\n",
+    "human-scores/zh-en.mqm.seg.score": "other pair, not looked at\n",
+    "sources/zh-en.txt": "一\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        path = tmp_path / "set" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return tmp_path / "set"
+
+
+def expected() -> Dataset:
+    outputs = {"S1": ["ein", "", "drei"], "refB": ["1", "2", "3"]}
+    ratings = {
+        ("S1", 0): [("mqm_total", None, 5.0), ("wmt-z", None, 0.25)],
+        ("S1", 2): [("mqm_total", None, 0.1)],
+        ("refB", 0): [("mqm_total", None, 0.0)],
+        ("refB", 1): [("mqm_total", None, 1.0)],
+    }
+    return assemble(
+        [
+            Record(
+                text,
+                [reference, str(index + 1)],
+                [
+                    Candidate(system, texts[index], ratings.get((system, index), []), is_reference=system == "refB")
+                    for system, texts in outputs.items()
+                ],
+                lp="en-de",
+                doc=doc,
+                seg_id=str(index + 1),
+                reference_names=["refA", "refB"],
+            )
+            for index, (text, reference, doc) in enumerate(
+                [("one", "eins", "d1"), ("two", "zwei", "d1"), ("three", "drei", "d2")]
+            )
+        ],
+        "set",
+    )
+
+
+def test_a_directory_is_a_corpus(folder: Path, caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    with caplog.at_level(logging.WARNING):
+        dataset = load(folder)
+    assert dataset.fingerprint == expected().fingerprint
+    assert dataset.name == "set"
+    assert "files of human scores that are not of segments, passed over: 1" in caplog.text
+    # more is better for whoever asks for judgements
+    assert human_scores(dataset, "mqm").tolist()[0] == -5.0
+    write_dataset(dataset, tmp_path / "x.jsonl")
+    assert read_dataset(tmp_path / "x.jsonl").fingerprint == dataset.fingerprint
+
+
+def test_what_may_be_left_out(folder: Path) -> None:
+    for name in ("references", "documents", "human-scores"):
+        shutil.rmtree(folder / name)
+    dataset = read_mtme(folder)
+    assert not len(dataset.references)
+    assert not len(dataset.ratings)
+    assert dataset.sources["doc"].isna().all()
+
+
+def test_several_language_pairs(folder: Path) -> None:
+    (folder / "system-outputs" / "zh-en").mkdir()
+    (folder / "system-outputs" / "zh-en" / "S.txt").write_bytes(gzip.compress(b"a\n"))
+    (folder / "human-scores" / "zh-en.mqm.seg.score").write_text("S\t-1\n")
+    assert read_mtme(folder).language_pairs == ["en-de", "zh-en"]
+    dataset = read_mtme(folder, pairs=["zh-en"])
+    assert dataset.candidates["text"].tolist() == ["a"]
+    with pytest.raises(DataError, match="no outputs of language pair 'fr-en'; there are: en-de, zh-en"):
+        read_mtme(folder, pairs=["fr-en"])
+
+
+DAMAGE = {
+    "system-outputs/en-de/S1.txt": ("ein\n\n", 2, "has 2 lines, expected 3 as in .*sources/en-de.txt"),
+    "references/en-de.refA.txt": ("eins\nzwei\ndrei\nvier\n", 4, "has 4 lines, expected 3"),
+    "documents/en-de.docs": ("news d1\nnews d 1\nx d2\n", 2, "expected a domain and a document, found 'news d 1'"),
+    "human-scores/en-de.wmt-z.seg.score": (
+        "S1 0.25\nS1 None\n",
+        2,
+        "system 'S1' has 2 scores, expected 3, one a segment",
+    ),
+    "human-scores/en-de.mqm.seg.score": ("S1\t1\nS2\t1\n", 1, "system 'S1' has 1 scores, expected 3"),
+    "human-scores/en-de.wmt.seg.score": ("S1 1\nS1 x\nS1 1\n", 2, "expected a finite number or None, found 'x'"),
+    "human-scores/en-de.a.seg.score": (
+        "S1 1\nS1\nS1 1\n",
+        2,
+        r"expected a system and its score, found 'S1' \(1 fields\)",
+    ),
+    "human-scores/en-de.b.seg.score": ("S1 nan\n", 1, "expected a finite number or None, found 'nan'"),
+    "human-scores/en-de.c.seg.score": ("S3 1\nS3 1\nS3 1\n", 1, r"expected a system of en-de, found 'S3'"),
+    "human-scores/en-de.d.seg.score": ("", None, "is empty, expected a system and its score a line"),
+    "human-scores/en-de.score": ("S1 1\n", None, "expected a name as en-de.NAME.seg.score"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_damaged_files(name: str, folder: Path) -> None:
+    text, line, says = DAMAGE[name]
+    (folder / name).write_text(text)
+    with pytest.raises(DataError, match=says) as refused:
+        read_mtme(folder)
+    assert str(refused.value).startswith(f"{folder / name}:{line}:" if line else f"{folder / name}: ")
+
+
+def test_missing_parts(folder: Path) -> None:
+    (folder / "sources" / "en-de.txt").unlink()
+    refusal(lambda: read_mtme(folder), folder / "sources" / "en-de.txt", None, "no such file")
+    (folder / "sources" / "en-de.txt").write_text("one\ntwo\nthree\n")
+    shutil.rmtree(folder / "system-outputs" / "en-de")
+    refusal(
+        lambda: read_mtme(folder), folder / "system-outputs", None, "holds no language pair, expected folders as en-de"
+    )
+    (folder / "system-outputs" / "en-de").mkdir()
+    says = "holds no output, expected files as SYSTEM.txt"
+    refusal(lambda: read_mtme(folder), folder / "system-outputs" / "en-de", None, says)
+    shutil.rmtree(folder / "sources")
+    with pytest.raises(DataError, match=r"one laid out as those of mt-metrics-eval, or a file"):
+        load(folder)
+
+
+NAMES = st.text(st.characters(codec="utf-8", exclude_categories=("Z", "C")), min_size=1, max_size=8)
+SCORES = st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False))
+
+
+@given(st.dictionaries(NAMES, st.lists(SCORES, min_size=1, max_size=4), min_size=1, max_size=4))
+def test_score_files_read_back_to_the_bit(scores: dict[str, list[float | None]]) -> None:
+    found = parse_scores(format_scores(scores), "x")
+    assert {system: [value for value, _ in values] for system, values in found.items()} == scores
+
+
+def test_scores_that_are_no_numbers_are_missing() -> None:
+    assert format_scores({"S": [float("nan"), -0.0, 1e-7]}) == "S\tNone\nS\t0.0\nS\t1e-07\n"
+    with pytest.raises(DataError, match="expected a name without white space for a score file; rename it"):
+        format_scores({"a\u00a0b": [1.0]})
+
+
+@pytest.mark.parametrize(
+    ("metric", "references", "name"),
+    [
+        ("bleu", ["refA"], "bleu-refA.seg.score"),
+        ("bleu[order=2]", ["refA", "refB"], "bleu[order=2]-refA.refB.seg.score"),
+        ("lrscore[aligner=a b/c.align]", [None], "lrscore[aligner=a_b_c.align]-all.seg.score"),
+        ("bleu", None, "bleu-all.seg.score"),
+        ("bleu", [], "bleu-src.seg.score"),
+        ("bleu", ["ref-A"], "bleu-all.seg.score"),
+        ("bleu", ["all"], "bleu-all.seg.score"),
+        ("bleu", ["refA", None], "bleu-all.seg.score"),
+    ],
+)
+def test_names_of_score_files(metric: str, references: list[str | None] | None, name: str) -> None:
+    assert score_file_name(metric, references, "segment") == name

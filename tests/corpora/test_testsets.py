@@ -1,0 +1,318 @@
+"""Test sets of mteval and WMT, as one file, as several, and beside plain files."""
+
+from __future__ import annotations
+
+import gzip
+import html
+import logging
+from pathlib import Path
+
+import pytest
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.languages import language_code
+from ranker.corpora.reading import read_dataset, read_parallel
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.corpora.writing import write_dataset
+from ranker.errors import DataError
+from tests.corpora.damage import refusal
+
+SOURCES = {"d1": ["Eins & <zwei>", "Drei"], "d2": ["Vier"]}
+REFERENCES = {
+    "A": {"d1": ["One & <two>", "Three"], "d2": ["Four"]},
+    "B": {"d1": ["1 and 2", "3 that is"], "d2": ["4"]},
+}
+SYSTEMS = {
+    "good": {"d1": ["One & two", "Three"], "d2": ["Four"]},
+    "bad-1.0": {"d1": ["", "Tree"], "d2": ["Fore"]},
+}
+Texts = dict[str, list[str]]
+
+
+def body(lines: list[str]) -> str:
+    return "".join(f'<seg id="{number}">{html.escape(line)}</seg>\n' for number, line in enumerate(lines, 1))
+
+
+def mteval_set(kind: str, texts: dict[str, Texts]) -> str:
+    """One set, its documents marked with who translated them."""
+    target = "" if kind == "srcset" else ' trglang="en"'
+    docs = "".join(
+        f'<doc docid="{docid}" sysid="{name}" genre="news">\n<p>\n{body(lines)}</p>\n</doc>\n'
+        for name, one in texts.items()
+        for docid, lines in one.items()
+    )
+    return f'<{kind} setid="x" srclang="de"{target}>\n{docs}</{kind}>\n'
+
+
+def wmt(references: dict[str, Texts], systems: dict[str, Texts]) -> str:
+    docs = []
+    for docid, lines in SOURCES.items():
+        versions = [f'<src lang="de">\n<p>\n{body(lines)}</p>\n</src>\n']
+        versions += [
+            f'<ref lang="en" translator="{name}"><p>{body(one[docid])}</p></ref>\n' for name, one in references.items()
+        ]
+        versions += [
+            f'<hyp system="{name}" language="en"><p>{body(one[docid])}</p></hyp>\n' for name, one in systems.items()
+        ]
+        docs.append(f'<doc origlang="de" id="{docid}">\n{"".join(versions)}</doc>\n')
+    joined = "".join(docs)
+    head = "<?xml version='1.0' encoding='utf-8'?>\n"
+    return f'{head}<dataset id="test">\n<collection id="c">\n{joined}</collection>\n</dataset>\n'
+
+
+MTEVAL = "".join(
+    mteval_set(kind, texts)
+    for kind, texts in (("srcset", {"src": SOURCES}), ("refset", REFERENCES), ("tstset", SYSTEMS))
+)
+
+
+@pytest.fixture(scope="module")
+def expected() -> Dataset:
+    return assemble(
+        [
+            Record(
+                text,
+                [one[docid][index] for one in REFERENCES.values()],
+                [Candidate(system, one[docid][index]) for system, one in SYSTEMS.items()],
+                lp="de-en",
+                doc=docid,
+                seg_id=f"{docid}:{index + 1}",
+                reference_names=list(REFERENCES),
+            )
+            for docid, lines in SOURCES.items()
+            for index, text in enumerate(lines)
+        ],
+        "expected",
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        MTEVAL,
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE mteval SYSTEM "mteval.dtd">\n<mteval>\n{MTEVAL}</mteval>\n',
+        wmt(REFERENCES, SYSTEMS),
+        wmt(REFERENCES, SYSTEMS).replace("\n", "\r\n"),
+        wmt(REFERENCES, SYSTEMS)
+        .replace("<seg id", "<SEG ID")
+        .replace("</seg>", "</SEG>")
+        .replace("<ref ", "<REF ")
+        .replace("</ref>", "</REF>"),
+    ],
+    ids=["sgml", "xml", "wmt", "wmt, windows", "wmt, upper case"],
+)
+@pytest.mark.parametrize("name", ["x.xml", "x.sgm", "x.SGML", "x.xml.gz", "x.txt", "x"])
+def test_one_file_holds_all(text: str, name: str, expected: Dataset, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    dataset = read_dataset(path)
+    assert dataset.fingerprint == expected.fingerprint
+    write_dataset(dataset, tmp_path / "again.jsonl")
+    assert read_dataset(tmp_path / "again.jsonl").fingerprint == expected.fingerprint
+
+
+def test_files_of_source_references_and_systems(expected: Dataset, tmp_path: Path) -> None:
+    paths = {}
+    for name, kind, texts in [
+        ("src.sgm", "srcset", {"src": SOURCES}),
+        *((f"ref{name}.sgm", "refset", {name: one}) for name, one in REFERENCES.items()),
+        *((f"{name}.sgm.gz", "tstset", {name: one}) for name, one in SYSTEMS.items()),
+    ]:
+        paths[name] = tmp_path / name
+        raw = mteval_set(kind, texts).encode()
+        paths[name].write_bytes(gzip.compress(raw) if name.endswith(".gz") else raw)
+    references, systems = ([one for name, one in paths.items() if part in name] for part in ("ref", ".gz"))
+    assert read_parallel(paths["src.sgm"], references, systems).fingerprint == expected.fingerprint
+    # several references and systems in one file, and everything in one file that is named three times
+    (tmp_path / "all.xml").write_text(MTEVAL)
+    for path in (tmp_path / "all.xml",):
+        assert read_parallel(path, [path], [path]).fingerprint == expected.fingerprint
+
+
+def test_wmt_submissions_beside_the_file_with_the_references(expected: Dataset, tmp_path: Path) -> None:
+    (tmp_path / "test.xml").write_text(wmt(REFERENCES, {}))
+    submissions = []
+    for name, one in SYSTEMS.items():
+        submissions.append(tmp_path / f"{name}.xml")
+        submissions[-1].write_text(wmt({}, {name: one}))
+    dataset = read_parallel(tmp_path / "test.xml", [tmp_path / "test.xml"], submissions)
+    assert dataset.fingerprint == expected.fingerprint
+
+
+def test_plain_files_beside_marked_up_ones(expected: Dataset, tmp_path: Path) -> None:
+    (tmp_path / "test.xml").write_text(wmt(REFERENCES, {}))
+    for name, one in SYSTEMS.items():
+        (tmp_path / name).write_text("".join(line + "\n" for lines in one.values() for line in lines))
+    (tmp_path / "plain.de").write_text("".join(line + "\n" for lines in SOURCES.values() for line in lines))
+    systems = [tmp_path / name for name in SYSTEMS]
+    dataset = read_parallel(tmp_path / "test.xml", [tmp_path / "test.xml"], systems)
+    assert dataset.fingerprint == expected.fingerprint
+    other = read_parallel(tmp_path / "plain.de", [tmp_path / "test.xml"], systems)
+    assert other.sources["text"].tolist() == expected.sources["text"].tolist()
+    assert other.candidates["text"].tolist() == expected.candidates["text"].tolist()
+    assert other.sources["lp"].isna().all()
+    (tmp_path / "good").write_text("only\n")
+    says = "has 1 lines, expected 3 as in .*test.xml"
+    refusal(lambda: read_parallel(tmp_path / "test.xml", [], [tmp_path / "good"]), tmp_path / "good", 1, says)
+
+
+def test_references_of_one_name_stay_apart_and_systems_may_not(tmp_path: Path) -> None:
+    for name, text in {
+        "src.sgm": mteval_set("srcset", {"src": SOURCES}),
+        "r1.sgm": mteval_set("refset", {"ref": REFERENCES["A"]}),
+        "r2.sgm": mteval_set("refset", {"REF": REFERENCES["B"]}),
+        "t1.sgm": mteval_set("tstset", {"same": SYSTEMS["good"]}),
+        "t2.sgm": mteval_set("tstset", {"same": SYSTEMS["bad-1.0"]}),
+    }.items():
+        (tmp_path / name).write_text(text)
+    paths = {path.stem: path for path in tmp_path.iterdir()}
+    dataset = read_parallel(paths["src"], [paths["r1"], paths["r2"]], [paths["t1"]])
+    assert dataset.references["name"].tolist() == ["ref", "REF2"] * 3
+    both = [paths["t1"], paths["t2"]]
+    says = "system 'same' stands in .*t1.sgm too; rename or remove one"
+    refusal(lambda: read_parallel(paths["src"], [paths["r1"]], both), paths["t2"], 2, says)
+
+
+def test_a_system_without_a_name_is_called_by_its_file(tmp_path: Path) -> None:
+    (tmp_path / "src.sgm").write_text(mteval_set("srcset", {"src": SOURCES}))
+    (tmp_path / "mine.sgm").write_text(mteval_set("tstset", {"x": SYSTEMS["good"]}).replace(' sysid="x"', ""))
+    dataset = read_parallel(tmp_path / "src.sgm", [], [tmp_path / "mine.sgm"])
+    assert dataset.candidates["system"].tolist() == ["mine.sgm"] * 3
+
+
+def test_what_is_lacking_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    lacking = {"d1": ["One", ""]}
+    path = tmp_path / "x.xml"
+    path.write_text(
+        "".join(
+            [
+                mteval_set("srcset", {"s": SOURCES}),
+                mteval_set("refset", {"A": lacking}),
+                mteval_set("tstset", {"t": SYSTEMS["good"]}),
+            ]
+        )
+    )
+    with caplog.at_level(logging.WARNING):
+        dataset = read_dataset(path)
+    assert len(dataset) == 3
+    assert len(dataset.references) == 1
+    assert "references: empty segments, left out: 1" in caplog.text
+    assert "references: segments lacking: 1 (A 1; the first: segment 1 of document d2)" in caplog.text
+
+
+REFUSED = {
+    "no source": (
+        mteval_set("tstset", SYSTEMS),
+        None,
+        "expected documents of a source and of systems, found only system: give",
+    ),
+    "no system": (mteval_set("srcset", {"s": SOURCES}), None, "found only source: give the other files too, as -s"),
+    "no set": ("<?xml version='1.0'?><doc docid='x'><seg id='1'>a</seg></doc>", None, "found only documents in no set"),
+    "no document": ("<?xml version='1.0'?><html></html>", None, "holds no <doc>, expected at least one"),
+    "cut off": (MTEVAL[:-20], 34, r"<doc> is not closed before the file ends \(is it cut off\?\)|is not closed"),
+    "unknown segment": (
+        MTEVAL.replace('<seg id="2">Tree', '<seg id="7">Tree'),
+        None,
+        "expected a segment of document 'd1' of the source, found '7'",
+    ),
+    "unknown document": (
+        MTEVAL.replace('docid="d2" sysid="good"', 'docid="d3" sysid="good"'),
+        None,
+        r"expected a document of the source, found 'd3'",
+    ),
+    "twice": (
+        MTEVAL.replace('docid="d2" sysid="good"', 'docid="d1" sysid="good"'),
+        None,
+        "segment '1' of document 'd1' stands twice; remove one",
+    ),
+    "two languages": (
+        MTEVAL.replace(
+            '<tstset setid="x" srclang="de" trglang="en"', '<tstset setid="x" srclang="de" trglang="French"'
+        ),
+        None,
+        "expected one target language, found en, fr: split",
+    ),
+    "wmt: no id": (wmt(REFERENCES, SYSTEMS).replace(' id="d2"', ""), None, "expected docid in <doc>, found origlang"),
+    "wmt: stray segment": (
+        wmt(REFERENCES, SYSTEMS).replace("</src>\n", "</src>\n<seg id='9'>x</seg>\n", 1),
+        11,
+        "<seg> outside of <src>, <ref> and <hyp>; expected",
+    ),
+    "wmt: segment first": (
+        wmt(REFERENCES, SYSTEMS).replace("<src", "<seg id='9'>x</seg>\n<src", 1),
+        6,
+        "<src> after a <seg> outside of one; expected",
+    ),
+    "wmt: version alone": (
+        "<dataset><src lang='de'></src></dataset>",
+        1,
+        "<src> outside of a document; expected <doc id",
+    ),
+    "wmt: not closed": (
+        wmt(REFERENCES, SYSTEMS).replace("</src>", "", 1),
+        11,
+        "<ref> where </src> is expected: <src> of line 5 is not closed",
+    ),
+    "wmt: twice": (wmt(REFERENCES, SYSTEMS).replace('id="2"', 'id="1"', 1), 8, "segment id '1' stands twice"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused(case: str, tmp_path: Path) -> None:
+    text, line, says = REFUSED[case]
+    path = tmp_path / "x.xml"
+    path.write_text(text)
+    with pytest.raises(DataError, match=says) as refused:
+        read_dataset(path)
+    assert str(refused.value).startswith(f"{path}:")
+    if line is not None and case != "cut off":
+        assert refused.value.line == line
+
+
+def test_the_wrong_kind_of_file_and_bytes_that_do_not_fit(tmp_path: Path) -> None:
+    (tmp_path / "src.sgm").write_text(mteval_set("srcset", {"src": SOURCES}))
+    (tmp_path / "t.sgm").write_text(mteval_set("tstset", {"t": SYSTEMS["good"]}))
+    for arguments, says in {
+        ("t.sgm", "t.sgm", "t.sgm"): "t.sgm: expected documents of a source, found only those of a system",
+        ("src.sgm", "src.sgm", "t.sgm"): "src.sgm: expected documents of a reference, found only those of a source",
+    }.items():
+        source, reference, system = (tmp_path / name for name in arguments)
+        with pytest.raises(DataError, match=says):
+            read_parallel(source, [reference], [system])
+    latin = mteval_set("tstset", {"t": {"d1": ["Müll", "x"], "d2": ["y"]}}).encode("latin-1")
+    (tmp_path / "t.sgm").write_bytes(latin)
+    says = "byte 0xfc is not utf-8: name the encoding, or convert"
+    refusal(lambda: read_parallel(tmp_path / "src.sgm", [], [tmp_path / "t.sgm"]), tmp_path / "t.sgm", 4, says)
+    (tmp_path / "t.sgm").write_bytes(b'<?xml version="1.0" encoding="iso-8859-1"?>\n' + latin)
+    assert "Müll" in read_parallel(tmp_path / "src.sgm", [], [tmp_path / "t.sgm"]).candidates["text"].tolist()
+
+
+def test_tags_of_other_formats_are_text_inside_a_segment(tmp_path: Path) -> None:
+    texts = {"d": ["see"]}
+    text = "".join(mteval_set(kind, {"x": texts}) for kind in ("srcset", "tstset")).replace(
+        ">see<", "><ref> <hyp x> </src><"
+    )
+    (tmp_path / "x.sgm").write_text(text)
+    assert read_dataset(tmp_path / "x.sgm").candidates["text"].tolist() == ["<ref> <hyp x> </src>"]
+
+
+def test_nothing_is_written_in_a_format_that_is_only_read(expected: Dataset, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"unknown format; expected a name ending in \.jsonl"):
+        write_dataset(expected, tmp_path / "x.xml")
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("Chinese", "zh"),
+        ("ces", "cs"),
+        ("cze", "cs"),
+        ("EN", "en"),
+        ("pt-BR", "pt_BR"),
+        ("any", None),
+        ("Old Norse", None),
+        ("wen", "wen"),
+    ],
+)
+def test_languages(name: str, code: str | None) -> None:
+    assert language_code(name) == code
