@@ -49,6 +49,10 @@ class MissingError(RankerError, LookupError):
     """Something that is not on this machine: a corpus, a parser, an optional package."""
 
 
+class ProcessError(RankerError, RuntimeError):
+    """A program that we were asked to run failed, or did not end in time."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return `` (did you mean 'x'?)`` for the known name most like `name`, or an empty string."""
     close = difflib.get_close_matches(name, list(known), n=1)

@@ -10,7 +10,25 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from ranker.cli import align, data, evaluate, experiment, explain, features, parser, permutation, rank, score, train
+from ranker.cli import (
+    agreement,
+    align,
+    compare,
+    data,
+    evaluate,
+    experiment,
+    explain,
+    features,
+    nbest,
+    parser,
+    permutation,
+    rank,
+    report,
+    rerank,
+    score,
+    train,
+    tune,
+)
 from ranker.errors import MissingError, RankerError
 from ranker.files import printable
 from ranker.version import VERSION
@@ -27,16 +45,22 @@ app.command("train")(train.command)
 app.command("rank")(rank.command)
 app.command("score")(score.command)
 app.command("evaluate")(evaluate.command)
+app.command("compare")(compare.command)
+app.command("agreement")(agreement.command)
 app.command("explain")(explain.command)
+app.command("report")(report.command)
 app.command("features")(features.command)
 app.command("permutation")(permutation.command)
+app.command("tune")(tune.command)
+app.command("rerank")(rerank.command)
 app.add_typer(align.app, name="align")
 app.add_typer(data.app, name="data")
 app.add_typer(experiment.app, name="experiment")
+app.add_typer(nbest.app, name="nbest")
 app.add_typer(parser.app, name="parser")
 
 # options that take all the words up to the next option, as in -r ref1 ref2
-_MANY = ("-r", "--references", "-t", "--translations", "--train", "--test")
+_MANY = ("-r", "--references", "-t", "--translations", "--train", "--test", "--refs", "--test-refs")
 _INTERRUPTED = 130
 # what typer exits with when the reader of our output has enough
 _PIPE_CLOSED = 1

@@ -1,0 +1,133 @@
+"""``ranker nbest``: n-best lists made, merged and checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ranker.cli.options import DataOption, JobsOption, LpOption, Output, OutputOption, read_input, working
+from ranker.cli.output import emit_rows
+from ranker.errors import OptionError
+
+if TYPE_CHECKING:
+    from ranker.corpora.nbest import NBestList
+
+app = typer.Typer(
+    help="Make, merge and check n-best lists.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
+)
+ListArgument = Annotated[str, typer.Argument(help="n-best list of Moses' format, or - for stdin.", metavar="NBEST")]
+
+
+@app.command("from-dataset")
+def from_dataset_command(
+    target: Annotated[Path, typer.Argument(help="List to write, as dev.nbest or dev.nbest.gz.", metavar="NBEST")],
+    data: DataOption = None,
+    lp: LpOption = None,
+    features: Annotated[
+        str | None,
+        typer.Option(
+            "--features",
+            "-f",
+            help="Among words, lm, systems, parser, and metrics: agreement with the other outputs. By default "
+            "words,chrf,bleu[smoothing=add-one],systems, and lm where there is text for it.",
+        ),
+    ] = None,
+    lm_text: Annotated[
+        list[Path] | None,
+        typer.Option("--lm-text", help="Text for the language model, a sentence a line.", metavar="FILE"),
+    ] = None,
+    lm_data: Annotated[
+        list[str] | None,
+        typer.Option("--lm-data", help="Another corpus, whose references the model learns from.", metavar="NAME|PATH"),
+    ] = None,
+    lm_order: Annotated[int, typer.Option("--lm-order", help="Order of the language model.", min=1, max=6)] = 3,
+    parser: Annotated[
+        str | None, typer.Option("--parser", help="Parser for the feature parser, as ds takes it.")
+    ] = None,
+    jobs: JobsOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Make an n-best list of a corpus with several systems: every output a hypothesis.
+
+    Its features need no reference. References and sources of its sentences are written beside it, as dev.ref0, dev.ref1
+    and dev.src; the language model never learns from these references.
+
+    Example: ranker nbest from-dataset dev.nbest --data sample
+    """
+    dataset = read_input(data or [], None, None, None, lp)
+    from ranker.corpora import catalogue
+    from ranker.tuning import nbest_features as making
+
+    text = [line for path in lm_text or [] for line in making.lm_lines(path)]
+    for name in lm_data or []:
+        text += catalogue.load(name).references["text"].tolist()
+    wanted = features if features is not None else making.WITH_LM if lm_text or lm_data else making.WITHOUT_LM
+    with working("making the n-best list"):
+        made = making.from_dataset(dataset, making.FeatureOptions(wanted, text, lm_order, parser))
+        written = making.write_selection(made, target)
+    if made.left_out:
+        typer.echo(
+            f"ranker: note: {made.left_out:,} of {len(text):,} sentences are references of {dataset.name}; the "
+            "language model did not learn from them",
+            err=True,
+        )
+    emit_rows(_facts([made.nbest]), output, signature="\n".join(f"written: {path}" for path in written))
+
+
+@app.command("check")
+def check_command(
+    nbest: Annotated[
+        list[str], typer.Argument(help="n-best lists of Moses' format, or - for stdin.", metavar="NBEST...")
+    ],
+    output: OutputOption = Output.table,
+) -> None:
+    """Read n-best lists and say what is in them, or what is wrong with them.
+
+    Example: ranker nbest check dev.nbest
+    """
+    from ranker.corpora.nbest_reading import read_nbest
+
+    with working("reading"):
+        lists = [read_nbest(path) for path in nbest]
+    described = "\n".join(f"features of {one.name}: {one.described}" for one in lists)
+    emit_rows(_facts(lists), output, signature=described)
+
+
+@app.command("merge")
+def merge_command(
+    nbest: Annotated[list[str], typer.Argument(help="Lists of the same sentences and features.", metavar="NBEST...")],
+    to: Annotated[Path, typer.Option("--to", help="List to write.", metavar="FILE")],
+    output: OutputOption = Output.table,
+) -> None:
+    """Put n-best lists together, without hypotheses of equal text and features.
+
+    Example: ranker nbest merge run1.nbest run2.nbest --to both.nbest
+    """
+    from ranker.corpora.nbest import merge, write_nbest
+    from ranker.corpora.nbest_reading import read_nbest
+
+    if len(nbest) < 2:
+        raise OptionError("expected two n-best lists or more")
+    with working("merging"):
+        together = read_nbest(nbest[0])
+        for path in nbest[1:]:
+            together = merge(together, read_nbest(path))
+        write_nbest(together, to)
+    emit_rows(_facts([together]), output, signature=f"written: {to}")
+
+
+def _facts(lists: list[NBestList]) -> list[dict[str, object]]:
+    return [
+        {
+            "list": one.name,
+            "sentences": one.sentences,
+            "hypotheses": len(one),
+            "texts": len(one.texts),
+            "columns": len(one.columns),
+            "scores": one.score is not None,
+            "alignments": one.alignment is not None,
+        }
+        for one in lists
+    ]

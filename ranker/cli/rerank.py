@@ -1,0 +1,164 @@
+"""``ranker rerank``."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ranker.cli.options import JobsOption, working
+from ranker.cli.output import emit_json, emit_lines
+from ranker.cli.tune import RefsOption
+from ranker.errors import OptionError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from ranker.corpora.dataset import Dataset
+    from ranker.corpora.nbest import NBestList
+
+
+class Form(StrEnum):
+    """Forms of output."""
+
+    text = "text"
+    json = "json"
+    jsonl = "jsonl"
+
+
+def command(
+    nbest: Annotated[str, typer.Argument(help="n-best list of Moses' format, or - for stdin.", metavar="NBEST")],
+    weights: Annotated[
+        Path | None,
+        typer.Option("--weights", "-w", help="Choose by these weights: JSON, or in Moses' form.", metavar="FILE"),
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", "-M", help="Choose by a trained ranker, against --refs.", metavar="FILE"),
+    ] = None,
+    oracle: Annotated[
+        str | None,
+        typer.Option("--oracle", help="Choose what scores best in this metric against --refs.", metavar="METRIC"),
+    ] = None,
+    mbr: Annotated[
+        str | None,
+        typer.Option("--mbr", help="Choose by minimum Bayes risk, with this metric as gain.", metavar="METRIC"),
+    ] = None,
+    scale: Annotated[
+        float | None,
+        typer.Option("--scale", help="With --mbr: scale of the scores, of --weights or in the list, in probabilities."),
+    ] = None,
+    refs: RefsOption = None,
+    source: Annotated[
+        Path | None,
+        typer.Option("--source", "-s", help="Source sentences, for metrics that read them.", metavar="FILE"),
+    ] = None,
+    report: Annotated[
+        list[str] | None,
+        typer.Option("--report", help="Score the chosen translations in this metric, on stderr.", metavar="METRIC"),
+    ] = None,
+    jobs: JobsOption = None,
+    output: Annotated[Form, typer.Option("--output", "-o", help="Form of the output.")] = Form.text,
+) -> None:
+    """Choose a translation of every sentence from an n-best list, and print them, one a line.
+
+    Minimum Bayes risk needs no reference: every hypothesis is scored against all of its sentence as references. All
+    are equally probable, unless --scale is given; then they are as probable as their model scores say.
+
+    Example: ranker rerank dev.nbest --mbr chrf
+    """
+    from ranker.corpora.nbest_reading import read_nbest
+    from ranker.tuning.hypotheses import check_sentences, read_references
+    from ranker.tuning.objectives import objective_of
+    from ranker.tuning.reranking import best_hypotheses, sentence_scores
+    from ranker.tuning.reranking import oracle as best_of_all
+
+    chosen_by = [name for name in ("mbr", "oracle", "model") if {"mbr": mbr, "oracle": oracle, "model": model}[name]]
+    if len(chosen_by) > 1 or not (chosen_by or weights) or (weights and chosen_by and chosen_by != ["mbr"]):
+        raise OptionError("give one of --weights, --model, --oracle and --mbr; --mbr takes --weights too")
+    if (weights and mbr and scale is None) or (scale is not None and not mbr):
+        raise OptionError("--scale says how --mbr uses scores: give both, or neither")
+    if (model or oracle or report) and not refs:
+        raise OptionError("--model, --oracle and --report compare with references: give --refs")
+    reported = [objective_of(one, None) for one in report or []]
+    found = read_nbest(nbest)
+    references = read_references(refs or [], source) if refs or source else None
+    if references is not None and refs:
+        check_sentences(found, references)
+    sentences = len(references.sources) if references is not None else None
+    scores: npt.NDArray[np.float64]
+    with working("choosing"):
+        if mbr is not None:
+            scores = _expected(found, mbr, weights, scale, references)
+        elif weights is not None:
+            scores = _model_scores(found, weights)
+        else:
+            assert references is not None
+            objective = objective_of(oracle, model)
+            scores = sentence_scores(found, references, objective)
+        if oracle is not None and references is not None:
+            chosen = best_of_all(found, references, objective)
+        else:
+            chosen = best_hypotheses(found, scores, sentences)
+    _print(found, chosen, scores, output)
+    if references is not None and reported:
+        from ranker.tuning.reranking import score_of_choice
+
+        for one in reported:
+            typer.echo(f"{one.name} {score_of_choice(found, references, one, chosen):.6f}", err=True)
+
+
+def _model_scores(nbest: NBestList, weights: Path) -> npt.NDArray[np.float64]:
+    from ranker.tuning.reranking import model_scores
+    from ranker.tuning.weights import read_weights
+
+    return model_scores(nbest, read_weights(weights))
+
+
+def _expected(
+    nbest: NBestList, metric: str, weights: Path | None, scale: float | None, references: Dataset | None
+) -> npt.NDArray[np.float64]:
+    from ranker.extractors.registry import make_metric
+    from ranker.tuning.reranking import expected_gains, posterior
+
+    gain = make_metric(metric)
+    if scale is None:
+        return expected_gains(nbest, gain, None, references)
+    scores = nbest.score if weights is None else _model_scores(nbest, weights)
+    if scores is None:
+        raise OptionError(f"--scale: {nbest.name} has no scores in a fourth field; give --weights")
+    return expected_gains(nbest, gain, posterior(nbest, scores, scale), references)
+
+
+def _print(nbest: NBestList, chosen: npt.NDArray[np.int64], scores: npt.NDArray[np.float64], output: Form) -> None:
+    """Print the chosen hypotheses; a sentence without one has an empty line, so that lines stay in step."""
+    missing = int((chosen < 0).sum())
+    if missing:
+        typer.echo(f"ranker: note: {missing:,} sentences have no hypothesis", err=True)
+    texts = iter(nbest.text_of(chosen[chosen >= 0]))
+    numbers = _places(nbest, chosen)
+    rows: list[dict[str, Any]] = [
+        {
+            "sentence": sentence,
+            "hypothesis": number if row >= 0 else None,
+            "score": float(scores[row]) if row >= 0 else None,
+            "text": next(texts) if row >= 0 else "",
+        }
+        for sentence, (row, number) in enumerate(zip(chosen.tolist(), numbers, strict=True))
+    ]
+    if output is Form.json:
+        emit_json(rows)
+    elif output is Form.jsonl:
+        emit_lines(rows)
+    else:
+        sys.stdout.writelines(f"{row['text']}\n" for row in rows)
+
+
+def _places(nbest: NBestList, chosen: npt.NDArray[np.int64]) -> list[int]:
+    """Return the place of every chosen hypothesis among those of its sentence, from 0."""
+    positions: list[int] = (chosen - nbest.offsets(len(chosen))[:-1]).tolist()
+    return positions

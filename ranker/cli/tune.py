@@ -1,0 +1,199 @@
+"""``ranker tune``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ranker.cli.options import JobsOption, Output, OutputOption, SeedOption
+from ranker.cli.output import emit_json, print_table
+from ranker.errors import OptionError
+
+if TYPE_CHECKING:
+    from ranker.corpora.dataset import Dataset
+    from ranker.corpora.nbest import NBestList
+    from ranker.tuning.iterations import Tuned
+    from ranker.tuning.objectives import Objective
+
+RefsOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--refs", "-r", help="References of the sentences, one a line; several files may follow.", metavar="FILE..."
+    ),
+]
+
+
+def command(
+    nbest: Annotated[
+        Path | None, typer.Option("--nbest", help="n-best list of Moses' format to tune on.", metavar="FILE")
+    ] = None,
+    refs: RefsOption = None,
+    source: Annotated[
+        Path | None,
+        typer.Option("--source", "-s", help="Source sentences, for metrics that read them.", metavar="FILE"),
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option("--metric", "-m", help="Metric to tune to, as bleu[order=4].", metavar="METRIC")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option("--model", "-M", help="Trained ranker to tune to instead.", metavar="FILE")
+    ] = None,
+    start: Annotated[
+        Path | None, typer.Option("--start", help="Weights to begin with; all equal by default.", metavar="FILE")
+    ] = None,
+    fix: Annotated[
+        list[str] | None,
+        typer.Option("--fix", help="Feature or column whose weight stays, at VALUE if given.", metavar="NAME[=VALUE]"),
+    ] = None,
+    bounds: Annotated[
+        list[str] | None,
+        typer.Option("--bounds", help="Bounds of the weights of a feature or column.", metavar="NAME=LOW:HIGH"),
+    ] = None,
+    restarts: Annotated[int, typer.Option("--restarts", help="Random starting points an iteration.", min=0)] = 20,
+    directions: Annotated[int, typer.Option("--directions", help="Random directions a round.", min=0)] = 5,
+    tolerance: Annotated[float, typer.Option("--tolerance", help="Gain of a round that ends a search.", min=0)] = 1e-6,
+    decoder: Annotated[
+        str | None,
+        typer.Option(
+            "--decoder", help="Command that, with WEIGHTS and NBEST behind it, writes the list.", metavar="CMD"
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", help="Seconds that a call of the decoder may take.")
+    ] = 86_400.0,
+    iterations: Annotated[
+        int | None, typer.Option("--iterations", help="At most so many; by default 1, with a decoder 25.", min=1)
+    ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option("--state", help="Where a killed run goes on; with a decoder PREFIX.state.", metavar="DIRECTORY"),
+    ] = None,
+    weights: Annotated[
+        Path, typer.Option("--weights", "-w", help="Writes PREFIX.json, and PREFIX.ini for Moses.", metavar="PREFIX")
+    ] = Path("tuned"),
+    report: Annotated[
+        list[str] | None,
+        typer.Option("--report", help="Further metric to score the translations with.", metavar="METRIC"),
+    ] = None,
+    test_nbest: Annotated[
+        Path | None, typer.Option("--test-nbest", help="List of other sentences, to score only.", metavar="FILE")
+    ] = None,
+    test_refs: Annotated[
+        list[Path] | None, typer.Option("--test-refs", help="References of these.", metavar="FILE...")
+    ] = None,
+    test_source: Annotated[
+        Path | None, typer.Option("--test-source", help="Source sentences of these.", metavar="FILE")
+    ] = None,
+    seed: SeedOption = 0,
+    jobs: JobsOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Find the weights of a translation system's features whose choices from n-best lists score best (MERT).
+
+    Every line search is exact for the metric. Scores are those of whole sets of sentences.
+
+    Example: ranker tune --nbest dev.nbest --refs dev.ref0 --metric "bleu[order=4]"
+    """
+    if output not in (Output.table, Output.json):
+        raise OptionError("--output: tune prints table or json")
+    if (test_nbest is None) != (not test_refs):
+        raise OptionError("--test-nbest and --test-refs belong together")
+    from ranker.corpora.nbest_reading import read_nbest
+    from ranker.tuning.decoder import Decoder
+    from ranker.tuning.hypotheses import check_sentences, read_references
+    from ranker.tuning.iterations import Plan, tune
+    from ranker.tuning.mert import Search
+    from ranker.tuning.objectives import objective_of
+    from ranker.tuning.state import State
+    from ranker.tuning.weights import read_weights, write_weights
+
+    objective = objective_of(metric, model)
+    others = (objective_of(one, None) for one in report or [])
+    reported = list({one.name: one for one in (objective, *others)}.values())
+    called = Decoder(decoder, time_limit) if decoder is not None else None
+    references = read_references(refs or [], source)
+    test = None
+    if test_nbest is not None:
+        test = read_nbest(test_nbest), read_references(test_refs or [], test_source)
+        check_sentences(*test)
+    place = state if state is not None else Path(f"{weights}.state") if called else None
+    plan = Plan(
+        search=Search(restarts=restarts, directions=directions, tolerance=tolerance, seed=seed),
+        iterations=iterations if iterations is not None else 25 if called else 1,
+        fixed=tuple(fix or ()),
+        bounds=tuple(bounds or ()),
+    )
+    found = tune(
+        objective,
+        references,
+        read_nbest(nbest) if nbest is not None else None,
+        start=read_weights(start) if start is not None else None,
+        decoder=called,
+        state=State(place) if place is not None else None,
+        plan=plan,
+        report=_say,
+    )
+    signature = _signature(objective, references, found, plan)
+    written = write_weights(found.weights, weights, signature=signature, score=found.steps[-1].score)
+    sets = [("tuning", found.nbest, references), *([("test", *test)] if test else [])]
+    rows = [_scores(name, one, lists, texts, found) for name, lists, texts in sets for one in reported]
+    _print(found, rows, signature, [str(path) for path in written], output)
+
+
+def _say(line: str) -> None:
+    if sys.stderr.isatty():
+        typer.echo(f"ranker: {line}", err=True)
+
+
+def _scores(name: str, objective: Objective, nbest: NBestList, references: Dataset, found: Tuned) -> dict[str, Any]:
+    from ranker.tuning.reranking import best_hypotheses, model_scores, score_of_choice
+
+    number = len(references.sources)
+    before, after = (
+        score_of_choice(nbest, references, objective, best_hypotheses(nbest, model_scores(nbest, one), number))
+        for one in (found.start, found.weights)
+    )
+    return {"sentences of": name, "metric": objective.name, "start": before, "tuned": after}
+
+
+def _signature(objective: Objective, references: Dataset, found: Tuned, plan: Any) -> str:
+    from ranker.tuning.state import list_digest
+    from ranker.version import VERSION
+
+    mine = objective.signature()
+    parts = {
+        "lists": list_digest(found.nbest)[:8],
+        "references": references.fingerprint[:8],
+        "restarts": plan.search.restarts,
+        "directions": plan.search.directions,
+        "fixed": ",".join(plan.fixed) or None,
+        "bounds": ",".join(plan.bounds) or None,
+        "iterations": len(found.steps),
+        "seed": plan.search.seed,
+    }
+    head = mine if mine.startswith("ranker:") else f"ranker:{VERSION}|{mine}"
+    return "|".join([head, *(f"{key}:{value}" for key, value in parts.items() if value is not None)])
+
+
+def _print(found: Tuned, rows: list[dict[str, Any]], signature: str, written: list[str], output: Output) -> None:
+    import dataclasses
+
+    steps = [dataclasses.asdict(step) for step in found.steps]
+    weights = [
+        {"column": column, "start": before, "tuned": after}
+        for column, before, after in zip(found.nbest.columns, found.start.values, found.weights.values, strict=True)
+    ]
+    if output is Output.json:
+        facts = {"signature": signature, "stopped": found.stopped, "written": written}
+        emit_json({**facts, "iterations": steps, "weights": weights, "scores": rows})
+        return
+    shown = ("iteration", "hypotheses", "new", "start", "score", "best_start", "searches", "seconds")
+    print_table([{key: step[key] for key in shown} for step in steps], f"stopped: {found.stopped}\n")
+    typer.echo("")
+    print_table(weights)
+    typer.echo("")
+    print_table(rows)
+    typer.echo("\n" + "\n".join([signature, *(f"written: {path}" for path in written)]))

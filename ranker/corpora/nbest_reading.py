@@ -1,0 +1,168 @@
+"""Reads n-best lists in Moses format, by columns, and names the line of whatever is wrong in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ranker.corpora.nbest import SEPARATOR, FloatArray, IndexArray, Layout, NBestList, describe_layout
+from ranker.corpora.records import first_repeated, shown
+from ranker.errors import DataError
+from ranker.files import display_name, read_text
+
+_FIELDS = ("sentence", "text", "features", "score", "alignment")
+_LINE = "expected: sentence ||| text ||| features [||| score [||| alignment]]"
+
+
+def read_nbest(path: str | Path) -> NBestList:
+    """Read an n-best list, plain or gzipped; ``-`` is standard input.
+
+    All lines must have the same fields and the same features; features may be ``name= value value``, as of Moses,
+    ``name: value``, ``name=value`` or mere values.
+
+    Raises
+    ------
+    DataError
+        With file and line, for a line that is not of the format, sentences that are not in order, features other than
+        those of the first line, and values that are no finite numbers.
+    """
+    file = display_name(path)
+    text = read_text(path).removesuffix("\n")
+    if not text:
+        raise DataError(f"is empty; {_LINE}", file=file)
+    lines = pc.split_pattern(pa.array([text], type=pa.large_string()), "\n").values
+    del text
+    fields = _fields(lines, file)
+    sentence = _sentences(fields[0], file)
+    layout, features = _features(fields[2], file)
+    encoded = pc.dictionary_encode(fields[1])
+    score = None
+    if len(fields) > 3 and not pc.all(pc.equal(fields[3], "")).as_py():
+        score = _numbers(fields[3], np.arange(len(lines)), file, lambda _: "the score")
+    return NBestList(
+        file,
+        sentence,
+        encoded.indices.to_numpy().astype(np.int64),
+        encoded.dictionary,
+        features,
+        layout,
+        score,
+        fields[4] if len(fields) > 4 else None,
+    )
+
+
+def _fields(lines: pa.Array, file: str) -> list[pa.Array]:
+    """Return the columns of text, without white space at their ends."""
+    split = pc.split_pattern(lines, SEPARATOR)
+    sizes = pc.list_value_length(split).to_numpy()
+    expected = int(sizes[0])
+    if not 3 <= expected <= len(_FIELDS):
+        raise DataError(f"found {expected} field{'s' * (expected != 1)}; {_LINE}", file=file, line=1)
+    other = np.flatnonzero(sizes != expected)
+    if len(other):
+        found = int(sizes[other[0]])
+        what = f"found {found} field{'s' * (found != 1)}, expected {expected} as in line 1"
+        raise DataError(f"{what}; {_LINE}", file=file, line=int(other[0]) + 1)
+    parts = split.values
+    rows = np.arange(len(lines)) * expected
+    return [pc.utf8_trim_whitespace(parts.take(pa.array(rows + column))) for column in range(expected)]
+
+
+def _sentences(written: pa.Array, file: str) -> IndexArray:
+    bad = pc.index(pc.match_substring_regex(written, "^[0-9]{1,9}$"), False).as_py()
+    if bad >= 0:
+        what = f"sentence {shown(written[bad].as_py())}: expected a whole number from 0"
+        raise DataError(what, file=file, line=bad + 1)
+    sentence: IndexArray = pc.cast(written, pa.int64()).to_numpy().astype(np.int64)
+    falling = np.flatnonzero(np.diff(sentence) < 0)
+    if len(falling):
+        row = int(falling[0]) + 1
+        what = f"sentence {sentence[row]} stands behind {sentence[row - 1]}; expected them in order, sort the list"
+        raise DataError(what, file=file, line=row + 1)
+    return sentence
+
+
+def _features(written: pa.Array, file: str) -> tuple[Layout, FloatArray]:
+    """Return the layout of the first line, which all must have, and the matrix."""
+    # Moses writes "name= value", others "name=value"
+    split = pc.utf8_split_whitespace(pc.utf8_trim_whitespace(pc.replace_substring(written, "=", "= ")))
+    offsets = split.offsets.to_numpy().astype(np.int64)
+    words = split.values
+    names = pc.or_(pc.ends_with(words, "="), pc.ends_with(words, ":")).to_numpy(zero_copy_only=False)
+    lines, size = len(written), int(offsets[1] - offsets[0])
+    layout = _layout(words.slice(0, size).to_pylist(), file)
+    _check_layout(words, offsets, names, layout, file)
+    row = np.repeat(np.arange(lines), np.diff(offsets))[~names]
+    width = sum(count for _, count in layout)
+    columns = [f"feature {name}" if name else "a feature" for name, count in layout for _ in range(count)]
+    numbers = _numbers(words.filter(pa.array(~names)), row, file, lambda place: columns[place % width])
+    return layout, np.ascontiguousarray(numbers.reshape(lines, width))
+
+
+def _layout(words: Sequence[str], file: str, line: int = 1) -> Layout:
+    """Return the layout of the words of one line."""
+    layout: list[tuple[str, int]] = []
+    for word in words:
+        if word.endswith(("=", ":")):
+            layout.append((word[:-1], 0))
+        elif layout:
+            layout[-1] = (layout[-1][0], layout[-1][1] + 1)
+        elif word:
+            layout.append(("", 1))
+    empty = [name for name, count in layout if not count]
+    twice = first_repeated(name for name, _ in layout)
+    if empty:
+        raise DataError(f"feature {shown(empty[0])} has no value, expected at least one", file=file, line=line)
+    if twice is not None:
+        raise DataError(f"feature {shown(twice)} stands twice", file=file, line=line)
+    if not layout:
+        raise DataError(f"has no features; {_LINE}", file=file, line=line)
+    return tuple(layout)
+
+
+def _check_layout(
+    words: pa.Array, offsets: IndexArray, names: npt.NDArray[np.bool_], layout: Layout, file: str
+) -> None:
+    """Refuse lines with other features than the first."""
+    lines, size = len(offsets) - 1, int(offsets[1] - offsets[0])
+    bad = np.diff(offsets) != size
+    if not bad.any():
+        placed = names.reshape(lines, size)
+        bad = (placed != placed[0]).any(axis=1)
+    if not bad.any() and names.any():
+        codes = pc.dictionary_encode(words.filter(pa.array(names))).indices.to_numpy().reshape(lines, -1)
+        bad = (codes != codes[0]).any(axis=1)
+    if bad.any():
+        row = int(np.argmax(bad))
+        found = _layout(words.slice(offsets[row], offsets[row + 1] - offsets[row]).to_pylist(), file, row + 1)
+        what = f"has the features {describe_layout(found)}; expected {describe_layout(layout)}, as in line 1"
+        raise DataError(what, file=file, line=row + 1)
+
+
+def _numbers(written: pa.Array, row: IndexArray, file: str, called: Callable[[int], str]) -> FloatArray:
+    """Return finite numbers; `row` is the line of each, `called` names one by its position."""
+    try:
+        numbers = pc.cast(written, pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        encoded = pc.dictionary_encode(written)
+        distinct = [_number(word) for word in encoded.dictionary.to_pylist()]
+        numbers = np.array(distinct, dtype=np.float64)[encoded.indices.to_numpy()]
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if len(bad):
+        place = int(bad[0])
+        what = f"{called(place)} is {shown(written[place].as_py())}, expected a finite number"
+        raise DataError(what, file=file, line=int(row[place]) + 1)
+    return np.asarray(numbers, dtype=np.float64)
+
+
+def _number(word: str) -> float:
+    """Return a number as Python reads it, NaN for what is none."""
+    try:
+        return float("nan" if "_" in word else word)
+    except ValueError:
+        return float("nan")

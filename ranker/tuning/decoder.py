@@ -1,0 +1,94 @@
+"""Runs a decoder between iterations: a command that turns weights into an n-best list."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ranker.errors import OptionError, ProcessError
+from ranker.files import display_name, printable
+
+_SHOWN = 120
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """A command that is called with two more words: the file of weights, and the n-best list to write.
+
+    Parameters
+    ----------
+    command : str
+        Split into words as a shell would, but run without one.
+    time_limit : float, default 86400
+        Seconds after which a call is given up, and the processes that it began are killed.
+    """
+
+    command: str
+    time_limit: float = 86_400.0
+
+    def __post_init__(self) -> None:
+        """Refuse a command without words, and a time limit that is none."""
+        try:
+            words = shlex.split(self.command)
+        except ValueError as error:
+            raise OptionError(f"--decoder {self.command}: {error}") from None
+        if not words:
+            raise OptionError("--decoder: expected a command, found nothing")
+        if not self.time_limit > 0:
+            raise OptionError(f"--time-limit {self.time_limit:g}: expected a positive number of seconds")
+
+    def run(self, weights: Path, output: Path, log: Path) -> None:
+        """Decode with the file of `weights`; what the command prints goes to `log`.
+
+        Raises
+        ------
+        ProcessError
+            If it cannot be started, fails, does not end in time, or leaves no file at `output`.
+        """
+        words = [*shlex.split(self.command), str(weights), str(output)]
+        output.unlink(missing_ok=True)
+        with log.open("wb") as stream:
+            try:
+                process = subprocess.Popen(
+                    words, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, start_new_session=True
+                )
+            except OSError as error:
+                raise ProcessError(f"decoder {self._called} cannot be started: {error.strerror or error}") from None
+            try:
+                code = process.wait(self.time_limit if self.time_limit < float("inf") else None)
+            except subprocess.TimeoutExpired:
+                what = f"did not end within {self.time_limit:g} s and was stopped"
+                raise ProcessError(
+                    f"decoder {self._called} {what}; see {display_name(log)}, or raise --time-limit"
+                ) from None
+            finally:
+                # the whole group: a decoder is often a script that waits for others
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        if code:
+            ended = f"was killed by signal {-code}" if code < 0 else f"failed with exit code {code}"
+            raise ProcessError(f"decoder {self._called} {ended}{_last_line(log)}; see {display_name(log)}")
+        if not output.is_file():
+            raise ProcessError(
+                f"decoder {self._called} wrote no {display_name(output)}, expected an n-best list there, its second "
+                f"argument; see {display_name(log)}"
+            )
+
+    @property
+    def _called(self) -> str:
+        return repr(self.command if len(self.command) <= _SHOWN else f"{self.command[: _SHOWN - 3]}...")
+
+
+def _last_line(log: Path) -> str:
+    """Return the last line that the command printed, for the message."""
+    with log.open("rb") as stream:
+        stream.seek(max(0, log.stat().st_size - 4096))
+        lines = stream.read().decode("utf-8", "replace").split("\n")
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return f": {printable(last[:_SHOWN])}" if last else ""

@@ -1,0 +1,202 @@
+"""n-best lists beside references: data sets of their distinct texts, and statistics that are extracted once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+
+from ranker.corpora.dataset import ALIGNMENT, TEXT, Dataset, table
+from ranker.corpora.nbest import NBestList
+from ranker.errors import DataError
+from ranker.files import display_name, read_text
+from ranker.tuning.objectives import Objective
+
+FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[np.int64]
+_BITS = 32
+
+
+def read_references(references: Sequence[str | Path], source: str | Path | None = None) -> Dataset:
+    """Read reference translations, and sources if a metric needs them, into a data set without candidates.
+
+    Parameters
+    ----------
+    references : sequence of path
+        One sentence a line, in the order of the sentences of the n-best list. Where there are several files, an empty
+        line is no reference.
+    source : path, optional
+
+    Raises
+    ------
+    DataError
+        If a file is empty, or has another number of lines than the first.
+    """
+    files = [*references, *([source] if source else [])]
+    if not files:
+        raise DataError("no references given; expected at least one file (--refs)")
+    columns = [_lines(path) for path in files]
+    for path, lines in zip(files, columns, strict=True):
+        if len(lines) != len(columns[0]):
+            raise DataError(
+                f"has {len(lines)} lines, expected {len(columns[0])} as in {display_name(files[0])}",
+                file=display_name(path),
+                line=len(lines),
+            )
+    number = len(references)
+    sources = columns[number] if source else [""] * len(columns[0])
+    given = [
+        (index, lines[index])
+        for index in range(len(sources))
+        for lines in columns[:number]
+        if number == 1 or lines[index].strip()
+    ]
+    return references_of(sources, [index for index, _ in given], [text for _, text in given], _name(files[0]))
+
+
+def references_of(sources: Sequence[str], reference_source: npt.ArrayLike, texts: Sequence[str], name: str) -> Dataset:
+    """Make a data set without candidates; `reference_source` is the sentence of every reference, sorted."""
+    return Dataset(
+        name,
+        table("sources", {"text": list(sources), "seg_id": [str(index) for index in range(len(sources))]}),
+        table("references", {"source": np.asarray(reference_source, dtype=np.int64), "text": list(texts)}),
+        table("candidates"),
+        table("ratings"),
+        table("preferences"),
+    )
+
+
+def _lines(path: str | Path) -> list[str]:
+    text = read_text(path)
+    if not text:
+        raise DataError("is empty, expected one sentence a line", file=display_name(path))
+    return text.removesuffix("\n").split("\n")
+
+
+def _name(path: str | Path) -> str:
+    return display_name(Path(path).name)
+
+
+def check_sentences(nbest: NBestList, references: Dataset) -> None:
+    """Refuse a list that has not a hypothesis for every sentence, or one for a sentence without references.
+
+    Raises
+    ------
+    DataError
+        Naming the first such sentence.
+    """
+    sentences = len(references.sources)
+    if len(nbest) and nbest.sentence[-1] >= sentences:
+        raise DataError(
+            f"has hypotheses for sentence {nbest.sentence[-1]}, but {references.name} has {sentences} lines: "
+            "sentences count from 0",
+            file=nbest.name,
+        )
+    missing = np.flatnonzero(np.diff(nbest.offsets(sentences)) == 0)
+    if len(missing):
+        raise DataError(
+            f"has hypotheses for {sentences - len(missing)} of {sentences} sentences, expected all; the first "
+            f"without is sentence {missing[0]}",
+            file=nbest.name,
+        )
+
+
+def distinct_hypotheses(nbest: NBestList) -> tuple[IndexArray, IndexArray, IndexArray]:
+    """Return the first hypothesis of every distinct (sentence, text), the row there of each hypothesis, and the keys.
+
+    Returns
+    -------
+    first : int64 array, shape (distinct,)
+        Sorted by sentence.
+    row : int64 array, shape (hypotheses,)
+    key : int64 array, shape (distinct,)
+        ``sentence * 2^32 + code of the text``, ascending.
+    """
+    keys = (nbest.sentence << _BITS) | nbest.text
+    key, first, row = np.unique(keys, return_index=True, return_inverse=True)
+    return first.astype(np.int64), row.astype(np.int64), key
+
+
+def dataset_of(nbest: NBestList, references: Dataset, hypotheses: npt.ArrayLike) -> Dataset:
+    """Return `references` with some `hypotheses`, rows of `nbest` sorted by sentence, as candidates."""
+    rows = np.asarray(hypotheses, dtype=np.int64)
+    texts = nbest.texts.take(pa.array(nbest.text[rows]))
+    candidates = pd.DataFrame(
+        {
+            "source": nbest.sentence[rows],
+            "system": _strings(pa.array(rows).cast(pa.large_string())),
+            "text": _strings(texts),
+            "is_reference": np.zeros(len(rows), dtype=bool),
+        }
+    )
+    if nbest.alignment is not None:
+        candidates[ALIGNMENT] = _strings(nbest.alignment.take(pa.array(rows)))
+    return Dataset(
+        nbest.name, references.sources, references.references, candidates, references.ratings, references.preferences
+    )
+
+
+def _strings(values: pa.Array) -> pd.Series:
+    return pd.Series(pd.arrays.ArrowStringArray(pa.chunked_array([values])), dtype=TEXT)
+
+
+class StatisticsTable:
+    """The statistics of an objective for every distinct (sentence, text) seen so far, each extracted once.
+
+    Parameters
+    ----------
+    objective : Objective
+    references : Dataset
+        Sentences and references, without candidates.
+
+    Attributes
+    ----------
+    statistics : float array, shape (distinct, k)
+    extracted : int
+        How many rows that is.
+    """
+
+    def __init__(self, objective: Objective, references: Dataset) -> None:
+        self.objective, self.references = objective, references
+        self.statistics: FloatArray = np.zeros((0, 0))
+        self._keys: IndexArray = np.zeros(0, dtype=np.int64)
+        self._rows: IndexArray = np.zeros(0, dtype=np.int64)
+
+    @property
+    def extracted(self) -> int:
+        """Number of distinct (sentence, text) whose statistics were extracted."""
+        return len(self._keys)
+
+    def rows(self, nbest: NBestList) -> IndexArray:
+        """Extract what is new in `nbest`, and return the row in `statistics` of every hypothesis.
+
+        `nbest` must be the list of the last call, or one that `merge` made of it and another.
+
+        Raises
+        ------
+        DataError
+            If the list does not cover the sentences, or a statistic is not finite.
+        """
+        check_sentences(nbest, self.references)
+        first, row, key = distinct_hypotheses(nbest)
+        new = ~np.isin(key, self._keys, assume_unique=True)
+        if new.any():
+            found = self.objective.statistics(dataset_of(nbest, self.references, first[new]))
+            bad = np.argwhere(~np.isfinite(found))
+            if len(bad):
+                hypothesis = first[new][bad[0][0]]
+                raise DataError(
+                    f"{self.objective.name} of hypothesis {hypothesis + 1}, of sentence {nbest.sentence[hypothesis]}, "
+                    f"is not finite",
+                    file=nbest.name,
+                )
+            numbers = len(self._keys) + np.arange(len(found))
+            self.statistics = np.concatenate([self.statistics, found]) if len(self._keys) else found
+            keys = np.concatenate([self._keys, key[new]])
+            order = np.argsort(keys)
+            self._keys, self._rows = keys[order], np.concatenate([self._rows, numbers])[order]
+        return self._rows[np.searchsorted(self._keys, key)][row]

@@ -1,0 +1,246 @@
+"""Tuning from the first n-best list to the last: search, decode with the weights found, merge, search again."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.nbest import Layout, NBestList, merge
+from ranker.corpora.nbest_reading import read_nbest
+from ranker.errors import OptionError
+from ranker.files import write_bytes
+from ranker.tuning.decoder import Decoder
+from ranker.tuning.hypotheses import StatisticsTable, check_sentences
+from ranker.tuning.line_search import Problem
+from ranker.tuning.mert import Optimum, Search, optimise
+from ranker.tuning.objectives import Objective
+from ranker.tuning.state import State, Step, list_digest
+from ranker.tuning.weights import Weights, WeightSpace, weight_space
+
+FloatArray = npt.NDArray[np.float64]
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How tuning goes.
+
+    Parameters
+    ----------
+    search : Search
+    iterations : int, default 1
+        At most so many.
+    change : float, default 1e-4
+        Stop when no weight changes by more, of weights whose absolute values add up to 1.
+    fixed, bounds : tuple of str
+        As `weight_space` takes them.
+    """
+
+    search: Search = dataclasses.field(default_factory=Search)
+    iterations: int = 1
+    change: float = 1e-4
+    fixed: tuple[str, ...] = ()
+    bounds: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse options out of range."""
+        if self.iterations < 1:
+            raise OptionError(f"iterations={self.iterations}: expected a whole number from 1")
+        if not 0 <= self.change < np.inf:
+            raise OptionError(f"change={self.change}: expected a number from 0")
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """What tuning found.
+
+    Parameters
+    ----------
+    start, weights : Weights
+        Before and after.
+    steps : tuple of Step
+    nbest : NBestList
+        All lists together.
+    """
+
+    start: Weights
+    weights: Weights
+    steps: tuple[Step, ...]
+    nbest: NBestList
+
+    @property
+    def stopped(self) -> str:
+        """Why tuning ended."""
+        return self.steps[-1].stopped or "all iterations done"
+
+
+def tune(
+    objective: Objective,
+    references: Dataset,
+    nbest: NBestList | None = None,
+    *,
+    start: Weights | None = None,
+    decoder: Decoder | None = None,
+    state: State | None = None,
+    plan: Plan | None = None,
+    report: Report = lambda _: None,
+) -> Tuned:
+    """Find the weights whose choices from n-best lists score best.
+
+    Parameters
+    ----------
+    objective : Objective
+    references : Dataset
+        Sentences and references, without candidates; see `read_references`.
+    nbest : NBestList, optional
+        The first list; without it the decoder makes it, with the weights `start`.
+    start : Weights, optional
+        By default all weights are equal.
+    decoder : Decoder, optional
+        Makes the list of every further iteration.
+    state : State, optional
+        Keeps what is done, so that a killed run can go on; needed with a decoder.
+    plan : Plan, optional
+    report : callable, optional
+        Told what is being done, a line at a time.
+
+    Raises
+    ------
+    OptionError
+        If there is neither a list nor a decoder with weights to begin with, or options do not fit the features.
+    DataError, ProcessError
+        For a list that does not cover the sentences or has other features, and for a decoder that fails.
+    """
+    plan = plan or Plan()
+    if nbest is None and (decoder is None or start is None):
+        raise OptionError("nothing to begin with: give an n-best list (--nbest), or a decoder and weights (--start)")
+    if decoder is not None and state is None:
+        raise OptionError("a decoder needs a state directory")
+    layout = nbest.layout if nbest is not None else start.layout  # type: ignore[union-attr]
+    space = _space(layout, start, plan, "" if nbest is None else nbest.name)
+    if nbest is not None:
+        check_sentences(nbest, references)
+    if state is not None:
+        state.open(_settings(objective, references, nbest, decoder, space, plan))
+    table = StatisticsTable(objective, references)
+    steps: list[Step] = []
+    together: NBestList | None = None
+    for iteration in range(1, plan.iterations + 1):
+        weights = np.array(steps[-1].weights) if steps else space.start
+        found = nbest if iteration == 1 else None
+        if found is None and decoder is not None and state is not None:
+            found = _decode(state, decoder, iteration, Weights(layout, tuple(weights.tolist())), references, report)
+        before = len(together) if together is not None else 0
+        if found is not None:
+            together = found if together is None else merge(together, found)
+        assert together is not None
+        done = state.step(iteration) if state is not None else None
+        if done is None:
+            earlier = [np.array(step.weights) for step in steps[:-1]] + ([space.start] if steps else [])
+            begun = dataclasses.replace(space, start=weights)
+            problem = problem_of(together, table)
+            report(f"iteration {iteration}: searching over {len(together):,} hypotheses")
+            optimum = optimise(problem, begun, plan.search, iteration=iteration, earlier=earlier)
+            done = _step(iteration, together, before, optimum, weights, plan, decoder)
+            if state is not None:
+                state.keep_step(done)
+        steps.append(done)
+        report(f"iteration {iteration}: {objective.name} {done.start:.6f} -> {done.score:.6f}")
+        if done.stopped:
+            break
+    assert together is not None
+    return Tuned(
+        Weights(layout, tuple(space.start.tolist())), Weights(layout, steps[-1].weights), tuple(steps), together
+    )
+
+
+def problem_of(nbest: NBestList, table: StatisticsTable) -> Problem:
+    """Return the problem of finding weights for a list; statistics that `table` does not know yet are extracted."""
+    row = table.rows(nbest)
+    offsets = nbest.offsets(len(table.references.sources))
+    return Problem(nbest.features, offsets, row, table.statistics, table.objective)
+
+
+def _space(layout: Layout, start: Weights | None, plan: Plan, name: str) -> WeightSpace:
+    columns = sum(size for _, size in layout)
+    values = np.full(columns, 1.0 / columns) if start is None else start.fit(layout, name)
+    space = weight_space(layout, values, fixed=plan.fixed, bounds=plan.bounds)
+    return dataclasses.replace(space, start=space.normal(space.start))
+
+
+def _decode(
+    state: State, decoder: Decoder, iteration: int, weights: Weights, references: Dataset, report: Report
+) -> NBestList:
+    """Return the decoder's list, from the state directory if it is there already."""
+    known = state.decoded(iteration)
+    if known is not None:
+        return known
+    report(f"iteration {iteration}: decoding")
+    ini, new, log = state.decoding(iteration)
+    write_bytes(ini, weights.moses().encode())
+    decoder.run(ini, new, log)
+    found = read_nbest(new)
+    check_sentences(found, references)
+    weights.fit(found.layout, found.name)
+    state.accept(iteration)
+    return found
+
+
+def _step(
+    iteration: int,
+    together: NBestList,
+    before: int,
+    optimum: Optimum,
+    begun: FloatArray,
+    plan: Plan,
+    decoder: Decoder | None,
+) -> Step:
+    new = len(together) - before
+    stopped = ""
+    if iteration > 1 and decoder is not None and new == 0:
+        stopped = "no new hypothesis"
+    elif decoder is None and iteration > 1 and optimum.score == optimum.start_score:
+        stopped = "no better weights"
+    elif decoder is not None and np.abs(optimum.weights - begun).max(initial=0.0) <= plan.change:
+        stopped = "weights no longer change"
+    return Step(
+        iteration=iteration,
+        hypotheses=len(together),
+        new=new,
+        start=optimum.start_score,
+        score=optimum.score,
+        best_start=optimum.best_start,
+        points=len(optimum.climbs),
+        searches=sum(climb.searches for climb in optimum.climbs),
+        seconds=round(optimum.seconds, 3),
+        weights=tuple(optimum.weights.tolist()),
+        stopped=stopped,
+    )
+
+
+def _settings(
+    objective: Objective,
+    references: Dataset,
+    nbest: NBestList | None,
+    decoder: Decoder | None,
+    space: WeightSpace,
+    plan: Plan,
+) -> dict[str, Any]:
+    """Return all that changes what is found; the number of iterations may be raised later."""
+    return {
+        "objective": objective.signature(),
+        "references": references.fingerprint,
+        "first list": None if nbest is None else list_digest(nbest),
+        "decoder": None if decoder is None else decoder.command,
+        **dataclasses.asdict(plan.search),
+        "change": plan.change,
+        "fixed": list(plan.fixed),
+        "bounds": list(plan.bounds),
+        "start": space.start.tolist(),
+    }

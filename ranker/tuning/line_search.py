@@ -1,0 +1,155 @@
+"""Exact line search for the weights of a linear model over n-best lists (Och 2003), with any metric."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.tuning.envelope import best_of_blocks, order_in_blocks, project, sweep
+from ranker.tuning.objectives import Objective
+
+FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[np.int64]
+_NARROW = 1e-10
+_SAME = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Hypotheses with features and statistics: what weights are to be found for.
+
+    Parameters
+    ----------
+    features : float array, shape (hypotheses, columns), C order
+    offsets : int array, shape (sentences + 1,)
+        Block of hypotheses of every sentence.
+    row : int array, shape (hypotheses,)
+        Row of `statistics` of every hypothesis.
+    statistics : float array, shape (distinct, k)
+    objective : Objective
+    """
+
+    features: FloatArray
+    offsets: IndexArray
+    row: IndexArray
+    statistics: FloatArray
+    objective: Objective
+
+    @functools.cached_property
+    def columns(self) -> FloatArray:
+        """The features by column, shape (columns, hypotheses)."""
+        return np.ascontiguousarray(self.features.T)
+
+    @functools.cached_property
+    def spread(self) -> FloatArray:
+        """Standard deviation of every column inside sentences, shape (columns,); 1 where that is 0."""
+        if not len(self.features):
+            return np.ones(self.features.shape[1])
+        sizes = np.diff(self.offsets)
+        block = np.repeat(np.arange(len(sizes)), sizes)
+        number = np.maximum(sizes, 1)
+        deviations = []
+        for column in self.columns:
+            mean = np.bincount(block, column, minlength=len(sizes)) / number
+            deviations.append(np.sqrt(np.mean((column - mean[block]) ** 2)))
+        spread = np.array(deviations)
+        return np.where(spread > 0, spread, 1.0)
+
+    def prepare(self) -> None:
+        """Make what is made once, before several threads would at the same time."""
+        _ = self.orders, self.spread
+
+    def choose(self, weights: FloatArray) -> IndexArray:
+        """Return the hypothesis with the highest model score of every sentence, of equal ones the first; -1 for none.
+
+        Parameters
+        ----------
+        weights : float array, shape (columns,)
+        """
+        return best_of_blocks(project(self.features, weights), self.offsets)
+
+    def score(self, weights: FloatArray) -> float:
+        """Return the objective's score of what `weights` choose."""
+        return self.objective.sign * self.gain(weights)
+
+    def gain(self, weights: FloatArray) -> float:
+        """Return the score of what `weights` choose, negated where lower is better."""
+        return self.gain_of(project(self.features, weights))
+
+    def gain_of(self, model_scores: FloatArray) -> float:
+        """Return the gain of the choice by `model_scores`, shape (hypotheses,)."""
+        chosen = best_of_blocks(model_scores, self.offsets)
+        sums = self.statistics[self.row[chosen[chosen >= 0]]].sum(axis=0)
+        return float(self.objective.gain(sums))
+
+    def line(self, model_scores: FloatArray, direction: int | FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return breakpoints and summed statistics along a column's weight, or a direction; see `sweep`.
+
+        Parameters
+        ----------
+        model_scores : float array, shape (hypotheses,)
+            Of the weights from which steps are counted.
+        direction : int, or float array of shape (columns,)
+        """
+        if isinstance(direction, int):
+            slope, order = self.columns[direction], self.orders[direction]
+        else:
+            slope = project(self.features, direction)
+            order = order_in_blocks(slope, self.offsets)
+        return sweep(model_scores, slope, order, self.offsets, self.row, self.statistics)
+
+    @functools.cached_property
+    def orders(self) -> list[IndexArray]:
+        """Hypotheses of every sentence by ascending value of a column, for every column."""
+        return [order_in_blocks(column, self.offsets) for column in self.columns]
+
+    def best_step(
+        self, model_scores: FloatArray, direction: int | FloatArray, lowest: float = -np.inf, highest: float = np.inf
+    ) -> tuple[float, float]:
+        """Return the step along a direction with the best score, and the gain it promises.
+
+        Between two breakpoints the score is constant, so every interval is scored once and the best is taken in its
+        middle; of equally good ones the nearest to where the search began. An interval narrower than 1e-10 of its
+        distance cannot be hit reliably with floating point, and is left out.
+
+        Parameters
+        ----------
+        model_scores, direction
+            As `line` takes them.
+        lowest, highest : float
+            Steps allowed.
+        """
+        breakpoints, sums = self.line(model_scores, direction)
+        left = np.maximum(np.concatenate([[-np.inf], breakpoints]), lowest)
+        right = np.minimum(np.concatenate([breakpoints, [np.inf]]), highest)
+        finite = np.where(np.isfinite(left), np.abs(left), 0.0) + np.where(np.isfinite(right), np.abs(right), 0.0)
+        wide = right - left > _NARROW * (1.0 + finite)
+        if not wide.any():
+            return 0.0, -np.inf
+        left, right = left[wide], right[wide]
+        gains = self.objective.gain(sums[wide])
+        steps = _inside(left, right)
+        best = gains.max()
+        equal = np.flatnonzero(gains >= best - _SAME * max(1.0, abs(best)) if np.isfinite(best) else gains == best)
+        taken = equal[np.argmin(np.abs(steps[equal]))]
+        return float(steps[taken]), float(gains[taken])
+
+
+def _inside(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Return a step inside every interval: 0 where it is well inside, else the middle, of endless ones beyond the end.
+
+    Parameters
+    ----------
+    left, right : float array, shape (intervals,)
+    """
+    ends = np.isfinite(left), np.isfinite(right)
+    # numbers in place of infinities keep the arithmetic below from warning
+    low, high = np.where(ends[0], left, -1.0), np.where(ends[1], right, 1.0)
+    low = np.where(~ends[0] & ends[1], high - np.maximum(1.0, np.abs(high)), low)
+    high = np.where(~ends[1], low + np.maximum(2.0, 2.0 * np.abs(low)), high)
+    middle = 0.5 * (low + high)
+    margin = 1e-6 * (high - low)
+    return np.where((low + margin < 0) & (high - margin > 0), 0.0, middle)

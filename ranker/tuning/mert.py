@@ -1,0 +1,222 @@
+"""Minimum error rate training: weights that make a linear model choose the translations a metric likes best.
+
+Och (2003): the score as a function of one step along a direction is piecewise constant, and `line_search` finds its
+best piece exactly. Around that, a search in the manner of Powell (1964) from many starting points, as Cer, Manning and
+Jurafsky (2010) tune to each of their metrics.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.errors import OptionError
+from ranker.threads import jobs
+from ranker.tuning.envelope import project
+from ranker.tuning.line_search import Problem
+from ranker.tuning.weights import WeightSpace
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Search:
+    """How weights are searched.
+
+    Parameters
+    ----------
+    restarts : int, default 20
+        Random starting points, besides the given ones.
+    directions : int, default 5
+        Random directions tried in every round, besides the columns and the way gone in the round.
+    tolerance : float, default 1e-6
+        A round that gains no more ends the search from its starting point.
+    rounds : int, default 100
+        At most so many rounds a starting point.
+    seed : int, default 0
+    """
+
+    restarts: int = 20
+    directions: int = 5
+    tolerance: float = 1e-6
+    rounds: int = 100
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse options out of range."""
+        for name, lowest in (("restarts", 0), ("directions", 0), ("rounds", 1), ("seed", 0)):
+            if getattr(self, name) < lowest:
+                raise OptionError(f"{name}={getattr(self, name)}: expected a whole number from {lowest}")
+        if not 0 <= self.tolerance < np.inf:
+            raise OptionError(f"tolerance={self.tolerance}: expected a number from 0")
+
+
+@dataclass(frozen=True, eq=False)
+class Climb:
+    """A search from one starting point.
+
+    Parameters
+    ----------
+    start, weights : float array, shape (columns,)
+        Where it began, where it ended.
+    start_gain, gain : float
+        Scores there, negated where lower is better.
+    rounds, searches : int
+        Rounds over all directions, and line searches in them.
+    """
+
+    start: FloatArray
+    weights: FloatArray
+    start_gain: float
+    gain: float
+    rounds: int
+    searches: int
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """What searches from all starting points found.
+
+    Parameters
+    ----------
+    weights : float array, shape (columns,)
+        The best; their absolute values add up to 1 unless some are bound or fixed.
+    score : float
+        The objective's score there.
+    start_score : float
+        Score of the first starting point, which the best is never behind.
+    best_start : int
+        Which starting point led there: the given ones first, then the random ones.
+    climbs : tuple of Climb
+    seconds : float
+        Wall-clock time.
+    """
+
+    weights: FloatArray
+    score: float
+    start_score: float
+    best_start: int
+    climbs: tuple[Climb, ...]
+    seconds: float
+
+
+def optimise(
+    problem: Problem,
+    space: WeightSpace,
+    search: Search,
+    *,
+    iteration: int = 1,
+    earlier: Iterable[FloatArray] = (),
+    progress: Callable[[int, int], None] | None = None,
+) -> Optimum:
+    """Search from the start of `space`, the `earlier` best points, and random points, some at the same time.
+
+    Parameters
+    ----------
+    problem : Problem
+    space : WeightSpace
+    search : Search
+    iteration : int
+        With the seed, decides the random points.
+    earlier : iterable of float array, shape (columns,)
+        Best points of earlier iterations.
+    progress : callable, optional
+        Told how many starting points are done, and of how many.
+    """
+    began = time.perf_counter()
+    points = [space.start, *earlier, *space.restarts(search.restarts, search.seed, iteration)]
+    # + 0.0 makes -0 a 0
+    first = {(point + 0.0).tobytes(): number for number, point in reversed(list(enumerate(points)))}
+    numbers = sorted(first.values())
+    problem.prepare()
+
+    def run(number: int) -> Climb:
+        return climb(problem, space, search, points[number], draws=(iteration, number))
+
+    climbs: list[Climb] = []
+    pool = ThreadPoolExecutor(jobs())
+    try:
+        for one in pool.map(run, numbers):
+            climbs.append(one)
+            if progress:
+                progress(len(climbs), len(numbers))
+    finally:
+        pool.shutdown(cancel_futures=True)
+    best = max(range(len(climbs)), key=lambda index: climbs[index].gain)
+    weights, gain = climbs[best].weights, climbs[best].gain
+    normal = space.normal(weights)
+    # scaling changes no choice but by rounding
+    if problem.gain(normal) >= gain:
+        weights, gain = normal, problem.gain(normal)
+    sign = problem.objective.sign
+    return Optimum(
+        weights,
+        sign * gain,
+        sign * climbs[0].start_gain,
+        numbers[best],
+        tuple(climbs),
+        time.perf_counter() - began,
+    )
+
+
+def climb(
+    problem: Problem, space: WeightSpace, search: Search, start: FloatArray, *, draws: tuple[int, int] = (1, 0)
+) -> Climb:
+    """Search from one starting point: line searches, each as far as it gains, until a round gains nothing.
+
+    A round goes along every free column, along random directions, and along the way that it has gone so far (Powell
+    1964). Random directions are normal, columns scaled by their spread in the list.
+
+    Parameters
+    ----------
+    problem : Problem
+    space : WeightSpace
+    search : Search
+    start : float array, shape (columns,)
+    draws : tuple of int
+        With the seed, decides the random directions.
+    """
+    random = np.random.default_rng([search.seed, *draws, 1])
+    weights = start.copy()
+    scores = project(problem.features, weights)
+    gain = first = problem.gain(weights)
+    free = np.flatnonzero(space.free)
+    searches = rounds = 0
+    while rounds < search.rounds:
+        rounds += 1
+        before, gain_before = weights.copy(), gain
+        random_directions = [
+            np.where(space.free, random.normal(size=len(start)) / problem.spread, 0.0) for _ in range(search.directions)
+        ]
+        for direction in [*free.tolist(), *random_directions, None]:
+            if direction is None:
+                direction = weights - before
+                if np.count_nonzero(direction) < 2:
+                    continue
+            vector = np.eye(len(start))[direction] if isinstance(direction, int) else direction
+            step, promised = problem.best_step(scores, direction, *space.steps(weights, vector))
+            searches += 1
+            if step == 0 or promised <= gain:
+                continue
+            moved = np.where(space.free, np.clip(weights + step * vector, space.lower, space.upper), weights)
+            moved_scores = project(problem.features, moved)
+            reached = problem.gain_of(moved_scores)
+            # sums along a line carry rounding errors; what counts is the score of the point itself
+            if reached > gain:
+                weights, scores, gain = moved, moved_scores, reached
+        if gain - gain_before <= search.tolerance:
+            break
+        weights = _rescaled(problem, space, weights, gain)
+        scores = project(problem.features, weights)
+    return Climb(start, weights, first, gain, rounds, searches)
+
+
+def _rescaled(problem: Problem, space: WeightSpace, weights: FloatArray, gain: float) -> FloatArray:
+    """Return the weights at their normal scale if that changes nothing, so that long searches do not drift away."""
+    normal = space.normal(weights)
+    return normal if problem.gain(normal) == gain else weights

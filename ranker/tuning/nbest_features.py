@@ -1,0 +1,240 @@
+"""Makes n-best lists of corpora: every system's output a hypothesis, with features that need no reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker import notation
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.nbest import SEPARATOR, Layout, NBestList, from_columns, write_nbest
+from ranker.errors import DataError, OptionError
+from ranker.extractors.registry import make_metric
+from ranker.extractors.tokens import distinct_sentences, intern
+from ranker.files import display_name, write_bytes
+from ranker.learning.ngram_counts import count_ngrams
+from ranker.learning.ngram_lm import NgramModel, estimate, log10_scores
+from ranker.tuning.hypotheses import distinct_hypotheses, references_of
+from ranker.tuning.pairwise import mean_pairwise
+
+FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[np.int64]
+WITHOUT_LM = "words,chrf,bleu[smoothing=add-one],systems"
+WITH_LM = f"lm,{WITHOUT_LM}"
+ENOUGH = 100
+
+
+@dataclass(frozen=True)
+class FeatureOptions:
+    """Which features hypotheses get.
+
+    Parameters
+    ----------
+    features : str
+        Separated by commas: ``words`` (their number), ``lm`` (log10 probability, and unknown words, under a language
+        model), ``systems`` (1 for the system that a hypothesis is of, else 0), ``parser`` (dependency triplets of each
+        type), and metrics in their notation: mean score against the other hypotheses as references.
+    lm_text : sequence of str
+        Sentences that the language model learns from.
+    lm_order : int, default 3
+    parser : str, optional
+        As of the extractor ``ds``; by default the shipped English one.
+    """
+
+    features: str = WITHOUT_LM
+    lm_text: Sequence[str] = ()
+    lm_order: int = 3
+    parser: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """An n-best list of a corpus, and what belongs to it.
+
+    Parameters
+    ----------
+    nbest : NBestList
+    references : Dataset
+        Sources and references of its sentences, without candidates.
+    candidate : int64 array, shape (hypotheses,)
+        Candidate of the corpus that every hypothesis is.
+    source : int64 array, shape (sentences,)
+        Source of the corpus that every sentence is.
+    left_out : int
+        Sentences that the language model did not learn from, because they are references of the corpus.
+    """
+
+    nbest: NBestList
+    references: Dataset
+    candidate: IndexArray
+    source: IndexArray
+    left_out: int
+
+
+def from_dataset(dataset: Dataset, options: FeatureOptions | None = None) -> Selection:
+    """Make the n-best list of a corpus: sentences are its sources with outputs, in order.
+
+    References among the candidates are left out, white space around and between words becomes a space where the text
+    has line breaks, and ``|||`` becomes ``| | |``.
+
+    Raises
+    ------
+    OptionError
+        For an unknown feature, or ``lm`` without text to learn from.
+    DataError
+        If there is no output, or too little text is left for the language model once the corpus's own references are
+        taken out of it.
+    """
+    options = options or FeatureOptions()
+    kept = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool))
+    source = np.unique(kept.candidate_source)
+    if not len(source):
+        raise DataError("holds no output of a system", file=dataset.name)
+    sentence = np.searchsorted(source, kept.candidate_source)
+    texts = [_one_line(text) for text in kept.candidates["text"].tolist()]
+    plain = from_columns(dataset.name, sentence, texts, np.zeros((len(texts), 0)), ())
+    maker = _Maker(kept, plain, options)
+    parts = [maker.make(name) for name in notation.split(options.features)]
+    layout: Layout = tuple(group for groups, _ in parts for group in groups)
+    nbest = from_columns(dataset.name, sentence, texts, np.concatenate([values for _, values in parts], axis=1), layout)
+    keep = np.isin(dataset.references["source"].to_numpy(), source)
+    references = references_of(
+        dataset.sources["text"].iloc[source].tolist(),
+        np.searchsorted(source, dataset.references["source"].to_numpy()[keep]),
+        dataset.references["text"][keep].tolist(),
+        dataset.name,
+    )
+    candidate = np.flatnonzero(~dataset.candidates["is_reference"].to_numpy(bool))
+    return Selection(nbest, references, candidate, source, maker.left_out)
+
+
+def write_selection(selection: Selection, path: str | Path) -> list[Path]:
+    """Write the list, and beside it its references ``STEM.ref0``, ``STEM.ref1``, ... and sources ``STEM.src``.
+
+    Where a sentence has fewer references than others, its lines in the last files are empty.
+    """
+    path = Path(path)
+    stem = path.with_name(path.name.removesuffix(".gz").removesuffix(".nbest"))
+    references = selection.references.references
+    source = references["source"].to_numpy()
+    slot = references.groupby("source").cumcount().to_numpy()
+    texts = references["text"].tolist()
+    columns = [[""] * len(selection.references.sources) for _ in range(int(slot.max(initial=0)) + 1)]
+    for row, text in enumerate(texts):
+        columns[slot[row]][source[row]] = _one_line(text)
+    if not len(references):
+        raise DataError("has no reference, and tuning needs them", file=selection.references.name)
+    sources = [_one_line(text) for text in selection.references.sources["text"].tolist()]
+    written = [path, *(Path(f"{stem}.ref{number}") for number in range(len(columns))), Path(f"{stem}.src")]
+    write_nbest(selection.nbest, path)
+    for target, lines in zip(written[1:], [*columns, sources], strict=True):
+        write_bytes(target, "".join(f"{line}\n" for line in lines).encode())
+    return written
+
+
+def _one_line(text: str) -> str:
+    return (" ".join(text.split()) if "\n" in text or "\r" in text else text).replace(SEPARATOR, "| | |").strip()
+
+
+class _Maker:
+    """Makes the features of a corpus's outputs by name."""
+
+    def __init__(self, dataset: Dataset, plain: NBestList, options: FeatureOptions) -> None:
+        self.dataset, self.plain, self.options = dataset, plain, options
+        self.left_out = 0
+        self._named: dict[str, int] = {}
+
+    def make(self, name: str) -> tuple[Layout, FloatArray]:
+        """Return layout and columns of one feature."""
+        made: dict[str, Callable[[], tuple[Layout, FloatArray]]] = {
+            "words": self._words,
+            "lm": self._lm,
+            "systems": self._systems,
+            "parser": self._parser,
+        }
+        if name in made:
+            return made[name]()
+        try:
+            metric = make_metric(name)
+        except OptionError as error:
+            raise OptionError(f"feature {name!r} is none of {', '.join(made)}, nor a metric: {error}") from None
+        number = self._named[metric.name] = self._named.get(metric.name, 0) + 1
+        rows, of_row, _ = distinct_hypotheses(self.plain)
+        outputs = np.bincount(self.plain.sentence)[self.plain.sentence]
+        mass = np.bincount(of_row, minlength=len(rows)).astype(np.float64)
+        sums, alone = mean_pairwise(self.plain, rows, metric, mass, self._sources())
+        mean = (sums - alone)[of_row] / np.maximum(outputs - 1, 1)
+        return ((f"agree_{metric.name}{number if number > 1 else ''}", 1),), mean[:, np.newaxis]
+
+    def _sources(self) -> Dataset:
+        used = np.unique(self.dataset.candidate_source)
+        return references_of(self.dataset.sources["text"].iloc[used].tolist(), [], [], self.dataset.name)
+
+    def _tokens(self, texts: Sequence[str]) -> tuple[IndexArray, IndexArray]:
+        found = intern(texts, "13a", lowercase=True)
+        return found.values.astype(np.int64), found.offsets
+
+    def _words(self) -> tuple[Layout, FloatArray]:
+        _, offsets = self._tokens(self.dataset.candidates["text"].tolist())
+        return (("words", 1),), np.diff(offsets)[:, np.newaxis].astype(np.float64)
+
+    def _lm(self) -> tuple[Layout, FloatArray]:
+        if not len(self.options.lm_text):
+            raise OptionError("feature 'lm' needs text of other data to learn from: --lm-text FILE or --lm-data CORPUS")
+        own = {" ".join(text.split()) for text in self.dataset.references["text"].tolist()}
+        text = [one for one in self.options.lm_text if " ".join(one.split()) not in own]
+        self.left_out = len(self.options.lm_text) - len(text)
+        if len(text) < ENOUGH:
+            raise DataError(
+                f"{len(text)} sentences are left to learn a language model from, {ENOUGH} are needed: a list's own "
+                f"references are left out, here {self.left_out}",
+                file=self.dataset.name,
+            )
+        # the words of both get their numbers from one vocabulary
+        found = intern([*text, *self.dataset.candidates["text"].tolist()], "13a", lowercase=True)
+        model: NgramModel = estimate(count_ngrams(*found.take(np.arange(len(text))), self.options.lm_order))
+        scores = log10_scores(model, *found.take(np.arange(len(text), len(text) + len(self.dataset))))
+        return (("lm", 1), ("unknown", 1)), np.stack([scores.log10_prob, scores.unknown], axis=1).astype(np.float64)
+
+    def _systems(self) -> tuple[Layout, FloatArray]:
+        system = self.dataset.candidates["system"].to_numpy(object)
+        names = sorted(set(system))
+        shown: dict[str, str] = {}
+        for name in names:
+            clean = "".join("_" if one.isspace() or one in "=:|" else one for one in name)
+            while f"system_{clean}" in shown.values():
+                clean += "_"
+            shown[name] = f"system_{clean}"
+        columns = (system[:, np.newaxis] == np.array(names, dtype=object)).astype(np.float64)
+        return tuple((shown[name], 1) for name in names), columns
+
+    def _parser(self) -> tuple[Layout, FloatArray]:
+        from ranker.extractors.parse_cache import SHIPPED, parse
+        from ranker.extractors.triplets import TYPES, triplets
+
+        distinct = distinct_sentences(self.dataset)
+        found = triplets(parse(distinct.texts, self.options.parser or SHIPPED))
+        sentence = np.repeat(np.arange(len(distinct.texts)), np.diff(found.offsets))
+        counts = np.zeros((len(distinct.texts), len(TYPES)))
+        np.add.at(counts, (sentence, found.type.astype(np.int64)), 1.0)
+        return (("triplets", len(TYPES)),), counts[distinct.candidate]
+
+
+def lm_lines(path: str | Path) -> list[str]:
+    """Read sentences to learn a language model from, one a line.
+
+    Raises
+    ------
+    DataError
+        If there is none.
+    """
+    from ranker.files import read_text
+
+    lines = [line for line in read_text(path).split("\n") if line.strip()]
+    if not lines:
+        raise DataError("holds no sentence, expected one a line", file=display_name(path))
+    return lines

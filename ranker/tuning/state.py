@@ -1,0 +1,164 @@
+"""What tuning keeps on disk, so that a run that was killed goes on where it was.
+
+==========================  ======================================================================
+file                        what
+==========================  ======================================================================
+settings.json               all that changes the result; a run with other settings is refused
+iterationN.ini              weights that the decoder of iteration N was called with
+iterationN.nbest            its list, once it was found sound (iterationN.nbest.new before)
+iterationN.log              what the decoder printed
+iterationN.json             what tuning on the lists so far found, written when the iteration ended
+==========================  ======================================================================
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ranker.corpora.nbest import NBestList
+from ranker.corpora.nbest_reading import read_nbest
+from ranker.corpora.records import shown
+from ranker.errors import DataError, OptionError
+from ranker.files import display_name, read_text, write_bytes
+
+
+@dataclass(frozen=True)
+class Step:
+    """One iteration of tuning.
+
+    Parameters
+    ----------
+    iteration : int
+        From 1.
+    hypotheses, new : int
+        Hypotheses of all lists so far, and how many of them this iteration's list added.
+    start, score : float
+        The objective's score of the weights that the iteration began with, and of those that it found, on all lists
+        so far.
+    best_start : int
+        Which starting point was best: 0 the weights that the iteration began with, then the earlier best points, then
+        the random ones.
+    points, searches : int
+        Starting points, and line searches from them.
+    seconds : float
+        Wall-clock time of the search.
+    weights : tuple of float
+    stopped : str
+        Why there is nothing more to do; empty if there may be.
+    """
+
+    iteration: int
+    hypotheses: int
+    new: int
+    start: float
+    score: float
+    best_start: int
+    points: int
+    searches: int
+    seconds: float
+    weights: tuple[float, ...]
+    stopped: str = ""
+
+
+def list_digest(nbest: NBestList) -> str:
+    """Return the SHA-256 digest of all that a list says."""
+    digest = hashlib.sha256(repr(nbest.layout).encode())
+    for array in (nbest.sentence, nbest.text, nbest.features):
+        digest.update(array.tobytes())
+    digest.update("\n".join(nbest.texts.to_pylist()).encode())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class State:
+    """The directory that a run keeps its state in.
+
+    Parameters
+    ----------
+    directory : Path
+    """
+
+    directory: Path
+
+    def open(self, settings: dict[str, Any]) -> None:
+        """Begin a run, or go on with one of the same settings.
+
+        Raises
+        ------
+        OptionError
+            If the directory holds a run of other settings, or something else.
+        DataError
+            If it cannot be made or read.
+        """
+        path = self.directory / "settings.json"
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            # a run killed at its very first write leaves a hidden temporary file
+            others = not path.exists() and any(not one.name.startswith(".") for one in self.directory.iterdir())
+        except OSError as error:
+            name = display_name(self.directory)
+            raise DataError(f"cannot be used as state directory: {error.strerror or error}", file=name) from None
+        if others:
+            raise OptionError(f"--state {display_name(self.directory)}: holds other files, expected an empty directory")
+        if not path.exists():
+            write_bytes(path, (json.dumps(settings, ensure_ascii=False, indent=1) + "\n").encode())
+            return
+        before = self._read_json(path)
+        now = json.loads(json.dumps(settings))
+        for key in [*now, *(set(before) - set(now))]:
+            if before.get(key) != now.get(key):
+                raise OptionError(
+                    f"--state {display_name(self.directory)}: begun with {key} {shown(before.get(key))}, now "
+                    f"{shown(now.get(key))}; go on with the same, or take another directory"
+                )
+
+    def step(self, iteration: int) -> Step | None:
+        """Return what an iteration found, or None if it did not end."""
+        path = self._path(iteration, "json")
+        if not path.exists():
+            return None
+        found = self._read_json(path)
+        try:
+            return Step(**{**found, "weights": tuple(map(float, found["weights"]))})
+        except (KeyError, TypeError, ValueError):
+            raise _damaged(path) from None
+
+    def keep_step(self, step: Step) -> None:
+        """Write what an iteration found."""
+        text = json.dumps(dataclasses.asdict(step), ensure_ascii=False, indent=1) + "\n"
+        write_bytes(self._path(step.iteration, "json"), text.encode())
+
+    def decoded(self, iteration: int) -> NBestList | None:
+        """Return the list of an iteration, or None if its decoder did not end."""
+        path = self._path(iteration, "nbest")
+        return read_nbest(path) if path.exists() else None
+
+    def decoding(self, iteration: int) -> tuple[Path, Path, Path]:
+        """Return where the weights, the unchecked list and the log of an iteration's decoder go."""
+        return self._path(iteration, "ini"), self._path(iteration, "nbest.new"), self._path(iteration, "log")
+
+    def accept(self, iteration: int) -> None:
+        """Keep the list of an iteration, which was found sound."""
+        self._path(iteration, "nbest.new").replace(self._path(iteration, "nbest"))
+
+    def _path(self, iteration: int, ending: str) -> Path:
+        return self.directory / f"iteration{iteration}.{ending}"
+
+    @staticmethod
+    def _read_json(path: Path) -> dict[str, Any]:
+        try:
+            found = json.loads(read_text(path))
+        except ValueError:
+            raise _damaged(path) from None
+        if not isinstance(found, dict):
+            raise _damaged(path)
+        return found
+
+
+def _damaged(path: Path) -> DataError:
+    return DataError("is damaged; remove it, or take another --state directory", file=display_name(path))

@@ -1,0 +1,252 @@
+"""Weights of a linear model: their files, and the space in which they are looked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.corpora.nbest import NAMELESS, Layout, column_names, describe_layout
+from ranker.corpora.records import shown
+from ranker.errors import DataError, OptionError, nearest
+from ranker.files import display_name, read_text, write_bytes
+
+FloatArray = npt.NDArray[np.float64]
+_EXPECTED = 'expected lines as "LM0= 0.5", or JSON as ranker tune writes it'
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A weight for every column of an n-best list.
+
+    Parameters
+    ----------
+    layout : tuple of (str, int)
+        As of the list.
+    values : tuple of float
+    """
+
+    layout: Layout
+    values: tuple[float, ...]
+
+    @property
+    def vector(self) -> FloatArray:
+        """The weights, shape (columns,)."""
+        return np.array(self.values, dtype=np.float64)
+
+    def groups(self) -> list[tuple[str, list[float]]]:
+        """Return the name and the weights of every feature."""
+        left = list(self.values)
+        return [(name or NAMELESS, [left.pop(0) for _ in range(size)]) for name, size in self.layout]
+
+    def moses(self) -> str:
+        """Write the weights as Moses' configuration file has them: a section with a line for every feature."""
+        lines = [f"{name}= " + " ".join(map(_short, values)) for name, values in self.groups()]
+        return "\n".join(["[weight]", *lines]) + "\n"
+
+    def json(self, **facts: Any) -> str:
+        """Write the weights as JSON, with `facts` about them."""
+        features = [{"name": name, "weights": values} for name, values in self.groups()]
+        return json.dumps({"features": features, **facts}, ensure_ascii=False, indent=1) + "\n"
+
+    def fit(self, layout: Layout, of: str) -> FloatArray:
+        """Return the weights for the columns of another `layout`, by name.
+
+        Raises
+        ------
+        DataError
+            If it has other features.
+        """
+        mine = dict(self.groups())
+        wanted = {name or NAMELESS: size for name, size in layout}
+        if {name: len(values) for name, values in mine.items()} != wanted:
+            raise DataError(
+                f"has the features {describe_layout(layout)}; the weights are for {describe_layout(self.layout)}",
+                file=of,
+            )
+        return np.array([value for name in wanted for value in mine[name]], dtype=np.float64)
+
+
+def _short(value: float) -> str:
+    return repr(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
+
+
+def write_weights(weights: Weights, prefix: str | Path, **facts: Any) -> list[Path]:
+    """Write ``PREFIX.json``, with `facts`, and ``PREFIX.ini``, in Moses' form; return both paths."""
+    paths = [Path(f"{prefix}.json"), Path(f"{prefix}.ini")]
+    for path, text in zip(paths, (weights.json(**facts), weights.moses()), strict=True):
+        write_bytes(path, text.encode())
+    return paths
+
+
+def read_weights(path: str | Path) -> Weights:
+    """Read weights: JSON, the section ``[weight]`` of a Moses configuration, or lines of that form alone.
+
+    Raises
+    ------
+    DataError
+        With file and line, if it is none of these or a weight is no finite number.
+    """
+    text = read_text(path)
+    file = display_name(path)
+    groups = _from_json(text, file) if text.lstrip().startswith("{") else _from_lines(text, file)
+    names = [name for name, _ in groups]
+    if len(set(names)) < len(names):
+        raise DataError(f"feature {shown(next(one for one in names if names.count(one) > 1))} stands twice", file=file)
+    if not groups:
+        raise DataError(f"holds no weight; {_EXPECTED}", file=file)
+    return Weights(
+        tuple((name, len(values)) for name, values in groups), tuple(value for _, values in groups for value in values)
+    )
+
+
+def _from_json(text: str, file: str) -> list[tuple[str, list[float]]]:
+    try:
+        found = [(one["name"], [float(value) for value in one["weights"]]) for one in json.loads(text)["features"]]
+    except (ValueError, KeyError, TypeError) as error:
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
+        raise DataError(f"holds no weights; {_EXPECTED}", file=file, line=line) from None
+    for name, values in found:
+        if not isinstance(name, str) or not values or not np.isfinite(values).all():
+            raise DataError(f"feature {shown(name)}: expected finite weights", file=file)
+    return found
+
+
+def _from_lines(text: str, file: str) -> list[tuple[str, list[float]]]:
+    groups = []
+    inside = "[weight]" not in text
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.partition("#")[0].strip()
+        if line.startswith("["):
+            inside = line == "[weight]"
+        elif line and inside:
+            name, equals, values = line.partition("=")
+            try:
+                weights = [float(value) for value in values.split()]
+            except ValueError:
+                weights = []
+            if not equals or len(name.split()) != 1 or not weights or not np.isfinite(weights).all():
+                raise DataError(f"found {shown(line)}; {_EXPECTED}", file=file, line=number)
+            groups.append((name.strip(), weights))
+    return groups
+
+
+@dataclass(frozen=True, eq=False)
+class WeightSpace:
+    """Where weights are looked for.
+
+    Parameters
+    ----------
+    start : float array, shape (columns,)
+        Weights that the search begins with.
+    lower, upper : float array, shape (columns,)
+        Bounds, which may be infinite.
+    free : bool array, shape (columns,)
+        False where the weight stays as in `start`.
+    """
+
+    start: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    free: npt.NDArray[np.bool_]
+
+    @property
+    def scalable(self) -> bool:
+        """Whether weights may be multiplied by a positive number, which changes no choice: all are free, unbound."""
+        return bool(self.free.all() and np.isinf(self.lower).all() and np.isinf(self.upper).all())
+
+    def normal(self, weights: FloatArray) -> FloatArray:
+        """Return the weights with absolute values that add up to 1, if they may be scaled."""
+        total = np.abs(weights).sum()
+        return weights / total if self.scalable and total > 0 else weights
+
+    def steps(self, weights: FloatArray, direction: FloatArray) -> tuple[float, float]:
+        """Return the lowest and the highest step from `weights` along `direction` inside the bounds."""
+        moving = direction != 0
+        with np.errstate(over="ignore"):
+            ends = np.stack([(bound - weights)[moving] / direction[moving] for bound in (self.lower, self.upper)])
+        return float(ends.min(axis=0).max(initial=-np.inf)), float(ends.max(axis=0).min(initial=np.inf))
+
+    def restarts(self, number: int, seed: int, iteration: int) -> FloatArray:
+        """Draw points uniformly inside the bounds, or from -1 to 1 where there is none, shape (number, columns).
+
+        They depend on nothing but the space, the seed and the iteration, so that every metric is tuned from the same
+        ones (Cer, Manning and Jurafsky 2010, section 4.1).
+        """
+        low = np.where(np.isfinite(self.lower), self.lower, np.minimum(-1.0, self.upper - 2.0))
+        high = np.where(np.isfinite(self.upper), self.upper, np.maximum(1.0, low + 2.0))
+        drawn = np.random.default_rng([seed, iteration]).uniform(size=(number, len(self.start)))
+        return np.where(self.free, low + drawn * (high - low), self.start)
+
+
+def weight_space(
+    layout: Layout, start: npt.ArrayLike, *, fixed: Sequence[str] = (), bounds: Sequence[str] = ()
+) -> WeightSpace:
+    """Make the space of weights for a list's features.
+
+    Parameters
+    ----------
+    layout : tuple of (str, int)
+    start : array-like of float, shape (columns,)
+    fixed : sequence of str
+        ``NAME`` keeps the weights of a feature or a column as in `start`; ``NAME=VALUE`` sets them.
+    bounds : sequence of str
+        ``NAME=LOW:HIGH``, either of which may be left out.
+
+    Raises
+    ------
+    OptionError
+        For an unknown name, or a value or bound that is none or that the start does not keep to.
+    """
+    values = np.array(start, dtype=np.float64)
+    free = np.ones(len(values), dtype=bool)
+    lower, upper = np.full(len(values), -np.inf), np.full(len(values), np.inf)
+    for text in fixed:
+        name, equals, value = text.partition("=")
+        chosen = _columns_of(layout, name, f"--fix {text}")
+        free[chosen] = False
+        if equals:
+            values[chosen] = _number(value, f"--fix {text}")
+    for text in bounds:
+        name, _, limits = text.partition("=")
+        chosen = _columns_of(layout, name, f"--bounds {text}")
+        low, colon, high = limits.partition(":")
+        if not colon:
+            raise OptionError(f"--bounds {text}: expected NAME=LOW:HIGH, as {name}=0:1 or {name}=0:")
+        lower[chosen] = _number(low, f"--bounds {text}") if low.strip() else -np.inf
+        upper[chosen] = _number(high, f"--bounds {text}") if high.strip() else np.inf
+        if (lower >= upper).any():
+            raise OptionError(f"--bounds {text}: expected a lower bound below the upper one; --fix keeps a weight")
+    if not free.any():
+        raise OptionError("all weights are fixed, so nothing can be tuned")
+    # a start outside the bounds begins at the nearest of them; what is fixed has no bounds
+    lower, upper = np.where(free, lower, -np.inf), np.where(free, upper, np.inf)
+    return WeightSpace(np.clip(values, lower, upper), lower, upper, free)
+
+
+def _columns_of(layout: Layout, name: str, option: str) -> list[int]:
+    columns = column_names(layout)
+    owners = [feature or NAMELESS for feature, size in layout for _ in range(size)]
+    found = [index for index, names in enumerate(zip(columns, owners, strict=True)) if name in names]
+    if not found:
+        known = list(dict.fromkeys([*owners, *columns]))
+        raise OptionError(
+            f"{option}: no feature is called {name!r}{nearest(name, known)}; there are: "
+            f"{', '.join(dict.fromkeys(owners))}"
+        )
+    return found
+
+
+def _number(text: str, option: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value):
+        raise OptionError(f"{option}: expected a finite number, found {text!r}")
+    return value

@@ -1,0 +1,161 @@
+"""``ranker nbest``, ``tune`` and ``rerank`` as a user runs them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ranker.cli.main import run
+
+EXTRA = ["--restarts", "2", "--directions", "1"]
+
+
+@pytest.fixture
+def call(capsys, tmp_path, monkeypatch):
+    """Run one command in an own directory; return what it printed on stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def one(*arguments: str, code: int = 0) -> tuple[str, str]:
+        with pytest.raises(SystemExit) as ended:
+            run(list(arguments))
+        printed = capsys.readouterr()
+        assert ended.value.code == code, printed.err
+        return printed.out, printed.err
+
+    return one
+
+
+@pytest.fixture
+def dev(call) -> list[str]:
+    """A list of the sample's outputs with references, and the words that name them."""
+    call("nbest", "from-dataset", "dev.nbest", "--data", "sample", "--features", "words,chrf")
+    return ["--nbest", "dev.nbest", "--refs", *(f"dev.ref{number}" for number in range(4))]
+
+
+def test_from_corpus_to_tuned_translations(call, dev):
+    out, _ = call("tune", *dev, "--metric", "bleu[order=4]", "--report", "ter", *EXTRA, "-o", "json")
+    found = json.loads(out)
+    assert found["written"] == ["tuned.json", "tuned.ini"]
+    tuning = {row["metric"]: row for row in found["scores"]}
+    assert tuning["bleu[order=4]" if "bleu[order=4]" in tuning else "bleu"]["tuned"] >= tuning["bleu"]["start"]
+    assert tuning["bleu"]["tuned"] == pytest.approx(found["iterations"][0]["score"], abs=1e-12)
+    assert "seed:0" in found["signature"]
+    assert json.loads(Path("tuned.json").read_text())["signature"] == found["signature"]
+    first, note = call("rerank", "dev.nbest", "--weights", "tuned.json", *dev[2:], "--report", "bleu")
+    assert len(first.splitlines()) == 120
+    assert float(note.split()[-1]) == pytest.approx(tuning["bleu"]["tuned"], abs=1e-6)
+    assert call("rerank", "dev.nbest", "--weights", "tuned.ini")[0] == first
+
+
+def test_equal_calls_write_equal_bytes(call, dev):
+    for name in "ab":
+        call("tune", *dev, "-m", "ter", "--weights", name, *EXTRA, "--jobs", "1" if name == "a" else "2")
+    for ending in ("json", "ini"):
+        assert Path(f"a.{ending}").read_bytes() == Path(f"b.{ending}").read_bytes()
+
+
+def test_the_test_side_is_scored_beside_the_tuning_side(call, dev):
+    more = ["--test-nbest", "dev.nbest", "--test-refs", "dev.ref0", "dev.ref1"]
+    out, _ = call("tune", *dev, *more, "-m", "chrf", "--report", "bleu", *EXTRA)
+    rows = [line.split() for line in out.splitlines() if line.startswith(("tuning ", "test "))]
+    assert [row[:2] for row in rows] == [["tuning", "chrf"], ["tuning", "bleu"], ["test", "chrf"], ["test", "bleu"]]
+    assert "stopped: all iterations done" in out
+
+
+def test_tuning_to_a_trained_ranker(call, dev):
+    call("train", "--data", "sample", "--features", "bleu,chrf", "--model", "r.model")
+    out, _ = call("tune", *dev, "--model", "r.model", *EXTRA, "-o", "json")
+    scores = json.loads(out)["scores"][0]
+    assert scores["metric"] == "ranker"
+    assert scores["tuned"] >= scores["start"]
+    best, _ = call("rerank", "dev.nbest", "--model", "r.model", *dev[2:], "-o", "jsonl")
+    assert sum(json.loads(line)["score"] for line in best.splitlines()) / 120 >= scores["tuned"]
+
+
+def test_oracle_and_minimum_bayes_risk(call, dev):
+    scores = {}
+    for name, options in {
+        "oracle": ["--oracle", "bleu"],
+        "mbr": ["--mbr", "chrf"],
+        "weighted": ["--mbr", "chrf", "--weights", "w.ini", "--scale", "5"],
+    }.items():
+        Path("w.ini").write_text("words= 0\nagree_chrf= 1\n")
+        _, note = call("rerank", "dev.nbest", *options, *dev[2:], "--report", "bleu")
+        scores[name] = float(note.split()[-1])
+    assert scores["oracle"] > max(scores["mbr"], scores["weighted"])
+    alone, _ = call("rerank", "dev.nbest", "--mbr", "chrf", "-o", "json")
+    assert [row["sentence"] for row in json.loads(alone)] == list(range(120))
+
+
+def test_sentences_without_hypotheses_stay_in_step(call):
+    Path("gap").write_text("0 ||| a ||| 1 ||| 2\n2 ||| b ||| 1 ||| 3\n")
+    out, err = call("rerank", "gap", "--mbr", "chrf", "--scale", "1")
+    assert out == "a\n\nb\n"
+    assert err == "ranker: note: 1 sentences have no hypothesis\n"
+
+
+def test_lists_are_checked_and_merged(call, dev):
+    out, _ = call("nbest", "check", "dev.nbest", "-o", "json")
+    row = json.loads(out)["rows"][0]
+    assert (row["sentences"], row["hypotheses"], row["columns"]) == (120, 840, 2)
+    Path("more").write_text("0 ||| new one ||| words= 2 agree_chrf= 0\n")
+    call("nbest", "merge", "dev.nbest", "more", "dev.nbest", "--to", "all.nbest.gz")
+    merged = json.loads(call("nbest", "check", "all.nbest.gz", "-o", "json")[0])["rows"][0]
+    texts = {
+        line.split(" ||| ", 1)[0] + line.split(" ||| ", 1)[1] for line in Path("dev.nbest").read_text().splitlines()
+    }
+    assert merged["hypotheses"] == len(texts) + 1
+
+
+def test_a_language_model_that_would_learn_from_its_own_references_is_told_so(call):
+    words = ["nbest", "from-dataset", "x.nbest", "--data", "sample", "-f", "lm"]
+    _, err = call(*words, "--lm-data", "sample", code=2)
+    assert "0 sentences are left to learn a language model from, 100 are needed" in err
+    Path("text").write_text("".join(f"sentence number {number}\n" for number in range(200)))
+    _, err = call(*words, "--lm-data", "sample", "--lm-text", "text")
+    assert err == (
+        "ranker: note: 480 of 680 sentences are references of sample; the language model did not learn from them\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["tune", "-m", "bleu"], "no references given"),
+        (["tune", "--refs", "r"], "give either --metric NAME, as --metric bleu, or --model FILE"),
+        (["tune", "--refs", "r", "-m", "bleu"], "nothing to begin with"),
+        (["tune", "--refs", "r", "-m", "bleu", "--nbest", "bad"], "bad:2: feature f is 'nan'"),
+        (["tune", "--refs", "r", "-m", "bleu", "--nbest", "few"], "few: has hypotheses for 1 of 2 sentences"),
+        (["tune", "--refs", "r", "-m", "bleu", "--nbest", "good", "--fix", "g"], "--fix g: no feature is called 'g'"),
+        (["tune", "--refs", "r", "-m", "bleu", "--nbest", "good", "-o", "csv"], "tune prints table or json"),
+        (["tune", "--refs", "r", "-m", "ds", "--nbest", "good"], "'ds' makes columns for a ranker"),
+        (["tune", "--refs", "r", "-m", "bleu", "--test-nbest", "good"], "--test-nbest and --test-refs belong together"),
+        (["tune", "--refs", "r", "-m", "bleu", "--start", "good"], "good:1: found"),
+        (["rerank", "good"], "give one of --weights, --model, --oracle and --mbr"),
+        (["rerank", "good", "--mbr", "chrf", "--oracle", "bleu"], "give one of"),
+        (["rerank", "good", "--oracle", "bleu"], "--model, --oracle and --report compare with references"),
+        (["rerank", "good", "--mbr", "chrf", "--scale", "1"], "good has no scores in a fourth field"),
+        (["rerank", "good", "--weights", "w", "--scale", "1"], "--scale says how --mbr uses scores"),
+        (["nbest", "merge", "good", "--to", "x"], "expected two n-best lists or more"),
+        (["nbest", "check", "none"], "none: no such file"),
+    ],
+)
+def test_refusals_take_one_line(arguments, says, call):
+    Path("good").write_text("0 ||| a ||| f= 1\n1 ||| b ||| f= 2\n")
+    Path("bad").write_text("0 ||| a ||| f= 1\n1 ||| b ||| f= nan\n")
+    Path("few").write_text("0 ||| a ||| f= 1\n")
+    Path("r").write_text("a\nb\n")
+    Path("w").write_text("f= 1\n")
+    before = sorted(Path().iterdir())
+    out, err = call(*arguments, code=2)
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert says in err
+    assert sorted(Path().iterdir()) == before
+
+
+@pytest.mark.parametrize("command", [["tune"], ["rerank"], ["nbest", "from-dataset"], ["nbest", "merge"]])
+def test_help_ends_with_an_example(command, call):
+    assert "Example: ranker " in call(*command, "--help")[0]

@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import gzip
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ranker.corpora.nbest import NBestList, from_columns, merge, write_nbest
+from ranker.corpora.nbest_reading import read_nbest
+from ranker.errors import DataError
+
+MOSES = """\
+0 ||| the  house  ||| d= 0 -1.5 LM0= -12.5 TM0= 1e-3 +2 ||| -3.75 ||| 0-0 1-1
+0 ||| a house ||| d= 0 0 LM0= -12 TM0= -0.5 2 ||| -4 |||
+2 |||  ||| d= -1 0 LM0= -1 TM0= 0 0 ||| 0.5 ||| 0-0
+"""
+
+
+def written(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "x.nbest"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def columns_of(nbest: NBestList) -> tuple:
+    score = None if nbest.score is None else nbest.score.tolist()
+    alignment = None if nbest.alignment is None else nbest.alignment.to_pylist()
+    texts = nbest.text_of(np.arange(len(nbest)))
+    return nbest.sentence.tolist(), texts, nbest.features.tolist(), nbest.layout, score, alignment
+
+
+def test_moses_lists(tmp_path):
+    nbest = read_nbest(written(tmp_path, MOSES))
+    assert nbest.sentence.tolist() == [0, 0, 2]
+    assert nbest.text_of([0, 1, 2]) == ["the  house", "a house", ""]
+    assert nbest.layout == (("d", 2), ("LM0", 1), ("TM0", 2))
+    assert nbest.columns == ("d.1", "d.2", "LM0", "TM0.1", "TM0.2")
+    assert nbest.features.tolist() == [[0, -1.5, -12.5, 0.001, 2], [0, 0, -12, -0.5, 2], [-1, 0, -1, 0, 0]]
+    assert nbest.score.tolist() == [-3.75, -4, 0.5]
+    assert nbest.alignment.to_pylist() == ["0-0 1-1", "", "0-0"]
+    assert nbest.sentences == 2
+    assert nbest.offsets(4).tolist() == [0, 2, 2, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("features", "layout"),
+    [
+        ("d: 0 1 lm: 2", (("d", 2), ("lm", 1))),
+        ("LM=1 TM=2  3", (("LM", 1), ("TM", 2))),
+        ("0.5 1\t2", (("", 3),)),
+        ("7 LM0= 1 2", (("", 1), ("LM0", 2))),
+    ],
+)
+def test_other_ways_to_write_features(features, layout, tmp_path):
+    nbest = read_nbest(written(tmp_path, f"0 ||| a ||| {features}\n0|||b|||{features}"))
+    assert nbest.layout == layout
+    assert nbest.text_of([0, 1]) == ["a", "b"]
+    assert nbest.features[0].tolist() == nbest.features[1].tolist()
+    assert nbest.score is None
+
+
+def test_gzip_stdin_and_line_ends(tmp_path, monkeypatch):
+    plain = columns_of(read_nbest(written(tmp_path, MOSES)))
+    path = tmp_path / "x.nbest.gz"
+    path.write_bytes(gzip.compress(MOSES.replace("\n", "\r\n").encode("utf-8-sig")))
+    assert columns_of(read_nbest(path)) == plain
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(MOSES.encode())))
+    assert columns_of(read_nbest("-")) == plain
+
+
+GOOD = "0 ||| a ||| LM0= 1 TM0= 2 3 ||| 4\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "x.nbest: is empty; expected: sentence |||"),
+        ("a b c\n", ":1: found 1 field; expected: sentence |||"),
+        (GOOD + "\n" + GOOD, ":2: found 1 field, expected 4 as in line 1"),
+        (GOOD + "0 ||| a ||| LM0= 1 TM0= 2 3\n", ":2: found 3 fields, expected 4"),
+        ("0 ||| a ||| 1 ||| 2 ||| 0-0 ||| x\n", ":1: found 6 fields"),
+        (GOOD + GOOD.replace("0 |||", "one |||"), ":2: sentence 'one': expected a whole number from 0"),
+        (GOOD + GOOD.replace("0 |||", "-1 |||"), ":2: sentence '-1'"),
+        (GOOD.replace("0 |||", "3 |||") + GOOD, ":2: sentence 0 stands behind 3; expected them in order"),
+        (GOOD + GOOD.replace("2 3", "nan 3"), ":2: feature TM0 is 'nan', expected a finite number"),
+        (GOOD + GOOD + GOOD.replace("2 3", "2 -inf"), ":3: feature TM0 is '-inf'"),
+        (GOOD + GOOD.replace("LM0= 1", "LM0= one"), ":2: feature LM0 is 'one'"),
+        (GOOD.replace("LM0= 1", "LM0= 1_0"), ":1: feature LM0 is '1_0'"),
+        (GOOD + GOOD.replace("||| 4", "||| 1e999"), ":2: the score is '1e999'"),
+        (GOOD + GOOD.replace("2 3", "2"), "has the features LM0 (1), TM0 (1); expected LM0 (1), TM0 (2), as in line 1"),
+        (GOOD + GOOD.replace("LM0= 1 TM0= 2 3", "TM0= 2 3 LM0= 1"), ":2: has the features TM0 (2), LM0 (1)"),
+        (GOOD + GOOD.replace("TM0", "TM1"), ":2: has the features LM0 (1), TM1 (2)"),
+        (GOOD.replace("TM0= 2 3", "TM0="), ":1: feature 'TM0' has no value"),
+        (GOOD.replace("TM0=", "LM0="), ":1: feature 'LM0' stands twice"),
+        (GOOD + GOOD.replace("LM0= 1 TM0= 2 3", "1 2 3 4 5"), ":2: has the features nameless (5); expected LM0 (1)"),
+        ("0 ||| a |||  ||| 4\n", ":1: has no features"),
+    ],
+)
+def test_a_fault_is_reported_with_its_line(text, says, tmp_path):
+    with pytest.raises(DataError) as error:
+        read_nbest(written(tmp_path, text))
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+WORDS = st.text(st.characters(exclude_characters="|\n\r\0", exclude_categories=("Cs",)), max_size=8)
+
+
+@st.composite
+def lists(draw):
+    size = draw(st.integers(1, 6))
+    names = draw(st.lists(st.sampled_from(["LM0", "d", "TM_ü", "x:y"]), unique=True, max_size=3))
+    layout = [(name, draw(st.integers(1, 3))) for name in names]
+    if not layout or draw(st.booleans()):
+        layout.insert(0, ("", draw(st.integers(1, 3))))
+    width = sum(count for _, count in layout)
+    return from_columns(
+        "x",
+        sorted(draw(st.lists(st.integers(0, 3), min_size=size, max_size=size))),
+        draw(st.lists(WORDS, min_size=size, max_size=size)),
+        np.array(draw(st.lists(NUMBERS, min_size=size * width, max_size=size * width))).reshape(size, width),
+        tuple(layout),
+        score=draw(st.lists(NUMBERS, min_size=size, max_size=size)) if draw(st.booleans()) else None,
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(nbest=lists(), compressed=st.booleans())
+def test_what_is_written_reads_back_equal(nbest, compressed, tmp_path_factory):
+    path = tmp_path_factory.mktemp("nbest") / ("x.gz" if compressed else "x")
+    write_nbest(nbest, path)
+    again = read_nbest(path)
+    assert columns_of(again) == columns_of(nbest)
+    first = path.read_bytes()
+    write_nbest(again, path)
+    assert path.read_bytes() == first
+
+
+def test_alignments_are_written_with_and_without_scores(tmp_path):
+    nbest = read_nbest(written(tmp_path, MOSES))
+    for one in (nbest, replace(nbest, score=None), nbest.select([False, True, True])):
+        write_nbest(one, tmp_path / "y")
+        assert columns_of(read_nbest(tmp_path / "y")) == columns_of(one)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"texts": ["a ||| b", "c"]}, "cannot hold '|||'"),
+        ({"texts": ["a\nb", "c"]}, "cannot hold '\\n'"),
+        ({"sentence": [1, 0]}, "not in order"),
+        ({"sentence": [-1, 0]}, "below 0"),
+        ({"features": [[1.0], [np.nan]]}, "feature LM0 of hypothesis 2 is nan"),
+        ({"layout": (("L M", 1),)}, "feature 'L M': expected a name without white space"),
+    ],
+)
+def test_what_the_format_cannot_hold_is_refused(change, says):
+    good = {"sentence": [0, 0], "texts": ["a", "b"], "features": [[1.0], [2.0]], "layout": (("LM0", 1),)}
+    with pytest.raises(DataError, match="x: ") as error:
+        from_columns("x", **{**good, **change})
+    assert says in str(error.value)
+
+
+def merged_plainly(first, second):
+    rows = {}
+    for one in (first, second):
+        texts = one.text_of(np.arange(len(one)))
+        for sentence, text, features in zip(one.sentence.tolist(), texts, one.features.tolist(), strict=True):
+            rows.setdefault((sentence, text, tuple(features)), None)
+    return sorted(rows, key=lambda row: row[0])
+
+
+def test_merging_keeps_the_first_of_equal_hypotheses_in_order():
+    random = np.random.default_rng(3)
+
+    def drawn(size):
+        texts = random.choice(["a", "b", "c d", ""], size).tolist()
+        return from_columns(
+            "x", np.sort(random.integers(0, 4, size)), texts, random.integers(0, 2, (size, 2)), (("f", 2),)
+        )
+
+    together = drawn(0 + 5)
+    for size in (3, 30, 40):
+        other = drawn(size)
+        expected = merged_plainly(together, other)
+        before = {text: code for code, text in enumerate(together.texts.to_pylist())}
+        together = merge(together, other)
+        found = zip(together.sentence.tolist(), together.text_of(np.arange(len(together))), strict=True)
+        rows = [
+            (sentence, text, tuple(row))
+            for (sentence, text), row in zip(found, together.features.tolist(), strict=True)
+        ]
+        assert rows == expected
+        assert {text: together.texts.to_pylist().index(text) for text in before} == before
+    assert len(merge(together, together)) == len(together)
+
+
+def test_merging_lists_of_other_features_is_refused():
+    one = from_columns("one", [0], ["a"], [[1.0]], (("f", 1),))
+    other = from_columns("two", [0], ["a"], [[1.0, 2.0]], (("f", 2),))
+    with pytest.raises(DataError, match=r"two: has the features f \(2\); expected f \(1\), as in one"):
+        merge(one, other)

@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ranker.corpora.nbest import write_nbest
+from ranker.corpora.nbest_reading import read_nbest
+from ranker.errors import DataError, OptionError, ProcessError, RankerError
+from ranker.extractors.registry import make_metric
+from ranker.tuning.decoder import Decoder
+from ranker.tuning.iterations import Plan, tune
+from ranker.tuning.mert import Search
+from ranker.tuning.objectives import MetricObjective
+from ranker.tuning.state import State
+from ranker.tuning.weights import Weights
+from tests.tuning import decoders
+from tests.tuning.lists import random_list
+
+OBJECTIVE = MetricObjective(make_metric("bleu"))
+START = Weights((("f", 4),), (0.25, 0.25, 0.25, 0.25))
+PLAN = Plan(search=Search(restarts=3), iterations=6)
+
+
+@pytest.fixture
+def pool(tmp_path: Path):
+    """A pool to decode from, and references of its sentences."""
+    nbest, references = random_list(0, sentences=12, hypotheses=25, columns=4)
+    write_nbest(nbest, tmp_path / "pool")
+    return tmp_path, references
+
+
+def decoder(folder: Path, fault: str = "sound", time_limit: float = 60) -> Decoder:
+    words = [sys.executable, "-S", decoders.__file__, str(folder / "pool"), fault]
+    return Decoder(shlex.join(words), time_limit)
+
+
+def run(pool, fault="sound", state="state", plan=PLAN, **more):
+    folder, references = pool
+    options = {"start": START, "decoder": decoder(folder, fault), "state": State(folder / state), "plan": plan, **more}
+    return tune(OBJECTIVE, references, **options)
+
+
+def test_lists_grow_until_nothing_is_new(pool):
+    lines: list[str] = []
+    found = run(pool, report=lines.append)
+    assert found.stopped in ("no new hypothesis", "weights no longer change")
+    sizes = [step.hypotheses for step in found.steps]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] == len(found.nbest) == sum(step.new for step in found.steps)
+    assert all(step.score >= step.start for step in found.steps)
+    assert lines[0] == "iteration 1: decoding"
+    for step in found.steps:
+        folder = pool[0] / "state"
+        assert read_nbest(folder / f"iteration{step.iteration}.nbest").sentences == 12
+        assert (folder / f"iteration{step.iteration}.ini").read_text().startswith("[weight]\nf= ")
+    assert not list(pool[0].glob("state/*.new"))
+
+
+def test_earlier_best_points_are_starting_points(pool):
+    found = run(pool, plan=Plan(search=Search(restarts=2), iterations=3, change=0))
+    assert [step.points for step in found.steps][:3] == [3, 4, 5][: len(found.steps)]
+
+
+def test_the_same_seed_gives_the_same_weights_and_a_first_list_saves_a_call(pool):
+    first = run(pool)
+    again = run(pool, state="other", nbest=read_nbest(pool[0] / "state" / "iteration1.nbest"))
+    assert again.weights == first.weights
+    assert not (pool[0] / "other" / "iteration1.nbest").exists()
+
+
+def test_a_finished_run_is_only_read_and_may_get_more_iterations(pool):
+    whole = run(pool)
+    assert len(whole.steps) > 1
+    begun = run(pool, state="other", plan=Plan(search=PLAN.search, iterations=1))
+    assert begun.stopped == "all iterations done"
+    more = run(pool, state="other")
+    assert more.weights == whole.weights
+    stamps = {path: path.stat().st_mtime_ns for path in (pool[0] / "other").iterdir()}
+    assert run(pool, state="other").weights == whole.weights
+    assert {path: path.stat().st_mtime_ns for path in (pool[0] / "other").iterdir()} == stamps
+
+
+def test_other_settings_are_refused(pool):
+    run(pool)
+    with pytest.raises(OptionError, match="begun with seed 0, now 1; go on with the same, or take another directory"):
+        run(pool, plan=Plan(search=Search(restarts=3, seed=1), iterations=6))
+    with pytest.raises(OptionError, match="begun with objective 'metric:bleu"):
+        tune(
+            MetricObjective(make_metric("ter")),
+            pool[1],
+            start=START,
+            decoder=decoder(pool[0]),
+            state=State(pool[0] / "state"),
+            plan=PLAN,
+        )
+    (pool[0] / "mine").mkdir()
+    (pool[0] / "mine" / "notes.txt").touch()
+    with pytest.raises(OptionError, match="mine: holds other files, expected an empty directory"):
+        run(pool, state="mine")
+    (pool[0] / "state" / "iteration1.json").write_text("{")
+    with pytest.raises(DataError, match=r"iteration1\.json: is damaged; remove it"):
+        run(pool)
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "says"),
+    [
+        ("fails", ProcessError, r"failed with exit code 3: out of memory; see .*iteration2\.log"),
+        ("silent", ProcessError, r"wrote no .*iteration2\.nbest\.new, expected an n-best list there"),
+        ("short", DataError, r"has hypotheses for 10 of 12 sentences, expected all; the first without is sentence 10"),
+        ("nan", DataError, r"iteration2\.nbest\.new:5: feature f is 'nan', expected a finite number"),
+        ("other", DataError, r"has the features g \(4\); the weights are for f \(4\)"),
+    ],
+)
+def test_a_decoder_that_fails_is_reported_and_nothing_is_lost(fault, error, says, pool):
+    with pytest.raises(error, match=says) as raised:
+        run(pool, fault)
+    assert "\n" not in str(raised.value)
+    kept = sorted(path.name for path in (pool[0] / "state").glob("*.json"))
+    assert kept == ["iteration1.json", "settings.json"]
+    assert not (pool[0] / "state" / "iteration2.nbest").exists()
+
+
+def test_after_a_failure_the_run_goes_on_with_equal_result(pool):
+    whole = run(pool)
+    broken = pool[0] / "broken"
+    broken.write_text(Path(decoders.__file__).read_text().replace("sys.exit(3)", "raise RuntimeError"))
+    script = pool[0] / "decoder.py"
+    command = shlex.join([sys.executable, "-S", str(script), str(pool[0] / "pool"), "fails"])
+    script.write_text(broken.read_text())
+    with pytest.raises(ProcessError, match="RuntimeError"):
+        run(pool, state="other", decoder=Decoder(command))
+    script.write_text(Path(decoders.__file__).read_text().replace('fault == "fails"', "False"))
+    assert run(pool, state="other", decoder=Decoder(command)).weights == whole.weights
+
+
+def alive(process: str) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc on this system")
+def test_a_decoder_that_hangs_is_stopped_with_all_that_it_began(pool):
+    script = pool[0] / "slow.sh"
+    script.write_text(f"sleep 60 & echo $! > {pool[0]}/child\nwait\n")
+    begun = time.monotonic()
+    with pytest.raises(ProcessError, match=r"did not end within 0\.5 s and was stopped; see .*iteration1\.log"):
+        run(pool, decoder=Decoder(f"sh {script}", 0.5))
+    assert time.monotonic() - begun < 20
+    child = (pool[0] / "child").read_text().strip()
+    until = time.monotonic() + 20
+    while alive(child) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not alive(child)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"command": ""}, "--decoder: expected a command"),
+        ({"command": "a 'b"}, "--decoder a 'b: No closing quotation"),
+        ({"command": "a", "time_limit": 0}, "--time-limit 0: expected a positive number"),
+    ],
+)
+def test_unsound_commands_are_refused(options, says):
+    with pytest.raises(RankerError, match=says):
+        Decoder(**options)
+
+
+def test_a_command_that_is_not_there(pool):
+    with pytest.raises(ProcessError, match="decoder 'nowhere/decode' cannot be started: No such file or directory"):
+        run(pool, decoder=Decoder("nowhere/decode"))
+
+
+def test_a_run_needs_something_to_begin_with(pool):
+    with pytest.raises(OptionError, match="nothing to begin with: give an n-best list"):
+        tune(OBJECTIVE, pool[1])
+    with pytest.raises(OptionError, match="nothing to begin with"):
+        run(pool, start=None)
+
+
+def test_kill_9_between_iterations_loses_nothing(pool):
+    whole = run(pool)
+    folder, references = pool
+    (folder / "refs").write_text("".join(f"{text}\n" for text in references.references["text"]))
+    (folder / "start").write_text(START.moses())
+    command = [sys.executable, "-m", "ranker.cli.main", "tune", "--refs", str(folder / "refs")]
+    command += ["-m", "bleu", "--start", str(folder / "start"), "--restarts", "3", "--iterations", "6"]
+    command += ["--decoder", decoder(folder, "kills").command, "--weights", str(folder / "w")]
+    killed = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert killed.returncode == -9
+    assert (folder / "w.state" / "iteration1.json").exists()
+    assert not (folder / "w.state" / "iteration2.json").exists()
+    assert not (folder / "w.json").exists()
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "w.ini").read_text() == whole.weights.moses()
+    assert np.abs(whole.weights.vector).sum() == pytest.approx(1)

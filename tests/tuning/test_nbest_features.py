@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ranker.corpora import catalogue
+from ranker.corpora.nbest_reading import read_nbest
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import DataError, OptionError
+from ranker.extractors.registry import make_metric
+from ranker.tuning.hypotheses import read_references
+from ranker.tuning.nbest_features import FeatureOptions, from_dataset, write_selection
+
+TEXTS = {
+    "A": ["the cat sat", "it rains", "dogs"],
+    "B b": ["the cat sat", "rain ||| falls", "dogs ran"],
+    "C=": ["a cat"],
+}
+
+
+def corpus(references=(("the cat sat", "one cat"), ("it rains",), ("dogs run",))):
+    records = [
+        Record(
+            f"source {index}",
+            list(references[index]),
+            [Candidate(system, texts[index]) for system, texts in TEXTS.items() if index < len(texts)],
+        )
+        for index in range(3)
+    ]
+    records.insert(1, Record("nobody", ["none"], []))
+    return assemble(records, "small")
+
+
+def test_outputs_become_hypotheses_with_their_features():
+    made = from_dataset(corpus(), FeatureOptions("words,systems,chrf,bleu[order=1],bleu[order=2]"))
+    nbest = made.nbest
+    assert nbest.sentence.tolist() == [0, 0, 0, 1, 1, 2, 2]
+    assert nbest.text_of([4]) == ["rain | | | falls"]
+    assert nbest.columns == ("words", "system_A", "system_B_b", "system_C_", "agree_chrf", "agree_bleu", "agree_bleu2")
+    assert nbest.features[:, 0].tolist() == [3, 3, 2, 2, 5, 1, 2]
+    assert nbest.features[:3, 1:4].tolist() == np.eye(3).tolist()
+    assert made.source.tolist() == [0, 2, 3]
+    assert made.references.sources["text"].tolist() == ["source 0", "source 1", "source 2"]
+
+
+def test_agreement_is_the_mean_score_against_every_other_output():
+    made = from_dataset(corpus(), FeatureOptions("chrf"))
+    metric = make_metric("chrf")
+    texts = made.nbest.text_of(np.arange(len(made.nbest)))
+    for row, sentence in enumerate(made.nbest.sentence.tolist()):
+        others = [at for at in np.flatnonzero(made.nbest.sentence == sentence).tolist() if at != row]
+        pairs = assemble([Record("", [texts[at]], [Candidate("s", texts[row])], seg_id=str(at)) for at in others], "x")
+        assert made.nbest.features[row, 0] == pytest.approx(metric.transform(pairs).mean(), abs=1e-12)
+
+
+def test_the_language_model_never_learns_from_the_lists_own_references():
+    dataset = catalogue.load("sample")
+    own = dataset.references["text"].tolist()
+    other = [f"the {word} city library of number {index}" for index, word in enumerate(["old", "new", "wide"] * 60)]
+    plain = from_dataset(dataset, FeatureOptions("lm", other))
+    mixed = from_dataset(dataset, FeatureOptions("lm", [*own[:100], *other, *(f" {text} " for text in own[100:])]))
+    assert mixed.left_out == len(own)
+    assert mixed.nbest.features.tolist() == plain.nbest.features.tolist()
+    assert plain.nbest.columns == ("lm", "unknown")
+    assert (plain.nbest.features[:, 0] < 0).all()
+    with pytest.raises(DataError, match=f"0 sentences are left .* here {len(own)}"):
+        from_dataset(dataset, FeatureOptions("lm", own))
+    with pytest.raises(OptionError, match="--lm-text FILE or --lm-data CORPUS"):
+        from_dataset(dataset, FeatureOptions("lm"))
+
+
+def test_the_language_models_column_is_kenlms(tmp_path):
+    import kenlm
+
+    from ranker.extractors.tokens import intern
+    from ranker.learning.arpa import write_arpa
+    from ranker.learning.ngram_counts import count_ngrams
+    from ranker.learning.ngram_lm import estimate
+
+    text = catalogue.load("sample").references["text"].tolist()
+    made = from_dataset(corpus(), FeatureOptions("lm", text))
+    found = intern(text, "13a", lowercase=True)
+    write_arpa(estimate(count_ngrams(found.values, found.offsets, 3)), found.vocabulary, tmp_path / "lm.arpa")
+    model = kenlm.Model(str(tmp_path / "lm.arpa"))
+    texts = ["the cat sat", "the cat sat", "a cat", "it rains", "rain | | | falls", "dogs", "dogs ran"]
+    assert made.nbest.features[:, 0] == pytest.approx([model.score(one) for one in texts], abs=1e-4)
+
+
+def test_parser_counts_are_the_triplets_of_each_type():
+    texts = ["The dog chased the black cat.", "It quickly ran to the house."]
+    dataset = assemble([Record("", ["x"], [Candidate(str(i), text) for i, text in enumerate(texts)])], "x")
+    nbest = from_dataset(dataset, FeatureOptions("parser")).nbest
+    assert nbest.columns[0] == "triplets.1"
+    assert nbest.features[0].tolist() == [1, 1, 1, 0, 0]
+    assert nbest.features[1, [0, 3, 4]].tolist() == [1, 1, 1]
+
+
+def test_list_references_and_sources_are_written_beside_each_other(tmp_path):
+    made = from_dataset(corpus())
+    written = write_selection(made, tmp_path / "dev.nbest.gz")
+    assert [path.name for path in written] == ["dev.nbest.gz", "dev.ref0", "dev.ref1", "dev.src"]
+    again = read_nbest(written[0])
+    assert again.layout == made.nbest.layout
+    assert again.features.tolist() == made.nbest.features.tolist()
+    assert written[2].read_text() == "one cat\n\n\n"
+    references = read_references(written[1:3], written[3])
+    for table in ("sources", "references"):
+        expected = getattr(made.references, table)[["text"]].to_numpy().tolist()
+        assert getattr(references, table)[["text"]].to_numpy().tolist() == expected
+
+
+def test_unknown_features_and_corpora_without_outputs_are_refused():
+    with pytest.raises(OptionError, match="feature 'word' is none of words, lm, systems, parser, nor a metric"):
+        from_dataset(corpus(), FeatureOptions("word"))
+    with pytest.raises(DataError, match="holds no output of a system"):
+        from_dataset(corpus().select_candidates(np.zeros(7, dtype=bool)))
+    unreferenced = from_dataset(corpus(((), (), ())).select_sources([True, False, True, True]), FeatureOptions("words"))
+    with pytest.raises(DataError, match="has no reference, and tuning needs them"):
+        write_selection(unreferenced, "never.nbest")

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from ranker.corpora.nbest import from_columns
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import DataError, OptionError
+from ranker.extractors.registry import make_metric
+from ranker.tuning import pairwise
+from ranker.tuning.hypotheses import StatisticsTable, check_sentences, read_references
+from ranker.tuning.objectives import MetricObjective, objective_of
+from ranker.tuning.reranking import (
+    best_hypotheses,
+    expected_gains,
+    model_scores,
+    oracle,
+    posterior,
+    score_of_choice,
+    sentence_scores,
+)
+from ranker.tuning.weights import Weights
+from tests.tuning.lists import random_list
+
+
+def pair_scores(metric, texts: list[str], pairs: list[tuple[int, int]]) -> dict[tuple[int, int], float]:
+    """Return the score of the first text of every pair against the second, higher is better."""
+    records = [Record("", [texts[other]], [Candidate("s", texts[row])]) for row, other in pairs]
+    scores = metric.transform(assemble(records, "pairs"))[:, 0].tolist()
+    sign = 1 if metric.higher_is_better else -1
+    return {pair: sign * score for pair, score in zip(pairs, scores, strict=True)}
+
+
+@pytest.mark.parametrize("name", ["chrf", "bleu[smoothing=add-one]", "ter", "meteor"])
+def test_minimum_bayes_risk_is_its_plain_twin(name, monkeypatch):
+    nbest, _ = random_list(1, sentences=3, hypotheses=5)
+    metric = make_metric(name)
+    scores = np.random.default_rng(0).normal(size=len(nbest))
+    texts = nbest.text_of(np.arange(len(nbest)))
+    sentence = nbest.sentence.tolist()
+    pairs = [pair for pair in itertools.product(range(len(nbest)), repeat=2) if sentence[pair[0]] == sentence[pair[1]]]
+    gains = pair_scores(metric, texts, pairs)
+    for probability in (None, posterior(nbest, scores, 2.0)):
+        chances = posterior(nbest) if probability is None else probability
+        expected = [sum(chances[b] * gain for (a, b), gain in gains.items() if a == row) for row in range(len(nbest))]
+        found = expected_gains(nbest, metric, probability)
+        assert found == pytest.approx(expected, abs=1e-12)
+        monkeypatch.setattr(pairwise, "PAIRS", 30)
+        assert expected_gains(nbest, metric, probability).tolist() == found.tolist()
+
+
+def test_minimum_bayes_risk_takes_the_hypothesis_most_like_the_others():
+    texts = ["the cat sat on the mat", "a cat sat on the mat", "the cat sat on a mat", "dogs ran home"]
+    nbest = from_columns("x", [0, 0, 0, 0], texts, np.zeros((4, 1)), (("f", 1),))
+    gains = expected_gains(nbest, make_metric("chrf"))
+    assert best_hypotheses(nbest, gains).tolist() == [0]
+    sure = expected_gains(nbest, make_metric("chrf"), np.array([0.0, 0, 0, 1]))
+    assert best_hypotheses(nbest, sure).tolist() == [3]
+
+
+def test_posterior_adds_up_to_one_and_survives_large_scores():
+    nbest = from_columns("x", [0, 0, 2], ["a", "b", "c"], np.zeros((3, 1)), (("f", 1),))
+    assert posterior(nbest).tolist() == [0.5, 0.5, 1]
+    found = posterior(nbest, [5000.0, 5001.0, -9e9])
+    assert found == pytest.approx([1 / (1 + np.e), np.e / (1 + np.e), 1])
+    with pytest.raises(OptionError, match="--scale nan"):
+        posterior(nbest, [0, 0, 0], np.nan)
+
+
+@pytest.mark.parametrize("name", ["bleu[order=2]", "chrf", "ter", "combine[bleu[order=1] - ter]"])
+def test_the_oracle_is_close_to_the_best_of_all_choices(name):
+    objective = MetricObjective(make_metric(name))
+    for seed in range(6):
+        nbest, references = random_list(seed, sentences=4, hypotheses=5)
+        table = StatisticsTable(objective, references)
+        row = table.rows(nbest)
+        choices = np.array(list(itertools.product(*(range(start, start + 5) for start in (0, 5, 10, 15)))))
+        best = objective.gain(table.statistics[row[choices]].sum(axis=1)).max()
+        found = oracle(nbest, references, objective)
+        alone = best_hypotheses(nbest, sentence_scores(nbest, references, objective), 4)
+        mine, start = (objective.sign * score_of_choice(nbest, references, objective, one) for one in (found, alone))
+        assert start <= mine <= best + 1e-12
+        assert mine >= best - 0.02
+
+
+def test_the_oracle_of_a_mean_of_sentence_scores_is_the_best_of_every_sentence():
+    objective = objective_of("ribes", None)
+    nbest, references = random_list(3, sentences=10)
+    scores = sentence_scores(nbest, references, objective)
+    assert oracle(nbest, references, objective).tolist() == best_hypotheses(nbest, scores, 10).tolist()
+
+
+def test_weights_choose_the_first_of_equals_and_miss_empty_sentences():
+    nbest = from_columns(
+        "x", [0, 0, 2, 2], ["a", "b", "c", "d"], [[1, 0], [1, 0], [0, 1], [0, 2]], (("f", 1), ("g", 1))
+    )
+    weights = Weights((("g", 1), ("f", 1)), (1.0, 0.5))
+    scores = model_scores(nbest, weights)
+    assert scores.tolist() == [0.5, 0.5, 1, 2]
+    assert best_hypotheses(nbest, scores, 4).tolist() == [0, -1, 3, -1]
+    with pytest.raises(DataError, match="the weights are for g"):
+        model_scores(nbest, Weights((("g", 1),), (1.0,)))
+
+
+def test_references_of_several_files(tmp_path):
+    for name, text in {"a": "x\ny\n", "b": "\nz\n", "c": "x\n", "s": "1\n2\n"}.items():
+        (tmp_path / name).write_text(text)
+    found = read_references([tmp_path / "a", tmp_path / "b"], tmp_path / "s")
+    assert found.references[["source", "text"]].to_numpy().tolist() == [[0, "x"], [1, "y"], [1, "z"]]
+    assert found.sources["text"].tolist() == ["1", "2"]
+    # an empty line of the only file is an empty reference
+    assert read_references([tmp_path / "b"]).references["text"].tolist() == ["", "z"]
+    with pytest.raises(DataError, match=r"c:1: has 1 lines, expected 2 as in .*a"):
+        read_references([tmp_path / "a", tmp_path / "c"])
+
+
+@pytest.mark.parametrize(
+    ("sentence", "says"),
+    [
+        ([0, 2], "x: has hypotheses for 2 of 3 sentences, expected all; the first without is sentence 1"),
+        ([0, 1, 2, 3], "x: has hypotheses for sentence 3, but references0 has 3 lines: sentences count from 0"),
+    ],
+)
+def test_lists_that_do_not_fit_the_references_are_refused(sentence, says):
+    _, references = random_list(0, sentences=3)
+    nbest = from_columns("x", sentence, ["a"] * len(sentence), np.zeros((len(sentence), 1)), (("f", 1),))
+    with pytest.raises(DataError) as error:
+        check_sentences(nbest, references)
+    assert str(error.value) == says

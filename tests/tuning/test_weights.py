@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from ranker.errors import DataError, OptionError
+from ranker.tuning.weights import Weights, read_weights, weight_space, write_weights
+
+LAYOUT = (("", 2), ("LM0", 1), ("TM0", 3))
+WEIGHTS = Weights(LAYOUT, (0.1, -2.0, 1 / 3, 1e-20, 0.0, 5.0))
+
+
+def test_both_forms_read_back_equal(tmp_path):
+    paths = write_weights(WEIGHTS, tmp_path / "w", score=0.5)
+    assert [path.name for path in paths] == ["w.json", "w.ini"]
+    for path in paths:
+        again = read_weights(path)
+        assert again.vector.tolist() == WEIGHTS.vector.tolist()
+        assert again.fit(LAYOUT, "list").tolist() == WEIGHTS.vector.tolist()
+    assert json.loads(paths[0].read_text())["score"] == 0.5
+    assert paths[1].read_text() == "[weight]\nF= 0.1 -2\nLM0= 0.3333333333333333\nTM0= 1e-20 0 5\n"
+
+
+def test_the_weights_of_a_moses_configuration_are_read(tmp_path):
+    path = tmp_path / "moses.ini"
+    path.write_text("# made by hand\n[feature]\nKENLM name=LM0\n\n[weight] \nLM0= 0.5 # good\nd= 1 2\n[threads]\n4\n")
+    found = read_weights(path)
+    assert found == Weights((("LM0", 1), ("d", 2)), (0.5, 1, 2))
+    assert found.fit((("d", 2), ("LM0", 1)), "list").tolist() == [1, 2, 0.5]
+    with pytest.raises(DataError, match=r"list: has the features d \(1\), LM0 \(1\); the weights are for LM0 \(1\), d"):
+        found.fit((("d", 1), ("LM0", 1)), "list")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "holds no weight"),
+        ("LM0= 1\nTM0= one\n", ":2: found 'TM0= one'; expected lines as"),
+        ("LM0 1\n", ":1: found 'LM0 1'"),
+        ("LM0= inf\n", ":1: found 'LM0= inf'"),
+        ("LM0= 1\nLM0= 2\n", "feature 'LM0' stands twice"),
+        ('{"features": [\n', "holds no weights; expected lines as"),
+        ('{"features": [{"name": "x"}]}', "holds no weights"),
+        ('{"features": [{"name": "x", "weights": [NaN]}]}', "feature 'x': expected finite weights"),
+    ],
+)
+def test_unsound_files_are_refused(text, says, tmp_path):
+    path = tmp_path / "w"
+    path.write_text(text)
+    with pytest.raises(DataError) as error:
+        read_weights(path)
+    assert says in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"fixed": ["TM9"]}, "--fix TM9: no feature is called 'TM9' (did you mean 'TM0'?); there are: F, LM0, TM0"),
+        ({"fixed": ["LM0=x"]}, "--fix LM0=x: expected a finite number, found 'x'"),
+        ({"fixed": ["F", "LM0", "TM0"]}, "all weights are fixed"),
+        ({"bounds": ["LM0=1"]}, "--bounds LM0=1: expected NAME=LOW:HIGH, as LM0=0:1"),
+        ({"bounds": ["LM0=1:0"]}, "--bounds LM0=1:0: expected a lower bound below the upper one"),
+        ({"bounds": ["LM0=a:"]}, "--bounds LM0=a:: expected a finite number, found 'a'"),
+    ],
+)
+def test_unsound_bounds_are_refused(options, says):
+    with pytest.raises(OptionError) as error:
+        weight_space(LAYOUT, np.ones(6), **options)
+    assert says in str(error.value)
+
+
+def test_restarts_lie_inside_the_bounds_and_depend_on_seed_and_iteration():
+    space = weight_space(LAYOUT, np.full(6, 0.5), fixed=["LM0"], bounds=["TM0.2=3:", "TM0.3=:-5", "F.1=0:0.1"])
+    drawn = space.restarts(200, 0, 1)
+    assert (drawn[:, 2] == 0.5).all()
+    assert (drawn[:, 4] >= 3).all()
+    assert (drawn[:, 5] <= -5).all()
+    assert ((drawn[:, 0] >= 0) & (drawn[:, 0] <= 0.1)).all()
+    assert (np.abs(drawn[:, 1]) <= 1).all()
+    assert (space.restarts(200, 0, 1) == drawn).all()
+    assert not (space.restarts(200, 0, 2) == drawn).all()
+    assert not (space.restarts(200, 1, 1) == drawn).all()
