@@ -11,6 +11,8 @@ from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors.base import Extractor, FloatArray
 from ranker.extractors.ngrams import closest_reference_lengths, ngram_matches, ngram_totals
+from ranker.extractors.parse_cache import SHIPPED
+from ranker.extractors.parsed_tokens import parser_signature, tag_batch
 from ranker.extractors.per_reference import ReferencePairs, reference_pairs
 from ranker.extractors.rouge import f_score, ratio
 from ranker.extractors.tokens import IndexArray, TokenBatch, Tokenizer, token_batch
@@ -36,8 +38,11 @@ class NgramAgreement(Extractor):
     ----------
     order : int, default 4
         Longest n-gram, 1 to 9.
-    unit : {"word", "character"}, default "word"
-        Characters are those of the sentence without white space.
+    unit : {"word", "character", "tag"}, default "word"
+        Characters are those of the sentence without white space; tags the parts of speech that the parser gives its
+        words, which say how alike two sentences are built.
+    parser : str, default "shipped"
+        Of ``unit=tag``, as of `ds`.
     words : {"all", "content", "function", "numbers", "punctuation"}, default "all"
         Which words to look at; the others are taken out of both sentences first. Function words are those of a list,
         which holds punctuation too, content words all others; numbers are words with a digit; punctuation is words
@@ -59,7 +64,8 @@ class NgramAgreement(Extractor):
 
     name: ClassVar[str] = "ngrams"
     order: int = 4
-    unit: Unit = "word"
+    unit: Unit | Literal["tag"] = "word"
+    parser: str = SHIPPED
     words: WordClass = "all"
     match: Literal["form", "stem"] = "form"
     function_words: str = "english"
@@ -71,13 +77,19 @@ class NgramAgreement(Extractor):
         """Refuse options out of range and those that mean nothing together."""
         if not 1 <= self.order <= MAX_ORDER:
             raise OptionError(f"ngrams[order={self.order}]: expected 1 to {MAX_ORDER}")
-        if self.unit == "character" and (self.words != "all" or self.match != "form" or self.tokenizer != "13a"):
-            raise OptionError(f"{self}: of characters, expected no option of words: words, match, tokenizer")
+        if self.unit != "word" and (self.words != "all" or self.match != "form" or self.tokenizer != "13a"):
+            raise OptionError(f"{self}: of {self.unit}s, expected no option of words: words, match, tokenizer")
 
     @property
     def columns(self) -> tuple[str, ...]:
         """``ngrams.ORDER.MEASURE`` for every order and measure."""
         return tuple(f"{self}.{n}.{measure}" for n in range(1, self.order + 1) for measure in MEASURES)
+
+    def signed(self) -> dict[str, object]:
+        """Sign with the content of the parser, and with no option without effect."""
+        unused = () if self.unit == "word" else ("words", "match", "function_words", "stemmer", "tokenizer")
+        parser = parser_signature(self.parser) if self.unit == "tag" else None
+        return {**dict.fromkeys(unused), "parser": parser, **({"lowercase": None} if self.unit == "tag" else {})}
 
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the columns, shape (candidates, 3 x order)."""
@@ -97,6 +109,8 @@ class NgramAgreement(Extractor):
     def _batch(self, dataset: Dataset) -> TokenBatch:
         if self.unit == "character":
             return token_batch(dataset, "characters", lowercase=self.lowercase)
+        if self.unit == "tag":
+            return tag_batch(dataset, self.parser)
         return class_batch(
             dataset,
             self.words,

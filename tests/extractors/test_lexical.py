@@ -13,6 +13,7 @@ from ranker.errors import MissingError, OptionError
 from ranker.extractors import meteor_parts
 from ranker.extractors.feature_sets import FeatureSet, declarations
 from ranker.extractors.function_words import ENGLISH
+from ranker.extractors.parsed_tokens import tag_batch
 from ranker.extractors.registry import make, make_metric
 from ranker.extractors.tokens import intern
 from ranker.extractors.word_classes import in_class
@@ -83,6 +84,19 @@ def test_character_ngrams_equal_counting_by_hand(references, candidates, order):
     joined = ["".join(one).lower() for one in references]
     wanted = [best_measures("".join(one).lower(), joined, order) for one in candidates]
     np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+def test_tag_ngrams_equal_those_of_tags_written_as_words():
+    texts = ["the cat sat on the mat .", "the dog sat on the rug .", "cat the the on . mat", ""]
+    reference, *candidates = (text.split() for text in texts)
+    data = group_of([reference], candidates)
+    batch = tag_batch(data, "shipped")
+    written = [batch.segments.words(int(row)) for row in (*batch.reference, *batch.candidate)]
+    as_words = group_of(written[:1], written[1:])
+    expected = make("ngrams[tokenizer=none]").transform(as_words)
+    assert make("ngrams[unit=tag]").transform(data).tolist() == expected.tolist()
+    # alike in build, though other words
+    assert expected[0, 3] > expected[1, 3] > expected[2, 3] == 0.0
 
 
 def test_they_are_what_chrf_and_bleu_are_made_of(golden):
