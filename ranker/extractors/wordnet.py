@@ -7,12 +7,13 @@ Read from the files of WordNet 3.x (``index.noun``, ``noun.exc`` and so on), whi
 from __future__ import annotations
 
 import functools
+import logging
 import os
 import sqlite3
 import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ranker.errors import DataError, MissingError
@@ -36,6 +37,8 @@ _SUFFIXES = (
 )
 """Endings of inflected nouns, verbs and adjectives and what base forms have instead, in WordNet's order."""
 _SHORTEST = 3  # a word of two letters has no ending
+_LOG = logging.getLogger(__name__)
+_NOTED: set[str] = set()
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +53,14 @@ class WordNet:
         Base forms of irregular forms.
     digest : str
         Twelve hexadecimal digits that tell one content from another.
+    exception_parts : mapping of str to tuple of int
+        Part of speech of each of those base forms, as `part_of_speech` numbers them; nothing where it is not known.
     """
 
     lemmas: Mapping[str, tuple[int, ...]]
     exceptions: Mapping[str, tuple[str, ...]]
     digest: str
+    exception_parts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def synsets(self, word: str) -> frozenset[int]:
         """Return the synsets that `word`, lower-cased, may stand for.
@@ -79,6 +85,11 @@ class WordNet:
                 if base in self.lemmas:
                     return (base,)
         return ()
+
+
+def part_of_speech(synset: int) -> int:
+    """Return 1 for a synset of nouns, 2 of verbs, 3 of adjectives, 4 of adverbs, 0 if it is not known."""
+    return synset // _OFFSETS
 
 
 def find_wordnet(place: str = "auto") -> WordNet:
@@ -107,6 +118,32 @@ def find_wordnet(place: str = "auto") -> WordNet:
         "no WordNet found for synonyms: install the Debian package wordnet-base or NLTK's corpus 'wordnet', "
         "or name the directory of its files as wordnet=DIRECTORY"
     )
+
+
+def optional_wordnet(place: str, name: str) -> WordNet | None:
+    """Return WordNet from `place`, or None with one warning if `place` is ``auto`` and none is installed.
+
+    Parameters
+    ----------
+    place : str
+        As of `find_wordnet`; a WordNet that is named must be there.
+    name : str
+        The metric that the warning names.
+
+    Raises
+    ------
+    MissingError, DataError
+        As `find_wordnet`, unless `place` is ``auto`` and there is none.
+    """
+    try:
+        return find_wordnet(place)
+    except MissingError as error:
+        if place != "auto":
+            raise
+        if name not in _NOTED:
+            _NOTED.add(name)
+            _LOG.warning("ranker: note: %s goes without synonyms: %s", name, error)
+        return None
 
 
 def installed_places() -> Iterator[Path]:
@@ -147,6 +184,7 @@ def _parse(text_of: Callable[[str], str], name: str) -> WordNet:
     """Parse the index and exception files; `text_of` returns the text of one."""
     lemmas: dict[str, tuple[int, ...]] = {}
     exceptions: dict[str, tuple[str, ...]] = {}
+    parts: dict[str, tuple[int, ...]] = {}
     content = []
     for number, part in enumerate(_PARTS, 1):
         try:
@@ -169,7 +207,8 @@ def _parse(text_of: Callable[[str], str], name: str) -> WordNet:
         for line in irregular.splitlines():
             form, *bases = line.split() or [""]
             exceptions[form] = (*exceptions.get(form, ()), *bases)
-    return WordNet(lemmas, exceptions, sha256("".join(content).encode())[:12])
+            parts[form] = (*parts.get(form, ()), *(number for _ in bases))
+    return WordNet(lemmas, exceptions, sha256("".join(content).encode())[:12], parts)
 
 
 def _read_database(path: Path) -> WordNet:

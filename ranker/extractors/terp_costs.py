@@ -1,0 +1,79 @@
+"""Published sets of edit costs for TERp (Snover, Madnani, Dorr and Schwartz 2009)."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+CostSet = Literal["terp", "terpa", "terph", "ter"]
+
+
+class EditCosts(NamedTuple):
+    """What edits cost, which words match, and what limits the search.
+
+    Parameters
+    ----------
+    deletion, insertion, substitution, stem, synonym, shift : float
+        Cost of leaving out a reference word, of a candidate word too many, of one word for another, of words with a
+        common stem, of words with a common synset, and of moving a block of words.
+    phrase : tuple of float, or None
+        Parameters a, b, c, d of the cost of a phrase, ``a + n (b log10 p + c p + d)``, at least 0, with the probability
+        p of the phrase table and the cost n of turning one phrase into the other without the table (section 2 of the
+        paper). None: the cost is p.
+    stems, synonyms : bool
+        Whether such words match; if so, they and paraphrases also allow shifts.
+    paraphrases : bool
+        Whether paraphrases may match.
+    stop_words : bool
+        Whether stop words are only shifted with another word.
+    beam : int
+        By how much a partial alignment may cost more than the best one that covers as many candidate words.
+    capped : bool
+        Whether no score exceeds 1.
+    """
+
+    deletion: float = 1.0
+    insertion: float = 1.0
+    substitution: float = 1.0
+    stem: float = 1.0
+    synonym: float = 1.0
+    shift: float = 1.0
+    phrase: tuple[float, float, float, float] | None = None
+    stems: bool = False
+    synonyms: bool = False
+    paraphrases: bool = True
+    stop_words: bool = True
+    beam: int = 20
+    capped: bool = False
+
+
+COST_SETS: dict[CostSet, EditCosts] = {
+    "terp": EditCosts(),
+    "terpa": EditCosts(
+        deletion=1.4269364675533365,
+        insertion=0.2588527567630183,
+        substitution=1.5565478292505814,
+        stem=0.0,
+        synonym=0.0,
+        shift=0.5620538767397316,
+        phrase=(-0.2306579294476191, -0.1469465037633749, -0.07843705907022736, 0.17708577297831574),
+        stems=True,
+        synonyms=True,
+        beam=35,
+        capped=True,
+    ),
+    "terph": EditCosts(
+        deletion=0.8897481530721948,
+        insertion=0.5160029868027748,
+        substitution=1.6362908525843867,
+        stem=0.9574806141940626,
+        synonym=0.16474604979800672,
+        shift=0.686718582391978,
+        phrase=(1.0366410752548514, 0.6518645817002747, -0.008317921340980746, 1.1121928362344298),
+        stems=True,
+        synonyms=True,
+        beam=35,
+        capped=True,
+    ),
+    "ter": EditCosts(paraphrases=False, stop_words=False),
+}
+"""TERp without parameters, TERpA tuned on adequacy, TERp tuned on HTER, and TERp as TER."""
