@@ -1,15 +1,34 @@
-"""How far judges agree with each other."""
+"""How far the judges of a data set agree with each other: per language pair, and for every two judges."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import AUTO, PREFERENCES, resolve_kind
 from ranker.errors import DataError
+from ranker.evaluation.agreement import (
+    DISTANCES,
+    agreement_sums,
+    cohen_kappa_of,
+    coincidences,
+    consistency_counts,
+    fleiss_kappa_of,
+    krippendorff_alpha_of,
+    randolph_kappa_of,
+    scott_pi_of,
+)
+from ranker.evaluation.judge_votes import Votes, preference_votes, rating_orders, rating_votes
+from ranker.evaluation.resampling import Estimate, draws, estimate, stream
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+_MOST_CATEGORIES = 12
+"""Scales with more, as 0-100, have no coefficients by category."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +53,60 @@ class Consistency:
     with_ties: float
 
 
+@dataclass(frozen=True)
+class JudgePair:
+    """Two judges, and what they both judged.
+
+    Parameters
+    ----------
+    first, second : str
+    units : int
+        Judged by both.
+    agreeing : float
+        Share on which they say the same.
+    kappa, linear, quadratic : float
+        Cohen's kappa and its weighted forms; NaN where chance cannot disagree.
+    pi : float
+        Scott's pi.
+    """
+
+    first: str
+    second: str
+    units: int
+    agreeing: float
+    kappa: float
+    linear: float
+    quadratic: float
+    pi: float
+
+
+@dataclass(frozen=True)
+class JudgesAgreement:
+    """Agreement of the judges of one language pair.
+
+    Parameters
+    ----------
+    lp : str
+        Language pair; ``all`` for all together.
+    judges, units, judgements : int
+        `units` are candidates (of ratings) or pairs of candidates (of preferences) with at least two judges.
+    figures : dict
+        Estimates by name: ``consistency 2``, ``consistency 2 with ties``, the same for 3 judges; ``cohen``, ``cohen
+        linear``, ``cohen quadratic``, ``scott``: means over pairs of judges by what they both judged; ``fleiss``,
+        ``randolph``, ``krippendorff nominal``, ``... ordinal``, ``... interval``; ``same judge``: share on which a
+        judge who sees a pair again says the same. Intervals are over sources.
+    pairs : tuple of JudgePair
+        Sorted by name.
+    """
+
+    lp: str
+    judges: int
+    units: int
+    judgements: int
+    figures: Mapping[str, Estimate]
+    pairs: tuple[JudgePair, ...]
+
+
 def consistency(dataset: Dataset, kind: str, judges: int = 2) -> Consistency:
     """Compare the orders that sets of `judges` judges put the candidates of a source in.
 
@@ -41,29 +114,18 @@ def consistency(dataset: Dataset, kind: str, judges: int = 2) -> Consistency:
     ----------
     dataset : Dataset
     kind : str
-        A rating with judges, as ``fluency``.
+        A rating with judges, as ``fluency``, or ``preferences``.
     judges : int, default 2
 
     Raises
     ------
     DataError
-        If the data set has no scores of single judges of that kind.
+        If the data set has no judgements of that kind by two judges.
     """
-    codes, scores = _scores_by_judge(dataset, kind)
-    agreeing = tolerated = pairs = 0
-    for start, stop in zip(dataset.candidate_offsets[:-1], dataset.candidate_offsets[1:], strict=True):
-        block = scores[start:stop]
-        first, second = np.triu_indices(len(block), 1)
-        order = np.sign(block[first] - block[second])
-        present = [code for code in range(len(codes)) if not np.isnan(block[:, code]).all()]
-        for group in combinations(present, judges):
-            votes = order[:, group]
-            votes = votes[~np.isnan(votes).any(axis=1)]
-            pairs += len(votes)
-            agreeing += int((votes == votes[:, :1]).all(axis=1).sum())
-            tolerated += int((~((votes > 0).any(axis=1) & (votes < 0).any(axis=1))).sum())
+    orders = preference_votes(dataset) if kind == PREFERENCES else rating_orders(dataset, kind)
+    total, same, tolerant = consistency_counts(orders.counts(), judges).sum(axis=0)
     nothing = float("nan")
-    return Consistency(judges, pairs, agreeing / pairs if pairs else nothing, tolerated / pairs if pairs else nothing)
+    return Consistency(judges, int(total), same / total if total else nothing, tolerant / total if total else nothing)
 
 
 def cohen_kappa(dataset: Dataset, kind: str) -> float:
@@ -74,26 +136,157 @@ def cohen_kappa(dataset: Dataset, kind: str) -> float:
     DataError
         If the data set has no scores of single judges of that kind.
     """
-    from sklearn.metrics import cohen_kappa_score
-
-    _, scores = _scores_by_judge(dataset, kind)
-    values, weights = [], []
-    for first, second in combinations(scores.T, 2):
-        common = ~np.isnan(first) & ~np.isnan(second)
-        labels = np.unique(np.concatenate([first[common], second[common]]))
-        if len(labels) > 1:
-            values.append(cohen_kappa_score(first[common].astype(str), second[common].astype(str)))
-            weights.append(int(common.sum()))
-    return float(np.average(values, weights=weights)) if values else float("nan")
+    votes = rating_votes(dataset, kind)
+    _, counts = _confusions(votes)
+    return float(_weighted_mean(cohen_kappa_of(counts), counts.sum(axis=(-2, -1))))
 
 
-def _scores_by_judge(dataset: Dataset, kind: str) -> tuple[list[str], npt.NDArray[np.float64]]:
-    """Return the judges, and their scores, shape (candidates, judges), NaN where one did not score."""
-    ratings = dataset.ratings[(dataset.ratings["kind"] == kind).to_numpy(bool) & dataset.ratings["judge"].notna()]
-    judges = sorted(ratings["judge"].unique())
-    if len(judges) < 2:
-        raise DataError(f"holds no {kind} scores of two judges by name", file=dataset.name)
-    scores = np.full((len(dataset), len(judges)), np.nan)
-    column = np.searchsorted(np.array(judges, dtype=object), ratings["judge"].to_numpy(object))
-    scores[ratings["candidate"].to_numpy(np.int64), column] = ratings["value"].to_numpy(np.float64)
-    return judges, scores
+def judges_agreement(
+    dataset: Dataset, kind: str = AUTO, *, resamples: int = 1000, seed: int = 0
+) -> tuple[JudgesAgreement, ...]:
+    """Measure the agreement of judges for every language pair, and for all together.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    kind : str, default "auto"
+        ``preferences`` compares judgements on pairs of candidates, a rating as ``fluency`` the scores of candidates
+        and the orders that they give.
+    resamples : int, default 1000
+        Bootstrap samples of sources for the 95 % intervals.
+    seed : int, default 0
+
+    Raises
+    ------
+    DataError
+        If no two judges judged the same.
+    """
+    kind = resolve_kind(dataset, kind)
+    if kind == PREFERENCES:
+        votes = orders = preference_votes(dataset)
+    else:
+        votes, orders = rating_votes(dataset, kind), rating_orders(dataset, kind)
+    if not len(votes.several().judge):
+        raise DataError(f"no two judges gave {kind} judgements of the same candidates", file=dataset.name)
+    found = []
+    for lp in (*dataset.language_pairs, "all"):
+        chosen = np.ones(len(dataset.sources), dtype=bool) if lp == "all" else dataset.source_language_pairs == lp
+        mine = votes.of_sources(chosen)
+        if len(mine.several().judge) and not (lp == "all" and len(dataset.language_pairs) == 1):
+            found.append(_agreement(lp, mine, orders.of_sources(chosen), resamples, seed))
+    return tuple(found)
+
+
+def _agreement(lp: str, votes: Votes, orders: Votes, resamples: int, seed: int) -> JudgesAgreement:
+    blocks: dict[str, FloatArray] = {}
+    for number in (2, 3):
+        blocks[f"consistency {number}"] = orders.per_source(consistency_counts(orders.counts(), number))
+    seen_again = votes.repeated()
+    if len(seen_again):
+        blocks["same judge"] = seen_again
+    counts = votes.counts()
+    if len(votes.categories) <= _MOST_CATEGORIES:
+        blocks["shares"] = votes.per_source(agreement_sums(counts))
+        blocks["coincidences"] = votes.per_source(coincidences(counts).reshape(len(counts), -1))
+    sample = {name: np.empty((resamples, block.shape[1])) for name, block in blocks.items()}
+    pairs, confusions = _confusions(votes)
+    by_source = votes.pair_matrix(pairs)
+    weighted: dict[str, FloatArray] = {name: np.empty(resamples) for name in _pair_figures(confusions)}
+    size = votes.sources
+    for start, weights in draws(size, resamples, stream(seed, lp)):
+        stop = start + len(weights)
+        for name, block in blocks.items():
+            sample[name][start:stop] = weights @ block
+        # as many weighted confusions at a time as fit
+        step = max(1, 4_000_000 // max(confusions.size, 1))
+        for begin in range(0, len(weights), step):
+            part = np.asarray((by_source.T @ weights[begin : begin + step].T).T).reshape(-1, *confusions.shape)
+            for name, values in _pair_figures(part).items():
+                weighted[name][start + begin : start + begin + len(part)] = values
+    figures: dict[str, Estimate] = {}
+    totals = {name: block.sum(axis=0) for name, block in blocks.items()}
+    whole, resampled = _figures(totals, votes.categories), _figures(sample, votes.categories)
+    for name, value in whole.items():
+        figures[name] = estimate(float(value), resampled[name])
+    for name, values in _pair_figures(confusions).items():
+        figures[name] = estimate(float(values), weighted[name])
+    several = votes.several()
+    return JudgesAgreement(
+        lp,
+        len(np.unique(several.judge)),
+        len(np.unique(several.unit)),
+        len(several.judge),
+        figures,
+        _judge_pairs(votes, pairs, confusions),
+    )
+
+
+def _figures(sums: Mapping[str, FloatArray], categories: FloatArray) -> dict[str, FloatArray]:
+    """Return figures of summed columns, shape (..., k) each, by name."""
+    found: dict[str, FloatArray] = {}
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for number in (2, 3):
+            total, same, tolerant = np.moveaxis(sums[f"consistency {number}"], -1, 0)
+            found[f"consistency {number}"] = same / total
+            found[f"consistency {number} with ties"] = tolerant / total
+        if "same judge" in sums:
+            found["same judge"] = sums["same judge"][..., 0] / sums["same judge"][..., 1]
+    if "shares" in sums:
+        found["fleiss"] = fleiss_kappa_of(sums["shares"])
+        found["randolph"] = randolph_kappa_of(sums["shares"])
+        size = len(categories)
+        table = sums["coincidences"].reshape(*sums["coincidences"].shape[:-1], size, size)
+        for distance in DISTANCES:
+            found[f"krippendorff {distance}"] = krippendorff_alpha_of(table, distance, categories)
+    return found
+
+
+def _pair_figures(counts: FloatArray) -> dict[str, FloatArray]:
+    """Return means over pairs of judges of confusions, shape (..., pairs, categories, categories)."""
+    units = counts.sum(axis=(-2, -1))
+    if counts.shape[-1] > _MOST_CATEGORIES:
+        return {}
+    return {
+        "cohen": _weighted_mean(cohen_kappa_of(counts), units),
+        "cohen linear": _weighted_mean(cohen_kappa_of(counts, "linear"), units),
+        "cohen quadratic": _weighted_mean(cohen_kappa_of(counts, "quadratic"), units),
+        "scott": _weighted_mean(scott_pi_of(counts), units),
+    }
+
+
+def _weighted_mean(values: FloatArray, weights: FloatArray) -> FloatArray:
+    known = ~np.isnan(values)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        total = np.where(known, values * weights, 0.0).sum(axis=-1)
+        return np.asarray(total / np.where(known, weights, 0.0).sum(axis=-1))
+
+
+def _confusions(votes: Votes) -> tuple[IntArray, FloatArray]:
+    """Return the codes of pairs of judges that share a unit, and their confusions (pairs, categories, categories)."""
+    pairs, place = np.unique(votes.pairs.code, return_inverse=True)
+    size = len(votes.categories)
+    code = (place * size + votes.pairs.first) * size + votes.pairs.second
+    counts = np.bincount(code, minlength=len(pairs) * size * size).reshape(len(pairs), size, size)
+    return pairs.astype(np.int64), counts.astype(np.float64)
+
+
+def _judge_pairs(votes: Votes, pairs: IntArray, counts: FloatArray) -> tuple[JudgePair, ...]:
+    units = counts.sum(axis=(-2, -1))
+    agreeing = np.trace(counts, axis1=-2, axis2=-1) / units
+    columns = (
+        cohen_kappa_of(counts),
+        cohen_kappa_of(counts, "linear"),
+        cohen_kappa_of(counts, "quadratic"),
+        scott_pi_of(counts),
+    )
+    names = votes.judges
+    return tuple(
+        JudgePair(
+            names[code // len(names)],
+            names[code % len(names)],
+            int(units[index]),
+            float(agreeing[index]),
+            *(float(column[index]) for column in columns),
+        )
+        for index, code in enumerate(pairs.tolist())
+    )

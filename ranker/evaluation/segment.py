@@ -6,10 +6,8 @@ that the shared tasks publish. Intervals are percentiles of a bootstrap over sou
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,21 +15,23 @@ import numpy.typing as npt
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, PreferencePairs, human_scores, preference_pairs, resolve_kind
 from ranker.errors import DataError
+from ranker.evaluation.pair_counts import TAU_VARIANTS, TauVariant, tau
+from ranker.evaluation.resampling import Estimate, estimate, resampled_sums, stream
 from ranker.learning.grouped import TIE, group_spearman, snap
 
+__all__ = [
+    "TAU_VARIANTS",
+    "Estimate",
+    "Evaluation",
+    "Row",
+    "TauVariant",
+    "evaluate",
+    "source_spearman",
+    "tau",
+    "tau_counts",
+]
 FloatArray = npt.NDArray[np.float64]
-TauVariant = Literal["wmt12", "wmt13", "wmt14"]
-TAU_VARIANTS: tuple[TauVariant, ...] = ("wmt12", "wmt13", "wmt14")
 SPEARMAN_FORMS = ("tie-corrected", "ye07")
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A figure with its bootstrap interval; NaN where it is undefined."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -130,20 +130,6 @@ def tau_counts(
     return np.bincount(code, minlength=3 * groups).reshape(groups, 3).astype(np.int64)
 
 
-def tau(counts: npt.ArrayLike, variant: TauVariant = "wmt14") -> FloatArray:
-    """Kendall's tau of concordant, discordant and tied counts, shape (..., 3), as the WMT shared tasks define it.
-
-    ``wmt12`` counts a metric tie as discordant, ``wmt13`` leaves it out, ``wmt14`` counts it in the denominator
-    only. Human ties are left out in all three. NaN where there is no pair.
-    """
-    concordant, discordant, tied = np.moveaxis(np.asarray(counts, dtype=np.float64), -1, 0)
-    if variant == "wmt12":
-        discordant = discordant + tied
-    total = concordant + discordant + (tied if variant == "wmt14" else 0.0)
-    with np.errstate(invalid="ignore"):
-        return np.asarray((concordant - discordant) / total)
-
-
 def evaluate(
     dataset: Dataset,
     scores: npt.ArrayLike,
@@ -187,28 +173,13 @@ def evaluate(
     source_lp = dataset.source_language_pairs
     names = sorted(set(source_lp[columns.judged]))
     blocks = [columns.statistics[columns.judged & (source_lp == name)] for name in names]
-    samples = [_resample(block, resamples, seed, name) for name, block in zip(names, blocks, strict=True)]
+    samples = [resampled_sums(block, resamples, stream(seed, name)) for name, block in zip(names, blocks, strict=True)]
     rows = [columns.row(name, [block], [sample]) for name, block, sample in zip(names, blocks, samples, strict=True)]
     into_english = [index for index, name in enumerate(names) if name.endswith("-en")]
     for title, members in (("mean into English", into_english), ("mean", list(range(len(names))))):
         if len(names) > 1 and members:
             rows.append(columns.row(title, [blocks[index] for index in members], [samples[index] for index in members]))
     return Evaluation(dataset.name, kind, tuple(rows), resamples, seed)
-
-
-def _resample(block: FloatArray, resamples: int, seed: int, name: str) -> FloatArray:
-    """Return sums of `block` (sources, k) over resampled sources, shape (resamples, k).
-
-    Each language pair has a stream of its own, so that its interval does not depend on which others are evaluated.
-    """
-    generator = np.random.default_rng([seed, zlib.crc32(name.encode())])
-    sums = np.empty((resamples, block.shape[1]))
-    size = len(block)
-    chunk = max(1, 4_000_000 // max(size, 1))
-    for start in range(0, resamples, chunk):
-        count = min(chunk, resamples - start)
-        sums[start : start + count] = generator.multinomial(size, np.full(size, 1.0 / size), size=count) @ block
-    return sums
 
 
 @dataclass(frozen=True)
@@ -257,7 +228,7 @@ class _Columns:
             at = slice(2 * len(SPEARMAN_FORMS) + 3 * index, 2 * len(SPEARMAN_FORMS) + 3 * index + 3)
             pairs[selection] = int(sum(total[at].sum() for total in totals))
             taus[selection] = {
-                variant: _estimate(
+                variant: estimate(
                     np.mean([tau(total[at], variant) for total in totals]),
                     np.mean([tau(sample[:, at], variant) for sample in samples], axis=0),
                 )
@@ -271,15 +242,7 @@ def _mean_ratio(
     totals: Sequence[FloatArray], samples: Sequence[FloatArray], numerator: int, denominator: int
 ) -> Estimate:
     with np.errstate(invalid="ignore"):
-        return _estimate(
+        return estimate(
             np.mean([total[numerator] / total[denominator] for total in totals]),
             np.mean([sample[:, numerator] / sample[:, denominator] for sample in samples], axis=0),
         )
-
-
-def _estimate(value: np.floating, sample: FloatArray) -> Estimate:
-    known = sample[~np.isnan(sample)]
-    if not len(known):
-        return Estimate(float(value), float("nan"), float("nan"))
-    low, high = np.percentile(known, [2.5, 97.5])
-    return Estimate(float(value), float(low), float(high))

@@ -1,12 +1,28 @@
-"""Intervals and p-values by resampling: seeded, vectorised, exactly reproducible."""
+"""Intervals and p-values: seeded, vectorised, exactly reproducible.
+
+Resampling works on additive statistics, one row a source: a resampled figure is a function of a weighted sum of rows,
+and nothing is ever scored again. Two systems or metrics whose outputs are the same get p = 1 from every test.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from ranker.errors import OptionError
+from ranker.evaluation.resampling import draws
+
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+Score = Callable[[FloatArray], FloatArray]
+BootstrapForm = Literal["two-sided", "folded"]
+Alternative = Literal["greater", "two-sided"]
 _CHUNK = 2_000_000
+# rounding must not turn a resample that is as extreme as what was observed into a less extreme one
+_ROUNDING = 1e-12
 
 
 def bootstrap_interval(
@@ -64,8 +80,7 @@ def paired_permutation(
     if not len(difference):
         return float("nan") if not len(_known(first)) else 1.0
     generator = np.random.default_rng(seed)
-    # rounding must not turn a flip that is as extreme as the observed one into a less extreme one
-    observed = abs(difference.sum()) * (1 - 1e-12)
+    observed = abs(difference.sum()) * (1 - _ROUNDING)
     extreme = 0
     chunk = max(1, _CHUNK // len(difference))
     for start in range(0, permutations, chunk):
@@ -73,6 +88,232 @@ def paired_permutation(
         signs = generator.integers(2, size=(rows, len(difference)), dtype=np.int8) * 2 - 1
         extreme += int((np.abs(signs @ difference) >= observed).sum())
     return (1 + extreme) / (1 + permutations)
+
+
+def paired_bootstrap(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    score: Score,
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+    form: BootstrapForm = "two-sided",
+) -> float:
+    """P-value of the difference of two scores by paired bootstrap over sources (Koehn 2004).
+
+    Parameters
+    ----------
+    first, second : array-like, shape (sources, k)
+        Additive statistics of the same sources.
+    score : callable
+        Statistics of shape (..., k) to scores of shape (...).
+    resamples : int, default 1000
+    seed : int, default 0
+    form : {"two-sided", "folded"}, default "two-sided"
+        As in `bootstrap_p`.
+
+    Returns
+    -------
+    float
+    """
+    one, two = (np.asarray(each, dtype=np.float64) for each in (first, second))
+    both = np.concatenate([one, two], axis=1)
+    sample = np.empty(resamples)
+    for start, weights in draws(len(one), resamples, np.random.default_rng(seed)):
+        sums = weights @ both
+        sample[start : start + len(sums)] = score(sums[:, : one.shape[1]]) - score(sums[:, one.shape[1] :])
+    return float(bootstrap_p(sample, score(one.sum(axis=0)) - score(two.sum(axis=0)), form=form))
+
+
+def bootstrap_p(
+    sample: npt.ArrayLike, observed: npt.ArrayLike, *, form: BootstrapForm = "two-sided"
+) -> npt.NDArray[np.float64]:
+    """P-values of differences from their bootstrap samples, moved so that the null hypothesis holds.
+
+    Parameters
+    ----------
+    sample : array-like, shape (resamples, ...)
+        Differences in the resamples; NaN is left out.
+    observed : array-like, shape (...)
+    form : {"two-sided", "folded"}, default "two-sided"
+        ``two-sided`` counts resamples with ``|d* - mean(d*)| >= |d|``; ``folded``, as Moses and sacreBLEU do,
+        those with ``|d*| - mean(|d*|) >= |d|``, which is about half of it.
+
+    Returns
+    -------
+    float array, shape (...)
+        ``(1 + count) / (1 + resamples)``; NaN where the difference is undefined.
+    """
+    values, wanted = np.asarray(sample, dtype=np.float64), np.asarray(observed, dtype=np.float64)
+    values = np.abs(values) if form == "folded" else values
+    known = ~np.isnan(values)
+    count = known.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        values = values - np.where(known, values, 0.0).sum(axis=0) / count
+    values = values if form == "folded" else np.abs(values)
+    # a difference of nothing is as extreme as any, however the resamples round
+    bound = np.abs(wanted) * (1 - _ROUNDING) - _ROUNDING
+    p = (1 + (known & (np.where(known, values, 0.0) >= bound)).sum(axis=0)) / (1 + count)
+    return np.asarray(np.where(np.isnan(wanted) | (count == 0), np.nan, p))
+
+
+def approximate_randomisation(
+    first: npt.ArrayLike, second: npt.ArrayLike, score: Score, *, permutations: int = 10_000, seed: int = 0
+) -> float:
+    """Two-sided p-value of the difference of two scores, by swapping sources at random (Riezler and Maxwell 2005).
+
+    Parameters
+    ----------
+    first, second : array-like, shape (sources, k)
+        Additive statistics of the same sources.
+    score : callable
+        Statistics of shape (..., k) to scores of shape (...).
+    permutations : int, default 10000
+    seed : int, default 0
+
+    Returns
+    -------
+    float
+        ``(1 + swaps at least as extreme) / (1 + permutations)``.
+    """
+    one, two = (np.asarray(each, dtype=np.float64) for each in (first, second))
+    generator = np.random.default_rng(seed)
+    total_one, total_two = one.sum(axis=0), two.sum(axis=0)
+    bound = abs(float(score(total_one) - score(total_two))) * (1 - _ROUNDING)
+    extreme = 0
+    chunk = max(1, _CHUNK // max(len(one), 1))
+    for start in range(0, permutations, chunk):
+        rows = min(chunk, permutations - start)
+        kept = generator.integers(2, size=(rows, len(one)), dtype=bool)
+        moved = kept.astype(np.float64) @ (one - two)
+        extreme += int((np.abs(score(total_two + moved) - score(total_one - moved)) >= bound - _ROUNDING).sum())
+    return (1 + extreme) / (1 + permutations)
+
+
+def sign_test(wins: int, comparisons: int, *, alternative: Alternative = "two-sided", method: str = "exact") -> float:
+    """P-value of winning `wins` of `comparisons` without ties if both sides were equally good.
+
+    Parameters
+    ----------
+    wins, comparisons : int
+    alternative : {"two-sided", "greater"}, default "two-sided"
+    method : {"exact", "normal", "corrected"}, default "exact"
+        Binomial; its normal approximation; that with continuity correction. The approximations are one-sided tails,
+        doubled (at most 1) for ``two-sided``.
+
+    Returns
+    -------
+    float
+        1 without comparisons.
+
+    Raises
+    ------
+    OptionError
+        For another method, or more wins than comparisons.
+    """
+    from scipy import stats
+
+    if not 0 <= wins <= comparisons:
+        raise OptionError(f"sign test: {wins} wins of {comparisons}; expected from 0 to {comparisons}")
+    if not comparisons:
+        return 1.0
+    if method == "exact":
+        return float(stats.binomtest(wins, comparisons, 0.5, alternative=alternative).pvalue)
+    if method not in ("normal", "corrected"):
+        raise OptionError(f"sign test: no method {method!r}; there are: exact, normal, corrected")
+    ahead = max(wins, comparisons - wins) if alternative == "two-sided" else wins
+    shift = 0.5 if method == "corrected" else 0.0
+    tail = float(stats.norm.sf((ahead - shift - comparisons / 2) / np.sqrt(comparisons / 4)))
+    return min(1.0, 2 * tail) if alternative == "two-sided" else tail
+
+
+def williams(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    between: npt.ArrayLike,
+    size: int,
+    *,
+    alternative: Alternative = "two-sided",
+) -> FloatArray:
+    """Williams' test (1959) of two Pearson correlations with the same human scores (Graham and Baldwin 2014).
+
+    Parameters
+    ----------
+    first, second : array-like
+        Correlations of the two metrics with people.
+    between : array-like
+        Correlation of the two metrics with each other.
+    size : int
+        Number of scores, at least 4.
+    alternative : {"two-sided", "greater"}, default "two-sided"
+        ``greater`` gives the tail of whichever correlation is the higher.
+
+    Returns
+    -------
+    float array
+        1 where the two metrics are the same up to scale and shift; NaN below four scores.
+    """
+    from scipy import stats
+
+    r1, r2, r12 = (np.asarray(one, dtype=np.float64) for one in (first, second, between))
+    if size < 4:
+        return np.full(np.broadcast(r1, r2, r12).shape, np.nan)
+    determinant = 1 - r1**2 - r2**2 - r12**2 + 2 * r1 * r2 * r12
+    mean = (r1 + r2) / 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = np.sqrt(2 * (size - 1) / (size - 3) * determinant + mean**2 * (1 - r12) ** 3)
+        t = np.abs((r1 - r2) * np.sqrt((size - 1) * (1 + r12)) / spread)
+    p = stats.t.sf(t, size - 3) * (2 if alternative == "two-sided" else 1)
+    return np.asarray(np.where(r12 >= 1 - _ROUNDING, 1.0, p))
+
+
+def holm(p: npt.ArrayLike) -> FloatArray:
+    """Correct p-values of several hypotheses by Holm's step-down procedure (1979).
+
+    Parameters
+    ----------
+    p : array-like, shape (hypotheses,)
+        NaN is left out and stays.
+
+    Returns
+    -------
+    float array, shape (hypotheses,)
+        A hypothesis is rejected at a level if its corrected value is below it; at most 1.
+    """
+    values = np.asarray(p, dtype=np.float64)
+    known = np.flatnonzero(~np.isnan(values))
+    order = known[np.argsort(values[known], kind="stable")]
+    corrected = np.full(values.shape, np.nan)
+    corrected[order] = np.minimum(np.maximum.accumulate(values[order] * np.arange(len(order), 0, -1)), 1.0)
+    return corrected
+
+
+def clusters(values: npt.ArrayLike, ahead: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Group competitors so that whoever is significantly behind one of a cluster starts the next (WMT metrics tasks).
+
+    Parameters
+    ----------
+    values : array-like, shape (n,)
+        Higher is better; NaN gets no cluster.
+    ahead : array-like of bool, shape (n, n)
+        Whether the one of the row is significantly ahead of the one of the column.
+
+    Returns
+    -------
+    int array, shape (n,)
+        1 for the best cluster; 0 for NaN.
+    """
+    figures, better = np.asarray(values, dtype=np.float64), np.asarray(ahead, dtype=bool)
+    found = np.zeros(len(figures), dtype=np.int64)
+    number, members = 0, list[int]()
+    for one in np.argsort(-figures, kind="stable"):
+        if np.isnan(figures[one]):
+            continue
+        if not members or better[members, one].any():
+            number, members = number + 1, []
+        members.append(int(one))
+        found[one] = number
+    return found
 
 
 def _known(values: npt.ArrayLike) -> FloatArray:

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import gzip
-import json
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -12,37 +10,10 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from ranker.corpora.judgements import PreferencePairs
-from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
 from ranker.evaluation.segment import evaluate, source_spearman, tau, tau_counts
 from ranker.learning.grouped import average_ranks, group_offsets, group_spearman
-
-
-def graded(human: np.ndarray, lp: str = "xx-en"):
-    """Make a data set of human scores (sources, systems), NaN for not judged."""
-    return assemble(
-        [
-            Record(
-                "",
-                ["r"],
-                [
-                    Candidate(f"s{system}", "t", [] if np.isnan(value) else [("fluency_raw", None, float(value))])
-                    for system, value in enumerate(row)
-                ],
-                lp=lp,
-                seg_id=str(index + 1),
-            )
-            for index, row in enumerate(human)
-        ],
-        "test",
-    )
-
-
-@pytest.fixture(scope="module")
-def cases(request) -> list[dict]:
-    path = request.getfixturevalue("golden") / "meta_stats.jsonl.gz"
-    with gzip.open(path, "rt", encoding="utf-8") as stream:
-        return [json.loads(line) for line in stream]
+from tests.evaluation.made import graded
 
 
 def all_pairs(human: np.ndarray) -> PreferencePairs:

@@ -1,14 +1,26 @@
 from __future__ import annotations
 
+import json
 from itertools import product
 
 import numpy as np
 import pytest
 
 from ranker.corpora.records import Candidate, Record, assemble
-from ranker.errors import DataError
-from ranker.evaluation.judges import cohen_kappa, consistency
-from ranker.evaluation.significance import bootstrap_interval, paired_permutation
+from ranker.errors import OptionError
+from ranker.evaluation.correlation import correlate
+from ranker.evaluation.significance import (
+    approximate_randomisation,
+    bootstrap_interval,
+    bootstrap_p,
+    clusters,
+    holm,
+    paired_bootstrap,
+    paired_permutation,
+    sign_test,
+    williams,
+)
+from ranker.extractors.registry import make_metric
 
 
 def test_interval_is_that_of_the_mean():
@@ -40,33 +52,132 @@ def test_p_is_uniform_where_there_is_no_difference():
     assert np.mean(np.array(found) <= 0.1) == pytest.approx(0.1, abs=0.07)
 
 
-def scored(rows: list[dict[str, float]]):
-    """One source; a candidate for each mapping of judges to fluency."""
-    candidates = [
-        Candidate(f"s{i}", "t", [("fluency", judge, value) for judge, value in row.items()])
-        for i, row in enumerate(rows)
+def test_sign_test_equals_scipys_and_the_normal_approximations(golden):
+    rows = json.loads((golden / "sign_test.json").read_text())
+    for row in rows:
+        wins, of = row["wins"], row["n"]
+        assert sign_test(wins, of) == pytest.approx(row["exact_two_sided"], abs=1e-12)
+        assert sign_test(wins, of, alternative="greater") == pytest.approx(row["exact_greater"], abs=1e-12)
+        normal = sign_test(wins, of, alternative="greater", method="normal")
+        assert normal == pytest.approx(row["normal_greater"], abs=1e-9)
+        if 2 * wins >= of:
+            # the stored correction of fewer wins than losses goes the other way, off the exact tail
+            corrected = sign_test(wins, of, alternative="greater", method="corrected")
+            assert corrected == pytest.approx(row["normal_cc_greater"], abs=1e-9)
+    assert len(rows) > 10
+
+
+def test_the_published_p_of_189_wins_is_that_of_the_uncorrected_approximation():
+    assert sign_test(189, 347, alternative="greater", method="normal") == pytest.approx(0.048, abs=5e-4)
+    assert sign_test(189, 347, alternative="greater") == pytest.approx(0.0536, abs=5e-5)
+    assert sign_test(158, 347, method="normal") == pytest.approx(sign_test(189, 347, method="normal"))
+    assert sign_test(0, 0) == 1
+    with pytest.raises(OptionError, match="3 wins of 2; expected from 0 to 2"):
+        sign_test(3, 2)
+    with pytest.raises(OptionError, match="no method 'wald'"):
+        sign_test(1, 2, method="wald")
+
+
+def test_williams_equals_mt_metrics_eval(cases):
+    for case in cases:
+        human, a, b = case["human"], case["metric_a"], case["metric_b"]
+        wanted = case["compare_a_b"].get("mtme.williams.pearson.none")
+        if wanted is None:
+            continue
+        r1, r2, r12 = (correlate(x, y).value for x, y in ((human, a), (human, b), (a, b)))
+        found = williams(r1, r2, r12, human.size, alternative="greater")
+        if wanted["p"] is None or np.isnan(wanted["p"]):
+            assert np.isnan(found)
+        else:
+            assert found == pytest.approx(wanted["p"], abs=1e-9)
+            assert williams(r1, r2, r12, human.size) == pytest.approx(2 * found)
+    assert williams(0.5, 0.5, 1.0, 20) == 1
+    assert np.isnan(williams(0.5, 0.4, 0.3, 3))
+
+
+@pytest.fixture(scope="module")
+def outputs(golden):
+    """Statistics of two systems on the same sources, by metric, and what sacreBLEU says of them."""
+    stored = json.loads((golden / "sacrebleu_paired.json").read_text())
+    items = {}
+    for line in (golden / "inputs.jsonl").read_text(encoding="utf-8").splitlines():
+        item = json.loads(line)
+        items[item["id"]] = item
+    records = [
+        Record("", [items[a]["refs"][0]], [Candidate(name, items[key]["hyp"]) for name, key in (("a", a), ("b", b))])
+        for a, b in stored["ids"]
     ]
-    return assemble([Record("s", ["r"], candidates)], "test")
+    dataset = assemble(records, "paired")
+    found = {}
+    for name, notation in (("BLEU", "bleu[smoothing=exp,effective_order=false]"), ("chrF2", "chrf")):
+        metric = make_metric(notation)
+        rows = metric.statistics(metric.batch(dataset))
+        found[name] = metric.score, rows[::2], rows[1::2]
+    return stored, found
 
 
-def test_consistency_counts_agreement_and_contradiction():
-    made = scored([{"a": 1, "b": 1}, {"a": 2, "b": 3}, {"a": 2, "b": 2}])
-    # pairs: 0<1 both; 0<2 both; 1=2 for a, 1>2 for b: a tie contradicts nothing
-    found = consistency(made, "fluency")
-    assert (found.pairs, found.agreeing, found.with_ties) == (3, pytest.approx(2 / 3), 1)
-    made = scored([{"a": 1, "b": 2, "c": 1}, {"a": 2, "b": 1, "c": 1}])
-    found = consistency(made, "fluency", 3)
-    assert (found.pairs, found.agreeing, found.with_ties) == (1, 0, 0)
-    assert consistency(made, "fluency", 2).pairs == 3
-    assert consistency(made, "fluency", 2).with_ties == pytest.approx(2 / 3)
+@pytest.mark.parametrize("name", ["BLEU", "chrF2"])
+def test_resampled_p_values_equal_sacrebleus(outputs, name):
+    stored, found = outputs
+    score, first, second = found[name]
+    wanted = {test: stored[test]["results"][name] for test in ("bs", "ar")}
+    for rows, row in ((first, 0), (second, 1)):
+        assert 100 * score(rows.sum(axis=0)) == pytest.approx(wanted["bs"][row]["score"], abs=1e-9)
+    # the same draws from the same seed, so the same p
+    p = approximate_randomisation(first, second, score, permutations=1000, seed=stored["ar"]["seed"])
+    assert p == pytest.approx(wanted["ar"][1]["p"], abs=1e-9)
+    p = paired_bootstrap(first, second, score, resamples=4000, seed=1, form="folded")
+    target = wanted["bs"][1]["p"]
+    assert p == pytest.approx(target, abs=4 * np.sqrt(target * (1 - target) * (1 / 1000 + 1 / 4000)))
+    two_sided = paired_bootstrap(first, second, score, resamples=1000)
+    assert two_sided == paired_bootstrap(first, second, score, resamples=1000)
+    assert p < two_sided < 0.5
 
 
-def test_kappa_is_scikit_learns():
-    made = scored([{"a": 1, "b": 1}, {"a": 2, "b": 3}, {"a": 2, "b": 2}, {"a": 5, "b": 5}, {"a": 4}])
-    # observed .75; expected by the marginals (1: 1/16, 2: 2/16, 5: 1/16) .25
-    assert cohen_kappa(made, "fluency") == pytest.approx((0.75 - 0.25) / (1 - 0.25))
+@pytest.mark.parametrize("name", ["BLEU", "chrF2"])
+def test_identical_outputs_give_one(outputs, name):
+    score, first, _ = outputs[1][name]
+    assert approximate_randomisation(first, first, score, permutations=100) == 1
+    for form in ("two-sided", "folded"):
+        assert paired_bootstrap(first, first.copy(), score, resamples=100, form=form) == 1
 
 
-def test_one_judge_is_not_enough():
-    with pytest.raises(DataError, match="no fluency scores of two judges"):
-        consistency(scored([{"a": 1}, {"a": 2}]), "fluency")
+def test_approximate_randomisation_equals_the_exact_enumeration():
+    generator = np.random.default_rng(4)
+    first, second = generator.normal(size=(2, 9, 2))
+    first += 0.6
+
+    def ratio(sums):
+        return sums[..., 0] / (5 + np.abs(sums[..., 1]))
+
+    swaps = np.array(list(product([0.0, 1.0], repeat=9)))
+    moved = swaps @ (first - second)
+    differences = ratio(second.sum(0) + moved) - ratio(first.sum(0) - moved)
+    exact = (np.abs(differences) >= abs(ratio(first.sum(0)) - ratio(second.sum(0))) - 1e-12).mean()
+    found = approximate_randomisation(first, second, ratio, permutations=20_000)
+    assert found == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 20_000))
+
+
+def test_bootstrap_p_is_uniform_where_there_is_no_difference():
+    generator = np.random.default_rng(5)
+    values = generator.normal(size=(300, 80))
+    weights = generator.multinomial(80, np.full(80, 1 / 80), size=400)
+    p = bootstrap_p(weights @ values.T / 80, values.mean(axis=1))
+    assert p.shape == (300,)
+    for level in (0.1, 0.5):
+        assert (p <= level).mean() == pytest.approx(level, abs=0.09)
+    assert np.isnan(bootstrap_p(np.full((5, 1), np.nan), [np.nan])).all()
+
+
+def test_holm_steps_down_and_leaves_the_undefined_out():
+    # 3 * .01, 2 * .02, 1 * .03 kept from falling
+    assert holm([0.03, 0.01, np.nan, 0.02])[[1, 3, 0]].tolist() == pytest.approx([0.03, 0.04, 0.04])
+    assert np.isnan(holm([0.03, 0.01, np.nan, 0.02])[2])
+    assert holm([0.9, 0.8]).tolist() == [1, 1]
+
+
+def test_a_cluster_ends_where_one_is_behind_any_of_it():
+    ahead = np.zeros((5, 5), dtype=bool)
+    ahead[0, 2] = ahead[0, 3] = ahead[2, 3] = True
+    assert clusters([0.9, 0.8, 0.7, 0.6, np.nan], ahead).tolist() == [1, 1, 2, 3, 0]
+    assert clusters([0.6, 0.9], np.zeros((2, 2))).tolist() == [1, 1]

@@ -1,0 +1,123 @@
+"""``ranker agreement``."""
+
+from __future__ import annotations
+
+import dataclasses
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ranker.cli.options import (
+    DataOption,
+    JobsOption,
+    KindOption,
+    LpOption,
+    Output,
+    OutputOption,
+    SeedOption,
+    read_input,
+    working,
+)
+from ranker.cli.output import emit_csv, emit_json, emit_lines, emit_rows, print_table
+
+if TYPE_CHECKING:
+    from ranker.corpora.dataset import Dataset
+    from ranker.evaluation.judges import JudgesAgreement
+
+
+class Method(StrEnum):
+    """How people's judgements rank systems."""
+
+    auto = "auto"
+    expected_wins = "expected-wins"
+    trueskill = "trueskill"
+    mean = "mean"
+
+
+def command(
+    data: DataOption = None,
+    kind: KindOption = "auto",
+    lp: LpOption = None,
+    pairs: Annotated[bool, typer.Option("--pairs", help="A row for every two judges instead.")] = False,
+    systems: Annotated[
+        Method | None,
+        typer.Option("--systems", help="Rank the systems by the judgements instead.", show_default=False),
+    ] = None,
+    resamples: Annotated[
+        int, typer.Option("--resamples", help="Bootstrap samples for the 95 % intervals; 0 for none.", min=0)
+    ] = 1000,
+    seed: SeedOption = 0,
+    jobs: JobsOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Say how far the judges of a corpus agree with each other, per language pair.
+
+    Consistency is the share of pairs of candidates on which two (or three) judges agree; kappa, pi and alpha correct
+    for chance. Means over pairs of judges are weighted by what both judged. --systems ranks the systems by people, with
+    ranges of ranks and clusters whose ranges do not overlap.
+
+    Example: ranker agreement --data sample --kind fluency
+    """
+    dataset = read_input(data or [], None, None, None, lp)
+    if systems is not None:
+        _rank_systems(dataset, kind, systems, resamples, seed, output)
+        return
+    from ranker.corpora.judgements import resolve_kind
+    from ranker.evaluation.judges import judges_agreement
+
+    with working("comparing judges"):
+        kind = resolve_kind(dataset, kind)
+        found = judges_agreement(dataset, kind, resamples=resamples, seed=seed)
+    signature = f"agreement on {kind}|data:{dataset.name}#{dataset.fingerprint[:8]}|resamples:{resamples}|seed:{seed}"
+    if output is Output.json:
+        emit_json({"signature": signature, "kind": kind, "language_pairs": [dataclasses.asdict(one) for one in found]})
+        return
+    rows = [row for one in found for row in (_pairs(one) if pairs else _figures(one))]
+    if output is Output.jsonl:
+        emit_lines(rows)
+    elif output is Output.csv:
+        emit_csv(rows)
+    else:
+        title = f"{dataset.name}: agreement of judges on {kind}"
+        print_table(rows if pairs else [_shown(row) for row in rows], title)
+        typer.echo(f"\n{signature}")
+
+
+def _rank_systems(dataset: Dataset, kind: str, method: Method, resamples: int, seed: int, output: Output) -> None:
+    from ranker.evaluation.human_ranking import rank_systems
+
+    with working("ranking systems"):
+        found = rank_systems(dataset, kind, method=method.value, resamples=resamples, seed=seed)
+    rows = [{"lp": one.lp, **dataclasses.asdict(system)} for one in found for system in one.systems]
+    signature = (
+        f"systems by {found[0].method if found else method.value}|data:{dataset.name}#{dataset.fingerprint[:8]}"
+        f"|resamples:{resamples}|seed:{seed}"
+    )
+    emit_rows(rows, output, signature=signature, title=f"{dataset.name}: systems as people rank them")
+
+
+def _figures(one: JudgesAgreement) -> list[dict[str, Any]]:
+    return [
+        {
+            "lp": one.lp,
+            "judges": one.judges,
+            "units": one.units,
+            "judgements": one.judgements,
+            "figure": name,
+            "value": figure.value,
+            "low": figure.low,
+            "high": figure.high,
+        }
+        for name, figure in one.figures.items()
+    ]
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    interval = f"{row['low']:.3f} {row['high']:.3f}" if row["low"] == row["low"] else "-"
+    value = f"{row['value']:.3f}" if row["value"] == row["value"] else "-"
+    return {**{key: row[key] for key in ("lp", "judges", "units", "figure")}, "value": value, "95 % interval": interval}
+
+
+def _pairs(one: JudgesAgreement) -> list[dict[str, Any]]:
+    return [{"lp": one.lp, **dataclasses.asdict(pair)} for pair in one.pairs]

@@ -1,0 +1,282 @@
+"""``ranker compare``."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ranker.cli.options import (
+    DataOption,
+    JobsOption,
+    KindOption,
+    LpOption,
+    Output,
+    OutputOption,
+    SeedOption,
+    read_input,
+    working,
+)
+from ranker.cli.output import emit_csv, emit_lines, print_table
+from ranker.cli.scorer import Scorer
+from ranker.errors import OptionError
+
+if TYPE_CHECKING:
+    from ranker.corpora.dataset import Dataset
+    from ranker.evaluation.comparison import Comparison, Scope, Statistic
+    from ranker.evaluation.scored import Scored
+
+
+class Level(StrEnum):
+    """What is compared with people."""
+
+    segment = "segment"
+    document = "document"
+    system = "system"
+
+
+class Test(StrEnum):
+    """How differences between metrics are tested."""
+
+    bootstrap = "bootstrap"
+    randomisation = "randomisation"
+    perm_both = "perm-both"
+
+
+class Correction(StrEnum):
+    """How p-values are corrected for the number of pairs of metrics."""
+
+    holm = "holm"
+    none = "none"
+
+
+def command(
+    data: DataOption = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric", "-m", help="Metric, as bleu[smoothing=exp]; may be given several times.", metavar="METRIC"
+        ),
+    ] = None,
+    model: Annotated[
+        list[Path] | None,
+        typer.Option("--model", "-M", help="Trained ranker; may be given several times.", metavar="FILE"),
+    ] = None,
+    kind: KindOption = "auto",
+    lp: LpOption = None,
+    level: Annotated[
+        list[Level] | None,
+        typer.Option("--level", help="Level to compare at, several times for several; all by default."),
+    ] = None,
+    resamples: Annotated[
+        int,
+        typer.Option("--resamples", help="Bootstrap samples and permutations; 0 for figures alone.", min=0),
+    ] = 1000,
+    test: Annotated[Test, typer.Option("--test", help="Test of two metrics.")] = Test.bootstrap,
+    correction: Annotated[
+        Correction, typer.Option("--correction", help="Of the p-values of all pairs of metrics.")
+    ] = Correction.holm,
+    wins: Annotated[
+        str | None,
+        typer.Option("--wins", help="Statistic of the win matrix, as segment.spearman.", metavar="STATISTIC"),
+    ] = None,
+    per_lp: Annotated[bool, typer.Option("--per-lp", help="Tables of every language pair too.")] = False,
+    seed: SeedOption = 0,
+    jobs: JobsOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Compare metrics and trained rankers with people, and with each other.
+
+    Behind a figure stand its 95 % interval and its significance cluster: a metric opens a new cluster if it is
+    significantly behind one of the cluster above. JSON holds all figures, p-values and win matrices.
+    --level segment scores judged candidates alone, which is faster.
+
+    Example: ranker compare --data sample --metric bleu --metric chrf --resamples 200
+    """
+    if not (metric or model):
+        raise OptionError("give --metric NAME (see ranker features) or --model FILE (see ranker train), or several")
+    if not data:
+        raise OptionError("nothing to compare on: give --data NAME|FILE, once or several times")
+    from ranker.corpora.judgements import judged
+    from ranker.evaluation.comparing import LEVELS, compare
+
+    levels = [one for one in LEVELS if one in [each.value for each in level or Level]]
+    scorers = {one: Scorer.choose(None, one) for one in dict.fromkeys(metric or [])}
+    scorers |= {name: Scorer.choose(path, None) for name, path in _named(model or []).items()}
+    datasets = [read_input([one], None, None, None, lp) for one in data]
+    scored = []
+    for dataset in datasets:
+        kept = dataset.select_candidates(judged(dataset, kind)) if levels == ["segment"] else dataset
+        notes = {name: _notes(name, one, dataset, kept) for name, one in scorers.items()}
+        with working(f"scoring {dataset.name}"):
+            scored.append((kept, [_score(name, one, kept, notes[name]) for name, one in scorers.items()]))
+    with working("comparing"):
+        found = compare(
+            scored,
+            kind=kind,
+            levels=levels,
+            resamples=resamples,
+            seed=seed,
+            test=test.value,
+            correction=correction.value,
+        )
+    statistic = _wins_statistic(found, wins)
+    if output is Output.json:
+        typer.echo(found.to_json(), nl=False)
+    elif output is Output.table:
+        _print(found, statistic, per_lp)
+    else:
+        (emit_lines if output is Output.jsonl else emit_csv)(_rows(found))
+
+
+def _named(models: list[Path]) -> dict[str, Path]:
+    """Return models by the names of their files, or by their paths where names are the same."""
+    names = [path.name for path in models]
+    return {path.name if names.count(path.name) == 1 else str(path): path for path in models}
+
+
+def _notes(name: str, scorer: Scorer, dataset: Dataset, kept: Dataset) -> tuple[str, ...]:
+    from ranker.ranking import Ranker
+
+    notes = []
+    if scorer.was_trained_on(dataset):
+        notes.append(f"was trained on {dataset.name}")
+    note = scorer.using.note(kept) if isinstance(scorer.using, Ranker) else None
+    if note:
+        notes.append(f"{dataset.name}: {note}")
+    for one in notes:
+        typer.echo(f"ranker: note: {name}: {one}", err=True)
+    return tuple(notes)
+
+
+def _score(name: str, scorer: Scorer, dataset: Dataset, notes: tuple[str, ...]) -> Scored:
+    from ranker.evaluation.scored import Scored
+    from ranker.evaluation.systems import Measured, Units
+    from ranker.ranking import Ranker
+
+    measured = Measured.of(scorer.using, dataset)
+    scores = measured.score(Units.of(dataset, "segment"))
+    if isinstance(scorer.using, Ranker):
+        return Scored(name, scores, type="ranker", signature=scorer.using.signature(), notes=notes)
+    sign, using = (1.0 if scorer.higher_is_better else -1.0), scorer.using
+    return Scored(
+        name,
+        sign * scores,
+        measured.rows,
+        lambda statistics: sign * using.score(statistics),
+        "metric",
+        using.signature(),
+        notes,
+    )
+
+
+def _wins_statistic(found: Comparison, wanted: str | None) -> str:
+    known = [one.id for one in found.statistics]
+    if wanted is None:
+        return next((one for one in ("segment.tau.primary", "segment.spearman") if one in known), known[0])
+    if wanted not in known:
+        raise OptionError(f"--wins: no statistic {wanted!r} here; there are: {', '.join(known)}")
+    return wanted
+
+
+def _print(found: Comparison, wins: str, per_lp: bool) -> None:
+    """Print a table a scope and level, the win matrix of the widest scope, and the signatures."""
+    for scope in found.scopes:
+        covered = any(scope.id in other.members for other in found.scopes)
+        if per_lp or scope.type == "mean" or not covered:
+            for level in Level:
+                shown = [one for one in found.statistics if one.level == level.value and one.shown]
+                _print_figures(found, scope, [one for one in shown if found.cell(one.id, scope.id, _first(found))])
+    _print_wins(found, wins)
+    for one in found.metrics:
+        typer.echo(f"{one.name}: {one.signature}")
+    typer.echo(found.signature)
+
+
+def _first(found: Comparison) -> str:
+    return found.metrics[0].name
+
+
+def _order(found: Comparison, statistic: str, scope: str) -> list[str]:
+    """Return the metrics, best first."""
+    cells = [found.cell(statistic, scope, one.name) for one in found.metrics]
+    ranked = sorted((one.rank or len(cells) + 1, place) for place, one in enumerate(cells) if one is not None)
+    return [found.metrics[place].name for _, place in ranked]
+
+
+def _print_figures(found: Comparison, scope: Scope, statistics: list[Statistic]) -> None:
+    if not statistics:
+        return
+    level = statistics[0].level
+    size = {"segment": f"{scope.sources:,} sources", "document": f"{scope.documents:,} documents"}
+    rows = [
+        {"metric": name, **{one.title: _figure(found, one.id, scope.id, name) for one in statistics}}
+        for name in _order(found, statistics[-1 if level == "system" else 0].id, scope.id)
+    ]
+    print_table(rows, f"{scope.title}, {level} level, {size.get(level, f'{scope.systems:,} systems')}")
+    typer.echo("")
+
+
+def _figure(found: Comparison, statistic: str, scope: str, metric: str) -> str:
+    cell = found.cell(statistic, scope, metric)
+    if cell is None or cell.value != cell.value:
+        return "-"
+    interval = f" [{cell.low:.3f} {cell.high:.3f}]" if cell.low == cell.low else ""
+    return f"{cell.value:.3f}{interval}" + (f"  {cell.cluster}" if found.contest(statistic, scope) else "")
+
+
+def _print_wins(found: Comparison, statistic: str) -> None:
+    scope = found.main_scope
+    contest = found.contest(statistic, scope.id)
+    if contest is None:
+        return
+    place = {one.name: index for index, one in enumerate(found.metrics)}
+    names = _order(found, statistic, scope.id)
+    rows = []
+    for number, name in enumerate(names, 1):
+        mine = place[name]
+        marks = {
+            str(column): ">" if contest.ahead[mine][place[other]] else "<" if contest.ahead[place[other]][mine] else "."
+            for column, other in enumerate(names, 1)
+        }
+        rows.append({"": str(number), "metric": name, **marks, "ahead of": str(sum(contest.ahead[mine]))})
+    settings = found.settings
+    correction = f"{settings.correction} correction" if settings.correction != "none" else "no correction"
+    print_table(
+        rows,
+        f"{found.statistic(statistic).title}, {scope.title}: > significantly ahead, < behind "
+        f"({contest.test}, {correction}, alpha {settings.alpha:g})",
+    )
+    typer.echo("")
+
+
+def _rows(found: Comparison) -> list[dict[str, Any]]:
+    """Return one row a figure."""
+    scopes = {one.id: one for one in found.scopes}
+    rows = []
+    place = {one.name: index for index, one in enumerate(found.metrics)}
+    contests = {(one.statistic, one.scope): one for one in found.contests}
+    for cell in found.cells:
+        contest = contests.get((cell.statistic, cell.scope))
+        ahead = contest.ahead[place[cell.metric]] if contest else ()
+        rows.append(
+            {
+                "scope": cell.scope,
+                "data": scopes[cell.scope].data or None,
+                "lp": scopes[cell.scope].lp or None,
+                "statistic": cell.statistic,
+                "metric": cell.metric,
+                "value": cell.value,
+                "low": cell.low,
+                "high": cell.high,
+                "rank": cell.rank,
+                "cluster": cell.cluster,
+                "count": cell.count,
+                "undefined": cell.undefined,
+                "epsilon": cell.detail.get("epsilon"),
+                "ahead_of": "; ".join(one.name for one, won in zip(found.metrics, ahead, strict=False) if won),
+            }
+        )
+    return rows

@@ -1,0 +1,241 @@
+"""Coefficients of agreement between judges, from counts that add up over what they judged.
+
+A *unit* is what several judges give one *category* each: a candidate on a scale, or a pair of candidates called better,
+worse or equal. Confusions (two judges) and coincidences (any number) are sums over units, so coefficients can be
+resampled from sums; all functions take leading axes for that.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.errors import OptionError
+
+FloatArray = npt.NDArray[np.float64]
+Weights = Literal["none", "linear", "quadratic"]
+Distance = Literal["nominal", "ordinal", "interval"]
+DISTANCES: tuple[Distance, ...] = ("nominal", "ordinal", "interval")
+
+
+def confusion(first: npt.ArrayLike, second: npt.ArrayLike, categories: npt.ArrayLike | None = None) -> FloatArray:
+    """Count how often one judge said this while another said that.
+
+    Parameters
+    ----------
+    first, second : array-like, shape (units,)
+        Categories as numbers; NaN where a judge said nothing.
+    categories : array-like, optional
+        All categories of the scale, sorted; by default those that occur in common units.
+
+    Returns
+    -------
+    float array, shape (categories, categories)
+    """
+    one, two = (np.asarray(each, dtype=np.float64) for each in (first, second))
+    common = ~np.isnan(one) & ~np.isnan(two)
+    one, two = one[common], two[common]
+    labels = np.unique(np.concatenate([one, two])) if categories is None else np.asarray(categories, dtype=np.float64)
+    size = len(labels)
+    code = np.searchsorted(labels, one) * size + np.searchsorted(labels, two)
+    return np.bincount(code, minlength=size * size).reshape(size, size).astype(np.float64)
+
+
+def cohen_kappa_of(counts: npt.ArrayLike, weights: Weights = "none") -> FloatArray:
+    """Cohen's kappa (1960), or weighted kappa (1968), of confusions.
+
+    Parameters
+    ----------
+    counts : array-like, shape (..., categories, categories)
+        As `confusion`.
+    weights : {"none", "linear", "quadratic"}, default "none"
+        What a disagreement costs: 1, the number of categories between, or its square.
+
+    Returns
+    -------
+    float array, shape (...)
+        At most 1, 0 by chance; NaN where chance cannot disagree.
+    """
+    table = np.asarray(counts, dtype=np.float64)
+    expected = table.sum(axis=-1)[..., :, np.newaxis] * table.sum(axis=-2)[..., np.newaxis, :]
+    return _chance_corrected(table, expected, weights)
+
+
+def scott_pi_of(counts: npt.ArrayLike) -> FloatArray:
+    """Scott's pi (1955) of confusions, shape (..., categories, categories) to (...): chance from pooled categories."""
+    table = np.asarray(counts, dtype=np.float64)
+    pooled = (table.sum(axis=-1) + table.sum(axis=-2)) / 2
+    return _chance_corrected(table, pooled[..., :, np.newaxis] * pooled[..., np.newaxis, :], "none")
+
+
+def _chance_corrected(table: FloatArray, expected: FloatArray, weights: Weights) -> FloatArray:
+    step = np.abs(np.subtract.outer(np.arange(table.shape[-1]), np.arange(table.shape[-1]))).astype(np.float64)
+    costs = {"none": (step > 0).astype(np.float64), "linear": step, "quadratic": step**2}
+    if weights not in costs:
+        raise OptionError(f"kappa: no weights {weights!r}; there are: {', '.join(costs)}")
+    total = table.sum(axis=(-2, -1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        by_chance = (costs[weights] * expected).sum(axis=(-2, -1)) / total
+        found = 1.0 - (costs[weights] * table).sum(axis=(-2, -1)) / by_chance
+    return np.asarray(np.where(by_chance > 0, found, np.nan))
+
+
+def category_counts(ratings: npt.ArrayLike, categories: npt.ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
+    """Count how many judges put each unit into each category.
+
+    Parameters
+    ----------
+    ratings : array-like, shape (judges, units)
+        NaN where a judge said nothing.
+    categories : array-like, optional
+        All categories of the scale, sorted; by default those that occur.
+
+    Returns
+    -------
+    counts : float array, shape (units, categories)
+    categories : float array, shape (categories,)
+    """
+    table = np.asarray(ratings, dtype=np.float64)
+    known = ~np.isnan(table)
+    labels = np.unique(table[known]) if categories is None else np.asarray(categories, dtype=np.float64)
+    unit = np.broadcast_to(np.arange(table.shape[1]), table.shape)[known]
+    code = unit * len(labels) + np.searchsorted(labels, table[known])
+    counts = np.bincount(code, minlength=table.shape[1] * len(labels)).reshape(table.shape[1], len(labels))
+    return counts.astype(np.float64), labels
+
+
+def agreement_sums(counts: npt.ArrayLike) -> FloatArray:
+    """Return additive columns for `fleiss_kappa_of` and `randolph_kappa_of`.
+
+    Parameters
+    ----------
+    counts : array-like, shape (units, categories)
+        As `category_counts`; units of fewer than two judges count for nothing.
+
+    Returns
+    -------
+    float array, shape (units, 2 + categories)
+        Share of pairs of judges that agree, 1, and the share of each category.
+    """
+    table = np.asarray(counts, dtype=np.float64)
+    judges = table.sum(axis=1, keepdims=True)
+    several = judges[:, 0] > 1
+    with np.errstate(invalid="ignore", divide="ignore"):
+        agreeing = ((table * (table - 1)).sum(axis=1, keepdims=True)) / (judges * (judges - 1))
+        columns = np.concatenate([agreeing, np.ones_like(agreeing), table / judges], axis=1)
+    return np.where(several[:, np.newaxis], columns, 0.0)
+
+
+def fleiss_kappa_of(sums: npt.ArrayLike) -> FloatArray:
+    """Fleiss' kappa (1971) of summed `agreement_sums`, shape (..., 2 + categories) to (...).
+
+    With differing numbers of judges, every unit weighs the same. NaN where all is one category.
+    """
+    values = np.asarray(sums, dtype=np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        observed = values[..., 0] / values[..., 1]
+        chance = ((values[..., 2:] / values[..., 1:2]) ** 2).sum(axis=-1)
+        return np.asarray(np.where(chance < 1 - 1e-12, (observed - chance) / (1 - chance), np.nan))
+
+
+def randolph_kappa_of(sums: npt.ArrayLike) -> FloatArray:
+    """Randolph's free-marginal kappa (2005) of summed `agreement_sums`: by chance, all categories are as likely."""
+    values = np.asarray(sums, dtype=np.float64)
+    chance = 1.0 / max(values.shape[-1] - 2, 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray((values[..., 0] / values[..., 1] - chance) / (1 - chance))
+
+
+def coincidences(counts: npt.ArrayLike) -> FloatArray:
+    """Return every unit's part of Krippendorff's coincidence matrix.
+
+    Parameters
+    ----------
+    counts : array-like, shape (units, categories)
+        As `category_counts`.
+
+    Returns
+    -------
+    float array, shape (units, categories, categories)
+        Ordered pairs of judgements of the unit, divided by its number of judgements less one; 0 for fewer than two.
+    """
+    table = np.asarray(counts, dtype=np.float64)
+    judges = table.sum(axis=1)
+    pairs = table[:, :, np.newaxis] * table[:, np.newaxis, :]
+    diagonal = np.arange(table.shape[1])
+    pairs[:, diagonal, diagonal] -= table
+    return np.asarray(pairs / np.where(judges > 1, judges - 1, np.inf)[:, np.newaxis, np.newaxis])
+
+
+def krippendorff_alpha_of(
+    sums: npt.ArrayLike, distance: Distance = "nominal", categories: npt.ArrayLike | None = None
+) -> FloatArray:
+    """Krippendorff's alpha (2011) of summed `coincidences`.
+
+    Parameters
+    ----------
+    sums : array-like, shape (..., categories, categories)
+    distance : {"nominal", "ordinal", "interval"}, default "nominal"
+    categories : array-like, shape (categories,)
+        Values of the categories, for ``interval``; by default 0, 1, 2, ...
+
+    Returns
+    -------
+    float array, shape (...)
+        At most 1, 0 by chance; NaN where all is one category.
+
+    Raises
+    ------
+    OptionError
+        For another distance.
+    """
+    table = np.asarray(sums, dtype=np.float64)
+    totals = table.sum(axis=-1)
+    size = table.shape[-1]
+    if distance == "nominal":
+        apart = 1.0 - np.eye(size)
+    elif distance == "interval":
+        values = np.arange(size) if categories is None else np.asarray(categories, dtype=np.float64)
+        apart = np.subtract.outer(values, values) ** 2
+    elif distance == "ordinal":
+        # judgements from the middle of one category to the middle of the other
+        middle = np.cumsum(totals, axis=-1) - totals / 2
+        apart = (middle[..., :, np.newaxis] - middle[..., np.newaxis, :]) ** 2
+    else:
+        raise OptionError(f"Krippendorff's alpha: no distance {distance!r}; there are: {', '.join(DISTANCES)}")
+    number = totals.sum(axis=-1)
+    expected = (totals[..., :, np.newaxis] * totals[..., np.newaxis, :] * apart).sum(axis=(-2, -1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = 1.0 - (number - 1) * (table * apart).sum(axis=(-2, -1)) / expected
+    return np.asarray(np.where(expected > 0, found, np.nan))
+
+
+def consistency_counts(counts: npt.ArrayLike, judges: int) -> FloatArray:
+    """Count sets of judges that agree about pairs of candidates (Ye, Zhou and Lin 2007, section 2.1).
+
+    Parameters
+    ----------
+    counts : array-like, shape (..., 3)
+        Judges of a pair who called it worse, equal, better.
+    judges : int
+        Size of the sets.
+
+    Returns
+    -------
+    float array, shape (..., 3)
+        Sets of that many judges of the pair, those that all say the same, and those in which no two contradict each
+        other (a tie contradicts nothing).
+    """
+    worse, equal, better = np.moveaxis(np.asarray(counts, dtype=np.float64), -1, 0)
+
+    def sets(number: FloatArray) -> FloatArray:
+        found = np.ones_like(number)
+        for taken in range(judges):
+            found = found * np.maximum(number - taken, 0.0) / (taken + 1)
+        return found
+
+    same = sets(worse) + sets(equal) + sets(better)
+    tolerant = sets(worse + equal) + sets(better + equal) - sets(equal)
+    return np.stack([sets(worse + equal + better), same, tolerant], axis=-1)

@@ -1,0 +1,364 @@
+"""What a comparison of several metrics with people found, and its JSON form.
+
+``Comparison.to_json`` writes one object; `FORMAT` names its shape, and grows a number when a key changes its meaning.
+
+=============  ======================================================================================================
+key            holds
+=============  ======================================================================================================
+format         `FORMAT`
+signature      one line with all that changes the figures; those of the metrics stand under ``metrics``
+settings       `Settings`: what was asked for
+metrics        list of `ComparedMetric`, in the order given
+statistics     list of `Statistic`, in the order of the tables; ``id`` is the key
+scopes         list of `Scope`: every language pair of every data set, then the means; ``id`` is the key
+cells          list of `Cell`: one figure of one metric; ``statistic``, ``scope`` and ``metric`` are keys
+contests       list of `Contest`: the p-values of all pairs of metrics for one statistic in one scope
+=============  ======================================================================================================
+
+Objects have the fields of their class, in its order. What is not a number is null. Matrices are lists of rows; rows and
+columns follow ``metrics``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.errors import DataError
+from ranker.files import read_text, write_bytes
+
+FORMAT = "ranker-comparison/1"
+Level = Literal["segment", "document", "system"]
+ScopeType = Literal["language-pair", "mean"]
+_NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a comparison was made.
+
+    Parameters
+    ----------
+    kind : str
+        Kind of judgement asked for; ``auto`` takes the first that a data set has, which its scopes name.
+    resamples : int
+        Bootstrap samples of sources, or permutations of the test.
+    seed : int
+    level : float
+        Of the intervals.
+    test : str
+        ``bootstrap``, ``randomisation`` or ``perm-both``.
+    correction : str
+        Of the p-values of one contest: ``holm`` or ``none``.
+    alpha : float
+        A corrected p-value below it is a significant difference.
+    """
+
+    kind: str
+    resamples: int
+    seed: int
+    level: float
+    test: str
+    correction: str
+    alpha: float
+
+
+@dataclass(frozen=True)
+class ComparedMetric:
+    """One of the things compared.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the comparison.
+    type : str
+        ``metric``, ``ranker`` or ``scores``.
+    signature : str
+        All that changes its scores.
+    notes : tuple of str
+        What a reader should know, as that a ranker was trained on data it is compared on.
+    """
+
+    name: str
+    type: str
+    signature: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A figure that says how well a metric agrees with people; higher is better.
+
+    Parameters
+    ----------
+    id : str
+        ``LEVEL.NAME``, as ``segment.tau.official``.
+    level : {"segment", "document", "system"}
+    title : str
+        Head of its column.
+    definition : str
+        One sentence.
+    low, high : float
+        Range of its values.
+    chance : float
+        What a coin reaches.
+    shown : bool
+        Whether the command's table has it by default.
+    """
+
+    id: str
+    level: Level
+    title: str
+    definition: str
+    low: float
+    high: float
+    chance: float
+    shown: bool
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Data that figures are for.
+
+    Parameters
+    ----------
+    id : str
+        ``DATA/LP``, ``DATA/mean``, ``DATA/mean into English``, or ``mean`` over the means of several data sets.
+    type : {"language-pair", "mean"}
+    title : str
+    data : str
+        Name of the data set; empty for the mean over several.
+    lp : str
+        Language pair; empty for means.
+    members : tuple of str
+        Scopes that a mean is taken over; empty for a language pair.
+    kind : str
+        Kind of judgement; empty for the mean over several data sets.
+    sources, documents, systems, candidates : int
+        With human judgements; documents and systems are 0 where a statistic of that level cannot be had.
+    pairs : dict
+        Strict human preferences: ``official`` (all rows) and ``primary``.
+    """
+
+    id: str
+    type: ScopeType
+    title: str
+    data: str
+    lp: str
+    members: tuple[str, ...]
+    kind: str
+    sources: int
+    documents: int
+    systems: int
+    candidates: int
+    pairs: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One figure.
+
+    Parameters
+    ----------
+    statistic, scope, metric : str
+        Keys of a `Statistic`, a `Scope` and a `ComparedMetric`.
+    value, low, high : float
+        The figure and its interval, percentiles of the bootstrap (at system level moved so that their mean is the
+        figure, because resampling lowers it); NaN where undefined.
+    rank : int
+        Place among the metrics, 1 best, equal values share the better place; 0 if undefined.
+    cluster : int
+        Significance cluster, 1 best; 0 if undefined. A metric opens a cluster if it is significantly behind one of
+        the cluster before it.
+    count : int
+        Sources, documents, pairs of candidates or pairs of systems that it is taken over.
+    undefined : int
+        Of these, how many are left out as undefined.
+    detail : dict
+        What else belongs to it, as ``epsilon`` of tie calibration.
+    """
+
+    statistic: str
+    scope: str
+    metric: str
+    value: float
+    low: float
+    high: float
+    rank: int
+    cluster: int
+    count: int
+    undefined: int
+    detail: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Which differences between metrics are significant, for one statistic in one scope.
+
+    Parameters
+    ----------
+    statistic, scope : str
+    test : str
+        As `Settings.test`; ``bootstrap`` too where the test asked for does not apply to the statistic.
+    p : tuple of tuple of float
+        Two-sided p-values, symmetric, 1 on the diagonal; NaN where one of the two is undefined.
+    adjusted : tuple of tuple of float
+        The same after the correction for the number of pairs.
+    ahead : tuple of tuple of bool
+        Whether the metric of the row is significantly ahead of that of the column: the win matrix.
+    """
+
+    statistic: str
+    scope: str
+    test: str
+    p: tuple[tuple[float, ...], ...]
+    adjusted: tuple[tuple[float, ...], ...]
+    ahead: tuple[tuple[bool, ...], ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several metrics beside the judgements of people; see the module for its JSON form."""
+
+    signature: str
+    settings: Settings
+    metrics: tuple[ComparedMetric, ...]
+    statistics: tuple[Statistic, ...]
+    scopes: tuple[Scope, ...]
+    cells: tuple[Cell, ...]
+    contests: tuple[Contest, ...]
+
+    def cell(self, statistic: str, scope: str, metric: str) -> Cell | None:
+        """Return one figure, or None if there is none."""
+        return self._index.get((statistic, scope, metric))
+
+    def contest(self, statistic: str, scope: str) -> Contest | None:
+        """Return the p-values for one statistic in one scope, or None."""
+        return next((one for one in self.contests if (one.statistic, one.scope) == (statistic, scope)), None)
+
+    def statistic(self, identity: str) -> Statistic:
+        """Return the statistic of that id.
+
+        Raises
+        ------
+        KeyError
+            If the comparison has none.
+        """
+        return {one.id: one for one in self.statistics}[identity]
+
+    def scope(self, identity: str) -> Scope:
+        """Return the scope of that id.
+
+        Raises
+        ------
+        KeyError
+            If the comparison has none.
+        """
+        return {one.id: one for one in self.scopes}[identity]
+
+    @property
+    def main_scope(self) -> Scope:
+        """The scope that sums everything up: the widest mean, or the only language pair."""
+        return self.scopes[-1]
+
+    @property
+    def _index(self) -> dict[tuple[str, str, str], Cell]:
+        found: dict[tuple[str, str, str], Cell] | None = self.__dict__.get("_cells")
+        if found is None:
+            found = {(one.statistic, one.scope, one.metric): one for one in self.cells}
+            object.__setattr__(self, "_cells", found)
+        return found
+
+    def values(self, statistic: str, scope: str) -> npt.NDArray[np.float64]:
+        """Return the figures of all metrics, shape (metrics,), NaN where there is none."""
+        found = [self.cell(statistic, scope, one.name) for one in self.metrics]
+        return np.array([_NAN if one is None else one.value for one in found])
+
+    def to_json(self) -> str:
+        """Return everything as JSON; equal comparisons give equal text."""
+        value = {"format": FORMAT, **asdict(self)}
+        return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, *, file: str | None = None) -> Comparison:
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        DataError
+            If the text is no JSON, of another format, or lacks a key.
+        """
+        try:
+            value = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise DataError(
+                f"this is no JSON ({error.msg})", file=file, line=error.lineno, column=error.colno
+            ) from None
+        found = value.get("format") if isinstance(value, dict) else None
+        if found != FORMAT:
+            raise DataError(
+                f"expected a comparison of format {FORMAT!r}, found {found!r}: make it with ranker compare -o json",
+                file=file,
+            )
+        try:
+            return cls(
+                signature=str(value["signature"]),
+                settings=Settings(**value["settings"]),
+                metrics=tuple(ComparedMetric(**{**one, "notes": tuple(one["notes"])}) for one in value["metrics"]),
+                statistics=tuple(Statistic(**one) for one in value["statistics"]),
+                scopes=tuple(Scope(**{**one, "members": tuple(one["members"])}) for one in value["scopes"]),
+                cells=tuple(Cell(**_numbers(one, ("value", "low", "high"))) for one in value["cells"]),
+                contests=tuple(
+                    Contest(
+                        **{
+                            **one,
+                            "p": _matrix(one["p"]),
+                            "adjusted": _matrix(one["adjusted"]),
+                            "ahead": tuple(tuple(bool(each) for each in row) for row in one["ahead"]),
+                        }
+                    )
+                    for one in value["contests"]
+                ),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"not a whole comparison ({error}): make it again with ranker compare", file=file) from None
+
+    def write(self, path: str | Path) -> None:
+        """Write the JSON form to a file."""
+        write_bytes(path, self.to_json().encode())
+
+    @classmethod
+    def read(cls, path: str | Path) -> Comparison:
+        """Read a file that `write` made.
+
+        Raises
+        ------
+        DataError
+            If it cannot be read or holds no comparison.
+        """
+        return cls.from_json(read_text(path), file=str(path))
+
+
+def _numbers(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    return {**row, **{key: _NAN if row[key] is None else float(row[key]) for key in keys}}
+
+
+def _matrix(rows: Any) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(_NAN if one is None else float(one) for one in row) for row in rows)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,267 @@
+"""Systems ranked by people: scores, ranges of ranks, and clusters of systems that cannot be told apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, resolve_kind
+from ranker.errors import OptionError
+from ranker.evaluation.resampling import draws, stream
+from ranker.evaluation.trueskill import TrueSkill
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Method = Literal["auto", "expected-wins", "trueskill", "mean"]
+METHODS: tuple[Method, ...] = ("auto", "expected-wins", "trueskill", "mean")
+_CHUNK = 2_000_000
+
+
+@dataclass(frozen=True)
+class RankedSystem:
+    """A system's place.
+
+    Parameters
+    ----------
+    system : str
+    score : float
+        Expected wins (Bojar et al. 2013), the mean of its TrueSkill over the resamples, or its mean human score.
+    rank : int
+        1 best; equal scores share the better place.
+    low, high : int
+        Range of its rank in 95 % of the resamples.
+    cluster : int
+        1 best; ranges of ranks of different clusters do not overlap (Koehn 2012).
+    judgements : int
+        Strict and tied comparisons, or scores.
+    """
+
+    system: str
+    score: float
+    rank: int
+    low: int
+    high: int
+    cluster: int
+    judgements: int
+
+
+@dataclass(frozen=True)
+class HumanRanking:
+    """The systems of one language pair, best first."""
+
+    lp: str
+    method: str
+    systems: tuple[RankedSystem, ...]
+
+
+def rank_systems(
+    dataset: Dataset,
+    kind: str = AUTO,
+    *,
+    method: Method = "auto",
+    resamples: int = 1000,
+    seed: int = 0,
+    model: TrueSkill | None = None,
+) -> tuple[HumanRanking, ...]:
+    """Rank the systems of every language pair as people judged them.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    kind : str, default "auto"
+    method : {"auto", "expected-wins", "trueskill", "mean"}, default "auto"
+        The first two for preferences (``auto``: expected wins), ``mean`` for scores.
+    resamples : int, default 1000
+        Bootstrap samples of sources; TrueSkill takes the comparisons of each in an order of its own.
+    seed : int, default 0
+    model : TrueSkill, optional
+
+    Returns
+    -------
+    tuple of HumanRanking
+
+    Raises
+    ------
+    OptionError
+        If the method does not fit the kind of judgement.
+    """
+    kind = resolve_kind(dataset, kind)
+    fitting = ("expected-wins", "trueskill") if kind == PREFERENCES else ("mean",)
+    chosen = fitting[0] if method == "auto" else method
+    if chosen not in fitting:
+        raise OptionError(f"systems cannot be ranked by {method!r} from {kind}; expected {' or '.join(fitting)}")
+    found = []
+    systems = dataset.candidates["system"].to_numpy(object)
+    for lp in dataset.language_pairs:
+        inside = dataset.source_language_pairs == lp
+        generator = stream(seed, lp, chosen)
+        if kind == PREFERENCES:
+            first, second, outcome = _comparisons(dataset, inside)
+            rows = np.concatenate([first, second])
+        else:
+            human = human_scores(dataset, kind)
+            rows = np.flatnonzero(~np.isnan(human) & inside[dataset.candidate_source])
+        if not len(rows):
+            continue
+        names, code = np.unique(systems[rows].astype(str), return_inverse=True)
+        source = np.unique(dataset.candidate_source[rows], return_inverse=True)[1].astype(np.int64)
+        judgements = np.bincount(code, minlength=len(names))
+        if chosen == "mean":
+            score, sample = _means(code, source, human[rows], len(names), resamples, generator)
+        else:
+            half = len(first)
+            pairs = code[:half], code[half:], outcome
+            by_wins = chosen == "expected-wins"
+            score, sample = (
+                _expected_wins(pairs, source[:half], len(names), resamples, generator)
+                if by_wins
+                else _trueskill(pairs, source[:half], len(names), resamples, generator, model or TrueSkill())
+            )
+        found.append(HumanRanking(lp, chosen, _ranked(names, score, sample, judgements)))
+    return tuple(found)
+
+
+def expected_wins(wins: npt.ArrayLike) -> FloatArray:
+    """Return the expected wins of systems (Bojar et al. 2013).
+
+    Parameters
+    ----------
+    wins : array-like, shape (..., systems, systems)
+        How often the system of the row was preferred to that of the column.
+
+    Returns
+    -------
+    float array, shape (..., systems)
+        Mean over opponents met of wins / (wins + losses), in [0, 1]; NaN for who met nobody.
+    """
+    won = np.asarray(wins, dtype=np.float64)
+    played = won + np.swapaxes(won, -1, -2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.where(played > 0, won / played, 0.0)
+        return np.asarray(share.sum(axis=-1) / (played > 0).sum(axis=-1))
+
+
+def rank_clusters(low: npt.ArrayLike, high: npt.ArrayLike) -> IntArray:
+    """Cut competitors, best first, into the most clusters whose ranges of ranks do not overlap (Koehn 2012).
+
+    Parameters
+    ----------
+    low, high : array-like of int, shape (n,)
+        Best and worst rank.
+
+    Returns
+    -------
+    int array, shape (n,)
+        1 for the best cluster.
+    """
+    best, worst = np.asarray(low), np.asarray(high)
+    if not len(best):
+        return np.zeros(0, dtype=np.int64)
+    so_far = np.maximum.accumulate(worst)[:-1]
+    to_come = np.minimum.accumulate(best[::-1])[::-1][1:]
+    return np.concatenate([[1], 1 + np.cumsum(so_far < to_come)]).astype(np.int64)
+
+
+def _comparisons(dataset: Dataset, inside: npt.NDArray[np.bool_]) -> tuple[IntArray, IntArray, IntArray]:
+    """Return rows compared and how they came out (1, 0, -1), without repeated judgements."""
+    rows = dataset.preferences
+    rows = rows[rows["primary"].to_numpy(bool) & rows["relation"].isin([">", "<", "="]).to_numpy(bool)]
+    first, second = (rows[side].to_numpy(np.int64) for side in ("first", "second"))
+    relation = rows["relation"].to_numpy(object)
+    outcome = (relation == ">").astype(np.int64) - (relation == "<")
+    kept = inside[dataset.candidate_source[first]]
+    return first[kept], second[kept], outcome[kept]
+
+
+def _means(
+    code: IntArray, source: IntArray, values: FloatArray, systems: int, resamples: int, generator: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    units = int(source.max()) + 1
+    columns = np.zeros((units, 2 * systems))
+    np.add.at(columns, (source, code), values)
+    np.add.at(columns, (source, systems + code), 1.0)
+
+    def finish(sums: FloatArray) -> FloatArray:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(sums[..., :systems] / sums[..., systems:])
+
+    sums = [weights @ columns for _, weights in draws(units, resamples, generator)]
+    return finish(columns.sum(axis=0)), finish(np.concatenate(sums) if sums else np.empty((0, 2 * systems)))
+
+
+def _expected_wins(
+    pairs: tuple[IntArray, IntArray, IntArray],
+    source: IntArray,
+    systems: int,
+    resamples: int,
+    generator: np.random.Generator,
+) -> tuple[FloatArray, FloatArray]:
+    first, second, outcome = pairs
+    strict = outcome != 0
+    winner, loser = np.where(outcome > 0, first, second)[strict], np.where(outcome > 0, second, first)[strict]
+    units = int(source.max()) + 1
+    columns = np.zeros((units, systems * systems))
+    np.add.at(columns, (source[strict], winner * systems + loser), 1.0)
+
+    def finish(sums: FloatArray) -> FloatArray:
+        return expected_wins(sums.reshape(*sums.shape[:-1], systems, systems))
+
+    sums = [weights @ columns for _, weights in draws(units, resamples, generator)]
+    return finish(columns.sum(axis=0)), finish(np.concatenate(sums) if sums else np.empty((0, systems * systems)))
+
+
+def _trueskill(
+    pairs: tuple[IntArray, IntArray, IntArray],
+    source: IntArray,
+    systems: int,
+    resamples: int,
+    generator: np.random.Generator,
+    model: TrueSkill,
+) -> tuple[FloatArray, FloatArray]:
+    size = len(source)
+    if not resamples:
+        return model.rate(*pairs, systems, np.arange(size))[0][0], np.empty((0, systems))
+    order = np.argsort(source, kind="stable")
+    found = []
+    for _, weights in draws(int(source.max()) + 1, resamples, generator):
+        step = max(1, _CHUNK // size)
+        for start in range(0, len(weights), step):
+            rows = [
+                generator.permutation(np.repeat(order, weight[source[order]]))
+                for weight in weights[start : start + step]
+            ]
+            orders = np.full((len(rows), max(map(len, rows))), -1, dtype=np.int64)
+            for place, row in enumerate(rows):
+                orders[place, : len(row)] = row
+            found.append(model.rate(*pairs, systems, orders)[0])
+    sample = np.concatenate(found)
+    return sample.mean(axis=0), sample
+
+
+def _ranked(
+    names: npt.NDArray[np.str_], score: FloatArray, sample: FloatArray, judgements: IntArray
+) -> tuple[RankedSystem, ...]:
+    rank = (score[:, np.newaxis] < score).sum(axis=1) + 1
+    low = high = rank
+    if len(sample):
+        ranks = (sample[:, :, np.newaxis] < sample[:, np.newaxis, :]).sum(axis=2) + 1
+        low = np.percentile(ranks, 2.5, axis=0, method="inverted_cdf").astype(np.int64)
+        high = np.percentile(ranks, 97.5, axis=0, method="inverted_cdf").astype(np.int64)
+    order = np.lexsort((np.arange(len(names)), -score))
+    group = rank_clusters(low[order], high[order])
+    return tuple(
+        RankedSystem(
+            str(names[place]),
+            float(score[place]),
+            int(rank[place]),
+            int(low[place]),
+            int(high[place]),
+            int(group[index]),
+            int(judgements[place]),
+        )
+        for index, place in enumerate(order)
+    )

@@ -1,0 +1,258 @@
+"""What single judges said, as one long table of votes: unit, judge, category."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ranker.corpora.dataset import Dataset
+from ranker.errors import DataError
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class VotePairs:
+    """Every two votes of different judges on one unit.
+
+    Parameters
+    ----------
+    code : int array, shape (pairs,)
+        ``first judge * judges + second judge``, first < second.
+    first, second : int array, shape (pairs,)
+        What they said, as places in the categories.
+    source : int array, shape (pairs,)
+    """
+
+    code: IntArray
+    first: IntArray
+    second: IntArray
+    source: IntArray
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Votes of judges, sorted by unit and judge; a judge votes once on a unit.
+
+    Parameters
+    ----------
+    unit, judge, category, source : int array, shape (votes,)
+        Codes; a unit belongs to one source.
+    judges : tuple of str
+    categories : float array
+        Values of the categories, sorted.
+    sources : int
+        Number of sources.
+    again : int array, shape (repeats, 3)
+        Votes of a judge on a unit voted on before: source, unit's first vote by that judge, and this one.
+    """
+
+    unit: IntArray
+    judge: IntArray
+    category: IntArray
+    source: IntArray
+    judges: tuple[str, ...]
+    categories: FloatArray
+    sources: int
+    again: IntArray
+
+    @classmethod
+    def of(
+        cls, unit: IntArray, judge: npt.NDArray[np.object_], value: FloatArray, source: IntArray, sources: int
+    ) -> Votes:
+        """Make votes from columns, shape (votes,)."""
+        codes, names = pd.factorize(judge, sort=True)
+        categories, category = np.unique(value, return_inverse=True)
+        order = np.lexsort((codes, unit))
+        unit, codes, category, source = unit[order], codes[order], category[order], source[order]
+        new = np.ones(len(unit), dtype=bool)
+        new[1:] = (unit[1:] != unit[:-1]) | (codes[1:] != codes[:-1])
+        first = category[np.maximum.accumulate(np.where(new, np.arange(len(unit)), 0))]
+        again = np.stack([source, first, category], axis=1)[~new]
+        return cls(
+            _renumbered(unit[new]),
+            codes[new].astype(np.int64),
+            category[new].astype(np.int64),
+            source[new],
+            tuple(map(str, names)),
+            categories,
+            sources,
+            again.astype(np.int64),
+        )
+
+    def of_sources(self, chosen: npt.NDArray[np.bool_]) -> Votes:
+        """Return the votes on the sources where the mask `chosen` (sources,) is true, sources numbered anew."""
+        code = np.cumsum(chosen) - 1
+        kept, again = chosen[self.source], self.again[chosen[self.again[:, 0]]]
+        again = np.column_stack([code[again[:, 0]], again[:, 1:]])
+        return Votes(
+            _renumbered(self.unit[kept]),
+            self.judge[kept],
+            self.category[kept],
+            code[self.source[kept]],
+            self.judges,
+            self.categories,
+            int(chosen.sum()),
+            again,
+        )
+
+    def several(self) -> Votes:
+        """Return the votes on units that two judges or more voted on."""
+        kept = np.bincount(self.unit)[self.unit] > 1 if len(self.unit) else np.zeros(0, dtype=bool)
+        return Votes(
+            _renumbered(self.unit[kept]),
+            self.judge[kept],
+            self.category[kept],
+            self.source[kept],
+            self.judges,
+            self.categories,
+            self.sources,
+            self.again,
+        )
+
+    def counts(self) -> FloatArray:
+        """Return how many judges put each unit into each category, shape (units, categories)."""
+        size = len(self.categories)
+        units = int(self.unit[-1]) + 1 if len(self.unit) else 0
+        code = self.unit * size + self.category
+        return np.bincount(code, minlength=units * size).reshape(units, size).astype(np.float64)
+
+    def per_source(self, columns: FloatArray) -> FloatArray:
+        """Return sums of `columns` (units, k) over the units of every source, shape (sources, k)."""
+        first = np.searchsorted(self.unit, np.arange(len(columns)))
+        source = self.source[first]
+        return np.stack([np.bincount(source, weights=one, minlength=self.sources) for one in columns.T], axis=1)
+
+    def repeated(self) -> FloatArray:
+        """Return for every source the repeated votes that say the same, and all repeated votes; empty without any."""
+        if not len(self.again):
+            return np.empty((0, 2))
+        same = (self.again[:, 1] == self.again[:, 2]).astype(np.float64)
+        source = self.again[:, 0]
+        return np.stack(
+            [np.bincount(source, weights=one, minlength=self.sources) for one in (same, np.ones_like(same))], axis=1
+        )
+
+    @functools.cached_property
+    def pairs(self) -> VotePairs:
+        """Every two votes on one unit."""
+        parts: list[list[IntArray]] = [[] for _ in range(4)]
+        sizes = np.bincount(self.unit) if len(self.unit) else np.zeros(0, dtype=np.int64)
+        starts = np.concatenate([[0], np.cumsum(sizes)])[:-1]
+        # units with the same number of votes at a time: one array of pairs each
+        for size in np.unique(sizes[sizes > 1]):
+            one, two = np.triu_indices(int(size), 1)
+            base = starts[sizes == size][:, np.newaxis]
+            a, b = (base + one).ravel(), (base + two).ravel()
+            code = self.judge[a] * len(self.judges) + self.judge[b]
+            for part, values in zip(parts, (code, self.category[a], self.category[b], self.source[a]), strict=True):
+                part.append(values)
+        return VotePairs(*(np.concatenate(part) if part else np.zeros(0, dtype=np.int64) for part in parts))
+
+    def pair_matrix(self, pairs: IntArray) -> Any:
+        """Return confusions by source, a sparse matrix (sources, pairs of judges * categories^2)."""
+        from scipy import sparse
+
+        size = len(self.categories)
+        column = (np.searchsorted(pairs, self.pairs.code) * size + self.pairs.first) * size + self.pairs.second
+        shape = (self.sources, len(pairs) * size * size)
+        return sparse.csr_matrix((np.ones(len(column)), (self.pairs.source, column)), shape=shape)
+
+
+def rating_votes(dataset: Dataset, kind: str) -> Votes:
+    """Return the scores of `kind` that judges gave to candidates.
+
+    Raises
+    ------
+    DataError
+        If the data set has no scores of two judges by name.
+    """
+    ratings = dataset.ratings[(dataset.ratings["kind"] == kind).to_numpy(bool) & dataset.ratings["judge"].notna()]
+    if ratings["judge"].nunique() < 2:
+        raise DataError(f"holds no {kind} scores of two judges by name", file=dataset.name)
+    rows = ratings["candidate"].to_numpy(np.int64)
+    values = ratings["value"].to_numpy(np.float64)
+    source = dataset.candidate_source[rows]
+    return Votes.of(rows, ratings["judge"].to_numpy(object), values, source, len(dataset.sources))
+
+
+def rating_orders(dataset: Dataset, kind: str) -> Votes:
+    """Return the orders that the scores of each judge put every two candidates of a source in: -1, 0 or 1.
+
+    Raises
+    ------
+    DataError
+        As `rating_votes`.
+    """
+    votes = rating_votes(dataset, kind)
+    candidate = dataset.ratings[(dataset.ratings["kind"] == kind).to_numpy(bool) & dataset.ratings["judge"].notna()]
+    rows = np.unique(candidate["candidate"].to_numpy(np.int64))[votes.unit]
+    order = np.lexsort((rows, votes.judge, votes.source))
+    rows, judge, source, category = rows[order], votes.judge[order], votes.source[order], votes.category[order]
+    new = np.ones(len(rows), dtype=bool)
+    new[1:] = (judge[1:] != judge[:-1]) | (source[1:] != source[:-1])
+    starts = np.flatnonzero(new)
+    sizes = np.diff(np.append(starts, len(rows)))
+    firsts, seconds = [], []
+    for size in np.unique(sizes[sizes > 1]):
+        one, two = np.triu_indices(int(size), 1)
+        base = starts[sizes == size][:, np.newaxis]
+        firsts.append((base + one).ravel())
+        seconds.append((base + two).ravel())
+    first, second = (np.concatenate(part) if part else np.zeros(0, dtype=np.int64) for part in (firsts, seconds))
+    value = np.sign(category[first] - category[second]).astype(np.float64)
+    unit = rows[first] * len(dataset) + rows[second]
+    made = Votes.of(unit, np.array(votes.judges, dtype=object)[judge[first]], value, source[first], votes.sources)
+    return _three_way(made)
+
+
+def preference_votes(dataset: Dataset) -> Votes:
+    """Return what judges said of pairs of candidates: -1 worse, 0 equal, 1 better; repeated rows are left out.
+
+    Raises
+    ------
+    DataError
+        If the data set has no preferences of two judges by name.
+    """
+    rows = dataset.preferences
+    rows = rows[rows["primary"].to_numpy(bool) & rows["judge"].notna() & rows["relation"].isin([">", "<", "="])]
+    if rows["judge"].nunique() < 2:
+        raise DataError("holds no preferences of two judges by name", file=dataset.name)
+    first, second = (rows[side].to_numpy(np.int64) for side in ("first", "second"))
+    relation = rows["relation"].to_numpy(object)
+    vote = (relation == ">").astype(np.float64) - (relation == "<")
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    vote = np.where(first == low, vote, -vote)
+    source = dataset.candidate_source[low]
+    judge = rows["judge"].to_numpy(object)
+    return _three_way(Votes.of(low * len(dataset) + high, judge, vote, source, len(dataset.sources)))
+
+
+def _three_way(votes: Votes) -> Votes:
+    """Return votes on -1, 0 and 1 with all three categories, whether they occur or not."""
+    place = (votes.categories + 1).astype(np.int64)
+    again = votes.again.copy()
+    again[:, 1:] = place[again[:, 1:]]
+    return Votes(
+        votes.unit,
+        votes.judge,
+        place[votes.category],
+        votes.source,
+        votes.judges,
+        np.array([-1.0, 0.0, 1.0]),
+        votes.sources,
+        again,
+    )
+
+
+def _renumbered(unit: IntArray) -> IntArray:
+    """Return sorted units numbered from 0 without gaps."""
+    new = np.ones(len(unit), dtype=np.int64)
+    new[1:] = unit[1:] != unit[:-1]
+    return np.asarray(np.cumsum(new) - 1, dtype=np.int64)

@@ -1,0 +1,217 @@
+"""Pairs of candidates counted by how two sets of scores order them, and the rank correlations made of the counts.
+
+Five counts say all that Kendall's tau in any of its forms needs; they add up over groups, so that every form can be
+resampled from sums.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, prange
+
+from ranker.errors import OptionError
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+TauVariant = Literal["wmt12", "wmt13", "wmt14", "xties"]
+TAU_VARIANTS: tuple[TauVariant, ...] = ("wmt12", "wmt13", "wmt14")
+"""Variants over strict human preferences alone; ``xties`` needs human ties too."""
+CONCORDANT, DISCORDANT, SCORE_TIED, HUMAN_TIED, BOTH_TIED = range(5)
+_LARGE = 48
+
+
+@njit(cache=True, nogil=True)
+def _count_small(human: FloatArray, scores: FloatArray, epsilon: float, counts: IntArray) -> None:
+    for first in range(len(human)):
+        for second in range(first):
+            by_human = human[first] - human[second]
+            by_score = scores[first] - scores[second]
+            if abs(by_score) <= epsilon:
+                counts[4 if by_human == 0.0 else 2] += 1
+            elif by_human == 0.0:
+                counts[3] += 1
+            elif (by_human > 0.0) == (by_score > 0.0):
+                counts[0] += 1
+            else:
+                counts[1] += 1
+
+
+@njit(cache=True, nogil=True)
+def _sorted_inversions(values: FloatArray, spare: FloatArray) -> int:
+    """Sort `values` in place by merging; return how many pairs stood in strictly descending order."""
+    size, width, inversions = len(values), 1, 0
+    while width < size:
+        start = 0
+        while start < size:
+            middle, stop = min(start + width, size), min(start + 2 * width, size)
+            left, right = start, middle
+            for place in range(start, stop):
+                if right >= stop or (left < middle and values[left] <= values[right]):
+                    spare[place] = values[left]
+                    left += 1
+                else:
+                    spare[place] = values[right]
+                    right += 1
+                    inversions += middle - left
+            start = stop
+        values[:] = spare[:size]
+        width *= 2
+    return inversions
+
+
+@njit(cache=True, nogil=True)
+def _tied(values: FloatArray) -> int:
+    """Return the number of equal pairs in sorted `values`."""
+    pairs = run = 0
+    for place in range(1, len(values)):
+        run = run + 1 if values[place] == values[place - 1] else 0
+        pairs += run
+    return pairs
+
+
+@njit(cache=True, nogil=True)
+def _count_large(human: FloatArray, scores: FloatArray, counts: IntArray) -> None:
+    """Knight's way (1966): discordant pairs are the inversions of one side when the rows are sorted by the other."""
+    size = len(human)
+    order = np.argsort(scores, kind="mergesort")
+    order = order[np.argsort(human[order], kind="mergesort")]
+    by_human, by_score = human[order], scores[order]
+    both = run = 0
+    for place in range(1, size):
+        same = by_human[place] == by_human[place - 1] and by_score[place] == by_score[place - 1]
+        run = run + 1 if same else 0
+        both += run
+    human_tied = _tied(by_human)
+    discordant = _sorted_inversions(by_score, np.empty(size))
+    score_tied = _tied(by_score)
+    counts[1] = discordant
+    counts[2] = score_tied - both
+    counts[3] = human_tied - both
+    counts[4] = both
+    counts[0] = size * (size - 1) // 2 - discordant - score_tied - human_tied + both
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _count(human: FloatArray, scores: FloatArray, offsets: IntArray, epsilon: float, large: int) -> IntArray:
+    counts = np.zeros((len(offsets) - 1, 5), dtype=np.int64)
+    for group in prange(len(offsets) - 1):
+        start, stop = offsets[group], offsets[group + 1]
+        if stop - start > large and epsilon == 0.0:
+            _count_large(human[start:stop], scores[start:stop], counts[group])
+        else:
+            _count_small(human[start:stop], scores[start:stop], epsilon, counts[group])
+    return counts
+
+
+def count_pairs(
+    human: npt.ArrayLike, scores: npt.ArrayLike, offsets: npt.ArrayLike, *, epsilon: float = 0.0
+) -> IntArray:
+    """Count the pairs inside every group by how people and scores order them.
+
+    Parameters
+    ----------
+    human, scores : array-like, shape (n,)
+        Without NaN; equal values tie (`ranker.learning.grouped.snap` removes rounding noise).
+    offsets : array-like of int, shape (groups + 1,)
+    epsilon : float, default 0
+        Scores that differ by no more tie. 0 takes O(n log n) a group, else O(n^2).
+
+    Returns
+    -------
+    int64 array, shape (groups, 5)
+        Concordant, discordant, tied by the scores alone, tied by people alone, tied by both.
+    """
+    target, values = (np.ascontiguousarray(one, dtype=np.float64) for one in (human, scores))
+    bounds = np.ascontiguousarray(offsets, dtype=np.int64)
+    return _count(target, values, bounds, float(epsilon), _LARGE)
+
+
+def tau(counts: npt.ArrayLike, variant: TauVariant = "wmt14") -> FloatArray:
+    """Kendall's tau of counts of pairs as the WMT shared tasks define it.
+
+    Parameters
+    ----------
+    counts : array-like, shape (..., 3) or (..., 5)
+        As `count_pairs`; without human ties the first three are enough.
+    variant : str
+        ``wmt12`` counts a metric tie as discordant, ``wmt13`` leaves it out, ``wmt14`` (Machacek and Bojar 2014) counts
+        it in the denominator only; human ties are left out in all three. ``xties`` counts all pairs in the
+        denominator, and in the numerator a pair tied by both as concordant.
+
+    Returns
+    -------
+    float array, shape (...)
+        In [-1, 1]; NaN where there is no pair.
+
+    Raises
+    ------
+    OptionError
+        If ``xties`` is asked for without counts of human ties.
+    """
+    columns = np.moveaxis(np.asarray(counts, dtype=np.float64), -1, 0)
+    concordant, discordant, tied = columns[:3]
+    total = concordant + discordant + (0.0 if variant == "wmt13" else tied)
+    if variant == "wmt12":
+        discordant = discordant + tied
+    elif variant == "xties":
+        if len(columns) < BOTH_TIED + 1:
+            raise OptionError("tau variant xties needs five counts, human ties included; found three")
+        concordant = concordant + columns[BOTH_TIED]
+        total = total + columns[HUMAN_TIED] + columns[BOTH_TIED]
+    with np.errstate(invalid="ignore"):
+        return np.asarray((concordant - discordant) / total)
+
+
+def consistency_share(counts: npt.ArrayLike) -> FloatArray:
+    """Share of strict human preferences with which the scores agree (Birch and Osborne 2011), shape (...).
+
+    `counts` are as in `tau`; a score tie agrees with nothing. In [0, 1], NaN where there is no pair.
+    """
+    columns = np.moveaxis(np.asarray(counts, dtype=np.float64), -1, 0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(columns[CONCORDANT] / columns[:3].sum(axis=0))
+
+
+def accuracy_with_ties(counts: npt.ArrayLike) -> FloatArray:
+    """Share of all pairs on which scores and people say the same, ties included (acc-eq; Deutsch et al. 2023, eq. 8).
+
+    `counts` have five columns, shape (..., 5). In [0, 1], NaN where there is no pair.
+    """
+    values = np.asarray(counts, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        return np.asarray((values[..., CONCORDANT] + values[..., BOTH_TIED]) / values.sum(axis=-1))
+
+
+def tau_b(counts: npt.ArrayLike) -> FloatArray:
+    """Kendall's tau-b (1945) of counts of pairs, shape (..., 5) to (...); NaN where either side is constant."""
+    values = np.asarray(counts, dtype=np.float64)
+    total = values.sum(axis=-1)
+    by_score = total - values[..., SCORE_TIED] - values[..., BOTH_TIED]
+    by_human = total - values[..., HUMAN_TIED] - values[..., BOTH_TIED]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray((values[..., CONCORDANT] - values[..., DISCORDANT]) / np.sqrt(by_score) / np.sqrt(by_human))
+
+
+def tau_c(counts: npt.ArrayLike, size: npt.ArrayLike, classes: npt.ArrayLike) -> FloatArray:
+    """Stuart's tau-c (1953) of counts of pairs.
+
+    Parameters
+    ----------
+    counts : array-like, shape (..., 5)
+    size, classes : array-like of int, shape (...)
+        Number of values, and of different values on the side that has fewer.
+
+    Returns
+    -------
+    float array, shape (...)
+        In [-1, 1]; NaN where either side is constant.
+    """
+    values = np.asarray(counts, dtype=np.float64)
+    fewest = np.asarray(classes, dtype=np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scale = np.asarray(size, dtype=np.float64) ** 2 * (fewest - 1) / fewest
+        found = 2 * (values[..., CONCORDANT] - values[..., DISCORDANT]) / scale
+    return np.asarray(np.where(fewest > 1, found, np.nan))

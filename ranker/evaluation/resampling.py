@@ -1,0 +1,61 @@
+"""Bootstrap over sources from sums: weights are drawn once, and every statistic is a function of weighted sums."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+LEVEL = 0.95
+_CHUNK = 4_000_000
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure with its bootstrap interval; NaN where it is undefined."""
+
+    value: float
+    low: float
+    high: float
+
+
+def estimate(value: float | np.floating, sample: FloatArray, level: float = LEVEL) -> Estimate:
+    """Return `value` with the percentile interval of its bootstrap `sample`, shape (resamples,); NaN is left out."""
+    known = sample[~np.isnan(sample)]
+    if not len(known):
+        return Estimate(float(value), float("nan"), float("nan"))
+    tail = 50 * (1 - level)
+    low, high = np.percentile(known, [tail, 100 - tail])
+    return Estimate(float(value), float(low), float(high))
+
+
+def stream(seed: int, *names: str | int) -> np.random.Generator:
+    """Return a random generator of its own for each `names`, so that no figure depends on which others are made."""
+    keys = [one if isinstance(one, int) else zlib.crc32(one.encode()) for one in names]
+    return np.random.default_rng([seed, *keys])
+
+
+def draws(size: int, resamples: int, generator: np.random.Generator) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
+    """Yield blocks of bootstrap weights: how often each of `size` units was drawn, shape (block, size).
+
+    Yields
+    ------
+    (start, weights)
+        Number of the first resample of the block, and its weights; every row sums to `size`.
+    """
+    chunk = max(1, _CHUNK // max(size, 1))
+    for start in range(0, resamples, chunk):
+        count = min(chunk, resamples - start)
+        yield start, generator.multinomial(size, np.full(size, 1.0 / size), size=count)
+
+
+def resampled_sums(columns: FloatArray, resamples: int, generator: np.random.Generator) -> FloatArray:
+    """Return the sums of `columns` (units, k) over units drawn with replacement, shape (resamples, k)."""
+    sums = np.empty((resamples, columns.shape[1]))
+    for start, weights in draws(len(columns), resamples, generator):
+        sums[start : start + len(weights)] = weights @ columns
+    return sums

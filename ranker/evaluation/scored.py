@@ -1,0 +1,155 @@
+"""What is compared: scores of candidates from anywhere, and the part of a data set in one language pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import PreferencePairs
+from ranker.learning.grouped import snap
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Scores of the candidates of a data set by one metric.
+
+    Parameters
+    ----------
+    name : str
+    scores : float array, shape (candidates,)
+        Higher is better.
+    statistics : float array, shape (candidates, k), optional
+        Additive statistics; a system's score is then that of their sum, else the mean of its scores.
+    system_score : callable, optional
+        Statistics of shape (..., k) to scores of shape (...), higher is better; comes with `statistics`.
+    type : str
+        ``metric``, ``ranker`` or ``scores``.
+    signature : str
+    notes : tuple of str
+    standardised : bool
+        Scores are on the scale of other standardised scores, with which they may be swapped.
+    """
+
+    name: str
+    scores: FloatArray
+    statistics: FloatArray | None = None
+    system_score: Callable[[FloatArray], FloatArray] | None = None
+    type: str = "scores"
+    signature: str = ""
+    notes: tuple[str, ...] = ()
+    standardised: bool = False
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The judged sources of one language pair.
+
+    Parameters
+    ----------
+    lp : str
+    sources : int
+    rows : int array, shape (candidates,)
+        Rows of the candidate table, sorted.
+    source : int array, shape (candidates,)
+        Source of every one of them, from 0.
+    system : int array, shape (candidates,)
+        Its system, from 0; -1 where the system was never judged.
+    systems : tuple of str
+    human : float array, shape (candidates,)
+        NaN where not judged.
+    pairs : dict
+        Strict preferences, by selection: ``official`` and ``primary``; rows are places in `rows`.
+    document : int array, shape (sources,)
+        Document of every source, from 0; -1 where not known.
+    """
+
+    lp: str
+    sources: int
+    rows: IntArray
+    source: IntArray
+    system: IntArray
+    systems: tuple[str, ...]
+    human: FloatArray
+    pairs: Mapping[str, PreferencePairs]
+    document: IntArray
+
+    @property
+    def judged(self) -> npt.NDArray[np.bool_]:
+        """Candidates with a human score, shape (candidates,)."""
+        return ~np.isnan(self.human)
+
+    @property
+    def judged_offsets(self) -> IntArray:
+        """Block of judged candidates of every source, shape (sources + 1,)."""
+        counts = np.bincount(self.source[self.judged], minlength=self.sources)
+        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+    @property
+    def needed(self) -> npt.NDArray[np.bool_]:
+        """Candidates that must have a score, shape (candidates,)."""
+        found = self.judged.copy()
+        for pairs in self.pairs.values():
+            found[pairs.better] = found[pairs.worse] = True
+        return found
+
+
+def slices(dataset: Dataset, human: FloatArray, pairs: Mapping[str, PreferencePairs]) -> list[Slice]:
+    """Cut a data set into its language pairs, without the sources that nobody judged."""
+    count = len(dataset.sources)
+    judged = np.zeros(count, dtype=bool)
+    touched = ~np.isnan(human)
+    for one in pairs.values():
+        touched[one.better] = touched[one.worse] = True
+    judged[dataset.candidate_source[touched]] = True
+    documents = dataset.sources["doc"]
+    systems = dataset.candidates["system"].to_numpy(object)
+    found = []
+    for lp in sorted(set(dataset.source_language_pairs[judged])):
+        chosen = judged & (dataset.source_language_pairs == lp)
+        code = np.cumsum(chosen) - 1
+        rows = np.flatnonzero(chosen[dataset.candidate_source])
+        place = np.full(len(dataset), -1, dtype=np.int64)
+        place[rows] = np.arange(len(rows))
+        mine = {}
+        for name, one in pairs.items():
+            kept = chosen[dataset.candidate_source[one.better]]
+            if kept.any():
+                mine[name] = PreferencePairs(place[one.better[kept]], place[one.worse[kept]], one.weight[kept])
+        names = sorted(set(systems[rows][touched[rows]]))
+        numbers = {name: index for index, name in enumerate(names)}
+        titles, doc = np.unique(documents[chosen].fillna("").to_numpy(str), return_inverse=True)
+        if titles[0] == "":
+            doc = doc - 1
+        found.append(
+            Slice(
+                lp,
+                int(chosen.sum()),
+                rows,
+                code[dataset.candidate_source[rows]],
+                np.array([numbers.get(name, -1) for name in systems[rows]], dtype=np.int64),
+                tuple(names),
+                human[rows],
+                mine,
+                doc.astype(np.int64),
+            )
+        )
+    return found
+
+
+def part_of(scored: Scored, piece: Slice, *, standardised: bool = False) -> Scored:
+    """Return the scores of a slice's candidates; `standardised` ones have mean 0, deviation 1 and no statistics."""
+    scores = snap(scored.scores[piece.rows])
+    if not standardised:
+        statistics = None if scored.statistics is None else scored.statistics[piece.rows]
+        return Scored(scored.name, scores, statistics, scored.system_score)
+    known = scores[~np.isnan(scores)]
+    spread = known.std() if len(known) else 0.0
+    even = (scores - known.mean()) / spread if spread > 0 else np.zeros_like(scores)
+    return Scored(scored.name, even, standardised=True)

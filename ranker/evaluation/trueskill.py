@@ -1,0 +1,137 @@
+"""TrueSkill of two players, as a kernel: one pass over all comparisons updates every system's mean and deviation.
+
+Herbrich, Minka and Graepel (2006), for teams of one; used for systems by Sakaguchi, Post and Van Durme (2014).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, prange
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+_ROOT_TWO = math.sqrt(2.0)
+_ROOT_TWO_PI = math.sqrt(2.0 * math.pi)
+
+
+@dataclass(frozen=True)
+class TrueSkill:
+    """Parameters of the model.
+
+    Parameters
+    ----------
+    sigma : float, default 0.5
+        Deviation of a skill before any comparison; its mean is 0.
+    beta : float, default 0.25
+        Deviation of a performance from the skill.
+    drift : float, default 0
+        Deviation by which a skill may change between comparisons.
+    draws : float, default 0.25
+        Probability of a tie between equal skills.
+    """
+
+    sigma: float = 0.5
+    beta: float = 0.25
+    drift: float = 0.0
+    draws: float = 0.25
+
+    def margin(self) -> float:
+        """Return the difference of performances up to which two systems tie."""
+        from scipy.special import ndtri
+
+        return float(ndtri((self.draws + 1) / 2) * _ROOT_TWO * self.beta)
+
+    def rate(
+        self, first: npt.ArrayLike, second: npt.ArrayLike, outcome: npt.ArrayLike, systems: int, orders: npt.ArrayLike
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return means and deviations of skills, shape (orders, systems) each.
+
+        Parameters
+        ----------
+        first, second : array-like of int, shape (comparisons,)
+            Systems, ``0 .. systems - 1``.
+        outcome : array-like of int, shape (comparisons,)
+            1 if the first is better, -1 if the second is, 0 for a tie.
+        systems : int
+        orders : array-like of int, shape (orders, comparisons)
+            Comparisons in the order in which they are taken; some may be missing (-1) or come several times.
+        """
+        skill, deviation = _rate(
+            np.ascontiguousarray(first, dtype=np.int64),
+            np.ascontiguousarray(second, dtype=np.int64),
+            np.ascontiguousarray(outcome, dtype=np.int64),
+            systems,
+            np.ascontiguousarray(np.atleast_2d(orders), dtype=np.int64),
+            self.sigma,
+            self.beta,
+            self.drift,
+            self.margin(),
+        )
+        return skill, deviation
+
+
+@njit(cache=True, nogil=True)
+def _density(x: float) -> float:
+    return float(math.exp(-0.5 * x * x) / _ROOT_TWO_PI)
+
+
+@njit(cache=True, nogil=True)
+def _below(x: float) -> float:
+    return 0.5 * math.erfc(-x / _ROOT_TWO)
+
+
+@njit(cache=True, nogil=True)
+def _surprise(apart: float, margin: float, tie: bool) -> tuple[float, float]:
+    """Return how far means move and how much deviations shrink, in units of the deviation of the difference."""
+    if not tie:
+        x = apart - margin
+        mass = _below(x)
+        # far in the tail the ratio of density and mass tends to -x
+        mean = _density(x) / mass if mass > 1e-300 else -x
+        return mean, mean * (mean + x)
+    size = abs(apart)
+    low, high = -margin - size, margin - size
+    mass = _below(high) - _below(low)
+    if mass < 1e-300:
+        return (-high if apart >= 0.0 else high), 1.0
+    mean = (_density(low) - _density(high)) / mass
+    shrink = mean * mean + (high * _density(high) - low * _density(low)) / mass
+    return (mean if apart >= 0.0 else -mean), shrink
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _rate(
+    first: IntArray,
+    second: IntArray,
+    outcome: IntArray,
+    systems: int,
+    orders: IntArray,
+    sigma: float,
+    beta: float,
+    drift: float,
+    margin: float,
+) -> tuple[FloatArray, FloatArray]:
+    skill = np.zeros((len(orders), systems))
+    variance = np.full((len(orders), systems), sigma * sigma)
+    for run in prange(len(orders)):
+        for place in range(orders.shape[1]):
+            one = orders[run, place]
+            if one < 0:
+                continue
+            a, b = first[one], second[one]
+            if outcome[one] < 0:
+                a, b = b, a
+            variance_a = variance[run, a] + drift * drift
+            variance_b = variance[run, b] + drift * drift
+            spread = math.sqrt(2.0 * beta * beta + variance_a + variance_b)
+            apart = (skill[run, a] - skill[run, b]) / spread
+            mean, shrink = _surprise(apart, margin / spread, outcome[one] == 0)
+            skill[run, a] += variance_a / spread * mean
+            skill[run, b] -= variance_b / spread * mean
+            variance[run, a] = variance_a * (1.0 - variance_a / (spread * spread) * shrink)
+            variance[run, b] = variance_b * (1.0 - variance_b / (spread * spread) * shrink)
+    return skill, np.sqrt(variance)

@@ -1,0 +1,115 @@
+"""``ranker compare`` and ``ranker agreement`` as a user runs them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from ranker.cli.main import run
+from ranker.evaluation.comparison import Comparison
+
+FEW = ("--resamples", "20")
+
+
+@pytest.fixture
+def ranker(capsys):
+    """Run one command; return what it printed on stdout and stderr."""
+
+    def call(*arguments: str) -> tuple[str, str]:
+        with pytest.raises(SystemExit) as ended:
+            run(list(arguments))
+        printed = capsys.readouterr()
+        assert ended.value.code == 0, printed.err
+        return printed.out, printed.err
+
+    return call
+
+
+def test_table_has_figures_of_every_level_and_a_win_matrix(ranker):
+    printed, _ = ranker("compare", "--data", "sample", "-m", "bleu", "-m", "chrf", *FEW)
+    for words in ("segment level, 120 sources", "document level, 12 documents", "system level, 7 systems"):
+        assert f"sample zh-en, {words}" in printed
+    assert "> significantly ahead, < behind (bootstrap, holm correction, alpha 0.05)" in printed
+    assert "\nbleu: bleu[order=4," in printed
+    assert printed.splitlines()[-1].startswith("ranker:")
+    assert "|seed:0" in printed
+
+
+def test_models_metrics_json_and_csv_agree(ranker, tmp_path):
+    path = str(tmp_path / "mine.model")
+    ranker("train", "--data", "sample", "--features", "bleu1-4", "--model", path)
+    arguments = ("compare", "--data", "sample", "-m", "bleu", "-m", "per", "-M", path, "--test", "randomisation", *FEW)
+    printed, notes = ranker(*arguments, "-o", "json")
+    found = Comparison.from_json(printed)
+    assert [(one.name, one.type) for one in found.metrics] == [
+        *(("bleu", "metric"), ("per", "metric"), ("mine.model", "ranker")),
+    ]
+    assert found.metrics[2].notes == ("was trained on sample",)
+    assert "ranker: note: mine.model: was trained on sample" in notes
+    assert found.settings.test == "randomisation"
+    rows = list(csv.DictReader(io.StringIO(ranker(*arguments, "-o", "csv")[0])))
+    assert len(rows) == len(found.cells)
+    for row, cell in zip(rows, found.cells, strict=True):
+        assert (row["statistic"], row["metric"]) == (cell.statistic, cell.metric)
+        assert float(row["value"]) == pytest.approx(cell.value)
+    lines = ranker(*arguments, "-o", "jsonl")[0].splitlines()
+    assert [json.loads(one)["rank"] for one in lines] == [cell.rank for cell in found.cells]
+
+
+def test_figures_are_those_of_evaluate_and_score(ranker):
+    # an error rate is turned round
+    evaluated = json.loads(ranker("evaluate", "--data", "sample", "-m", "ter", *FEW, "-o", "json")[0])
+    spearman = evaluated["rows"][0]["spearman"]["tie-corrected"]
+    found = Comparison.from_json(ranker("compare", "--data", "sample", "-m", "ter", *FEW, "-o", "json")[0])
+    cell = found.cell("segment.spearman", "sample/zh-en", "ter")
+    assert {"value": cell.value, "low": cell.low, "high": cell.high} == pytest.approx(spearman)
+    assert found.contests == ()
+
+
+def test_several_data_sets_and_one_level(ranker, tmp_path):
+    ranker("data", "convert", "sample", str(tmp_path / "again.jsonl"))
+    data = ("--data", "sample", "--data", str(tmp_path / "again.jsonl"))
+    arguments = ("compare", *data, "-m", "bleu", "--level", "segment", *FEW)
+    found = Comparison.from_json(ranker(*arguments, "-o", "json")[0])
+    assert [one.id for one in found.scopes] == ["sample/zh-en", "again/zh-en", "mean"]
+    assert {one.level for one in found.statistics} == {"segment"}
+    assert found.values("segment.pearson", "mean") == pytest.approx(found.values("segment.pearson", "again/zh-en"))
+    table = ranker(*arguments, "--per-lp")[0]
+    assert "sample zh-en, segment level" in table
+    assert "mean, 2 data sets, segment level, 240 sources" in table
+    assert "sample zh-en" not in ranker(*arguments)[0]
+
+
+def test_refusals_of_compare(refused):
+    refused("compare", "--data", "good.json", says=r"give --metric NAME .* or --model FILE")
+    refused("compare", "-m", "bleu", says="nothing to compare on: give --data")
+    refused("compare", "--data", "not-judged.json", "-m", "bleu", says="holds no human judgements")
+    refused("compare", "--data", "good.json", "-m", "blue", says="no extractor is called 'blue'")
+    arguments = ("compare", "--data", "good.json", "-m", "bleu", "--resamples", "0")
+    refused(*arguments, "--data", "good.json", says="two of the data sets are called 'good'")
+    refused(*arguments, "--wins", "tau", says=r"--wins: no statistic 'tau' here; there are: segment\.spearman")
+
+
+def test_agreement_of_judges(ranker):
+    table, _ = ranker("agreement", "--data", "sample", "--kind", "fluency", *FEW)
+    assert "sample: agreement of judges on fluency" in table
+    assert "krippendorff ordinal" in table
+    found = json.loads(ranker("agreement", "--data", "sample", "--kind", "fluency", *FEW, "-o", "json")[0])
+    (pair,) = found["language_pairs"]
+    assert pair["figures"]["cohen"]["value"] == pytest.approx(pair["pairs"][0]["kappa"])
+    rows = list(csv.DictReader(io.StringIO(ranker("agreement", "--data", "sample", "--pairs", *FEW, "-o", "csv")[0])))
+    assert [row["units"] for row in rows] == ["840"]
+
+
+def test_systems_as_people_rank_them(ranker):
+    found = json.loads(ranker("agreement", "--data", "sample", "--systems", "auto", *FEW, "-o", "json")[0])
+    assert [row["rank"] for row in found["rows"]] == [1, 2, 3, 4, 5, 6, 7]
+    assert found["signature"].startswith("systems by mean|")
+
+
+def test_refusals_of_agreement(refused):
+    refused("agreement", "--data", "good.json", says="holds no fluency scores of two judges by name")
+    refused("agreement", "--data", "good.json", "--systems", "trueskill", says="cannot be ranked by 'trueskill'")

@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ranker.corpora.dataset import concatenate
+from ranker.errors import DataError, OptionError
+from ranker.evaluation.comparing import compare
+from ranker.evaluation.comparison import Comparison
+from ranker.evaluation.correlation import correlate
+from ranker.evaluation.figures import STATISTICS
+from ranker.evaluation.scored import Scored
+from ranker.evaluation.segment import evaluate
+from ranker.evaluation.tie_calibration import calibrate
+from tests.evaluation.made import graded, preferred
+
+
+def metrics(human: np.ndarray, seed: int, noise: tuple[float, ...] = (0.3, 0.35, 3.0)) -> list[Scored]:
+    generator = np.random.default_rng(seed)
+    values = np.where(np.isnan(human), 0.0, human).ravel()
+    return [Scored(f"m{index}", values + generator.normal(size=values.size) * one) for index, one in enumerate(noise)]
+
+
+@pytest.fixture(scope="module")
+def human():
+    generator = np.random.default_rng(0)
+    return np.round(generator.normal(size=(60, 5)) + np.linspace(0, 1, 5), 1)
+
+
+@pytest.fixture(scope="module")
+def found(human):
+    return compare([(graded(human, documents=6), metrics(human, 1))], resamples=200)
+
+
+def test_figures_equal_those_of_the_plain_functions(found, human):
+    for one in metrics(human, 1):
+        table = one.scores.reshape(human.shape)
+        scope = "test/xx-en"
+        for identity, name, average in (
+            ("segment.spearman", "spearman", "item"),
+            ("segment.spearman-ye07", "spearman-ye07", "item"),
+            ("segment.pearson", "pearson", "none"),
+            ("segment.kendall-b", "kendall-b", "item"),
+        ):
+            cell = found.cell(identity, scope, one.name)
+            wanted = correlate(human.T, table.T, name, average)
+            assert cell.value == pytest.approx(wanted.value, abs=1e-9)
+            assert cell.low < cell.value < cell.high
+            if average == "item":
+                assert (cell.count, cell.undefined) == (wanted.groups, wanted.undefined)
+        calibrated = calibrate(human.ravel(), np.round(one.scores, 10), np.arange(0, 301, 5))
+        cell = found.cell("segment.acc-eq", scope, one.name)
+        assert cell.value == pytest.approx(calibrated.accuracy, abs=1e-9)
+        assert cell.detail["epsilon"] == pytest.approx(calibrated.epsilon, abs=1e-9)
+        documents = human.reshape(10, 6, 5).mean(axis=1), table.reshape(10, 6, 5).mean(axis=1)
+        wanted = np.mean([stats.spearmanr(a, b).statistic for a, b in zip(*documents, strict=True)])
+        assert found.cell("document.spearman", scope, one.name).value == pytest.approx(wanted, abs=1e-9)
+        wanted = stats.pearsonr(human.mean(axis=0), table.mean(axis=0)).statistic
+        assert found.cell("system.pearson", scope, one.name).value == pytest.approx(wanted, abs=1e-9)
+
+
+def test_every_figure_lies_in_its_interval_and_every_interval_in_the_range(found):
+    for cell in found.cells:
+        statistic = found.statistic(cell.statistic)
+        assert statistic.low <= cell.low <= cell.value <= cell.high <= statistic.high, cell
+
+
+def test_preferences_give_the_figures_and_intervals_of_evaluate(human):
+    dataset = concatenate([preferred(human[:25], "a-en"), preferred(human[25:], "b-xx", repeated=9)])
+    scored = metrics(human, 2)[:2]
+    found = compare([(dataset, scored)], resamples=100, seed=5)
+    assert [one.id for one in found.scopes] == [
+        *("test+test/a-en", "test+test/b-xx", "test+test/mean into English", "test+test/mean"),
+    ]
+    assert found.main_scope.members == ("test+test/a-en", "test+test/b-xx")
+    for one in scored:
+        rows = {row.name: row for row in evaluate(dataset, one.scores, resamples=100, seed=5).rows}
+        for name, row in rows.items():
+            for identity, figure in (
+                ("segment.tau.official", row.tau["official"]["wmt14"]),
+                ("segment.tau.primary", row.tau["primary"]["wmt14"]),
+                ("segment.tau.wmt12", row.tau["primary"]["wmt12"]),
+                ("segment.spearman", row.spearman["tie-corrected"]),
+            ):
+                cell = found.cell(identity, f"test+test/{name}", one.name)
+                assert (cell.value, cell.low, cell.high) == pytest.approx((figure.value, figure.low, figure.high))
+        assert found.scope("test+test/mean").pairs == rows["mean"].pairs
+
+
+def test_expected_wins_and_soft_accuracy_of_preferences(human):
+    (scored,) = metrics(human, 3)[:1]
+    found = compare([(preferred(human), [scored])], resamples=0)
+    wins = (human[:, :, np.newaxis] > human[:, np.newaxis, :]).sum(axis=0)
+    share = (wins / np.maximum(wins + wins.T, 1)).sum(axis=1) / 4
+    table = scored.scores.reshape(human.shape)
+    wanted = stats.pearsonr(share, table.mean(axis=0)).statistic
+    assert found.cell("system.pearson", "test/xx-en", "m0").value == pytest.approx(wanted)
+    i, j = np.triu_indices(5, 1)
+    p = []
+    for apart in (np.sign(human[:, i] - human[:, j]), table[:, i] - table[:, j]):
+        p.append(stats.norm.sf(apart.sum(axis=0) / np.sqrt((apart**2).sum(axis=0))))
+    wanted = 1 - np.abs(p[0] - p[1]).mean()
+    assert found.cell("system.spa", "test/xx-en", "m0").value == pytest.approx(wanted)
+    assert not found.contests
+    assert np.isnan(found.cells[0].low)
+
+
+def test_systems_may_be_scored_by_their_summed_statistics(human):
+    (scored,) = metrics(human, 3)[:1]
+    rows = np.stack([scored.scores, np.random.default_rng(0).uniform(1, 2, size=300)], axis=1)
+
+    def ratio(statistics):
+        return statistics[..., 0] / statistics[..., 1]
+
+    by_sums = Scored("sums", ratio(rows), rows, ratio)
+    found = compare([(graded(human), [by_sums, scored])], resamples=50, test="randomisation")
+    totals = ratio(rows.reshape(60, 5, 2).sum(axis=0))
+    wanted = stats.pearsonr(human.mean(axis=0), totals).statistic
+    assert found.cell("system.pearson", "test/xx-en", "sums").value == pytest.approx(wanted)
+    assert {one.statistic: one.test for one in found.contests}["system.pearson"] == "bootstrap"
+    assert {one.statistic: one.test for one in found.contests}["segment.pearson"] == "randomisation"
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "randomisation", "perm-both"])
+def test_significance_tells_a_bad_metric_from_two_good_ones(human, test):
+    scored = metrics(human, 1)
+    same = Scored("same", scored[0].scores * 2 - 1)
+    found = compare([(preferred(human), [*scored, same])], resamples=150, test=test, correction="none")
+    contest = found.contest("segment.tau.primary", "test/xx-en")
+    assert contest.test == test
+    assert contest.p[0][3] == 1
+    assert contest.p[0][2] < 0.02
+    assert contest.p[0][2] == contest.p[2][0]
+    assert contest.ahead[0] == (False, False, True, False)
+    clusters = [found.cell("segment.tau.primary", "test/xx-en", one).cluster for one in ("m0", "m1", "m2", "same")]
+    assert clusters[2] == max(clusters) > clusters[0] == clusters[3] == 1
+    again = compare([(preferred(human), [*scored, same])], resamples=150, test=test, correction="none")
+    assert again.to_json() == found.to_json()
+    # Spearman has no shortcut under perm-both, and the contest says what stood in
+    expected = "bootstrap" if test == "perm-both" else test
+    assert found.contest("segment.spearman", "test/xx-en").test == expected
+
+
+def test_several_data_sets_are_averaged(human):
+    sets = [(preferred(human[:30], name="one"), human[:30]), (preferred(human[30:], "en-yy", name="two"), human[30:])]
+    scored = [(dataset, metrics(values, 4)[:2]) for dataset, values in sets]
+    found = compare(scored, resamples=50)
+    assert [one.id for one in found.scopes] == ["one/xx-en", "two/en-yy", "mean"]
+    values = [found.values("segment.spearman", one.id) for one in found.scopes]
+    assert values[2] == pytest.approx((values[0] + values[1]) / 2)
+    assert found.main_scope.sources == 60
+    alone = compare(scored[:1], resamples=50)
+    assert [one for one in found.cells if one.scope == "one/xx-en"] == list(alone.cells)
+
+
+def test_json_holds_everything_and_is_read_back(found, tmp_path):
+    text = found.to_json()
+    again = Comparison.from_json(text)
+    assert again.to_json() == text
+    assert again.settings == found.settings
+    assert again.scopes == found.scopes
+    assert list(json.loads(text)) == [
+        *("format", "signature", "settings", "metrics", "statistics", "scopes", "cells", "contests"),
+    ]
+    found.write(tmp_path / "x.json")
+    assert Comparison.read(tmp_path / "x.json").cells == found.cells
+    (tmp_path / "x.json").write_text("nothing")
+    with pytest.raises(DataError, match=r"x\.json:1:1: this is no JSON"):
+        Comparison.read(tmp_path / "x.json")
+    with pytest.raises(DataError, match="expected a comparison of format 'ranker-comparison/1', found None"):
+        Comparison.from_json("{}")
+    broken = json.loads(text)
+    del broken["cells"][0]["value"]
+    with pytest.raises(DataError, match="not a whole comparison"):
+        Comparison.from_json(json.dumps(broken))
+
+
+def test_levels_and_mistakes(human):
+    scored = metrics(human, 1)[:1]
+    found = compare([(graded(human), scored)], levels=["system"], resamples=0)
+    assert {one.level for one in found.statistics} == {"system"}
+    with pytest.raises(OptionError, match="two of the metrics are called 'm0'"):
+        compare([(graded(human), scored * 2)])
+    with pytest.raises(OptionError, match="two of the data sets are called 'test'"):
+        compare([(graded(human), scored)] * 2)
+    with pytest.raises(OptionError, match="test: expected one of bootstrap, randomisation, perm-both, found 't'"):
+        compare([(graded(human), scored)], test="t")
+    with pytest.raises(OptionError, match="nothing to compare"):
+        compare([])
+    lacking = Scored("m", np.full(300, np.nan))
+    with pytest.raises(DataError, match="test: a judged candidate has no score by m"):
+        compare([(graded(human), [lacking])])
+
+
+def test_statistics_have_unique_keys_of_their_level():
+    assert len({one.id for one in STATISTICS}) == len(STATISTICS)
+    for one in STATISTICS:
+        assert one.id.startswith(f"{one.level}.")
+        assert one.low <= one.chance <= one.high
+        assert one.definition.endswith(".")

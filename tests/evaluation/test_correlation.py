@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from ranker.errors import OptionError
+from ranker.evaluation.correlation import (
+    CORRELATIONS,
+    correlate,
+    group_correlation,
+    grouped_table,
+    moments,
+    pearson_of_moments,
+    pearson_rows,
+)
+from ranker.evaluation.pair_counts import (
+    accuracy_with_ties,
+    consistency_share,
+    count_pairs,
+    tau,
+    tau_b,
+)
+from ranker.evaluation.tie_calibration import calibrate
+
+AVERAGES = {"none": "none", "item": "item", "sys": "system"}
+NAMES = {
+    "pearson": "pearson",
+    "spearman": "spearman",
+    "kendall_b": "kendall-b",
+    "kendall_c": "kendall-c",
+    "kendall_acc23": "accuracy",
+}
+
+
+def metrics(cases):
+    for case in cases:
+        for name in "ab":
+            yield case["id"], case["human"], case[f"metric_{name}"], case["stats"][name]
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+@pytest.mark.parametrize("name", NAMES)
+def test_correlations_equal_mt_metrics_eval(cases, name, average):
+    compared = 0
+    for identity, human, scores, wanted in metrics(cases):
+        if f"mtme.{name}.{average}" not in wanted:
+            continue
+        value, _, groups = wanted[f"mtme.{name}.{average}"]
+        found = correlate(human, scores, NAMES[name], AVERAGES[average])
+        assert found.groups == groups, identity
+        if groups:
+            assert found.value == pytest.approx(value, abs=1e-9), identity
+            compared += 1
+        else:
+            assert np.isnan(found.value)
+    assert compared > 80
+
+
+@pytest.mark.parametrize("variant", ["wmt12", "wmt13", "wmt14", "xties"])
+def test_pooled_taus_equal_the_workshops_tables(cases, variant):
+    compared = 0
+    for identity, human, scores, wanted in metrics(cases):
+        counts = count_pairs(*grouped_table(human, scores, "item")).sum(axis=0)
+        target = wanted[variant]
+        if target["den"]:
+            assert tau(counts, variant) == pytest.approx(target["num"] / target["den"], abs=1e-9), identity
+            compared += 1
+        else:
+            assert np.isnan(tau(counts, variant))
+        assert (counts[0], counts[1], counts[2]) == (
+            *(wanted["concordant"], wanted["discordant"], wanted["metric_ties"]),
+        )
+        if counts[:3].sum():
+            assert consistency_share(counts) == pytest.approx(wanted["acc_ties_wrong"], abs=1e-9)
+    assert compared > 100
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_tie_calibration_equals_mt_metrics_eval(cases, average):
+    for identity, human, scores, wanted in metrics(cases):
+        target = wanted.get(f"mtme.tiesopt_acc23.{average}")
+        if target is None:
+            continue
+        table = grouped_table(human, scores, AVERAGES[average])
+        found = calibrate(*table)
+        if target["corr"] is None or np.isnan(target["corr"]):
+            assert np.isnan(found.accuracy)
+            continue
+        assert found.accuracy == pytest.approx(target["corr"], abs=1e-9), identity
+        assert found.epsilon <= target["epsilon"] + 1e-9
+        reached = accuracy_with_ties(count_pairs(*table, epsilon=found.epsilon))
+        assert np.nanmean(reached) == pytest.approx(found.accuracy, abs=1e-9)
+
+
+def test_no_threshold_is_better_than_the_calibrated_one():
+    generator = np.random.default_rng(0)
+    human = generator.integers(0, 4, size=60).astype(float)
+    scores = np.round(human + generator.normal(size=60) * 2, 2)
+    offsets = [0, 7, 7, 8, 30, 60]
+    found = calibrate(human, scores, offsets)
+    assert found.groups == 3
+    thresholds = np.unique(np.concatenate([[0], np.abs(np.subtract.outer(scores, scores)).ravel()]))
+    reached = [np.nanmean(accuracy_with_ties(count_pairs(human, scores, offsets, epsilon=one))) for one in thresholds]
+    assert found.accuracy == pytest.approx(max(reached), abs=1e-12)
+    assert found.epsilon == thresholds[np.flatnonzero(np.array(reached) >= max(reached) - 1e-12)[0]]
+
+
+def plainly_counted(human, scores):
+    counts = [0] * 5
+    for a, b in combinations(range(len(human)), 2):
+        by_human, by_score = np.sign(human[a] - human[b]), np.sign(scores[a] - scores[b])
+        if by_human == 0:
+            counts[4 if by_score == 0 else 3] += 1
+        else:
+            counts[2 if by_score == 0 else 0 if by_score == by_human else 1] += 1
+    return counts
+
+
+@settings(max_examples=40)
+@given(st.lists(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6)), max_size=70), min_size=1, max_size=3))
+def test_counts_of_small_and_large_groups_equal_the_enumeration(groups):
+    rows = np.array([row for group in groups for row in group], dtype=float).reshape(-1, 2)
+    offsets = np.cumsum([0, *map(len, groups)])
+    found = count_pairs(rows[:, 0], rows[:, 1], offsets)
+    for counts, (start, stop) in zip(found, pairwise(offsets), strict=True):
+        assert counts.tolist() == plainly_counted(*rows[start:stop].T)
+        if stop - start > 1:
+            wanted = stats.kendalltau(*rows[start:stop].T).statistic
+            assert tau_b(counts) == pytest.approx(wanted, abs=1e-12, nan_ok=True)
+
+
+def test_a_large_group_equals_scipy():
+    generator = np.random.default_rng(1)
+    human = np.round(generator.normal(size=3000), 1)
+    scores = np.round(human + generator.normal(size=3000), 1)
+    for name, wanted in (
+        ("kendall-b", stats.kendalltau(human, scores).statistic),
+        ("kendall-c", stats.kendalltau(human, scores, variant="c").statistic),
+        ("spearman", stats.spearmanr(human, scores).statistic),
+        ("pearson", stats.pearsonr(human, scores).statistic),
+    ):
+        assert group_correlation(human, scores, [0, 3000], name)[0] == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", CORRELATIONS)
+def test_order_of_groups_and_rows_does_not_matter(name):
+    generator = np.random.default_rng(2)
+    human, scores = np.round(generator.normal(size=(2, 5, 8)), 1)
+    one = correlate(human, scores, name, "item")
+    rows, columns = generator.permutation(5), generator.permutation(8)
+    other = correlate(human[rows][:, columns], scores[rows][:, columns], name, "item")
+    assert other.value == pytest.approx(one.value, abs=1e-12)
+    if name != "kendall-c":  # which reaches 1 only without ties
+        assert correlate(human, human, name, "item").value == pytest.approx(1)
+
+
+def test_cells_nobody_judged_are_left_out_and_unknown_names_refused():
+    human = np.array([[1, 2, np.nan], [3, np.nan, np.nan], [2, 5, 4.0]])
+    scores = np.array([[1, 2, 3], [9, 9, 9], [0, 3, 3.0]])
+    found = correlate(human, scores, "pearson", "item")
+    assert (found.groups, found.undefined) == (2, 1)
+    assert found.value == pytest.approx((stats.pearsonr([1, 3, 2], [1, 9, 0]).statistic + 1) / 2)
+    with pytest.raises(OptionError, match="no correlation is called 'gamma'"):
+        correlate(human, scores, "gamma")
+    with pytest.raises(OptionError, match="xties needs five counts"):
+        tau([1, 2, 3], "xties")
+
+
+def test_pearson_from_sums_and_along_rows():
+    generator = np.random.default_rng(3)
+    human, scores = generator.normal(size=(2, 50))
+    wanted = stats.pearsonr(human, scores).statistic
+    assert pearson_of_moments(moments(human, scores).sum(axis=0)) == pytest.approx(wanted, abs=1e-12)
+    stacked = np.stack([scores, -scores, np.zeros(50), np.full(50, 0.1)])
+    assert pearson_rows(human, stacked)[:2] == pytest.approx([wanted, -wanted], abs=1e-12)
+    assert np.isnan(pearson_rows(human, stacked)[2:]).all()
+    assert np.isnan(pearson_of_moments(moments(human, np.full(50, 0.1)).sum(axis=0)))
+    gaps = np.where(np.arange(50) < 30, human, np.nan)
+    assert pearson_rows(gaps, scores) == pytest.approx(stats.pearsonr(human[:30], scores[:30]).statistic, abs=1e-12)

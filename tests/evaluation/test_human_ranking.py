@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ranker.errors import OptionError
+from ranker.evaluation.human_ranking import expected_wins, rank_clusters, rank_systems
+from ranker.evaluation.trueskill import TrueSkill
+from tests.evaluation.made import graded, preferred
+
+
+@pytest.mark.parametrize("drift", [0.0, 0.05])
+def test_trueskill_equals_the_library(drift):
+    library = pytest.importorskip("trueskill")
+    generator = np.random.default_rng(0)
+    first = generator.integers(5, size=200)
+    second = (first + generator.integers(1, 5, size=200)) % 5
+    outcome = generator.integers(-1, 2, size=200)
+    environment = library.TrueSkill(mu=0, sigma=0.5, beta=0.25, tau=drift, draw_probability=0.25)
+    ratings = [environment.create_rating() for _ in range(5)]
+    for a, b, result in zip(first, second, outcome, strict=True):
+        a, b = (b, a) if result < 0 else (a, b)
+        ratings[a], ratings[b] = library.rate_1vs1(ratings[a], ratings[b], drawn=result == 0, env=environment)
+    skill, deviation = TrueSkill(drift=drift).rate(first, second, outcome, 5, np.arange(200))
+    # the library's own approximation of the normal distribution is good to about 1e-7
+    assert skill[0] == pytest.approx([one.mu for one in ratings], abs=1e-6)
+    assert deviation[0] == pytest.approx([one.sigma for one in ratings], abs=1e-6)
+
+
+def test_trueskill_survives_upsets_and_takes_what_is_listed():
+    outcome = np.array([1, -1, 0])
+    model = TrueSkill(sigma=0.5, beta=1e-3)
+    skill, deviation = model.rate([0, 0, 0], [1, 1, 1], outcome, 2, [[0] * 50 + [1, 2], [1] * 52, [-1] * 52])
+    assert np.isfinite(skill).all()
+    assert (deviation > 0).all()
+    assert skill[1, 0] < skill[1, 1]
+    assert skill[2].tolist() == [0, 0]
+
+
+def test_expected_wins_by_hand():
+    wins = np.array([[0, 3, 0, 0], [1, 0, 2, 0], [0, 2, 0, 0], [0, 0, 0, 0]])
+    found = expected_wins(wins)
+    assert found[:3].tolist() == pytest.approx([3 / 4, (1 / 4 + 1 / 2) / 2, 1 / 2])
+    assert np.isnan(found[3])
+
+
+def test_clusters_are_cut_where_ranges_do_not_overlap():
+    assert rank_clusters([1, 1, 3, 4, 4], [2, 2, 3, 5, 5]).tolist() == [1, 1, 2, 3, 3]
+    assert rank_clusters([1, 2, 1], [3, 2, 3]).tolist() == [1, 1, 1]
+    assert rank_clusters([], []).tolist() == []
+
+
+@pytest.mark.parametrize("method", ["expected-wins", "trueskill"])
+def test_systems_come_in_the_order_people_put_them_in(method):
+    generator = np.random.default_rng(1)
+    quality = np.array([0.0, 1.5, 1.45, 3.0])
+    human = quality + generator.normal(size=(150, 4))
+    (found,) = rank_systems(preferred(human), method=method, resamples=100)
+    assert (found.lp, found.method) == ("xx-en", method)
+    assert [one.system for one in found.systems][::3] == ["s3", "s0"]
+    assert [one.cluster for one in found.systems] == [1, 2, 2, 3]
+    assert [(one.low, one.high) for one in found.systems][::3] == [(1, 1), (4, 4)]
+    assert {one.judgements for one in found.systems} == {450}
+    assert rank_systems(preferred(human), method=method, resamples=100) == (found,)
+
+
+def test_graded_systems_rank_by_their_mean():
+    human = np.array([[1, 5, np.nan], [2, 4, 3], [1, 5, 3]])
+    (found,) = rank_systems(graded(human), resamples=0)
+    assert [(one.system, one.score, one.rank) for one in found.systems] == [
+        *(("s1", pytest.approx(14 / 3), 1), ("s2", 3, 2), ("s0", pytest.approx(4 / 3), 3)),
+    ]
+    with pytest.raises(OptionError, match="systems cannot be ranked by 'trueskill' from fluency; expected mean"):
+        rank_systems(graded(human), method="trueskill")

@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+from itertools import combinations
+
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from ranker.corpora.dataset import Dataset, table
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import DataError, OptionError
+from ranker.evaluation.agreement import (
+    DISTANCES,
+    agreement_sums,
+    category_counts,
+    cohen_kappa_of,
+    coincidences,
+    confusion,
+    consistency_counts,
+    fleiss_kappa_of,
+    krippendorff_alpha_of,
+    randolph_kappa_of,
+    scott_pi_of,
+)
+from ranker.evaluation.judges import cohen_kappa, consistency, judges_agreement
+
+
+@pytest.fixture(scope="module")
+def tables(golden):
+    with (golden / "agreement.jsonl").open() as stream:
+        return [json.loads(line) for line in stream if line.strip()]
+
+
+def test_coefficients_equal_other_programs(tables):
+    compared = 0
+    for row in tables:
+        sparse, whole = (np.array(row[key], dtype=float) for key in ("ratings", "complete_ratings"))
+        found = {}
+        for distance in DISTANCES:
+            for name, ratings in ((distance, sparse), (f"complete.{distance}", whole)):
+                counts, categories = category_counts(ratings)
+                sums = coincidences(counts).sum(axis=0)
+                found[f"krippendorff.{name}"] = krippendorff_alpha_of(sums, distance, categories)
+        pair = confusion(whole[0], whole[1])
+        found["cohen.rater01"] = cohen_kappa_of(pair)
+        found["cohen.linear"] = cohen_kappa_of(pair, "linear")
+        found["cohen.quadratic"] = cohen_kappa_of(pair, "quadratic")
+        found["scott_pi.rater01"] = scott_pi_of(pair)
+        sums = agreement_sums(category_counts(whole)[0]).sum(axis=0)
+        found["fleiss"] = fleiss_kappa_of(sums)
+        found["randolph_free_marginal"] = randolph_kappa_of(sums)
+        for name, value in found.items():
+            if row[name] is not None:
+                assert value == pytest.approx(row[name], abs=1e-9), (row["id"], name)
+                compared += 1
+    assert compared > 200
+
+
+def test_coefficients_take_leading_axes_and_refuse_unknown_names():
+    pair = confusion([1, 2, 3, 1, np.nan], [1, 2, 1, 1, 2])
+    assert pair.tolist() == [[2, 0, 0], [0, 1, 0], [1, 0, 0]]
+    assert cohen_kappa_of(np.stack([pair, 2 * pair])).tolist() == pytest.approx([float(cohen_kappa_of(pair))] * 2)
+    assert np.isnan(cohen_kappa_of(confusion([1, 1], [1, 1])))
+    with pytest.raises(OptionError, match="no weights 'cubic'"):
+        cohen_kappa_of(pair, "cubic")
+    with pytest.raises(OptionError, match="no distance 'ratio'"):
+        krippendorff_alpha_of(pair, "ratio")
+
+
+@pytest.mark.parametrize("judges", [2, 3])
+def test_consistency_counts_equal_the_enumeration(judges):
+    generator = np.random.default_rng(0)
+    for _ in range(30):
+        votes = generator.integers(-1, 2, size=generator.integers(0, 7))
+        total, same, tolerant = consistency_counts([(votes == vote).sum() for vote in (-1, 0, 1)], judges)
+        groups = list(combinations(votes.tolist(), judges))
+        assert total == len(groups)
+        assert same == sum(len(set(group)) == 1 for group in groups)
+        assert tolerant == sum(not {-1, 1} <= set(group) for group in groups)
+
+
+def scored(rows: list[dict[str, float]]):
+    """One source; a candidate for each mapping of judges to fluency."""
+    candidates = [
+        Candidate(f"s{i}", "t", [("fluency", judge, value) for judge, value in row.items()])
+        for i, row in enumerate(rows)
+    ]
+    return assemble([Record("s", ["r"], candidates)], "test")
+
+
+def test_consistency_counts_agreement_and_contradiction():
+    made = scored([{"a": 1, "b": 1}, {"a": 2, "b": 3}, {"a": 2, "b": 2}])
+    # pairs: 0<1 both; 0<2 both; 1=2 for a, 1>2 for b: a tie contradicts nothing
+    found = consistency(made, "fluency")
+    assert (found.pairs, found.agreeing, found.with_ties) == (3, pytest.approx(2 / 3), 1)
+    made = scored([{"a": 1, "b": 2, "c": 1}, {"a": 2, "b": 1, "c": 1}])
+    found = consistency(made, "fluency", 3)
+    assert (found.pairs, found.agreeing, found.with_ties) == (1, 0, 0)
+    assert consistency(made, "fluency", 2).pairs == 3
+    assert consistency(made, "fluency", 2).with_ties == pytest.approx(2 / 3)
+
+
+def test_kappa_is_scikit_learns():
+    made = scored([{"a": 1, "b": 1}, {"a": 2, "b": 3}, {"a": 2, "b": 2}, {"a": 5, "b": 5}, {"a": 4}])
+    # observed .75; expected by the marginals (1: 1/16, 2: 2/16, 5: 1/16) .25
+    assert cohen_kappa(made, "fluency") == pytest.approx((0.75 - 0.25) / (1 - 0.25))
+
+
+def test_one_judge_is_not_enough():
+    with pytest.raises(DataError, match="no fluency scores of two judges"):
+        consistency(scored([{"a": 1}, {"a": 2}]), "fluency")
+
+
+def compared(votes: list[tuple[int, str, str]], lps: tuple[str, ...] = ("a-en", "a-en")) -> Dataset:
+    """Sources of two candidates each; votes are (source, judge, relation)."""
+    records = [
+        Record("s", ["r"], [Candidate("A", "x"), Candidate("B", "y")], lp=lp, seg_id=str(index))
+        for index, lp in enumerate(lps)
+    ]
+    columns = {
+        "first": [2 * source for source, _, _ in votes],
+        "second": [2 * source + 1 for source, _, _ in votes],
+        "relation": [relation for _, _, relation in votes],
+        "judge": [judge for _, judge, _ in votes],
+        "primary": np.ones(len(votes), dtype=bool),
+    }
+    return dataclasses.replace(assemble(records, "test"), preferences=table("preferences", columns), _memo={})
+
+
+def test_agreement_on_preferences_per_language_pair_and_pair_of_judges():
+    of_first = [(0, "j1", ">"), (0, "j2", ">"), (0, "j3", "<"), (1, "j1", "="), (1, "j2", "<"), (1, "j1", ">")]
+    made = compared([*of_first, (2, "j3", ">"), (2, "j1", ">")], ("a-en", "a-en", "b-en"))
+    first, second, together = judges_agreement(made, resamples=20)
+    assert (first.lp, second.lp, together.lp) == ("a-en", "b-en", "all")
+    assert (first.judges, first.units, first.judgements) == (3, 2, 5)
+    assert first.figures["consistency 2"].value == pytest.approx(1 / 4)
+    assert first.figures["consistency 2 with ties"].value == pytest.approx(2 / 4)
+    assert first.figures["consistency 3"].value == 0
+    assert first.figures["same judge"].value == 0
+    assert [(one.first, one.second, one.units, one.agreeing) for one in first.pairs] == [
+        *(("j1", "j2", 2, 0.5), ("j1", "j3", 1, 0), ("j2", "j3", 1, 0)),
+    ]
+    assert second.figures["consistency 2"].value == 1
+    assert consistency(made, "preferences").pairs == 5
+
+
+def simulated(judges: int, sources: int, seed: int) -> Dataset:
+    generator = np.random.default_rng(seed)
+    records = []
+    for source in range(sources):
+        truth = generator.normal(size=3)
+        candidates = []
+        for index, value in enumerate(truth):
+            scores = np.clip(np.round(3 + value + generator.normal(size=judges)), 1, 5)
+            marks = [
+                ("fluency", f"judge{judge}", float(score))
+                for judge, score in enumerate(scores)
+                if generator.random() < 0.7
+            ]
+            candidates.append(Candidate(f"s{index}", "t", marks))
+        records.append(Record("s", ["r"], candidates, lp="a-en", seg_id=str(source)))
+    return assemble(records, "test")
+
+
+def test_agreement_on_ratings_equals_what_scikit_learn_says_of_every_pair():
+    made = simulated(4, 40, 1)
+    (found,) = judges_agreement(made, "fluency", resamples=30)
+    table = np.full((4, len(made)), np.nan)
+    for row in made.ratings.itertuples():
+        table[int(row.judge[5:]), row.candidate] = row.value
+    weighted = dict.fromkeys(("kappa", "linear", "quadratic"), 0.0)
+    total = 0
+    for one, (a, b) in zip(found.pairs, combinations(range(4), 2), strict=True):
+        common = ~np.isnan(table[a]) & ~np.isnan(table[b])
+        total += common.sum()
+        assert (one.first, one.second, one.units) == (f"judge{a}", f"judge{b}", common.sum())
+        for name in weighted:
+            wanted = cohen_kappa_score(
+                table[a][common].astype(int),
+                table[b][common].astype(int),
+                labels=[1, 2, 3, 4, 5],
+                weights=None if name == "kappa" else name,
+            )
+            assert getattr(one, name) == pytest.approx(wanted, abs=1e-12)
+            weighted[name] += wanted * common.sum()
+    assert found.figures["cohen"].value == pytest.approx(weighted["kappa"] / total)
+    assert cohen_kappa(made, "fluency") == pytest.approx(weighted["kappa"] / total)
+    assert found.figures["cohen quadratic"].value == pytest.approx(weighted["quadratic"] / total)
+    counts, categories = category_counts(table)
+    alpha = krippendorff_alpha_of(coincidences(counts).sum(axis=0), "ordinal", categories)
+    assert found.figures["krippendorff ordinal"].value == pytest.approx(alpha)
+    for name, figure in found.figures.items():
+        if name != "same judge":
+            assert figure.low < figure.value < figure.high, name
+    assert judges_agreement(made, "fluency", resamples=30) == (found,)
+
+
+def test_interval_of_alpha_is_that_of_resampling_sources():
+    made = simulated(3, 60, 2)
+    (found,) = judges_agreement(made, "fluency", resamples=600)
+    counts = np.zeros((len(made), 5))
+    for row in made.ratings.itertuples():
+        counts[row.candidate, int(row.value) - 1] += 1
+    generator = np.random.default_rng(0)
+    sample = []
+    for _ in range(600):
+        sources = generator.integers(60, size=60)
+        rows = np.concatenate([np.arange(3 * source, 3 * source + 3) for source in sources])
+        sample.append(krippendorff_alpha_of(coincidences(counts[rows]).sum(axis=0), "interval"))
+    figure = found.figures["krippendorff interval"]
+    low, high = np.percentile(sample, [2.5, 97.5])
+    assert (figure.low, figure.high) == (pytest.approx(low, abs=0.04), pytest.approx(high, abs=0.04))
+
+
+def test_judges_who_share_nothing_cannot_agree():
+    with pytest.raises(DataError, match="no two judges gave preferences judgements of the same candidates"):
+        judges_agreement(compared([(0, "a", ">"), (1, "b", "<")]))
+    with pytest.raises(DataError, match="holds no preferences of two judges by name"):
+        judges_agreement(compared([(0, "a", ">"), (1, "a", "<")]))
