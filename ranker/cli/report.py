@@ -1,0 +1,113 @@
+"""``ranker report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ranker.cli.options import (
+    DataOption,
+    JobsOption,
+    KindOption,
+    LpOption,
+    ModelOption,
+    SeedOption,
+    working,
+)
+from ranker.errors import OptionError
+
+
+def command(
+    data: DataOption = None,
+    model: ModelOption = None,
+    train_data: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--train-data",
+            help="What the model was trained on; adds intervals of weights and training without an extractor.",
+            metavar="NAME|PATH",
+        ),
+    ] = None,
+    comparison: Annotated[
+        Path | None,
+        typer.Option("--comparison", help="JSON of ranker compare to report on instead of a model.", metavar="FILE"),
+    ] = None,
+    html: Annotated[Path, typer.Option("--html", help="Page to write.", metavar="FILE")] = Path("report.html"),
+    plots: Annotated[
+        Path | None, typer.Option("--plots", help="Directory for the plots, as SVG and PNG.", metavar="DIR")
+    ] = None,
+    kind: KindOption = "auto",
+    lp: LpOption = None,
+    train_lp: Annotated[
+        list[str] | None,
+        typer.Option("--train-lp", help="Language pair to keep of --train-data, as in the training.", metavar="LP"),
+    ] = None,
+    examples: Annotated[
+        int, typer.Option("--examples", help="Sources of each sort to show: worst, best, random.", min=0, max=1000)
+    ] = 10,
+    resamples: Annotated[
+        int, typer.Option("--resamples", help="Bootstrap samples for the 95 % intervals; 0 for none.", min=0)
+    ] = 1000,
+    seed: SeedOption = 0,
+    jobs: JobsOption = None,
+) -> None:
+    """Write a page about a trained ranker, or about a comparison: one HTML file that needs nothing else.
+
+    Of a ranker: its agreement with people by data set and language pair, its weights, what every extractor is worth,
+    and sources with their candidates. Each --data is ranked by itself.
+
+    Example: ranker report --model sample.model --data sample --html report.html
+    """
+    if (model is None) == (comparison is None):
+        raise OptionError("give either --model FILE with --data, or --comparison FILE (see ranker compare)")
+    if comparison is not None and (data or train_data or lp or train_lp):
+        raise OptionError("--comparison has its figures already: leave out --data, --train-data and language pairs")
+    if model is not None and not data:
+        raise OptionError("nothing to report on: give --data NAME or --data PATH")
+    from ranker.reports.drawing import require
+    from ranker.reports.pages import check_targets, comparison_report, ranker_report, write_plots
+
+    require()
+    check_targets(html, plots)
+    if comparison is not None:
+        from ranker.evaluation.comparison import Comparison
+
+        with working("writing"):
+            page, drawn = comparison_report(Comparison.read(comparison))
+    else:
+        from ranker.corpora import catalogue
+        from ranker.ranking import Ranker
+        from ranker.reports.findings import examine
+
+        assert model is not None
+        ranker = Ranker.load(model)
+        with working("reading"):
+            datasets = [catalogue.load(one) for one in data or []]
+            training = catalogue.load_all(train_data) if train_data else None
+            if lp:
+                datasets = [one.select_language_pairs(lp) for one in datasets]
+            if training is not None and train_lp:
+                training = training.select_language_pairs(train_lp)
+        with working("examining"):
+            findings = examine(
+                ranker,
+                datasets,
+                training_data=training,
+                kind=kind,
+                examples=examples,
+                resamples=resamples,
+                seed=seed,
+            )
+        with working("writing"):
+            page, drawn = ranker_report(findings)
+        for one in findings.measured:
+            for note in one.notes:
+                typer.echo(f"ranker: note: {one.dataset.name}: {note}", err=True)
+    from ranker.files import write_bytes
+
+    write_bytes(html, page.encode())
+    typer.echo(f"written: {html}")
+    for path in write_plots(drawn, plots) if plots else ():
+        typer.echo(f"written: {path}")

@@ -1,0 +1,1 @@
+"""Reports: one page of HTML for a trained ranker on data, or for a comparison."""

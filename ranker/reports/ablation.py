@@ -1,0 +1,166 @@
+"""What every extractor is worth: the agreement lost by training without it, and its share of the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import human_scores, preference_pairs
+from ranker.evaluation.segment import Estimate, source_spearman, tau, tau_counts
+from ranker.ranking import Ranker
+from ranker.reports.refits import TrainingColumns
+from ranker.reports.resampling import estimate, resampled_sums
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+_STATISTICS = 5
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """What training without one extractor changes.
+
+    Parameters
+    ----------
+    extractor : str
+    columns : int
+        Its columns.
+    spearman, tau : Estimate
+        Agreement without it less agreement with it, so below 0 where it helps; `tau` (wmt14 variant, primary rows) is
+        NaN without preferences.
+    """
+
+    extractor: str
+    columns: int
+    spearman: Estimate
+    tau: Estimate
+
+
+def extractor_columns(ranker: Ranker) -> IntArray:
+    """Return the place of the extractor that makes each column, shape (columns,)."""
+    return np.repeat(
+        np.arange(len(ranker.feature_set.extractors)), [len(one.columns) for one in ranker.feature_set.extractors]
+    ).astype(np.int64)
+
+
+def ablate(
+    training: TrainingColumns,
+    datasets: Sequence[Dataset],
+    kinds: Sequence[str],
+    columns: Sequence[FloatArray],
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> tuple[Ablation, ...]:
+    """Train without each extractor in turn and compare with training on all of them.
+
+    Parameters
+    ----------
+    training : TrainingColumns
+    datasets : sequence of Dataset
+        To compare on; judged candidates only.
+    kinds : sequence of str
+        Kind of judgement, by data set.
+    columns : sequence of float array, shape (candidates, columns)
+        Standardised, by data set.
+    resamples : int, default 1000
+        Paired bootstrap over sources within language pairs.
+    seed : int, default 0
+
+    Returns
+    -------
+    tuple of Ablation
+        In the order of the extractors; empty if there is but one that can be used. Columns that cannot learn from one
+        of the data sets are left out of all the training.
+    """
+    ranker = training.ranker
+    usable = np.ones(len(ranker.weights), dtype=bool)
+    if any(ranker.feature_set.unusable(one) for one in datasets):
+        usable = ~ranker.feature_set.learns_from_ranked
+    owner = extractor_columns(ranker)
+    places = [int(place) for place in np.unique(owner[usable])]
+    if len(places) < 2:
+        return ()
+    weights = np.stack([training.weights(usable & (owner != place)) for place in [-1, *places]], axis=1)
+    scores = [matrix @ weights for matrix in columns]
+    spearman, taus = _differences(datasets, kinds, scores, resamples, seed)
+    return tuple(
+        Ablation(str(ranker.feature_set.extractors[place]), int((owner == place).sum()), rho, each)
+        for place, rho, each in zip(places, spearman, taus, strict=True)
+    )
+
+
+def shares(contributions: Sequence[FloatArray], sources: Sequence[IntArray], owner: IntArray) -> FloatArray:
+    """Divide the variance of the scores inside sources among the extractors.
+
+    With all values less their mean over the source, ``sum(contribution * score) / sum(score^2)``.
+
+    Parameters
+    ----------
+    contributions : sequence of float array, shape (candidates, columns)
+        By data set.
+    sources : sequence of int array, shape (candidates,)
+        Source of every candidate, by data set.
+    owner : int array, shape (columns,)
+        Extractor of every column.
+
+    Returns
+    -------
+    float array, shape (extractors,)
+        They add up to 1; below 0 where an extractor works against the others. NaN if no source has two scores.
+    """
+    products = np.zeros(len(owner))
+    for matrix, source in zip(contributions, sources, strict=True):
+        counts = np.maximum(np.bincount(source), 1)
+        means = np.stack([np.bincount(source, weights=column) for column in matrix.T], axis=1) / counts[:, np.newaxis]
+        centred = matrix - means[source]
+        products += centred.T @ centred.sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.bincount(owner, weights=products) / products.sum())
+
+
+def _differences(
+    datasets: Sequence[Dataset], kinds: Sequence[str], scores: Sequence[FloatArray], resamples: int, seed: int
+) -> tuple[list[Estimate], list[Estimate]]:
+    """Compare the columns of `scores` from the second with the first: mean over language pairs, then data sets."""
+    means = []
+    for place, (dataset, kind, columns) in enumerate(zip(datasets, kinds, scores, strict=True)):
+        statistics = _statistics(dataset, kind, columns)
+        pairs = dataset.source_language_pairs
+        present = sorted({str(pair) for pair in pairs[statistics.any(axis=(1, 2))]})
+        wanted = [pair for pair in present if pair.endswith("-en")] or present
+        blocks = [statistics[pairs == pair].reshape(int((pairs == pair).sum()), -1) for pair in wanted]
+        names = [f"{place}/{pair}" for pair in wanted]
+        # the first row holds the figures themselves, the others the resampled ones
+        totals = [
+            np.concatenate([block.sum(axis=0)[np.newaxis], resampled_sums(block, resamples, seed, name)])
+            for block, name in zip(blocks, names, strict=True)
+        ]
+        cells = np.stack([total.reshape(len(total), columns.shape[1], _STATISTICS) for total in totals])
+        with np.errstate(invalid="ignore"):
+            figures = np.stack([cells[..., 0] / cells[..., 1], tau(cells[..., 2:])], axis=-1)
+        means.append(figures.mean(axis=0))
+    overall = np.mean(means, axis=0)
+    changes = overall[:, 1:] - overall[:, :1]
+    spearman, taus = (
+        [estimate(change[0], change[1:]) for change in changes[..., index].T] for index in range(changes.shape[-1])
+    )
+    return spearman, taus
+
+
+def _statistics(dataset: Dataset, kind: str, scores: FloatArray) -> FloatArray:
+    """Return additive statistics (sources, rankers, 5): rho, whether it is defined, and the counts of tau."""
+    size = len(dataset.sources)
+    human, pairs = human_scores(dataset, kind), preference_pairs(dataset)
+    found = np.zeros((size, scores.shape[1], _STATISTICS))
+    for index, column in enumerate(scores.T):
+        rho = source_spearman(dataset, column, human)
+        found[:, index, 0] = np.nan_to_num(rho)
+        found[:, index, 1] = ~np.isnan(rho)
+        if len(pairs.better):
+            found[:, index, 2:] = tau_counts(column, pairs, dataset.candidate_source, size)
+    return found

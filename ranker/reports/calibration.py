@@ -1,0 +1,157 @@
+"""How often people prefer the candidate that a ranker prefers, by the margin of its scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import PREFERENCES, human_scores, preference_pairs
+from ranker.evaluation.segment import Estimate
+from ranker.learning.grouped import TIE
+from ranker.reports.resampling import estimate, resampled_sums
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BINS = 10
+_STEPS = 50
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Pairs of candidates whose scores differ by about as much.
+
+    Parameters
+    ----------
+    low, high, mean : float
+        Of the margin.
+    pairs : int
+    agreement : Estimate
+        Share of the pairs in which people prefer the candidate with the higher score.
+    """
+
+    low: float
+    high: float
+    mean: float
+    pairs: int
+    agreement: Estimate
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Agreement by margin.
+
+    Parameters
+    ----------
+    bins : tuple of Bin
+        By margin, about equally full.
+    pairs : int
+        Pairs that people order strictly and whose scores differ.
+    tied : int
+        Pairs that people order strictly and whose scores are equal; they are in no bin.
+    slope : float
+        Of the logistic curve ``1 / (1 + exp(-slope * margin))`` of highest likelihood; NaN without pairs, infinite if
+        people always agree.
+    """
+
+    bins: tuple[Bin, ...]
+    pairs: int
+    tied: int
+    slope: float
+
+
+def strict_pairs(dataset: Dataset, kind: str) -> tuple[IntArray, IntArray]:
+    """Return the better and the worse candidate of every pair that people order.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    kind : str
+        ``preferences`` gives one pair a judgement, any other kind every two candidates of a source whose human scores
+        differ.
+
+    Returns
+    -------
+    better, worse : int array, shape (pairs,)
+    """
+    if kind == PREFERENCES:
+        pairs = preference_pairs(dataset)
+        return pairs.better, pairs.worse
+    human = human_scores(dataset, kind)
+    ends = dataset.candidate_offsets[1:][dataset.candidate_source]
+    partners = ends - np.arange(len(dataset)) - 1
+    first = np.repeat(np.arange(len(dataset)), partners)
+    starts = np.cumsum(partners) - partners
+    second = np.arange(len(first)) - starts[first] + first + 1
+    with np.errstate(invalid="ignore"):
+        difference = human[first] - human[second]
+        strict = np.abs(difference) > TIE / 2
+    first, second, above = first[strict], second[strict], difference[strict] > 0
+    return np.where(above, first, second), np.where(above, second, first)
+
+
+def calibrate(
+    margins: FloatArray, source: IntArray, sources: int, *, bins: int = BINS, resamples: int = 1000, seed: int = 0
+) -> Calibration:
+    """Count agreement by margin.
+
+    Parameters
+    ----------
+    margins : float array, shape (pairs,)
+        Score of the candidate that people prefer less that of the other.
+    source : int array, shape (pairs,)
+        Source of every pair.
+    sources : int
+        Number of sources; the bootstrap is over them.
+    bins : int, default 10
+        Fewer if many margins are equal.
+    resamples : int, default 1000
+    seed : int, default 0
+
+    Returns
+    -------
+    Calibration
+    """
+    untied = np.abs(margins) > TIE / 2
+    tied = int((~untied).sum())
+    margins, source = margins[untied], source[untied]
+    if not len(margins):
+        return Calibration((), 0, tied, float("nan"))
+    size = np.abs(margins)
+    edges = np.unique(np.quantile(size, np.linspace(0, 1, bins + 1)[1:-1]))
+    place = np.searchsorted(edges, size, side="left")
+    bins = len(edges) + 1
+    agrees = margins > 0
+    counts = np.bincount(source * bins + place, minlength=sources * bins).reshape(sources, bins)
+    agreed = np.bincount((source * bins + place)[agrees], minlength=sources * bins).reshape(sources, bins)
+    sums = resampled_sums(np.concatenate([counts, agreed], axis=1).astype(np.float64), resamples, seed, "calibration")
+    found = []
+    for number in np.flatnonzero(counts.sum(axis=0)):
+        inside = size[place == number]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            samples = sums[:, bins + number] / sums[:, number]
+        share = agreed[:, number].sum() / len(inside)
+        found.append(
+            Bin(float(inside.min()), float(inside.max()), float(inside.mean()), len(inside), estimate(share, samples))
+        )
+    return Calibration(tuple(found), len(margins), tied, _slope(margins))
+
+
+def _slope(margins: FloatArray) -> float:
+    """Maximise the log-likelihood ``-sum log(1 + exp(-slope * margin))``, which is concave, by Newton's method."""
+    if (margins > 0).all():
+        return float("inf")
+    if (margins < 0).all():
+        return float("-inf")
+    scale = float(np.abs(margins).mean())
+    scaled, slope = margins / scale, 0.0
+    for _ in range(_STEPS):
+        share = 0.5 * (1.0 - np.tanh(0.5 * slope * scaled))
+        gradient = float(scaled @ share)
+        step = gradient / float((scaled * scaled) @ (share * (1.0 - share)))
+        slope += float(np.clip(step, -1.0, 1.0))
+        if abs(step) < 1e-12:
+            break
+    return slope / scale

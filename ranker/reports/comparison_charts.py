@@ -1,0 +1,102 @@
+"""The plots of a comparison's report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ranker.evaluation.comparison import ComparedMetric, Comparison, Contest, Scope, Statistic
+from ranker.evaluation.segment import Estimate
+from ranker.reports.drawing import GRID, INK, PAPER, SERIES, Plot, Series, rows_plot, shortened
+
+_NAN = float("nan")
+LEADING = 3
+"""Metrics in the plot of all language pairs."""
+
+
+def in_order(comparison: Comparison, statistic: Statistic, scope: Scope) -> list[ComparedMetric]:
+    """Return the metrics, best first; those without a figure last, in the order given."""
+
+    def place(metric: ComparedMetric) -> int:
+        cell = comparison.cell(statistic.id, scope.id, metric.name)
+        return cell.rank if cell and cell.rank else len(comparison.metrics) + 1
+
+    return sorted(comparison.metrics, key=place)
+
+
+def standings(comparison: Comparison, statistic: Statistic, scope: Scope, number: int) -> Plot:
+    """Draw the figures of all metrics with their intervals, best first."""
+    metrics = in_order(comparison, statistic, scope)
+    labels, estimates, said = [], [], []
+    for metric in metrics:
+        cell = comparison.cell(statistic.id, scope.id, metric.name)
+        value = Estimate(cell.value, cell.low, cell.high) if cell else Estimate(_NAN, _NAN, _NAN)
+        labels.append(f"({cell.cluster}) {metric.name}" if cell and cell.cluster else metric.name)
+        estimates.append(value)
+        said.append(f"{metric.name} {value.value:.3f}")
+    return rows_plot(
+        f"standings-{number}",
+        f"{statistic.title}, {scope.title}",
+        f"Figures with {comparison.settings.level:.0%} intervals, best first, clusters in brackets: {'; '.join(said)}.",
+        labels,
+        [Series(statistic.title, tuple(estimates))],
+        axis=statistic.title,
+        zero=False,
+    )
+
+
+def scopes(comparison: Comparison, statistic: Statistic) -> Plot:
+    """Draw the figures of the `LEADING` best metrics for every language pair and mean."""
+    leading = in_order(comparison, statistic, comparison.main_scope)[:LEADING]
+    series = []
+    for metric in leading:
+        cells = [comparison.cell(statistic.id, scope.id, metric.name) for scope in comparison.scopes]
+        estimates = (Estimate(one.value, one.low, one.high) if one else Estimate(_NAN, _NAN, _NAN) for one in cells)
+        series.append(Series(shortened(metric.name, 24), tuple(estimates)))
+    return rows_plot(
+        "scopes",
+        f"{statistic.title} by language pair and data set",
+        f"Bars with intervals for {', '.join(metric.name for metric in leading)}.",
+        [scope.title for scope in comparison.scopes],
+        series,
+        axis=statistic.title,
+        bars=True,
+    )
+
+
+def win_matrix(comparison: Comparison, contest: Contest, statistic: Statistic, scope: Scope, number: int) -> Plot:
+    """Draw which metric is significantly ahead of which, best first."""
+    places = {metric.name: place for place, metric in enumerate(comparison.metrics)}
+    names = [metric.name for metric in in_order(comparison, statistic, scope)]
+    ahead = [[contest.ahead[places[first]][places[second]] for second in names] for first in names]
+    wins = [sum(row) for row in ahead]
+    size = len(names)
+
+    def paint(axes: Any) -> None:
+        for row in range(size):
+            axes.broken_barh([(row, 1)], (row, 1), color=GRID, linewidth=0)
+            won = [(column, 1) for column in range(size) if ahead[row][column]]
+            axes.broken_barh(won, (row, 1), color=SERIES[0], linewidth=0)
+        lines = range(1, size)
+        axes.hlines(lines, 0, size, color=PAPER, linewidth=1.4)
+        axes.vlines(lines, 0, size, color=PAPER, linewidth=1.4)
+        ticks = [place + 0.5 for place in range(size)]
+        every = 1 + size // 12
+        axes.set_xticks(ticks[::every], [str(place + 1) for place in range(size)][::every])
+        axes.set_yticks(ticks, [f"{shortened(name, 26)}  {place + 1}" for place, name in enumerate(names)])
+        axes.set_xlim(0, size)
+        axes.set_ylim(size, 0)
+        axes.xaxis.tick_top()
+        axes.tick_params(length=0, labelsize=9)
+        for side in axes.spines.values():
+            side.set_visible(True)
+            side.set_color(INK)
+            side.set_linewidth(0.6)
+
+    said = "; ".join(f"{name} beats {count}" for name, count in zip(names, wins, strict=True))
+    return Plot(
+        f"wins-{number}",
+        f"Significant differences, {statistic.title}",
+        f"A filled square: the metric of the row is significantly ahead of that of the column. {said}.",
+        0.5 + 0.24 * size,
+        paint,
+    )

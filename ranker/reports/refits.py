@@ -1,0 +1,178 @@
+"""Training again on what a ranker was trained on: without some sources, or without some columns.
+
+The columns are extracted once; every refit is solved to the same certified optimum as the training itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import judged
+from ranker.errors import DataError, ModelError
+from ranker.ranking import Lesson, Loss, Ranker
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+GROUPS = 20
+"""Parts that the sources are dealt into for `jackknife`."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingColumns:
+    """What a ranker learnt from: its standardised training columns and the judgements of them.
+
+    Parameters
+    ----------
+    ranker : Ranker
+    columns : float array, shape (candidates, columns)
+    lesson : Lesson
+    language_pair : int array, shape (candidates,)
+        Code of the language pair of every candidate.
+    """
+
+    ranker: Ranker
+    columns: FloatArray
+    lesson: Lesson
+    language_pair: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, ranker: Ranker, dataset: Dataset) -> TrainingColumns:
+        """Extract the training columns of `ranker` again from the data set that it was trained on.
+
+        Raises
+        ------
+        DataError
+            If it was trained on another data set.
+        ModelError
+            If it is not trained.
+        """
+        training = ranker.training
+        if training is None:
+            raise ModelError("this ranker is not trained; call fit or load")
+        if dataset.fingerprint != training.data_hash:
+            raise DataError(
+                f"is not what the model was trained on: fingerprint {dataset.fingerprint[:8]}, expected "
+                f"{training.data_hash[:8]} ({training.data}); give the same corpora in the same order, "
+                "and the same language pairs",
+                file=dataset.name,
+            )
+        kept = dataset.select_candidates(judged(dataset, training.kind))
+        lesson = Lesson.of(kept, training.kind, "aggregated" if training.pairs == "aggregated" else "judgements")
+        columns = (ranker.feature_set.fit_transform(kept)[1] - ranker.mean) / ranker.scale
+        codes = np.unique(kept.source_language_pairs.astype(str), return_inverse=True)[1]
+        return cls(ranker, columns, lesson, codes[kept.candidate_source].astype(np.int64))
+
+    def weights(self, used: BoolArray | None = None, rows: BoolArray | None = None) -> FloatArray:
+        """Learn again.
+
+        Parameters
+        ----------
+        used : bool array, shape (columns,), optional
+            Columns to learn from; the others get weight 0. Default: all.
+        rows : bool array, shape (candidates,), optional
+            Candidates, whole sources of them, to learn from. Default: all. C is raised so that C times the number of
+            pairs stays what it was, which is what balances norm and mean loss.
+
+        Returns
+        -------
+        float array, shape (columns,)
+            All 0 if there is no pair to learn from.
+        """
+        training = self.ranker.training
+        assert training is not None
+        chosen = np.ones(self.columns.shape[1], dtype=bool) if used is None else used
+        columns, lesson, penalty = self.columns[:, chosen], self.lesson, training.C
+        if rows is not None:
+            columns, lesson = columns[rows], self.lesson.take(rows)
+            pairs = _pair_weight(lesson)
+            penalty *= _pair_weight(self.lesson) / pairs if pairs else 1.0
+        weights = np.zeros(len(chosen))
+        if _pair_weight(lesson) and chosen.any():
+            learnt = lesson.learn(columns, C=penalty, loss=cast(Loss, training.loss), seed=0)
+            weights[chosen] = learnt.coef_
+        return weights
+
+    def deviation(self) -> float:
+        """Return how far the weights of a refit on everything are from the ranker's: 0, unless it learnt otherwise."""
+        return float(np.abs(self.weights() - self.ranker.weights).max(initial=0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class WeightIntervals:
+    """Weights with their uncertainty.
+
+    Parameters
+    ----------
+    groups : int
+        Parts of the jackknife.
+    error : float array, shape (columns,)
+        Standard error.
+    low, high : float array, shape (columns,)
+        95 % interval around the ranker's weight.
+    replicates : float array, shape (groups, columns)
+        Weights learnt without each part.
+    """
+
+    groups: int
+    error: FloatArray
+    low: FloatArray
+    high: FloatArray
+    replicates: FloatArray
+
+
+def jackknife(training: TrainingColumns, *, groups: int = GROUPS, seed: int = 0) -> WeightIntervals:
+    """Estimate the uncertainty of the weights by the delete-a-group jackknife over sources.
+
+    The sources of every language pair are dealt to G parts at random, and the ranker is trained G times, without one
+    part each time. The squared standard error of a weight is ``(G - 1) / G * sum over parts of (w_g - mean w)^2``
+    (Kott 2001), the interval ``w +- t * error`` with Student's t of G - 1 degrees of freedom.
+
+    Parameters
+    ----------
+    training : TrainingColumns
+    groups : int, default 20
+        G; fewer if there are fewer sources.
+    seed : int, default 0
+        Deals the sources.
+
+    Returns
+    -------
+    WeightIntervals
+
+    Raises
+    ------
+    DataError
+        If there are fewer than two sources.
+    """
+    from scipy.stats import t
+
+    sources, first, inverse = np.unique(training.lesson.group, return_index=True, return_inverse=True)
+    parts = min(groups, len(sources))
+    if parts < 2:
+        raise DataError(f"{len(sources)} source(s) to learn from: the uncertainty of weights needs at least 2")
+    shuffled = np.random.default_rng(seed).permutation(len(sources))
+    by_pair = shuffled[np.argsort(training.language_pair[first][shuffled], kind="stable")]
+    part = np.empty(len(sources), dtype=np.int64)
+    part[by_pair] = np.arange(len(sources)) % parts
+    replicates = np.stack([training.weights(rows=part[inverse] != number) for number in range(parts)])
+    spread = ((replicates - replicates.mean(axis=0)) ** 2).sum(axis=0)
+    error = np.sqrt((parts - 1) / parts * spread)
+    half = t.ppf(0.975, parts - 1) * error
+    weights = training.ranker.weights
+    return WeightIntervals(parts, error, weights - half, weights + half, replicates)
+
+
+def _pair_weight(lesson: Lesson) -> float:
+    """Return the summed weight of the pairs that there are to learn from."""
+    if lesson.pairs is not None:
+        return float(lesson.pairs.weight.sum())
+    assert lesson.target is not None
+    sizes = np.unique(lesson.group, return_counts=True)[1]
+    equal = np.unique(np.stack([lesson.group, lesson.target], axis=1), axis=0, return_counts=True)[1]
+    return float((sizes * (sizes - 1) // 2).sum() - (equal * (equal - 1) // 2).sum())

@@ -1,0 +1,80 @@
+"""``ranker report`` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ranker.cli.main import run
+from tests.cli.conftest import RATED, Refused
+
+REFUSALS = {
+    "report": "give either --model FILE with --data, or --comparison FILE",
+    "report --comparison notes.txt -M good.model": "give either --model FILE with --data, or --comparison FILE",
+    "report --comparison notes.txt -d good.json": "--comparison has its figures already",
+    "report -M good.model": "nothing to report on: give --data NAME",
+    "report -M notes.txt -d good.json": "notes.txt: is no model file",
+    "report -M good.model -d none.json": "'none.json' is neither a file nor the name of a corpus",
+    "report -M good.model -d good.json --lp de-en": "no source of language pair 'de-en'",
+    "report -M good.model -d not-judged.json": "not-judged: holds no human judgements",
+    "report -M good.model -d good.json --kind adequacy": "no judgements of kind 'adequacy'",
+    "report -M good.model -d good.json --train-data tied.json": "tied: is not what the model was trained on",
+    "report -M good.model -d good.json --html none/x.html": "none/x.html: cannot be written: there is no directory",
+    "report -M good.model -d good.json --html directory": "directory: is a directory, expected the name of a page",
+    "report -M good.model -d good.json --html notes.txt": "notes.txt: exists and is no HTML page",
+    "report -M good.model -d good.json --plots notes.txt": "notes.txt: is no directory",
+    "report -M good.model -d good.json --plots none/x": "none/x: cannot be made: there is no directory none",
+    "report --comparison good.json": "good.json: expected a comparison of format",
+    "report --comparison cut.json": "cut.json:2:1: this is no JSON",
+    "report -M good.model -d good.json --examples -1": "'--examples'",
+}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    folder = tmp_path_factory.mktemp("trained")
+    (folder / "good.json").write_text(json.dumps(RATED), encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        run(["train", "-d", str(folder / "good.json"), "-f", "bleu,chrf", "-M", str(folder / "good.model")])
+    assert ended.value.code == 0
+    return (folder / "good.model").read_bytes()
+
+
+@pytest.mark.parametrize("words", REFUSALS)
+def test_refusals(words: str, folder: Path, trained: bytes, refused: Refused) -> None:
+    (folder / "good.model").write_bytes(trained)
+    refused(*words.split(), says=REFUSALS[words])
+
+
+def test_report_writes_a_page_and_its_plots(folder: Path, trained: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "good.model").write_bytes(trained)
+    words = ["report", "-M", "good.model", "-d", "good.json", "--resamples", "20"]
+
+    def call(*more: str) -> tuple[str, str]:
+        with pytest.raises(SystemExit) as ended:
+            run([*words, *more])
+        out, err = capsys.readouterr()
+        assert ended.value.code == 0, err
+        return out, err
+
+    out, err = call("--plots", "plots")
+    assert out.splitlines()[0] == "written: report.html"
+    assert "written: plots/weights.svg" in out
+    assert err == "ranker: note: good: the ranker was trained on this very data\n"
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "句 1" in page
+    # the training data was there, so weights have intervals
+    assert "jackknife:3" in page
+    assert {path.name for path in (folder / "plots").iterdir()} >= {"agreement.svg", "ablations.png"}
+    # an older page is replaced
+    assert call() == ("written: report.html\n", err)
+    assert (folder / "report.html").read_text(encoding="utf-8") == page
+
+
+def test_help_ends_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        run(["report", "--help"])
+    assert "Example: ranker report --model sample.model --data sample --html report.html" in capsys.readouterr().out

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from ranker import Ranker, load_dataset
+from ranker.corpora.dataset import table
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.evaluation.comparison import Cell, ComparedMetric, Comparison, Contest, Scope, Settings, Statistic
+from ranker.reports.findings import examine
+
+EVIL = '<script>document.title = "run"</script> & "quoted" <b>bold</b>'
+WORDS = ["the", "a", "cat", "dog", "sat", "runs", "on", "under", "mat", "tree", "old", "new", "house", "sees", "green"]
+
+
+def sentences(generator: np.random.Generator, count: int) -> list[str]:
+    return [" ".join(generator.choice(WORDS, size=generator.integers(4, 9))) for _ in range(count)]
+
+
+@pytest.fixture(scope="session")
+def sample():
+    return load_dataset("sample")
+
+
+@pytest.fixture(scope="session")
+def model(sample):
+    return Ranker("bleu1-4").fit(sample)
+
+
+@pytest.fixture(scope="session")
+def findings(model, sample):
+    return examine(model, [sample], examples=3, resamples=50)
+
+
+@pytest.fixture(scope="session")
+def preferred():
+    """Two language pairs of candidates with preferences; the first source is there to do harm."""
+    generator = np.random.default_rng(7)
+    records = []
+    for index in range(40):
+        reference, *others = sentences(generator, 4)
+        candidates = [Candidate("A", reference)] + [
+            Candidate(system, text) for system, text in zip("BCD", others, strict=True)
+        ]
+        if index == 0:
+            candidates = [Candidate(f"{EVIL}{place}", f"{one.text} {EVIL}") for place, one in enumerate(candidates)]
+        records.append(Record(f"source {index}", [reference], candidates, lp="de-en" if index % 2 else "fr-en"))
+    records[0] = dataclasses.replace(records[0], source=EVIL, references=[EVIL])
+    made = assemble(records, EVIL)
+    first, second, relation = [], [], []
+    for start in made.candidate_offsets[:-1]:
+        for _ in range(5):
+            pair = generator.choice(4, size=2, replace=False)
+            first.append(start + pair.min())
+            second.append(start + pair.max())
+            relation.append(generator.choice([">", "<", "="], p=[0.7, 0.2, 0.1]))
+    columns = {"first": first, "second": second, "relation": relation, "primary": np.ones(len(first), dtype=bool)}
+    return dataclasses.replace(made, preferences=table("preferences", columns), _memo={})
+
+
+@pytest.fixture(scope="session")
+def preferred_findings(preferred):
+    ranker = Ranker("bleu[order=1],bleu[order=2],chrf", C=0.1).fit(preferred)
+    return examine(ranker, [preferred, preferred.select_language_pairs(["de-en"])], examples=20, resamples=50)
+
+
+@pytest.fixture(scope="session")
+def compared():
+    """Three metrics on two language pairs; one figure is missing, and names are there to do harm."""
+    names = [f"best {EVIL}", "middle", "undefined"]
+    statistics = (
+        Statistic("segment.tau", "segment", "tau", "Kendall's tau <of> segments.", -1, 1, 0, True),
+        Statistic("system.r", "system", "Pearson", "Pearson's r of systems.", -1, 1, 0, False),
+    )
+    scopes = (
+        Scope("d/de-en", "language-pair", "d de-en", "d", "de-en", (), "preferences", 10, 0, 0, 40, {"official": 9}),
+        Scope("d/fr-en", "language-pair", "d fr-en", "d", "fr-en", (), "preferences", 12, 0, 0, 48, {}),
+        Scope("d/mean", "mean", f"d mean {EVIL}", "d", "", ("d/de-en", "d/fr-en"), "preferences", 22, 0, 0, 88, {}),
+    )
+    nan = float("nan")
+    figures = [(0.4, 0.3, 0.5, 1, 1), (0.2, 0.1, 0.3, 2, 2), (nan, nan, nan, 0, 0)]
+    cells = [
+        Cell(statistic.id, scope.id, name, *figure, 10, 1)
+        for statistic in statistics
+        for scope in scopes
+        for name, figure in zip(names, figures, strict=True)
+    ]
+    p = ((1.0, 0.0123, nan), (0.0123, 1.0, nan), (nan, nan, 1.0))
+    ahead = ((False, True, False), (False, False, False), (False, False, False))
+    return Comparison(
+        f"ranker:0|{EVIL}",
+        Settings("auto", 100, 0, 0.95, "bootstrap", "holm", 0.05),
+        tuple(ComparedMetric(name, "metric", f"metric:{name}", (EVIL,)) for name in names),
+        statistics,
+        scopes,
+        tuple(cells),
+        tuple(Contest(statistic.id, "d/mean", "bootstrap", p, p, ahead) for statistic in statistics),
+    )

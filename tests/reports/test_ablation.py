@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ranker import Ranker, evaluate
+from ranker.reports.ablation import ablate, extractor_columns, shares
+from ranker.reports.refits import TrainingColumns
+
+
+def test_ablations_are_the_figures_of_rankers_trained_without(preferred, preferred_findings):
+    full = preferred_findings.ranker
+
+    def figures(features):
+        ranker = Ranker(features, C=0.1).fit(preferred)
+        rows = []
+        for measured in preferred_findings.measured:
+            found = evaluate(measured.dataset, ranker.score(measured.dataset), resamples=0).rows
+            # the mean into English of two pairs, and the only pair
+            row = next((one for one in found if one.name == "mean into English"), found[0])
+            rows.append((row.spearman["tie-corrected"].value, row.tau["primary"]["wmt14"].value))
+        return np.mean(rows, axis=0)
+
+    everything = figures(full.features)
+    names = [str(one) for one in full.feature_set.extractors]
+    assert [one.extractor for one in preferred_findings.ablations] == names
+    for one in preferred_findings.ablations:
+        rest = figures(",".join(name for name in names if name != one.extractor))
+        assert (one.spearman.value, one.tau.value) == pytest.approx(tuple(rest - everything), abs=1e-9)
+        assert one.spearman.low <= one.spearman.value <= one.spearman.high
+
+
+def test_intervals_are_paired(sample):
+    """Leaving out what weighs nothing changes nothing, in every resample."""
+    ranker = Ranker("bleu,ter").fit(sample)
+    learnt = TrainingColumns.of(ranker, sample)
+    learnt.columns[:, 1] = 0
+    columns = [learnt.columns]
+    without_bleu, without_ter = ablate(learnt, [sample], ["fluency"], columns, resamples=20)
+    assert (without_ter.spearman.value, without_ter.spearman.low, without_ter.spearman.high) == (0, 0, 0)
+    assert np.isnan(without_bleu.spearman.value)
+    assert np.isnan(without_ter.tau.value)
+
+
+def test_one_extractor_cannot_be_left_out(sample):
+    ranker = Ranker("bleu").fit(sample)
+    assert ablate(TrainingColumns.of(ranker, sample), [sample], ["fluency"], [np.zeros((840, 1))]) == ()
+
+
+def test_columns_that_cannot_learn_from_the_data_are_left_out(sample):
+    ranker = Ranker("bleu,chrf,perp").fit(sample)
+    few = sample.select_sources(np.arange(120) < 10)
+    columns = [(ranker.feature_set.transform(few) - ranker.mean) / ranker.scale]
+    found = ablate(TrainingColumns.of(ranker, sample), [few], ["fluency"], columns, resamples=5)
+    assert [one.extractor for one in found] == ["bleu", "chrf"]
+
+
+def test_shares_are_covariances_inside_sources(findings):
+    (measured,) = findings.measured
+    owner = np.array([0, 0, 1, 2])
+    found = shares([measured.contributions], [measured.dataset.candidate_source], owner)
+    top, bottom = np.zeros(3), 0.0
+    for first, last in zip(measured.dataset.candidate_offsets, measured.dataset.candidate_offsets[1:], strict=False):
+        block = measured.contributions[first:last]
+        block = block - block.mean(axis=0)
+        total = block.sum(axis=1)
+        top += [total @ block[:, owner == place].sum(axis=1) for place in range(3)]
+        bottom += total @ total
+    assert found == pytest.approx(top / bottom)
+    assert found.sum() == pytest.approx(1)
+    assert extractor_columns(findings.ranker).tolist() == [0, 1, 2, 3]

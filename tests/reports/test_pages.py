@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import builtins
+import itertools
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from ranker import Ranker
+from ranker.errors import DataError, MissingError
+from ranker.evaluation.comparison import Comparison
+from ranker.evaluation.segment import Estimate
+from ranker.reports.drawing import Series, rows_plot, shortened
+from ranker.reports.findings import examine
+from ranker.reports.pages import comparison_report, ranker_report, write_plots
+
+VOID = {"meta", "link", "br", "wbr", "hr", "img", "input"}
+
+
+class Page(HTMLParser):
+    """Elements of a page with the elements that they stand in; refuses what is not well formed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[tuple[str, dict[str, str]]] = []
+        self.elements: list[tuple[str, dict[str, str], list[str]]] = []
+        self.text = ""
+        self.feed(text)
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs), [name for name, _ in self.open]))
+        if tag not in VOID:
+            self.open.append((tag, dict(attrs)))
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs), [name for name, _ in self.open]))
+
+    def handle_endtag(self, tag):
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop()[0] == tag
+
+    def handle_data(self, data):
+        if not {"style", "svg"} & {name for name, _ in self.open}:
+            self.text += data
+
+    def all(self, *tags: str) -> list[tuple[str, dict[str, str], list[str]]]:
+        return [one for one in self.elements if one[0] in tags]
+
+
+@pytest.fixture(scope="module", params=["preferred_findings", "compared"])
+def written(request):
+    found = request.getfixturevalue(request.param)
+    return (comparison_report if isinstance(found, Comparison) else ranker_report)(found)
+
+
+def test_everything_is_in_the_page_and_nothing_is_fetched(written):
+    text, plots = written
+    page = Page(text)
+    assert not page.all("script", "img", "iframe", "object", "embed")
+    for tag, attributes, _ in page.elements:
+        for name, value in attributes.items():
+            assert not name.startswith("on"), (tag, name)
+            if name in ("href", "src", "xlink:href"):
+                assert value.startswith("#") or value == "data:,", (tag, value)
+    assert "http" not in re.sub(r"<!DOCTYPE.*?>|http-equiv", "", text).replace("https?", "")
+    assert "@import" not in text
+    assert not re.search(r"url\((?!#)", text)
+    assert len(page.all("svg")) == len(plots)
+
+
+def test_texts_from_outside_are_inert(preferred_findings, compared):
+    for text, _ in (ranker_report(preferred_findings), comparison_report(compared)):
+        page = Page(text)
+        assert "<script" not in text
+        assert not page.all("b") or all(attributes == {} for _, attributes, _ in page.all("b"))
+        assert '<script>document.title = "run"</script> & "quoted" <b>bold</b>' in page.text
+        # the policy would stop a script even if it got through
+        policy = next(one for _, one, _ in page.all("meta") if one.get("http-equiv") == "Content-Security-Policy")
+        assert policy["content"].startswith("default-src 'none'")
+
+
+def test_page_can_be_used_without_eyes_or_mouse(written):
+    page = Page(written[0])
+    ids = [one["id"] for _, one, _ in page.elements if "id" in one]
+    assert len(ids) == len(set(ids))
+    for tag, attributes, inside in page.elements:
+        for reference in (attributes.get("aria-labelledby"), attributes.get("href", "").removeprefix("#")):
+            if reference and reference != "data:,":
+                assert reference in ids, (tag, reference)
+        if tag == "th":
+            assert attributes["scope"] in ("row", "col")
+        if tag == "svg":
+            assert attributes["role"] == "img"
+            assert len(attributes["aria-label"]) > 30
+        if tag == "table":
+            assert "div" in inside
+        if attributes.get("class") == "scroll":
+            assert (attributes["tabindex"], attributes["role"]) == ("0", "region")
+            assert attributes["aria-label"]
+    assert len(page.all("details")) == len(page.all("summary"))
+    levels = [int(tag[1]) for tag, *_ in page.all("h1", "h2", "h3", "h4")]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+    assert page.elements[0][1]["lang"] == "en"
+
+
+def test_same_findings_same_bytes(preferred, preferred_findings, compared):
+    ranker = preferred_findings.ranker
+    first, second = (ranker_report(examine(ranker, [preferred], examples=2, resamples=20)) for _ in range(2))
+    assert first[0] == second[0]
+    assert comparison_report(compared)[0] == comparison_report(Comparison.from_json(compared.to_json()))[0]
+    # the pages hold the plots; of the other form one is enough
+    assert first[1]["weights"].png() == second[1]["weights"].png()
+    assert not re.search(rb"dc:date|20\d\d-\d\d-\d\d", first[1]["weights"].svg())
+
+
+def test_report_says_the_figures(findings):
+    text = Page(ranker_report(findings)[0]).text
+    row = findings.measured[0].headline
+    assert f"{row.spearman['tie-corrected'].value:.3f}" in text
+    assert "the ranker was trained on this very data" in text
+    assert findings.signature in text
+    assert "jackknife:20|seed:0" in findings.signature
+    for value, error in zip(findings.ranker.weights, findings.intervals.error, strict=True):
+        assert f"{value:+.4f}" in text
+        assert f"{error:.4f}" in text
+    for one in findings.examples["worst"]:
+        assert one.text in text
+        for candidate in one.candidates:
+            assert "".join(piece.text for piece in candidate.pieces) in text
+
+
+def test_comparison_says_the_figures(compared):
+    text, plots = comparison_report(compared)
+    page = Page(text)
+    assert list(plots) == ["standings-1", "wins-1", "scopes"]
+    assert "0.400 [0.300, 0.500]" in page.text
+    assert "0.0123" in page.text
+    assert "(1)" in page.text
+    assert "middle beats 0; undefined beats 0" in text
+
+
+def test_without_the_training_data_the_page_says_what_is_missing(model, sample):
+    few = sample.select_sources(np.arange(120) < 20)
+    found = examine(model, [few], examples=1, resamples=0)
+    assert found.intervals is None
+    text, plots = ranker_report(found)
+    assert "ablations" not in plots
+    assert "give it with --train-data" in Page(text).text
+
+
+def test_language_model_columns_that_are_not_used_are_named(sample):
+    few = sample.select_sources(np.arange(120) < 12)
+    found = examine(Ranker("bleu,perp").fit(sample), [few], examples=1, resamples=0)
+    assert "ranked without perp" in Page(ranker_report(found)[0]).text
+    assert not found.measured[0].contributions[:, 1].any()
+
+
+def test_plots_are_files_too(written, tmp_path):
+    paths = write_plots(written[1], tmp_path / "new")
+    assert [path.name for path in paths] == [f"{name}.{form}" for name in written[1] for form in ("svg", "png")]
+    for path in paths:
+        if path.suffix == ".svg":
+            assert ElementTree.parse(path).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+        else:
+            assert path.read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(DataError, match="cannot be made"):
+        write_plots(written[1], tmp_path / "not" / "there")
+
+
+def test_labels_of_any_script_and_with_dollars_are_drawn_as_they_are():
+    names = ["系统 $x^2$ <b>", "نظام", "_" * 80]
+    estimates = tuple(Estimate(value, value, value) for value in (0.1, float("nan"), -0.2))
+    plot = rows_plot("p", "Title", "Description", names, [Series("s", estimates)], axis="value")
+    texts = [one.text for one in ElementTree.fromstring(plot.svg()).iter("{http://www.w3.org/2000/svg}text")]
+    assert names[0] in texts
+    assert names[1] in texts
+    assert "_" * 55 + "…" in texts
+    assert shortened("x" * 56) == "x" * 56
+    assert plot.png()
+    assert "var(--series-1)" in plot.inline()
+    assert "#1f5fa8" not in plot.inline()
+
+
+@pytest.mark.parametrize("package", ["matplotlib", "jinja2"])
+def test_what_is_not_installed_is_named(package, findings, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *arguments, **options):
+        if name.split(".")[0] == package:
+            raise ImportError(name)
+        return real(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingError, match=rf"reports need {package}: pip install 'ranker\[report\]'"):
+        ranker_report(findings)

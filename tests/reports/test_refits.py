@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import t
+
+from ranker import Ranker
+from ranker.errors import DataError
+from ranker.learning.ranksvm import RankSVM
+from ranker.ranking import Lesson
+from ranker.reports.refits import TrainingColumns, _pair_weight, jackknife
+
+
+@pytest.fixture(scope="module")
+def learnt(model, sample):
+    return TrainingColumns.of(model, sample)
+
+
+def test_learning_again_on_everything_gives_the_same_weights(learnt, preferred, preferred_findings):
+    assert learnt.deviation() == 0.0
+    assert preferred_findings.deviation == 0.0
+    with pytest.raises(DataError, match=r"is not what the model was trained on: fingerprint .* same order"):
+        TrainingColumns.of(learnt.ranker, preferred)
+
+
+def test_weights_of_columns_left_out_are_zero_and_the_others_a_fit_of_their_own(learnt):
+    used = np.array([True, False, True, True])
+    found = learnt.weights(used)
+    svm = RankSVM(C=1.0).fit(learnt.columns[:, used], learnt.lesson.target, learnt.lesson.group)
+    assert found[1] == 0
+    assert found[used] == pytest.approx(svm.coef_)
+    assert not learnt.weights(np.zeros(4, dtype=bool)).any()
+
+
+def test_jackknife_is_its_formula_over_plain_fits(learnt):
+    found = jackknife(learnt, groups=5, seed=3)
+    group, target, columns = learnt.lesson.group, learnt.lesson.target, learnt.columns
+
+    def strict(rows):
+        better = (target[rows, None] > target[None, rows]) & (group[rows, None] == group[None, rows])
+        return np.argwhere(better)
+
+    total = len(strict(np.arange(len(group))))
+    part = np.empty(120, dtype=int)
+    part[np.random.default_rng(3).permutation(120)] = np.arange(120) % 5
+    for number in range(5):
+        rows = np.flatnonzero(part[group] != number)
+        pairs = strict(rows)
+        svm = RankSVM(C=total / len(pairs)).fit(columns[rows], pairs=pairs)
+        # the hinge's minimum is flat; what is certified is the objective
+        assert found.replicates[number] == pytest.approx(svm.coef_, abs=1e-3)
+    spread = found.replicates - found.replicates.mean(axis=0)
+    error = np.sqrt(4 / 5 * (spread**2).sum(axis=0))
+    assert found.error == pytest.approx(error)
+    assert found.high - found.low == pytest.approx(2 * t.ppf(0.975, 4) * error)
+    assert (found.high + found.low) / 2 == pytest.approx(learnt.ranker.weights)
+
+
+def test_jackknife_deals_the_sources_of_every_language_pair_evenly(preferred_findings, preferred, monkeypatch):
+    learnt = TrainingColumns.of(preferred_findings.ranker, preferred)
+    left_out = []
+
+    def weights(self, used=None, rows=None):
+        _, first = np.unique(learnt.lesson.group[~rows], return_index=True)
+        left_out.append(np.bincount(learnt.language_pair[~rows][first]).tolist())
+        return np.zeros(3)
+
+    monkeypatch.setattr(TrainingColumns, "weights", weights)
+    jackknife(learnt, groups=10)
+    assert left_out == [[2, 2]] * 10
+
+
+def test_jackknife_errors_are_the_spread_of_weights_over_many_data_sets():
+    generator = np.random.default_rng(0)
+    true = np.array([1.0, 0.5, 0.0])
+
+    def draw():
+        group = np.repeat(np.arange(60), 4)
+        columns = generator.normal(size=(240, 3))
+        target = columns @ true + generator.normal(size=240)
+        training = SimpleNamespace(C=0.02, loss="squared_hinge")
+        ranker = SimpleNamespace(training=training, weights=np.zeros(3))
+        return TrainingColumns(ranker, columns, Lesson(group, target), np.zeros(240, dtype=np.int64))
+
+    drawn = [draw() for _ in range(40)]
+    spread = np.std([one.weights() for one in drawn], axis=0)
+    errors = np.mean([jackknife(one, groups=15).error for one in drawn[:8]], axis=0)
+    assert errors == pytest.approx(spread, rel=0.35)
+
+
+def test_one_source_has_no_jackknife(sample):
+    one = sample.select_sources(np.arange(120) == 3)
+    with pytest.raises(DataError, match=r"1 source\(s\) to learn from"):
+        jackknife(TrainingColumns.of(Ranker("bleu").fit(one), one))
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=20))
+def test_pair_weight_counts_pairs_of_a_group_with_different_grades(rows):
+    group, target = np.array(rows).T
+    brute = sum(
+        group[i] == group[j] and target[i] != target[j] for i in range(len(group)) for j in range(i + 1, len(group))
+    )
+    assert _pair_weight(Lesson(group, target.astype(float))) == brute
