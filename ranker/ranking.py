@@ -21,6 +21,7 @@ from ranker.corpora.judgements import (
     AUTO,
     PREFERENCES,
     PreferencePairs,
+    balanced,
     human_scores,
     judged,
     preference_pairs,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 Loss = Literal["hinge", "squared_hinge"]
-PairCounting = Literal["judgements", "aggregated"]
+PairCounting = Literal["judgements", "aggregated", "balanced"]
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,9 @@ class Lesson:
         """
         group = dataset.candidate_source
         if kind == PREFERENCES:
-            found = preference_pairs(dataset, aggregated=pairs == "aggregated")
+            found = preference_pairs(dataset, aggregated=pairs != "judgements")
+            if pairs == "balanced":
+                found = balanced(found, dataset.source_language_pairs[group[found.better]])
             lesson = cls(group, pairs=found)
             orders = len(found.better) > 0
         else:
@@ -163,8 +166,10 @@ class Ranker:
     loss : {"hinge", "squared_hinge"}, default "hinge"
     kind : str, default "auto"
         Kind of judgement to learn from; see `ranker.corpora.judgements`.
-    pairs : {"judgements", "aggregated"}, default "judgements"
-        How preferences become training pairs; see `ranker.corpora.judgements.preference_pairs`.
+    pairs : {"judgements", "aggregated", "balanced"}, default "judgements"
+        How preferences become training pairs: one a judgement; one for two candidates, weighted by how much the judges
+        agree (see `ranker.corpora.judgements.preference_pairs`); or these with weights that give every language pair
+        the same say, however much of it was judged.
     seed : int, default 0
         Splits the folds of the cross-validation.
 
@@ -212,8 +217,7 @@ class Ranker:
         reason = self.feature_set.unusable(kept)
         if reason:
             raise DataError(f"nothing can be learnt: {reason}", file=dataset.name)
-        self.feature_set = self.feature_set.fit(kept)
-        matrix = self.feature_set.transform(kept)
+        self.feature_set, matrix = self.feature_set.fit_transform(kept)
         self.mean, self.scale = standardiser(matrix)
         matrix = (matrix - self.mean) / self.scale
         svm = lesson.learn(matrix, C=self.C, loss=self.loss, seed=self.seed)

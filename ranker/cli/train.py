@@ -40,6 +40,7 @@ class Pairs(StrEnum):
 
     judgements = "judgements"
     aggregated = "aggregated"
+    balanced = "balanced"
 
 
 def command(
@@ -59,7 +60,11 @@ def command(
     ] = "1.0",
     loss: Annotated[Loss, typer.Option("--loss", help="Loss of a pair.")] = Loss.hinge,
     pairs: Annotated[
-        Pairs, typer.Option("--pairs", help="Preferences: one pair a judgement, or one for two candidates.")
+        Pairs,
+        typer.Option(
+            "--pairs",
+            help="Preferences: one pair a judgement, one for two candidates, or these with equal language pairs.",
+        ),
     ] = Pairs.judgements,
     lp: LpOption = None,
     source: SourceOption = None,

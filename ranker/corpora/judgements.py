@@ -147,6 +147,22 @@ def preference_pairs(dataset: Dataset, *, primary: bool = True, aggregated: bool
     return PreferencePairs(np.where(vote > 0, first, second), np.where(vote > 0, second, first), weight)
 
 
+def balanced(pairs: PreferencePairs, group: npt.ArrayLike) -> PreferencePairs:
+    """Return `pairs` with weights that add up to the same in every group, and to as much as before in all.
+
+    Parameters
+    ----------
+    pairs : PreferencePairs
+    group : array-like, shape (pairs,)
+        Label of the group of every pair, as its language pair.
+    """
+    labels, code = np.unique(np.asarray(group).astype(str), return_inverse=True)
+    total = np.bincount(code.reshape(-1), weights=pairs.weight, minlength=len(labels))
+    share = pairs.weight.sum() / max(len(labels), 1)
+    weight = pairs.weight * (share / total)[code.reshape(-1)]
+    return PreferencePairs(pairs.better, pairs.worse, weight)
+
+
 def judged(dataset: Dataset, kind: str = AUTO) -> npt.NDArray[np.bool_]:
     """Return a mask (candidates,) of the candidates that have a judgement of `kind`."""
     kind = resolve_kind(dataset, kind)

@@ -75,6 +75,15 @@ class Extractor(ABC):
         """Learn from `dataset` what `fit_scope` promises; most extractors learn nothing."""
         return self
 
+    def fit_transform(self, dataset: Dataset) -> tuple[Extractor, FloatArray]:
+        """Return what `fit` returns, and the columns of `dataset` for a ranker to learn from.
+
+        Where columns of the data learnt from would look better than those of new data ever will, an extractor makes
+        each part of them from what it learnt on the others.
+        """
+        fitted = self.fit(dataset)
+        return fitted, fitted.transform(dataset)
+
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
         """Return what of one candidate matched, by reference, for people to read; nothing if there is no such thing."""
         return {}

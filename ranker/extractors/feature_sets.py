@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,6 +87,23 @@ class FeatureSet:
         """Return the feature set with what its extractors of scope ``train`` learn from `dataset`."""
         return FeatureSet(tuple(one.fit(dataset) if one.fit_scope == "train" else one for one in self.extractors))
 
+    def fit_transform(self, dataset: Dataset) -> tuple[FeatureSet, FloatArray]:
+        """Return what `fit` returns, and all columns of `dataset` for a ranker to learn from.
+
+        They are those of `transform`, but for extractors that make columns of training data in a way of their own; see
+        `Extractor.fit_transform`.
+
+        Raises
+        ------
+        DataError
+            As `transform`.
+        """
+        self.check_references(dataset)
+        made = [one.fit_transform(dataset) if one.fit_scope == "train" else None for one in self.extractors]
+        both = zip(self.extractors, made, strict=True)
+        fitted = FeatureSet(tuple(one if new is None else new[0] for one, new in both))
+        return fitted, fitted._matrix(dataset, [None if new is None else new[1] for new in made])
+
     def states(self) -> dict[str, dict[str, npt.NDArray[Any]]]:
         """Return what the extractors learnt, by their place in the list."""
         states = {f"extractor{index}": one.state() for index, one in enumerate(self.extractors)}
@@ -123,17 +140,21 @@ class FeatureSet:
         DataError
             If a column needs a reference where there is none, or is not a finite number somewhere.
         """
+        return self._matrix(dataset, [None] * len(self.extractors))
+
+    def _matrix(self, dataset: Dataset, known: Sequence[FloatArray | None]) -> FloatArray:
+        """Put the columns of all extractors side by side; those in `known` are made already."""
         self.check_references(dataset)
         unusable = self.unusable(dataset) is not None
-        matrix = np.concatenate(
-            [
-                np.zeros((len(dataset), len(one.columns)))
-                if unusable and one.fit_scope == "ranked"
-                else one.transform(dataset)
-                for one in self.extractors
-            ],
-            axis=1,
-        )
+        parts = []
+        for one, made in zip(self.extractors, known, strict=True):
+            if made is not None:
+                parts.append(made)
+            elif unusable and one.fit_scope == "ranked":
+                parts.append(np.zeros((len(dataset), len(one.columns))))
+            else:
+                parts.append(one.transform(dataset))
+        matrix = np.concatenate(parts, axis=1)
         bad = np.argwhere(~np.isfinite(matrix))
         if len(bad):
             row, column = bad[0]

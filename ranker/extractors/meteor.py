@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
@@ -11,7 +10,7 @@ import numpy.typing as npt
 
 from ranker import notation
 from ranker.corpora.dataset import Dataset
-from ranker.errors import MissingError, OptionError
+from ranker.errors import OptionError
 from ranker.extractors.base import FloatArray, Metric
 from ranker.extractors.function_words import function_words
 from ranker.extractors.meteor_alignment import align, alignment_orders, alignment_statistics
@@ -27,7 +26,7 @@ from ranker.extractors.meteor_matching import (
 )
 from ranker.extractors.paraphrases import find_phrases, no_phrases, table_digest
 from ranker.extractors.tokens import IdArray, IndexArray, Segments, TokenBatch, Tokenizer
-from ranker.extractors.wordnet import WordNet, find_wordnet
+from ranker.extractors.wordnet import WordNet, optional_wordnet
 
 Matchers = Literal["exact", "exact+stem", "exact+synonym", "exact+stem+synonym"]
 ParameterSet = Literal["rank", "adq", "li", "METR", "METR-r", "METR:0.5", "METR-r:0.5"]
@@ -62,8 +61,6 @@ PARAMETER_SETS: dict[str, Parameters] = {
     "METR:0.5": Parameters(0.5, 2.5, 0.4, 0.5, _EQUAL),
     "METR-r:0.5": Parameters(0.5, 0.5, 0.5, 0.5, _EQUAL),
 }
-_LOG = logging.getLogger(__name__)
-_NOTED: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -283,15 +280,7 @@ class Meteor(Metric):
         """Return WordNet if synonyms are to be matched and it is installed; a WordNet that is named must be there."""
         if MODULES[SYNONYM] not in self.modules.split("+"):
             return None
-        try:
-            return find_wordnet(self.wordnet)
-        except MissingError as error:
-            if self.wordnet != "auto":
-                raise
-            if str(error) not in _NOTED:
-                _NOTED.add(str(error))
-                _LOG.warning("ranker: note: meteor goes without synonyms: %s", error)
-            return None
+        return optional_wordnet(self.wordnet, self.name)
 
     def _tables(self, segments: Segments) -> WordTables:
         phrases = find_phrases(self.paraphrases, segments) if self.paraphrases else no_phrases(len(segments.lengths))

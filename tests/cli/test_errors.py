@@ -27,7 +27,7 @@ REFUSALS: dict[str, str] = {
     "features extra": "unexpected extra argument",
     # choices and numbers
     "train -d good.json --loss hinje": "'--loss'.*'hinge', 'squared_hinge'",
-    "train -d good.json --pairs some": "'--pairs'.*'judgements', 'aggregated'",
+    "train -d good.json --pairs some": "'--pairs'.*'judgements', 'aggregated', .*'balanced'",
     "train -d good.json --output xml": "'--output'.*'table', 'json'",
     "train -d good.json --output csv": "--output: train prints table or json",
     "rank good.json -m bleu -o yaml": "'--output'.*'table', 'json', 'jsonl', 'csv'",

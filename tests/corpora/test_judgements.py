@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from ranker.corpora.dataset import concatenate, table
-from ranker.corpora.judgements import human_scores, judged, kinds, preference_pairs, resolve_kind
+from ranker.corpora.judgements import (
+    PreferencePairs,
+    balanced,
+    human_scores,
+    judged,
+    kinds,
+    preference_pairs,
+    resolve_kind,
+)
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
 
@@ -63,6 +71,13 @@ def test_win_rates_leave_ties_out():
     made = dataset([[], [], [], []], "0>1 0>2 1<2 1=2 0<1")
     np.testing.assert_allclose(human_scores(made, "win-rate"), [2 / 3, 1 / 3, 1 / 2, np.nan])
     assert judged(made, "preferences").tolist() == [True, True, True, False]
+
+
+def test_balanced_pairs_give_every_group_the_same_say():
+    pairs = PreferencePairs(np.arange(5), np.arange(5, 10), np.array([1.0, 2.0, 3.0, 1.0, 1.0]))
+    found = balanced(pairs, ["de", "de", "de", "fi", "fi"])
+    assert found.weight == pytest.approx([4 / 6, 8 / 6, 12 / 6, 2.0, 2.0])
+    assert found.better.tolist() == pairs.better.tolist()
 
 
 def test_pairs_one_a_judgement_or_aggregated():

@@ -210,7 +210,7 @@ def test_scores_are_fractions_and_do_not_depend_on_the_batch(items):
 
 def test_without_wordnet_synonyms_are_left_out_and_it_is_said_once(monkeypatch, caplog):
     monkeypatch.setattr(wordnet, "installed_places", lambda: iter(()))
-    monkeypatch.setattr(module, "_NOTED", set())
+    monkeypatch.setattr(wordnet, "_NOTED", set())
     items = [(["a big automobile"], ["a big car"])]
     with caplog.at_level(logging.WARNING):
         without = scores(Meteor(), items)
