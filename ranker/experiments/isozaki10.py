@@ -1,0 +1,374 @@
+"""The experiments of Isozaki et al. (2010): metrics against people by the scores of whole systems."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import (
+    AUTO,
+    PREFERENCES,
+    PreferencePairs,
+    human_scores,
+    judged,
+    preference_pairs,
+    resolve_kind,
+)
+from ranker.errors import DataError, OptionError
+from ranker.evaluation.correlation import group_correlation, grouped_table
+from ranker.evaluation.resampling import draws, estimate, stream
+from ranker.evaluation.scored import Scored, part_of, slices
+from ranker.evaluation.significance import bootstrap_p
+from ranker.evaluation.system_figures import SystemFigures
+from ranker.evaluation.systems import Measured, Units
+from ranker.experiments.tables import Experiment, Table
+from ranker.extractors.base import Metric
+from ranker.extractors.registry import make_metric
+from ranker.learning.grouped import snap
+from ranker.version import VERSION
+
+FloatArray = npt.NDArray[np.float64]
+CORRELATIONS = {"Spearman": "spearman", "Pearson": "pearson"}
+FEWEST_SYSTEMS = 3
+BASELINE = "BLEU"
+EXPECTED_WINS = "expected wins"
+_EXPONENTS = {"": 0.0, " P^1/8": 0.125, " P^1/4": 0.25, " P^1/2": 0.5, " P": 1.0}
+METRICS = {
+    "P": "precision[alignment=isozaki]",
+    "R": "recall[alignment=isozaki]",
+    "F1": "f1[alignment=isozaki]",
+    "BP": "bp",
+    **{f"NSR{title}": f"nsr[precision={exponent}]" for title, exponent in _EXPONENTS.items()},
+    "NSR x BP": "nsr[brevity=true]",
+    **{f"NKT{title}": f"nkt[precision={exponent}]" for title, exponent in _EXPONENTS.items()},
+    "NKT x BP": "nkt[brevity=true]",
+    "sqrt(NKT)": "nkt",
+    "1 - sqrt(1 - NKT)": "nkt",
+    "ROUGE-L": "rouge_l",
+    "ROUGE-S(4)": "rouge_s[distance=4]",
+    "WER": "wer",
+    "TER": "ter",
+    "PER": "per",
+    "METEOR": "meteor",
+    "GTM": "gtm",
+    "GTM(12)": "gtm[exponent=12.0]",
+    "NIST": "nist",
+    "BLEU": "bleu",
+}
+"""Notation of the metrics by the names of the paper."""
+ROOTS: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "sqrt(NKT)": np.sqrt,
+    "1 - sqrt(1 - NKT)": lambda scores: 1.0 - np.sqrt(1.0 - scores),
+}
+"""What is done to the sentence scores of NKT before their mean is taken (section 5)."""
+METEOR_ABROAD = "meteor[parameters=li,modules=exact,function_words=none]"
+"""METEOR of targets other than English, whose stems, synonyms and function words are not at hand."""
+NTCIR7: dict[str, dict[str, tuple[float | None, ...]]] = {
+    "adequacy": {
+        "Spearman": (
+            *(0.615, 0.436, 0.525, 0.000, 0.904, 0.937, 0.947, 0.937, 0.883, 0.851),
+            *(0.940, 0.940, 0.940, 0.929, 0.897, 0.829, 0.940, 0.922),
+            *(0.903, 0.593, 0.894, 0.854, 0.375, 0.490, None, 0.618, 0.343, 0.515),
+        ),
+        "Pearson": (
+            *(0.704, 0.669, 0.692, 0.515, 0.906, 0.905, 0.900, 0.890, 0.872, 0.874),
+            *(0.922, 0.913, 0.904, 0.890, 0.869, 0.878, 0.817, 0.941),
+            *(0.874, 0.757, 0.822, 0.806, 0.642, 0.708, None, 0.723, 0.661, 0.653),
+        ),
+    },
+    "fluency": {
+        "Spearman": (
+            *(0.672, 0.461, 0.543, -0.007, 0.869, 0.890, 0.901, 0.926, 0.883, 0.769),
+            *(0.887, 0.908, 0.908, 0.897, 0.879, 0.726, 0.865, 0.858),
+            *(0.889, 0.640, 0.836, None, 0.393, 0.508, None, 0.601, 0.372, 0.500),
+        ),
+        "Pearson": (
+            *(0.876, 0.854, 0.871, 0.742, 0.910, 0.934, 0.944, 0.949, 0.939, 0.910),
+            *(0.931, 0.944, 0.949, 0.949, 0.936, 0.918, 0.917, 0.833),
+            *(0.932, 0.869, 0.926, None, 0.842, 0.878, None, 0.850, 0.856, 0.795),
+        ),
+    },
+}
+"""Tables 1 and 3, in the order of `METRICS`: Japanese-English patents, 15 systems; error rates negated.
+
+Without TER against fluency, whose two figures are those of NIST in the text that was consulted.
+"""
+WMT07 = {
+    "NSR": (0.775, 0.837, 0.523, 0.766, 0.700, 0.593),
+    "NSR P^1/8": (0.821, 0.857, 0.786, 0.595, 0.400, 0.685),
+    "NSR P^1/4": (0.821, 0.857, 0.786, 0.455, 0.400, 0.714),
+    "NSR P^1/2": (0.821, 0.857, 0.786, 0.347, 0.400, 0.714),
+    "NKT": (0.845, 0.857, 0.607, 0.838, 0.700, 0.630),
+    "NKT P^1/8": (0.793, 0.857, 0.786, 0.595, 0.400, 0.714),
+    "NKT P^1/4": (0.793, 0.857, 0.786, 0.524, 0.400, 0.714),
+    "NKT P^1/2": (0.793, 0.857, 0.786, 0.347, 0.400, 0.714),
+    "BLEU": (0.786, 0.679, 0.750, 0.595, 0.400, 0.821),
+    "WER": (0.607, 0.857, 0.750, 0.429, 0.000, 0.500),
+    "ROUGE-L": (0.893, 0.739, 0.786, 0.707, 0.700, 0.857),
+    "ROUGE-S(4)": (0.883, 0.679, 0.786, 0.690, 0.400, 0.929),
+}
+"""Table 2: Spearman with ranks given by people; French, Spanish, German into English, News then Europarl of each."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the experiment depends on besides the data.
+
+    Parameters
+    ----------
+    kind : str, default "auto"
+        Kind of judgement. Systems are scored by the mean of their human scores, or by expected wins if it is
+        ``preferences`` (Bojar et al. 2013).
+    lowercase : bool, default False
+        Lower-case for all metrics, not only for those that do so by default.
+    resamples : int, default 1000
+        Bootstrap samples of sources.
+    seed : int, default 0
+    """
+
+    kind: str = AUTO
+    lowercase: bool = False
+    resamples: int = 1000
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Correlations of all metrics in one language pair, or their means over several.
+
+    Parameters
+    ----------
+    data, lp, kind : str
+    systems, sources : int
+    values : dict of float array, shape (metrics,)
+        By name of the correlation; NaN where it is undefined.
+    samples : dict of float array, shape (resamples, metrics)
+    """
+
+    data: str
+    lp: str
+    kind: str
+    systems: int
+    sources: int
+    values: dict[str, FloatArray]
+    samples: dict[str, FloatArray]
+
+
+def run(data: Sequence[Dataset], settings: Settings = Settings()) -> Experiment:
+    """Correlate the metrics of the paper with people, system by system.
+
+    Parameters
+    ----------
+    data : sequence of Dataset
+        With judgements and references.
+    settings : Settings
+
+    Returns
+    -------
+    Experiment
+        What was judged; then for every data set, and over all of them if there are several, Spearman's rho and
+        Pearson's r of every metric: mean over language pairs with its bootstrap interval and the p-value of its
+        difference from BLEU, each language pair, and the published figures.
+        Resampling adds noise, so that the interval of a metric that hardly tells systems apart can lie below its
+        figure.
+
+    Raises
+    ------
+    OptionError
+        If two data sets have the same name.
+    DataError
+        If a data set has no such judgements or no language pair with three systems, or a reference is missing.
+    """
+    names = [dataset.name for dataset in data]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise OptionError(f"two of the data sets are called {twice[0]!r}; give each once, or rename a file")
+    found = [language_pairs(dataset, settings) for dataset in data]
+    there = tuple(
+        {
+            "data": one.data,
+            "language pair": one.lp,
+            "judged by": EXPECTED_WINS if one.kind == PREFERENCES else one.kind,
+            "systems": one.systems,
+            "sources": one.sources,
+        }
+        for parts in found
+        for one in parts
+    )
+    tables = [Table("what was judged", there)]
+    means = [_mean(parts) for parts in found]
+    for parts, mean in zip(found, means, strict=True):
+        tables += _tables(mean, parts, [f"{one.lp} ({one.systems})" for one in parts])
+    if len(means) > 1:
+        tables += _tables(_mean(means), means, [one.data for one in means])
+    targets = {_target(one.lp) for parts in found for one in parts}
+    plain = [_metric(title, "en", settings) for title in METRICS if title != "METEOR"]
+    meteors = [_metric("METEOR", target, settings).signature() for target in sorted(targets, key=str)]
+    kinds = {mean.kind for mean in means}
+    signed = {
+        "ranker": VERSION,
+        "experiment": "isozaki10",
+        "data": ",".join(f"{dataset.name}#{dataset.fingerprint[:8]}" for dataset in data),
+        "kind": "+".join(sorted(kinds)),
+        "metrics": "+".join(dict.fromkeys(str(one) for one in plain)),
+        "meteor": "+".join(dict.fromkeys(meteors)),
+        "resamples": settings.resamples,
+        "seed": settings.seed if settings.resamples else None,
+    }
+    signature = "|".join(f"{key}:{value}" for key, value in signed.items() if value is not None)
+    return Experiment("isozaki10", tuple(tables), signature)
+
+
+def language_pairs(dataset: Dataset, settings: Settings) -> list[Part]:
+    """Return the correlations in every language pair that has at least three judged systems.
+
+    Automatic scores are those of all outputs of a system for sources with a judgement; references that stand as
+    candidates are left out.
+
+    Raises
+    ------
+    DataError
+        If there is no such judgement or language pair, or a reference is missing.
+    """
+    kind = resolve_kind(dataset, settings.kind)
+    human = human_scores(dataset, kind)
+    outputs = ~dataset.candidates["is_reference"].to_numpy(bool)
+    seen = np.zeros(len(dataset.sources), dtype=bool)
+    seen[dataset.candidate_source[judged(dataset, kind) & outputs]] = True
+    found = []
+    for lp in dataset.language_pairs:
+        chosen = seen & (dataset.source_language_pairs == lp)
+        rows = outputs & chosen[dataset.candidate_source]
+        mine = dataset.select_candidates(rows).select_sources(chosen)
+        part = _language_pair(mine, lp, kind, human[rows], settings)
+        found += [part] if part else []
+    if not found:
+        raise DataError(
+            f"no language pair has {FEWEST_SYSTEMS} systems with judgements of {kind}, which a correlation of "
+            "systems needs",
+            file=dataset.name,
+        )
+    return found
+
+
+def _language_pair(dataset: Dataset, lp: str, kind: str, human: FloatArray, settings: Settings) -> Part | None:
+    pairs: dict[str, PreferencePairs] = {}
+    if kind == PREFERENCES:
+        pairs = {"primary": preference_pairs(dataset)}
+    pieces = slices(dataset, human, pairs)
+    if not pieces or len(pieces[0].systems) < FEWEST_SYSTEMS:
+        return None
+    piece = pieces[0]
+    family = SystemFigures(piece)
+    weights = np.empty((settings.resamples, piece.sources))
+    for start, block in draws(piece.sources, settings.resamples, stream(settings.seed, dataset.name, lp)):
+        weights[start : start + len(block)] = block
+    people = family.human(np.concatenate([family.shared.sum(axis=0, keepdims=True), weights @ family.shared]))
+    values = {name: np.empty(len(METRICS)) for name in CORRELATIONS}
+    samples = {name: np.empty((settings.resamples, len(METRICS))) for name in CORRELATIONS}
+    for place, scored in enumerate(_scored(dataset, _target(lp), settings)):
+        part = part_of(scored, piece)
+        columns = family.measure(part).columns
+        sums = np.concatenate([columns.sum(axis=0, keepdims=True), weights @ columns])
+        by_people, by_metric, offsets = grouped_table(people, family.metric(sums, part), "system")
+        for name, correlation in CORRELATIONS.items():
+            # what differs by rounding alone ties
+            sides = (snap(by_people), snap(by_metric)) if name == "Spearman" else (by_people, by_metric)
+            each = group_correlation(*sides, offsets, correlation)
+            values[name][place], samples[name][:, place] = each[0], each[1:]
+    return Part(dataset.name, lp, kind, len(piece.systems), piece.sources, values, samples)
+
+
+def _target(lp: str) -> str:
+    """Return the target language; English where it is not known."""
+    return lp.rpartition("-")[2] if "-" in lp else "en"
+
+
+def _metric(title: str, target: str, settings: Settings) -> Metric:
+    """Return a metric for candidates in the language `target`."""
+    metric = make_metric(METEOR_ABROAD if title == "METEOR" and target != "en" else METRICS[title])
+    if settings.lowercase and title != "METEOR":
+        return dataclasses.replace(metric, lowercase=True)  # type: ignore[type-var]
+    return metric
+
+
+def _scored(dataset: Dataset, target: str, settings: Settings) -> list[Scored]:
+    """Score all outputs by all metrics, in the order of `METRICS`; more is better."""
+    found = []
+    for title in METRICS:
+        metric = _metric(title, target, settings)
+        measured = Measured.of(metric, dataset)
+        scores = measured.score(Units.of(dataset, "segment"))
+        if title in ROOTS:
+            found.append(Scored(title, ROOTS[title](scores)))
+            continue
+        sign = 1.0 if metric.higher_is_better else -1.0
+        found.append(
+            Scored(
+                title,
+                sign * scores,
+                measured.rows,
+                lambda statistics, metric=metric, sign=sign: sign * metric.score(statistics),  # type: ignore[misc]
+            )
+        )
+    return found
+
+
+def _mean(parts: Sequence[Part]) -> Part:
+    """Return the means over parts; undefined where one of them is."""
+    return Part(
+        parts[0].data,
+        "",
+        parts[0].kind if len({one.kind for one in parts}) == 1 else "",
+        sum(one.systems for one in parts),
+        sum(one.sources for one in parts),
+        {name: np.mean([one.values[name] for one in parts], axis=0) for name in CORRELATIONS},
+        {name: np.mean([one.samples[name] for one in parts], axis=0) for name in CORRELATIONS},
+    )
+
+
+def _tables(mean: Part, parts: Sequence[Part], heads: Sequence[str]) -> list[Table]:
+    """Return a table for each correlation: the mean, its parts, and what was published."""
+    over = "data sets" if len({one.data for one in parts}) > 1 else "language pairs"
+    where = "all data sets" if over == "data sets" else mean.data
+    baseline = list(METRICS).index(BASELINE)
+    tables = []
+    for name in CORRELATIONS:
+        value, sample = mean.values[name], mean.samples[name]
+        p = bootstrap_p(sample - sample[:, [baseline]], value - value[baseline])
+        rows = []
+        for place, title in enumerate(METRICS):
+            # an undefined mean has no interval, even if it is defined in some resamples
+            one = estimate(value[place], sample[:, place] if np.isfinite(value[place]) else sample[:0, place])
+            row: dict[str, Any] = {"metric": title, name: one.value, "low": one.low, "high": one.high}
+            row["p against BLEU"] = None if title == BASELINE or not len(sample) else p[place]
+            if len(parts) > 1:
+                row.update({head: part.values[name][place] for head, part in zip(heads, parts, strict=True)})
+            row.update(_published(name, mean.kind, place, title))
+            rows.append(row)
+        people = EXPECTED_WINS if mean.kind == PREFERENCES else mean.kind or "several kinds of judgements"
+        tables.append(Table(f"{name} with {people}, {where}", tuple(rows), _note(mean, parts, over)))
+    return tables
+
+
+def _note(mean: Part, parts: Sequence[Part], over: str) -> str:
+    what = f"Mean over {len(parts)} {over}" if len(parts) > 1 else f"{parts[0].lp}, {parts[0].systems} systems"
+    return (
+        f"{what}, {mean.sources:,} sources; low and high: 95 % bootstrap interval over sources, of the same systems. "
+        "Published figures are of other data."
+    )
+
+
+def _published(correlation: str, kind: str, place: int, title: str) -> dict[str, float | None]:
+    """Return the published figures that are of the same kind: of the same judgements, or those of adequacy."""
+    asked = kind if kind in NTCIR7 else "adequacy"
+    found = {f"published NTCIR-7 {asked}": NTCIR7[asked][correlation][place]}
+    if kind == PREFERENCES and correlation == "Spearman":
+        found["published WMT07"] = float(np.mean(WMT07[title])) if title in WMT07 else None
+    return found

@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ranker.cli.main import run as run_command
+from ranker.corpora import catalogue
+from ranker.corpora.dataset import concatenate
+from ranker.corpora.judgements import human_scores
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import DataError, OptionError
+from ranker.evaluation.comparing import compare
+from ranker.evaluation.resampling import draws, stream
+from ranker.experiments.isozaki10 import (
+    CORRELATIONS,
+    METEOR_ABROAD,
+    METRICS,
+    NTCIR7,
+    ROOTS,
+    WMT07,
+    Settings,
+    _metric,
+    _scored,
+    language_pairs,
+    run,
+)
+from ranker.extractors.registry import make
+
+PLACE = {title: place for place, title in enumerate(METRICS)}
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return catalogue.load("sample")
+
+
+@pytest.fixture(scope="module")
+def adequacy(sample):
+    return run([sample], Settings(kind="adequacy", resamples=200))
+
+
+@pytest.fixture(scope="module")
+def wins(preferred):
+    return run([preferred], Settings(resamples=200))
+
+
+def rows(experiment, title):
+    return {row["metric"]: row for row in next(one for one in experiment.tables if one.title == title).rows}
+
+
+def outputs(dataset, system):
+    mine = (dataset.candidates["system"] == system).to_numpy()
+    return dataset.candidates["text"][mine].tolist(), mine
+
+
+def corpus_bleu(dataset, system, times=None):
+    sacrebleu = pytest.importorskip("sacrebleu")
+    texts, _ = outputs(dataset, system)
+    references = dataset.references.groupby("source")["text"].apply(list).tolist()
+    order = np.repeat(np.arange(len(texts)), 1 if times is None else times)
+    streams = [[references[source][number] for source in order] for number in range(len(references[0]))]
+    return sacrebleu.BLEU(force=True).corpus_score([texts[source] for source in order], streams).score / 100
+
+
+def test_what_was_judged(adequacy, wins):
+    assert adequacy.tables[0].rows == (
+        {"data": "sample", "language pair": "zh-en", "judged by": "adequacy", "systems": 7, "sources": 120},
+    )
+    assert [row["language pair"] for row in wins.tables[0].rows] == ["aa-en", "bb-en"]
+    assert [row["judged by"] for row in wins.tables[0].rows] == ["expected wins", "expected wins"]
+
+
+def test_every_metric_of_the_paper_stands_beside_its_published_figure(adequacy, wins):
+    for name in CORRELATIONS:
+        found = rows(adequacy, f"{name} with adequacy, sample")
+        assert list(found) == list(METRICS)
+        for place, row in enumerate(found.values()):
+            assert row["published NTCIR-7 adequacy"] == NTCIR7["adequacy"][name][place]
+            assert row["low"] <= row[name] + 1e-9 <= row["high"] + 2e-9
+    assert rows(adequacy, "Spearman with adequacy, sample")["NSR P^1/4"]["published NTCIR-7 adequacy"] == 0.947
+    assert rows(adequacy, "Pearson with adequacy, sample")["BLEU"]["p against BLEU"] is None
+    ranked = rows(wins, "Spearman with expected wins, simulated+simulated")
+    assert ranked["NKT"]["published WMT07"] == pytest.approx(np.mean(WMT07["NKT"]))
+    assert ranked["PER"]["published WMT07"] is None
+    assert {len(figures) for kind in NTCIR7.values() for figures in kind.values()} == {len(METRICS)}
+    assert set(WMT07) < set(METRICS)
+
+
+@pytest.mark.parametrize("title", ["NKT P^1/4", "NSR", "sqrt(NKT)", "1 - sqrt(1 - NKT)"])
+def test_word_order_is_the_mean_of_sentences(sample, adequacy, title):
+    human = human_scores(sample, "adequacy")
+    scores = make(METRICS[title]).transform(sample)[:, 0]
+    scores = ROOTS[title](scores) if title in ROOTS else scores
+    systems = sorted(set(sample.candidates["system"]))
+    masks = [outputs(sample, system)[1] for system in systems]
+    by_people = [sum(human[mask]) / sum(mask) for mask in masks]
+    by_metric = [sum(scores[mask]) / sum(mask) for mask in masks]
+    found = {name: rows(adequacy, f"{name} with adequacy, sample")[title][name] for name in CORRELATIONS}
+    assert found["Spearman"] == pytest.approx(stats.spearmanr(by_people, by_metric).statistic)
+    assert found["Pearson"] == pytest.approx(stats.pearsonr(by_people, by_metric).statistic)
+
+
+def test_bleu_is_that_of_the_corpus_and_resamples_are_as_if_scored_anew(sample):
+    settings = Settings(kind="adequacy", resamples=3, seed=5)
+    (part,) = language_pairs(sample, settings)
+    human = human_scores(sample, "adequacy")
+    systems = sorted(set(sample.candidates["system"]))
+    (_, drawn), *_ = draws(120, 3, stream(5, "sample", "zh-en"))
+    values = [part.values, *({name: part.samples[name][index] for name in CORRELATIONS} for index in range(3))]
+    for times, found in zip([np.ones(120, dtype=int), *drawn], values, strict=True):
+        by_metric = [corpus_bleu(sample, system, times) for system in systems]
+        by_people = [np.average(human[outputs(sample, system)[1]], weights=times) for system in systems]
+        expected = stats.spearmanr(by_people, by_metric).statistic, stats.pearsonr(by_people, by_metric).statistic
+        assert found["Spearman"][PLACE["BLEU"]] == pytest.approx(expected[0])
+        assert found["Pearson"][PLACE["BLEU"]] == pytest.approx(expected[1])
+
+
+def test_people_score_by_expected_wins(preferred, wins):
+    data = preferred.select_language_pairs(["aa-en"])
+    systems = data.candidates["system"].tolist()
+    won = Counter(
+        (systems[a], systems[b]) for a, b in zip(data.preferences["first"], data.preferences["second"], strict=True)
+    )
+    names = sorted(set(systems))
+    by_people = [
+        np.mean([won[a, b] / (won[a, b] + won[b, a]) for b in names if b != a and won[a, b] + won[b, a]]) for a in names
+    ]
+    scores = make("nkt").transform(data)[:, 0]
+    by_metric = [scores[[system == name for system in systems]].mean() for name in names]
+    row = rows(wins, "Pearson with expected wins, simulated+simulated")["NKT"]
+    assert row["aa-en (4)"] == pytest.approx(stats.pearsonr(by_people, by_metric).statistic)
+    assert row["Pearson"] == pytest.approx((row["aa-en (4)"] + row["bb-en (4)"]) / 2)
+
+
+def test_agrees_with_compare(preferred):
+    scored = _scored(preferred, "en", Settings())
+    compared = compare([(preferred, scored)], levels=["system"], resamples=0)
+    for part in language_pairs(preferred, Settings(resamples=0)):
+        for title in METRICS:
+            cell = compared.cell("system.pearson", f"{preferred.name}/{part.lp}", title)
+            if title == "NIST":
+                # whose weights are those of the words of one language pair here
+                continue
+            np.testing.assert_allclose(part.values["Pearson"][PLACE[title]], cell.value, rtol=1e-9)
+
+
+def test_a_metric_that_tells_no_system_from_another_is_undefined(wins):
+    # all outputs have the words of the reference
+    row = rows(wins, "Spearman with expected wins, simulated+simulated")["BP"]
+    assert all(np.isnan(row[key]) for key in ("Spearman", "low", "high", "p against BLEU"))
+
+
+def test_several_data_sets_and_their_mean(sample, preferred):
+    small = sample.select_sources(np.arange(120) < 10)
+    found = run([small, preferred], Settings(resamples=20))
+    titles = [table.title for table in found.tables]
+    assert titles[-1] == "Pearson with several kinds of judgements, all data sets"
+    overall = rows(found, titles[-1])["WER"]
+    assert overall["Pearson"] == pytest.approx((overall["sample"] + overall["simulated+simulated"]) / 2)
+    assert "kind:" in found.signature
+    assert json.loads(found.json())["signature"] == found.signature
+    with pytest.raises(OptionError, match="two of the data sets are called 'sample'"):
+        run([sample, sample])
+
+
+def test_references_among_the_candidates_are_no_systems(sample):
+    small = sample.select_sources(np.arange(120) < 10)
+    settings = Settings(kind="fluency", resamples=0)
+    (alone,), (among,) = (language_pairs(one, settings) for one in (small, small.with_references_as_candidates()))
+    assert among.systems == 7
+    for name in CORRELATIONS:
+        np.testing.assert_allclose(among.values[name], alone.values[name])
+
+
+def test_seed_alone_decides_the_intervals(sample):
+    small = sample.select_sources(np.arange(120) < 10)
+    settings = Settings(kind="adequacy", resamples=20)
+    found = run([small], settings)
+    assert run([small], settings).json() == found.json()
+    (other,) = language_pairs(small, Settings(kind="adequacy", resamples=20, seed=1))
+    low = rows(found, "Pearson with adequacy, sample")["NKT"]["low"]
+    assert low != pytest.approx(np.percentile(other.samples["Pearson"][:, PLACE["NKT"]], 2.5))
+
+
+def test_no_resamples_no_intervals(preferred):
+    found = run([preferred], Settings(resamples=0))
+    row = rows(found, f"Pearson with expected wins, {preferred.name}")["NKT"]
+    assert row["p against BLEU"] is None
+    assert np.isnan(row["low"])
+    assert "seed" not in found.signature
+
+
+def test_meteor_abroad_uses_nothing_english():
+    assert str(_metric("METEOR", "en", Settings())) == "meteor"
+    assert _metric("METEOR", "cs", Settings()) == make(METEOR_ABROAD)
+
+
+def test_lower_case_on_request():
+    lowered = Settings(lowercase=True)
+    for title in METRICS:
+        metric = _metric(title, "en", lowered)
+        assert metric.lowercase or title == "METEOR"
+    assert not _metric("BLEU", "en", Settings()).lowercase
+
+
+def test_two_systems_are_too_few():
+    records = [Record("s", ["a b c"], [Candidate(name, "a b", [("adequacy", None, 1.0)]) for name in "xy"])]
+    data = assemble(records, "tiny")
+    with pytest.raises(DataError, match="no language pair has 3 systems with judgements of adequacy"):
+        run([data])
+    with pytest.raises(DataError, match="no judgements of kind 'fluency'"):
+        run([concatenate([data])], Settings(kind="fluency"))
+
+
+def test_the_command(capsys, tmp_path):
+    arguments = ["experiment", "isozaki10", "--data", "sample", "--kind", "adequacy", "--resamples", "50"]
+    with pytest.raises(SystemExit) as ended:
+        run_command([*arguments, "--write", str(tmp_path / "out.json")])
+    assert ended.value.code == 0
+    printed = capsys.readouterr().out
+    assert "Spearman with adequacy, sample" in printed
+    assert "NKT P^1/4" in printed
+    written = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    assert written["tables"][0]["title"] == "what was judged"
