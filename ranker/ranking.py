@@ -31,6 +31,7 @@ from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.learning.grouped import snap
 from ranker.learning.model_files import model_digest, read_model, write_model
+from ranker.shipped import locate
 from ranker.version import VERSION
 
 if TYPE_CHECKING:
@@ -319,7 +320,7 @@ class Ranker:
 
     @classmethod
     def load(cls, path: str | Path) -> Ranker:
-        """Read a ranker from a model file.
+        """Read a ranker from a model file, or one of those that ship, as ``full``.
 
         Raises
         ------
@@ -327,7 +328,7 @@ class Ranker:
             If the file is no intact model of a format that this version reads, or its extractors make other columns
             here than where it was trained.
         """
-        model, arrays = read_model(path)
+        model, arrays = read_model(locate(path))
         try:
             training = Training(**model["training"])
             columns = model["columns"]

@@ -52,8 +52,7 @@ def command(
 
     Example: ranker evaluate --data sample --model sample.model
     """
-    scorer = Scorer.choose(model, metric)
-    dataset = read_input(data or [], source, references, translations, lp)
+    scorer, dataset = Scorer.chosen(model, metric, lambda: read_input(data or [], source, references, translations, lp))
     from ranker.corpora.judgements import judged, resolve_kind
     from ranker.evaluation.segment import evaluate
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,14 +21,25 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import emit_csv, emit_json, emit_lines, emit_rows, print_table
+from ranker.cli.scorer import Scorer
 from ranker.errors import OptionError
+
+_MANY = 40
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from ranker.corpora.dataset import Dataset
+    from ranker.extractors.feature_sets import FeatureSet
     from ranker.ranking import Ranker
+
+
+class By(StrEnum):
+    """What a line of a table is of."""
+
+    column = "column"
+    extractor = "extractor"
 
 
 def command(
@@ -38,30 +50,41 @@ def command(
     references: ReferencesOption = None,
     translations: TranslationsOption = None,
     jobs: JobsOption = None,
+    by: Annotated[
+        By | None,
+        typer.Option(
+            "--by",
+            help="In tables: what each column adds, or each extractor with all its columns.",
+            show_default=f"column up to {_MANY} columns, else extractor",
+        ),
+    ] = None,
     output: OutputOption = Output.table,
 ) -> None:
     """Show why: a model's weights, or with data what every column adds to every score.
 
     The model is linear, so the contributions add up to the score exactly. Where an extractor can say what matched, as
-    ds can, that is shown too.
+    ds can, that is shown too. Without --model the ranker that ships is explained.
 
-    Example: ranker explain candidates.json --model sample.model
+    Example: ranker explain candidates.json
     """
-    if model is None:
-        raise OptionError("give --model FILE (see ranker train)")
     from ranker.ranking import Ranker
 
-    ranker = Ranker.load(model)
-    columns = ranker.feature_set.columns
     if not (data or source or references or translations):
-        numbers = zip(columns, ranker.weights, ranker.mean, ranker.scale, strict=True)
+        if model is None:
+            raise OptionError("give --model FILE or NAME for its weights, or data for scores explained")
+        loaded = Ranker.load(model)
+        numbers = zip(loaded.feature_set.columns, loaded.weights, loaded.mean, loaded.scale, strict=True)
         weights = [
             {"column": name, "weight": float(weight), "mean": float(mean), "scale": float(scale)}
             for name, weight, mean, scale in numbers
         ]
-        emit_rows(weights, output, signature=ranker.signature())
+        emit_rows(weights, output, signature=loaded.signature())
         return
-    dataset = read_input([data] if data else [], source, references, translations, lp)
+    scorer, dataset = Scorer.chosen(
+        model, None, lambda: read_input([data] if data else [], source, references, translations, lp)
+    )
+    assert isinstance(scorer.using, Ranker)
+    ranker = scorer.using
     with working("explaining"):
         note = ranker.note(dataset)
         matrix = ranker.explain(dataset)
@@ -82,8 +105,9 @@ def command(
             ]
         )
     else:
+        by = by or (By.column if len(ranker.feature_set.columns) <= _MANY else By.extractor)
         for group in groups:
-            _print(group)
+            _print(group, ranker.feature_set, by)
         typer.echo(signature)
 
 
@@ -109,12 +133,15 @@ def _group(ranker: Ranker, dataset: Dataset, matrix: npt.NDArray[np.float64], so
     return {"seg_id": facts["seg_id"], "source": facts["text"], "candidates": candidates}
 
 
-def _print(group: dict[str, Any]) -> None:
-    """Print one source: columns down, candidates across, and below what matched."""
+def _print(group: dict[str, Any], features: FeatureSet, by: By) -> None:
+    """Print one source: columns or extractors down, candidates across, and below what matched."""
     candidates = group["candidates"]
+    parts: dict[str, tuple[str, ...]] = {name: (name,) for name in features.columns}
+    if by is By.extractor:
+        parts = {str(extractor): extractor.columns for extractor in features.extractors}
     rows = [
-        {"contribution of": name, **{one["system"]: one["contributions"][name] for one in candidates}}
-        for name in (candidates[0]["contributions"] if candidates else ())
+        {"contribution of": name, **{one["system"]: sum(map(one["contributions"].get, columns)) for one in candidates}}
+        for name, columns in parts.items()
     ]
     rows.append({"contribution of": "score", **{one["system"]: one["score"] for one in candidates}})
     print_table(rows, f"{group['seg_id']}  {group['source']}")

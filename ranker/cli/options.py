@@ -77,7 +77,12 @@ TranslationsOption = Annotated[
 ]
 ModelOption = Annotated[
     Path | None,
-    typer.Option("--model", "-M", help="Trained ranker, as written by ranker train.", metavar="FILE"),
+    typer.Option(
+        "--model",
+        "-M",
+        help="Trained ranker, as written by ranker train, or one that ships: full.",
+        metavar="FILE|NAME",
+    ),
 ]
 
 

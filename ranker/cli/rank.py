@@ -43,12 +43,14 @@ def command(
 ) -> None:
     """Rank the candidate translations of every source, best first.
 
-    Scores order the candidates of one source; those of different sources are not comparable.
+    Without --model or --metric the ranker that ships is used: full for English, full-any for other languages. Scores
+    order the candidates of one source; those of different sources are not comparable.
 
-    Example: ranker rank candidates.json --model sample.model
+    Example: ranker rank candidates.json
     """
-    scorer = Scorer.choose(model, metric)
-    dataset = read_input([data] if data else [], source, references, translations, lp)
+    scorer, dataset = Scorer.chosen(
+        model, metric, lambda: read_input([data] if data else [], source, references, translations, lp)
+    )
     from ranker.ranking import Ranker, rank_by
 
     with working("ranking"):

@@ -11,6 +11,8 @@ import typer
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     import numpy.typing as npt
 
@@ -55,6 +57,24 @@ class Scorer:
 
         scores = FeatureSet((self.using,)).transform(dataset)[:, 0]
         return scores if self.using.higher_is_better else -scores
+
+    @classmethod
+    def chosen(cls, model: Path | None, metric: str | None, read: Callable[[], Dataset]) -> tuple[Scorer, Dataset]:
+        """Return the scorer that the options name, or the ranker that ships for such data, and the data.
+
+        What the options say is checked before the data are read.
+        """
+        if model is not None or metric is not None:
+            scorer = cls.choose(model, metric)
+            return scorer, read()
+        dataset = read()
+        from ranker import shipped
+
+        name = shipped.suited(dataset)
+        typer.echo(
+            f"ranker: note: scored by the ranker {name}, which ships; --model or --metric names another", err=True
+        )
+        return cls.choose(Path(name), None), dataset
 
     @property
     def higher_is_better(self) -> bool:

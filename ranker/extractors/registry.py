@@ -15,18 +15,25 @@ from ranker.extractors.base import Extractor, Metric
 
 BUILT_IN = {
     "bleu": "ranker.extractors.bleu:Bleu",
+    "bp": "ranker.extractors.brevity:BrevityPenalty",
     "chrf": "ranker.extractors.chrf:Chrf",
+    "combine": "ranker.extractors.combine:Combination",
     "ds": "ranker.extractors.ds:DependencyStructure",
+    "f1": "ranker.extractors.matched_words:F1",
     "fuzzy": "ranker.extractors.word_order:Fuzzy",
     "gtm": "ranker.extractors.gtm:Gtm",
     "hamming": "ranker.extractors.word_order:Hamming",
     "kendall": "ranker.extractors.word_order:Kendall",
     "kendall_sqrt": "ranker.extractors.word_order:KendallRoot",
+    "length": "ranker.extractors.agreement:LengthRatio",
     "lrscore": "ranker.extractors.lrscore:LRscore",
     "meteor": "ranker.extractors.meteor:Meteor",
+    "meteor_parts": "ranker.extractors.meteor_parts:MeteorParts",
+    "ngrams": "ranker.extractors.agreement:NgramAgreement",
     "nist": "ranker.extractors.nist:Nist",
     "nkt": "ranker.extractors.ribes:NormalisedKendall",
     "nsr": "ranker.extractors.ribes:NormalisedSpearman",
+    "paraphrase": "ranker.extractors.substitutions:Paraphrase",
     "pef": "ranker.extractors.word_order_trees:Forest",
     "pef_size": "ranker.extractors.word_order_trees:ForestSize",
     "per": "ranker.extractors.per:PositionIndependentErrorRate",
@@ -37,14 +44,18 @@ BUILT_IN = {
     "pet_max_arity": "ranker.extractors.word_order_trees:TreeMaximalArity",
     "pet_size": "ranker.extractors.word_order_trees:TreeSize",
     "pet_viterbi": "ranker.extractors.word_order_trees:ViterbiTree",
+    "precision": "ranker.extractors.matched_words:Precision",
+    "recall": "ranker.extractors.matched_words:Recall",
     "ribes": "ranker.extractors.ribes:Ribes",
     "rouge_l": "ranker.extractors.rouge:RougeL",
     "rouge_n": "ranker.extractors.rouge:RougeN",
     "rouge_s": "ranker.extractors.rouge:RougeS",
     "rouge_su": "ranker.extractors.rouge:RougeSU",
     "rouge_w": "ranker.extractors.rouge:RougeW",
+    "semantic": "ranker.extractors.semantic:Semantic",
     "spearman": "ranker.extractors.word_order:Spearman",
     "ter": "ranker.extractors.ter:TranslationEditRate",
+    "terp": "ranker.extractors.terp:TranslationEditRatePlus",
     "ulam": "ranker.extractors.word_order:Ulam",
     "wer": "ranker.extractors.wer:WordErrorRate",
 }
@@ -83,8 +94,8 @@ def make(text: str) -> Extractor:
     OptionError
         For a name, option or value that is not known.
     """
-    spec = notation.parse(text)
-    return notation.build(extractor_class(spec.name), spec.name, dict(spec.options))
+    name, _ = notation.open_brackets(text)
+    return extractor_class(name).from_notation(text)
 
 
 def make_metric(text: str) -> Metric:

@@ -54,7 +54,7 @@ def browse(folder, address, *options):
         ],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=True,
     )
     console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]

@@ -1,0 +1,54 @@
+"""The rankers that ship, by name, and which of them suits a data set.
+
+Each is a directory of ``models/``: a model file unpacked, with a card that names the data, the figures and the limits.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ranker import share
+from ranker.corpora.dataset import Dataset
+from ranker.extractors.tokens import token_batch
+from ranker.extractors.word_classes import in_class
+
+ENGLISH, ANY = "full", "full-any"
+_MODEL = "model.json"
+_ENOUGH_FUNCTION_WORDS = 0.2
+_SENTENCES_LOOKED_AT = 1000
+
+
+def names() -> list[str]:
+    """Return the names of the rankers that ship."""
+    return sorted(path.parent.name for path in share.directory("models").glob(f"*/{_MODEL}"))
+
+
+def locate(model: str | Path) -> Path:
+    """Return the file or directory `model`, or the ranker that ships under that name if there is no such file."""
+    path = Path(model)
+    if not path.exists() and str(model) in names():
+        return share.directory("models") / str(model)
+    return path
+
+
+def suited(dataset: Dataset) -> str:
+    """Return the name of the ranker that ships for translations like those of `dataset`.
+
+    ``full`` for English and ``full-any`` for other languages or several. Where the data set does not name its language
+    pairs, English is told by its function words in the references.
+    """
+    pairs = [pair for pair in dataset.language_pairs if pair != "?"]
+    if pairs and not all(pair.endswith("-en") for pair in pairs):
+        return ANY
+    if len(pairs) == len(dataset.language_pairs):
+        return ENGLISH
+    batch = token_batch(dataset, "13a", lowercase=True)
+    sentences = batch.reference if len(batch.reference) else batch.candidate
+    words = batch.segments.take(sentences[:_SENTENCES_LOOKED_AT])[0]
+    vocabulary = batch.segments.vocabulary
+    lettered = np.fromiter(map(str.isalpha, vocabulary), dtype=bool, count=len(vocabulary))
+    function = in_class(vocabulary, "function") & lettered
+    share_of_function_words = function[words].sum() / max(lettered[words].sum(), 1)
+    return ENGLISH if share_of_function_words >= _ENOUGH_FUNCTION_WORDS else ANY
