@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, MissingError, OptionError
-from ranker.extractors import meteor as module
 from ranker.extractors import wordnet
 from ranker.extractors.meteor import Meteor
 from ranker.extractors.registry import make_metric

@@ -1,0 +1,182 @@
+"""Which word stands for which, learnt from what is left over when two sentences that say the same are matched.
+
+Where a candidate and its reference agree but for a few words, those few likely say the same. So the *residual* words of
+both sides, which match nothing, are put together, each with all those near it, and the expectation-maximisation of IBM
+model 1 (Brown et al. 1993) finds out which go together over many pairs of sentences: every residual word of one side
+comes from one of the other side, or from none,
+
+    p(a comes from b) = t(a|b) w(a, b) / (null + sum over b' of t(a|b') w(a, b'))
+
+with ``w`` the closeness of the two places. Expected counts are lessened by an absolute discount before they become
+``t`` again, so that what was met once or twice does not count as knowledge. It is done in both directions, and the
+similarity of two words is the geometric mean of both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+WordArray = npt.NDArray[np.int32]
+IndexArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+RealArray = npt.NDArray[np.float32]
+
+START = 0.02
+"""Every t at the start."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cooccurrences:
+    """Residual words of many pairs of sentences, each with those of the other side that are near it.
+
+    Parameters
+    ----------
+    first, second : int32 array, shape (kinds,)
+        The different pairs of words, sorted.
+    kind : int32 array, shape (rows,)
+        Pair of words of every row.
+    row, column : int32 array, shape (rows,)
+        Where the words stand in their sentences.
+    closeness : float32 array, shape (rows,)
+        Positive.
+    starts : int64 array, shape (pairs + 1,)
+        Rows of every pair of sentences.
+    """
+
+    first: WordArray
+    second: WordArray
+    kind: WordArray
+    row: WordArray
+    column: WordArray
+    closeness: RealArray
+    starts: IndexArray
+
+    @classmethod
+    def of(cls, starts: IndexArray, places: npt.NDArray[np.int32], closeness: RealArray) -> Cooccurrences:
+        """Make them of `places`, shape (rows, 4): first and second word, and where they stand."""
+        keys = (places[:, 0].astype(np.int64) << 32) | places[:, 1]
+        kinds, kind = np.unique(keys, return_inverse=True)
+        return cls(
+            (kinds >> 32).astype(np.int32),
+            (kinds & 0xFFFFFFFF).astype(np.int32),
+            kind.astype(np.int32).ravel(),
+            np.ascontiguousarray(places[:, 2]),
+            np.ascontiguousarray(places[:, 3]),
+            closeness,
+            starts,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Substitutions:
+    """Pairs of words, and how well one stands for the other.
+
+    Parameters
+    ----------
+    first, second : int32 array, shape (rows,)
+        Word of a candidate and word of a reference, sorted.
+    similarity : float32 array, shape (rows,)
+        In (0, 1].
+    """
+
+    first: WordArray
+    second: WordArray
+    similarity: RealArray
+
+    def __len__(self) -> int:
+        """Return the number of pairs of words."""
+        return len(self.first)
+
+
+@njit(cache=True, nogil=True)
+def _expected_counts(
+    kind: WordArray,
+    place: WordArray,
+    closeness: RealArray,
+    starts: IndexArray,
+    pair_weight: FloatArray,
+    probability: FloatArray,
+    null: float,
+) -> FloatArray:
+    """Return how often every pair of words is expected to go together, each word at a `place` coming from one other."""
+    counts = np.zeros(len(probability))
+    longest = 0
+    for each in place:
+        longest = max(longest, each + 1)
+    total = np.zeros(longest)
+    for pair in range(len(starts) - 1):
+        if pair_weight[pair] == 0.0:
+            continue
+        for at in range(starts[pair], starts[pair + 1]):
+            total[place[at]] = null
+        for at in range(starts[pair], starts[pair + 1]):
+            total[place[at]] += probability[kind[at]] * closeness[at]
+        for at in range(starts[pair], starts[pair + 1]):
+            share = probability[kind[at]] * closeness[at] / total[place[at]]
+            counts[kind[at]] += pair_weight[pair] * share
+    return counts
+
+
+def _direction(
+    found: Cooccurrences,
+    given: WordArray,
+    place: WordArray,
+    pair_weight: FloatArray,
+    options: tuple[int, float, float],
+) -> tuple[FloatArray, FloatArray]:
+    """Return t of every pair of words, for words at `place` that come from the word `given`, and its counts."""
+    iterations, null, discount = options
+    probability = np.full(len(given), START)
+    counts = np.zeros(len(given))
+    for _ in range(iterations):
+        counts = _expected_counts(
+            found.kind, place, found.closeness, found.starts, pair_weight, probability, null * START
+        )
+        totals = np.bincount(given, weights=counts) if len(given) else counts
+        probability = np.maximum(counts - discount, 0.0) / np.maximum(totals[given], 1e-12)
+    return probability, counts
+
+
+def estimate(
+    found: Cooccurrences,
+    pair_weight: npt.ArrayLike | None = None,
+    *,
+    iterations: int = 8,
+    null: float = 0.3,
+    discount: float = 0.5,
+    least: float = 0.03,
+    least_count: float = 4.0,
+) -> Substitutions:
+    """Learn which word stands for which.
+
+    Parameters
+    ----------
+    found : Cooccurrences
+    pair_weight : array-like, shape (pairs,), optional
+        How much a pair of sentences counts; 0 leaves it out. By default all count 1.
+    iterations : int
+    null : float
+        How much a word comes from none, in units of a neighbour right opposite at the start.
+    discount : float
+        Taken off every expected count.
+    least : float
+        Keep pairs of words of at least this similarity.
+    least_count : float
+        Keep pairs of words expected to go together at least so often, in either direction.
+
+    Returns
+    -------
+    Substitutions
+    """
+    pairs = len(found.starts) - 1
+    weight = np.ones(pairs) if pair_weight is None else np.asarray(pair_weight, dtype=np.float64)
+    options = (iterations, null, discount)
+    forward, count = _direction(found, found.first, found.column, weight, options)
+    backward, other_count = _direction(found, found.second, found.row, weight, options)
+    similarity = np.sqrt(forward * backward)
+    kept = (similarity >= least) & (np.minimum(count, other_count) >= least_count)
+    return Substitutions(found.first[kept], found.second[kept], similarity[kept].astype(np.float32))
