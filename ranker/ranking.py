@@ -271,7 +271,7 @@ class Ranker:
         if reason is None:
             return None
         names = [one.name for one in self.feature_set.extractors if one.fit_scope == "ranked"]
-        return f"{reason}; ranked without {', '.join(names)}"
+        return f"{reason}; ranked without {', '.join(dict.fromkeys(names))}"
 
     def score(self, dataset: Dataset) -> FloatArray:
         """Return the score of every candidate, shape (candidates,); comparable inside one source only."""
@@ -293,7 +293,7 @@ class Ranker:
         parts = {
             "ranker": VERSION,
             "model": self.digest[:8],
-            "features": ",".join(extractor.signature() for extractor in self.feature_set.extractors),
+            "features": self.feature_set.signature(),
             "kind": training.kind,
             "pairs": training.pairs,
             "loss": training.loss,

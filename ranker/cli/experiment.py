@@ -13,6 +13,7 @@ from ranker.cli.output import print_table
 
 if TYPE_CHECKING:
     from ranker.experiments.tables import Experiment
+    from ranker.experiments.tuned_choices import TuningSettings
 
 app = typer.Typer(
     help="Reproduce the papers' tables on any corpus.",
@@ -64,6 +65,13 @@ WriteOption = Annotated[
     list[Path] | None,
     typer.Option("--write", help="File to write too: .json, .csv or .md; may be given several times.", metavar="FILE"),
 ]
+LmDataOption = Annotated[
+    list[str] | None,
+    typer.Option("--lm-data", help="Another corpus, whose references teach a language model.", metavar="NAME|PATH"),
+]
+FeaturesOption = Annotated[
+    str | None, typer.Option("--features", "-f", help="Features of the outputs, as ranker nbest takes them.")
+]
 FormOption = Annotated[Form, typer.Option("--output", "-o", help="Form of the output.")]
 
 
@@ -114,6 +122,14 @@ def birch11(
     align_candidates: Annotated[
         bool, typer.Option("--align-candidates", help="Train the word aligner on the candidates too.")
     ] = False,
+    mert: Annotated[
+        bool, typer.Option("--mert", help="Tune the choice among outputs to BLEU and to LRscore too.")
+    ] = False,
+    mert_restarts: Annotated[
+        int, typer.Option("--mert-restarts", help="Random starting points of its iterations.", min=0)
+    ] = 20,
+    features: FeaturesOption = None,
+    lm_data: LmDataOption = None,
     write: WriteOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
@@ -122,7 +138,7 @@ def birch11(
     """Birch and Osborne (2011): LRscore, theta trained over language pairs, consistency with preferences.
 
     Word alignments come from the aligner, trained on each language pair of each corpus itself. Without --test,
-    consistency is that on the training corpus.
+    consistency is that on the training corpus. --mert takes half of the documents of a test corpus for tuning.
 
     Example: ranker experiment birch11 --train wmt12 --test wmt13 --lp "*-en"
     """
@@ -130,7 +146,8 @@ def birch11(
     tested_on = [read_input([one], None, None, None, lp) for one in test or []]
     from ranker.experiments.birch11 import Settings, run
 
-    settings = Settings(restarts=restarts, seed=seed, learn_from_candidates=align_candidates)
+    tuning = _tuning(features, lm_data, mert_restarts, 25, 3, seed) if mert else None
+    settings = Settings(restarts, seed, align_candidates, tuning)
     with working("experimenting"):
         found = run(trained_on, tested_on, settings)
     _emit(found, write, output)
@@ -170,13 +187,97 @@ def stanojevic14(
     _emit(found, write, output)
 
 
+@app.command()
+def isozaki10(
+    data: DataOption,
+    kind: KindOption = "auto",
+    lp: LpOption = None,
+    lowercase: Annotated[
+        bool, typer.Option("--lowercase", help="Lower-case for all metrics, not only for those that always do.")
+    ] = False,
+    resamples: Annotated[int, typer.Option("--resamples", help="Bootstrap samples of sources.", min=0)] = 1000,
+    write: WriteOption = None,
+    seed: SeedOption = 0,
+    jobs: JobsOption = None,
+    output: FormOption = Form.table,
+) -> None:
+    """Isozaki et al. (2010): rank correlation of word orders beside other metrics, by the scores of whole systems.
+
+    Spearman's rho and Pearson's r with what people say of the systems, per language pair and data set.
+
+    Example: ranker experiment isozaki10 --data sample --kind adequacy
+    """
+    datasets = [read_input([one], None, None, None, lp) for one in data or []]
+    from ranker.experiments.isozaki10 import Settings, run
+
+    settings = Settings(kind=kind, lowercase=lowercase, resamples=resamples, seed=seed)
+    with working("experimenting"):
+        found = run(datasets, settings)
+    _emit(found, write, output)
+
+
+@app.command()
+def cer10(
+    data: DataOption = None,
+    lp: LpOption = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            "-m",
+            help="Metric to tune to and score by, by its name in the paper, as BLEU:4, or notation; all of the paper's "
+            "by default.",
+            metavar="METRIC",
+        ),
+    ] = None,
+    features: FeaturesOption = None,
+    lm_data: LmDataOption = None,
+    restarts: Annotated[int, typer.Option("--restarts", help="Random starting points an iteration.", min=0)] = 20,
+    iterations: Annotated[
+        int, typer.Option("--iterations", help="Iterations at most; one that finds nothing better is the last.", min=1)
+    ] = 25,
+    runs: Annotated[int, typer.Option("--runs", help="Runs with other random starts, for the deviation.", min=1)] = 5,
+    times: Annotated[bool, typer.Option("--times", help="Report the processor time of the searches.")] = False,
+    write: WriteOption = None,
+    seed: SeedOption = 0,
+    jobs: JobsOption = None,
+    output: FormOption = Form.table,
+) -> None:
+    """Cer, Manning and Jurafsky (2010): tune to every metric, score by every metric, compare by preferences of people.
+
+    What is tuned is the choice among the outputs of a corpus with several systems; half of its documents are for
+    tuning, half for testing. LR-HB4 and LR-KB4 need sources that are split into words.
+
+    Example: ranker experiment cer10 --data sample --runs 1 --restarts 1 -m BLEU:4 -m TER
+    """
+    dataset = read_input(data or [], None, None, None, lp)
+    tuning = _tuning(features, lm_data, restarts, iterations, runs, seed)
+    from ranker.experiments.cer10 import METRICS, Settings, run
+
+    with working("experimenting"):
+        found = run(dataset, Settings(tuning, tuple(metric or METRICS), times))
+    _emit(found, write, output)
+
+
+def _tuning(
+    features: str | None, lm_data: list[str] | None, restarts: int, iterations: int, runs: int, seed: int
+) -> TuningSettings:
+    """Return the settings of tuning."""
+    other = read_input(lm_data, None, None, None, None) if lm_data else None
+    from ranker.experiments.tuned_choices import FEATURES, TuningSettings
+
+    return TuningSettings(features or FEATURES, other, restarts, iterations, runs, seed)
+
+
 def _emit(found: Experiment, write: list[Path] | None, output: Form) -> None:
     """Write the files that were asked for, and print."""
     for path in write or []:
         found.write(path)
     if output is Form.table:
         for table in found.tables:
-            print_table(table.rows, table.title)
+            # numbers with a mark are shown in a form of their own
+            rows = [{key: getattr(value, "text", value) for key, value in row.items()} for row in table.rows]
+            print_table(rows, table.title)
             typer.echo(f"{table.note}\n" if table.note else "")
         typer.echo(found.signature)
     else:

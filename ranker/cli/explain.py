@@ -147,7 +147,7 @@ def _print(group: dict[str, Any], features: FeatureSet, by: By) -> None:
     print_table(rows, f"{group['seg_id']}  {group['source']}")
     for one in candidates:
         typer.echo(f"\n{one['system']}: {one['text']}")
-        for matches in one.get("matches", {}).values():
+        for extractor, matches in one.get("matches", {}).items():
             for reference, found in matches.items():
-                typer.echo(f"  matched in {reference}: {', '.join(found) or 'nothing'}")
+                typer.echo(f"  {extractor}, matched in {reference}: {', '.join(found) or 'nothing'}")
     typer.echo("")

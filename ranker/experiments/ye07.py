@@ -163,7 +163,7 @@ def run(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings(
     parts = {
         "ranker": VERSION,
         "experiment": "ye07",
-        "features": ",".join(extractor.signature() for extractor in extractors),
+        "features": FeatureSet(extractors).signature(),
         "train": f"{train.name}#{train.fingerprint[:8]}",
         "test": ",".join(f"{test.name}#{test.fingerprint[:8]}" for test in tests) or None,
         "kind": resolve_kind(train, settings.kind),

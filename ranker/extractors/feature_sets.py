@@ -15,6 +15,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError, OptionError
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FloatArray
+from ranker.files import sha256
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,17 @@ class FeatureSet:
     def __str__(self) -> str:
         """Write the extractors in their notation, separated by commas."""
         return ",".join(map(str, self.extractors))
+
+    def signature(self) -> str:
+        """Return the signatures of the extractors, or the name of a declared set with a digest of them if they are one.
+
+        The digest changes with anything that the signatures name.
+        """
+        whole = ",".join(extractor.signature() for extractor in self.extractors)
+        for one in declarations().values():
+            if len(one.extractors) == len(self.extractors) and str(FeatureSet.parse(one.name)) == str(self):
+                return f"{one.name}#{sha256(whole.encode())[:8]}"
+        return whole
 
     @property
     def columns(self) -> tuple[str, ...]:

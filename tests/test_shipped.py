@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from ranker import shipped
+from ranker.cli.main import run
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import ModelError
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.ranking import Ranker
+
+ENGLISH = ["The house that we saw was on the hill.", "They were not at home when it was found."]
+GERMAN = ["Das Haus, das wir sahen, stand auf dem Hügel.", "Sie waren nicht zu Hause, als man es fand."]
+
+
+def command(*words: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(list(words))
+    assert not ended.value.code
+
+
+def dataset(references: list[str], lp: str | None = None):
+    return assemble(
+        [Record("x", [one], [Candidate("A", one), Candidate("B", one[::-1])], lp=lp) for one in references], "test"
+    )
+
+
+@pytest.mark.parametrize(
+    ("references", "lp", "name"),
+    [
+        (ENGLISH, None, "full"),
+        (GERMAN, None, "full-any"),
+        (GERMAN, "zh-en", "full"),
+        (ENGLISH, "en-de", "full-any"),
+        ([""], None, "full-any"),
+    ],
+)
+def test_the_ranker_suits_the_language(references, lp, name):
+    assert shipped.suited(dataset(references, lp)) == name
+
+
+@pytest.mark.parametrize("name", ["full", "full-any"])
+def test_a_ranker_that_ships_is_what_its_feature_set_says(name):
+    ranker = Ranker.load(name)
+    assert str(ranker.feature_set) == str(FeatureSet.parse(name))
+    assert ranker.fallback is not None
+    assert ranker.training is not None
+    assert ranker.training.data == "wmt12+wmt13+wmt14"
+    card = (shipped.locate(name) / "CARD.md").read_text(encoding="utf-8")
+    assert f"model:{ranker.digest[:8]}|" in card
+    assert "wmt15" in card
+
+
+@pytest.mark.parametrize("name", ["full", "full-any"])
+def test_a_ranker_that_ships_prefers_the_reference(name):
+    made = dataset(ENGLISH if name == "full" else GERMAN)
+    scores = Ranker.load(name).score(made)
+    assert (np.diff(scores.reshape(-1, 2), axis=1) < 0).all()
+
+
+def test_a_file_goes_before_a_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert shipped.locate("full").is_dir()
+    (tmp_path / "full").write_text("mine")
+    with pytest.raises(ModelError, match="is no model file"):
+        Ranker.load("full")
+
+
+def test_rank_without_a_model_says_which_it_takes(tmp_path, capsys):
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps([{"source": "x", "references": ENGLISH, "candidates": {"A": "x", "B": ENGLISH[0]}}]))
+    command("rank", str(path), "-o", "json")
+    out, err = capsys.readouterr()
+    assert [one["system"] for one in json.loads(out)["sources"][0]["ranking"]] == ["B", "A"]
+    assert "ranker: note: scored by the ranker full, which ships" in err
+    assert "2 reference sentences are too few for a language model, 100 are needed; ranked without perp\n" in err
+    command("rank", str(path), "-M", "full", "-o", "json")
+    assert capsys.readouterr().out == out
+
+
+def test_what_is_not_there_is_said(capsys):
+    with pytest.raises(SystemExit):
+        run(["rank", "x.json", "-M", "fuller"])
+    assert "fuller: no such model" in capsys.readouterr().err
