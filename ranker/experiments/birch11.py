@@ -12,7 +12,9 @@ import numpy.typing as npt
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, preference_pairs, resolve_kind
 from ranker.evaluation.segment import tau_counts
+from ranker.experiments import birch11_mert
 from ranker.experiments.tables import Experiment, Table
+from ranker.experiments.tuned_choices import TuningSettings
 from ranker.extractors import registry
 from ranker.extractors.bilingual_orders import aligned_batch
 from ranker.extractors.lrscore import LRscore
@@ -48,11 +50,14 @@ class Settings:
     seed : int, default 0
     learn_from_candidates : bool, default False
         Train the aligner on the candidates too, not only on the references.
+    mert : TuningSettings, optional
+        Tune the choice among outputs to BLEU and LRscore too, with these settings.
     """
 
     restarts: int = 20
     seed: int = 0
     learn_from_candidates: bool = False
+    mert: TuningSettings | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +112,7 @@ def run(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings(
     -------
     Experiment
         Amount of reordering and alpha per language pair, theta per variant, and consistency per language pair and
-        metric.
+        metric; with `Settings.mert` the tables of `ranker.experiments.birch11_mert` too.
 
     Raises
     ------
@@ -127,7 +132,9 @@ def run(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings(
     tables = [Table(f"theta, trained on {train.name}", tuple(rows))]
     for dataset, found in [(test, prepare(test, settings)) for test in tests] or [(train, learnt_on)]:
         tables += _tables(dataset.name, found, theta, in_sample=not tests)
-    parts = {
+        if settings.mert is not None:
+            tables += birch11_mert.tables(dataset, theta, settings.mert)
+    parts: dict[str, object] = {
         "ranker": VERSION,
         "experiment": "birch11",
         "train": f"{train.name}#{train.fingerprint[:8]}",
@@ -138,6 +145,8 @@ def run(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings(
         "restarts": settings.restarts,
         "seed": settings.seed,
     }
+    if settings.mert is not None:
+        parts.update({f"mert {key}": value for key, value in settings.mert.signed().items()})
     signature = "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None)
     return Experiment("birch11", tuple(tables), signature)
 

@@ -15,6 +15,23 @@ from ranker.errors import OptionError
 from ranker.files import write_bytes
 
 
+class Marked(float):
+    """A number with a mark behind it, which tables for people show; JSON and CSV hold the number alone."""
+
+    mark: str
+
+    def __new__(cls, value: float, mark: str = "") -> Marked:
+        """Make the number `value` with its mark."""
+        made = super().__new__(cls, value)
+        made.mark = mark
+        return made
+
+    @property
+    def text(self) -> str:
+        """The number as people are shown it: four decimals and the mark."""
+        return f"{float(self):.4f}{self.mark}"
+
+
 @dataclass(frozen=True)
 class Table:
     """A table of an experiment.
@@ -107,6 +124,8 @@ def show(value: Any) -> str:
     plain = _value(value)
     if plain is None:
         return "-"
+    if isinstance(plain, Marked):
+        return plain.text
     if isinstance(plain, float):
         return f"{plain:.3f}" if plain == 0 or abs(plain) >= 0.001 else f"{plain:.1g}"
     return f"{plain:,}" if isinstance(plain, int) and not isinstance(plain, bool) else str(plain)

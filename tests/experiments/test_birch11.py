@@ -7,8 +7,9 @@ import pytest
 
 from ranker.corpora import catalogue
 from ranker.errors import DataError
-from ranker.experiments import birch11
+from ranker.experiments import birch11, birch11_mert
 from ranker.experiments.birch11 import LanguagePair, Settings, run
+from ranker.experiments.tuned_choices import TuningSettings
 
 
 @pytest.fixture(scope="module")
@@ -76,3 +77,30 @@ def test_reordering_of_real_language_pairs(shared):
     assert found["de-en"] < found["es-en"]
     assert found["de-en"] == pytest.approx(0.739, abs=0.03)
     assert found["es-en"] == pytest.approx(0.805, abs=0.03)
+
+
+def test_tuning_to_lrscore_adds_the_papers_fifth_table(preferred):
+    tuning = TuningSettings("words,bleu[smoothing=add-one],systems", restarts=1, iterations=2, runs=2)
+    found = run(preferred, [], Settings(restarts=1, mert=tuning))
+    sides = found.tables[-3:-1]
+    assert [one.title for one in sides] == [
+        f"tuned choices, {side} side, simulated+simulated" for side in ("tuning", "test")
+    ]
+    columns = ["language pair", "tuned to", "BLEU", "LR-HB4", "LR-KB4", "TER", "METEOR"]
+    assert [list(row) for row in sides[0].rows] == [columns] * 9
+    assert [row["language pair"] for row in sides[1].rows[-6::3]] == ["average", "zh-en, published"]
+    for column in columns[2:]:
+        values = [row[column] for row in sides[1].rows]
+        assert values[6] == pytest.approx((values[0] + values[3]) / 2)
+    # the words of all outputs are those of the reference, so its order is all that tuning can gain
+    assert sides[0].rows[2]["LR-KB4"] > 0.3
+    people = found.tables[-1]
+    assert [row["tuned to"] for row in people.rows] == ["LR-HB4", "LR-KB4"]
+    assert people.rows[0]["p of the published"] == pytest.approx(0.322, abs=1e-3)
+    assert "mert restarts:1" in found.signature
+
+
+def test_lrscore_is_tuned_to_with_the_theta_that_was_trained():
+    made = birch11_mert.metrics({"LR-HB4": 0.25, "LR-KB4": 0.5})
+    assert str(made["LR-HB4"]) == "lrscore[distance=hamming,theta=0.25]"
+    assert made["LR-KB4"].theta == 0.5

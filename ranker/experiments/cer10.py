@@ -1,0 +1,380 @@
+"""The experiments of Cer, Manning and Jurafsky (2010): tune to every metric, score by every metric, ask people."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import kinds
+from ranker.errors import OptionError, nearest
+from ranker.evaluation.significance import holm
+from ranker.experiments.choice_comparison import People, compare_all, matrix, standardised
+from ranker.experiments.tables import Experiment, Marked, Table
+from ranker.experiments.tuned_choices import (
+    LanguagePair,
+    Run,
+    TuningSettings,
+    equal_weights,
+    language_pairs,
+    needs_alignments,
+    tune,
+)
+from ranker.extractors.base import Metric
+from ranker.extractors.registry import make_metric
+from ranker.progress import report
+from ranker.version import VERSION
+
+FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[np.int64]
+NGRAMS, EDITS, METEOR, ORDER, BLENDS = "n-grams", "edits", "METEOR", "LRscore", "combined"
+METRICS: dict[str, tuple[str, str]] = {
+    **{f"BLEU:{order}": (f"bleu[order={order}]" if order != 4 else "bleu", NGRAMS) for order in range(1, 6)},
+    "NIST": ("nist", NGRAMS),
+    "TER": ("ter", EDITS),
+    "TERp": ("terp", EDITS),
+    # of its own kind: deletions cost over five times what insertions do, so that it favours long outputs as METEOR does
+    "TERpA": ("terp[costs=terpa]", "TERpA"),
+    "WER": ("wer", EDITS),
+    **{name: (f"meteor[parameters={name}]", METEOR) for name in ("METR", "METR-r", "METR:0.5", "METR-r:0.5")},
+    # theta of the published alpha of Chinese-English, .0719 and .2623 with d_k .661 (Birch and Osborne 2011, table 4)
+    "LR-HB4": ("lrscore[distance=hamming,theta=0.0186]", ORDER),
+    "LR-KB4": ("lrscore[theta=0.132]", ORDER),
+    "BLEU:4-TER": ("combine[bleu - ter]", BLENDS),
+    "BLEU:4-2TERp": ("combine[bleu - 2*terp]", BLENDS),
+    "BLEU:4+2METR": ("combine[bleu + 2*meteor[parameters=METR]]", BLENDS),
+}
+"""Notation and family of every metric by its name in the tables; what is combined is tuned to, not scored by."""
+PUBLISHED: tuple[tuple[str, str, float | None, float | None], ...] = (
+    ("METR-r", "TERp", 0.600, None),
+    ("BLEU:4", "TERp", 0.575, 0.490),
+    ("NIST", "TERp", 0.550, 0.560),
+    ("NIST", "TERpA", 0.550, None),
+    ("BLEU:4", "TERpA", 0.545, None),
+    ("BLEU:4", "METR-r", 0.545, 0.620),
+    ("METR:0.5", "METR", 0.545, 0.515),
+    ("METR:0.5", "METR-r", 0.530, None),
+    ("METR", "BLEU:4", 0.525, 0.455),
+    ("BLEU:4", "METR:0.5", 0.525, 0.555),
+    ("METR", "TERp", 0.520, None),
+    ("NIST", "BLEU:4", 0.520, 0.515),
+    ("BLEU:4", "METR-r:0.5", 0.515, 0.505),
+    ("WER", "TERp", 0.515, 0.515),
+    ("TERpA", "TERp", 0.505, None),
+    ("METR-r:0.5", "METR-r", None, 0.540),
+    ("TER", "BLEU:4", None, None),
+    ("LR-HB4", "BLEU:4", None, None),
+    ("LR-KB4", "BLEU:4", None, None),
+    ("BLEU:4-TER", "BLEU:4", None, None),
+    ("BLEU:4-2TERp", "BLEU:4", None, None),
+    ("BLEU:4+2METR", "BLEU:4", None, None),
+)
+"""Pairs of training metrics, and how often the first was preferred (table 5, Chinese and Arabic to English)."""
+SIGNIFICANT = 0.05
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the experiment depends on besides the data.
+
+    Parameters
+    ----------
+    tuning : TuningSettings
+    metrics : tuple of str
+        Names of `METRICS`, or metrics in their notation; all of `METRICS` by default.
+    times : bool, default False
+        Report the processor time of every search, which is another one in each call.
+    """
+
+    tuning: TuningSettings = field(default_factory=TuningSettings)
+    metrics: tuple[str, ...] = tuple(METRICS)
+    times: bool = False
+
+    def chosen(self) -> dict[str, tuple[Metric, str]]:
+        """Return metric and family by name.
+
+        Raises
+        ------
+        OptionError
+            For a name that is neither in `METRICS` nor a metric's notation.
+        """
+        made = {}
+        for name in dict.fromkeys(self.metrics):
+            notation, family = METRICS.get(name, (name, "other"))
+            try:
+                made[name] = make_metric(notation), family
+            except OptionError as error:
+                if name in METRICS:
+                    raise
+                raise OptionError(
+                    f"metric {name!r} is none of {', '.join(METRICS)}{nearest(name, list(METRICS))}, "
+                    f"nor a notation: {error}"
+                ) from None
+        return made
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What tuning one language pair to every metric led to.
+
+    Parameters
+    ----------
+    pair : LanguagePair
+    runs : list of list of Run
+        Of every training metric.
+    scores : dict of float array, shape (training metrics, scoring metrics, runs)
+        By side, ``tuning`` and ``test``.
+    start : dict of float array, shape (scoring metrics,)
+        With equal weights, by side.
+    choices : list of int array, shape (test sources,)
+        Candidates of the test side, of the first run of every training metric.
+    extraction : list of float
+        Processor seconds that the statistics of every training metric took, of both sides.
+    """
+
+    pair: LanguagePair
+    runs: list[list[Run]]
+    scores: dict[str, FloatArray]
+    start: dict[str, FloatArray]
+    choices: list[IndexArray]
+    extraction: list[float]
+
+
+def run(dataset: Dataset, settings: Settings = Settings()) -> Experiment:
+    """Tune the choice among a corpus's outputs to every metric, and score what is chosen by every metric.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Every language pair has a tuning side and a test side; see `language_pairs`.
+    settings : Settings
+
+    Returns
+    -------
+    Experiment
+        For every language pair the scores on both sides (tables 1 and 2 of the paper), iterations and line searches
+        (table 3) and deviations over runs (table 4); over all of them what families of metrics do to each other, and
+        preferences of people (table 5).
+
+    Raises
+    ------
+    OptionError
+        For an unknown metric or feature.
+    DataError
+        If a side has no sources, a reference is missing, or a text cannot be aligned.
+    """
+    metrics = settings.chosen()
+    scored = {name: one for name, (one, family) in metrics.items() if family != BLENDS}
+    pairs = language_pairs(dataset, settings.tuning, align=needs_alignments([one for one, _ in metrics.values()]))
+    outcomes = []
+    for number, pair in enumerate(pairs):
+        outcomes.append(_outcome(pair, metrics, scored, settings, (number, len(pairs))))
+    tables = []
+    for one in outcomes:
+        tables += _pair_tables(one, metrics, scored, settings)
+    tables += [_families(outcomes, metrics, scored, side) for side in ("tuning", "test")]
+    tables.append(_ranks(outcomes, metrics, scored))
+    if kinds(dataset):
+        tables += _people(outcomes, list(metrics))
+    texts = [metric.signature() for metric, _ in metrics.values()]
+    parts = {
+        "ranker": VERSION,
+        "experiment": "cer10",
+        "data": f"{dataset.name}#{dataset.fingerprint[:8]}",
+        "metrics": f"{len(texts)}#{hashlib.sha256(chr(10).join(texts).encode()).hexdigest()[:8]}",
+        **settings.tuning.signed(),
+    }
+    signature = "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None)
+    return Experiment("cer10", tuple(tables), signature)
+
+
+def _outcome(
+    pair: LanguagePair,
+    metrics: Mapping[str, tuple[Metric, str]],
+    scored: Mapping[str, Metric],
+    settings: Settings,
+    place: tuple[int, int],
+) -> Outcome:
+    sides = {"tuning": pair.tuning, "test": pair.test}
+    number = settings.tuning.runs
+    scores = {side: np.zeros((len(metrics), len(scored), number)) for side in sides}
+    runs: list[list[Run]] = []
+    choices, extraction = [], []
+    for metric, _ in metrics.values():
+        began = time.process_time()
+        for one in sides.values():
+            one.statistics(metric)
+        extraction.append(time.process_time() - began)
+    for row, (metric, _) in enumerate(metrics.values()):
+        runs.append([tune(pair, metric, settings.tuning, at) for at in range(number)])
+        for name, side in sides.items():
+            for at, found in enumerate(runs[-1]):
+                chosen = side.choose(found.weights)
+                scores[name][row, :, at] = [side.score(one, chosen) for one in scored.values()]
+                if name == "test" and at == 0:
+                    choices.append(chosen)
+        report("metrics tuned to", place[0] * len(metrics) + row + 1, place[1] * len(metrics))
+    begun = equal_weights(pair)
+    start = {
+        name: np.array([side.score(one, side.choose(begun)) for one in scored.values()]) for name, side in sides.items()
+    }
+    return Outcome(pair, runs, scores, start, choices, extraction)
+
+
+def _pair_tables(
+    outcome: Outcome, metrics: Mapping[str, tuple[Metric, str]], scored: Mapping[str, Metric], settings: Settings
+) -> list[Table]:
+    name, number = outcome.pair.name, settings.tuning.runs
+    tables = []
+    for side, part in (("tuning", outcome.pair.tuning), ("test", outcome.pair.test)):
+        mean = outcome.scores[side].mean(axis=2)
+        rows = matrix(list(metrics), scored, mean)
+        rows.append({"tuned to": "average", **dict(zip(scored, map(Marked, mean.mean(axis=0)), strict=True))})
+        rows.append({"tuned to": "equal weights", **dict(zip(scored, map(Marked, outcome.start[side]), strict=True))})
+        tables.append(
+            Table(
+                f"scores of the {side} side, {name}",
+                tuple(rows),
+                f"{len(part.dataset.sources):,} sources, {len(part.dataset):,} outputs; {_runs(number)} "
+                "A mark says better (+) or worse (-) than the average of the column, an asterisk the best.",
+            )
+        )
+    deviation = outcome.scores["test"].std(axis=2, ddof=1 if number > 1 else 0)
+    deviations = [
+        {"tuned to": metric, **dict(zip(scored, map(Marked, row), strict=True))}
+        for metric, row in zip(metrics, deviation, strict=True)
+    ]
+    if number > 1:
+        tables.append(Table(f"standard deviation over {number} runs, test side, {name}", tuple(deviations)))
+    steps = []
+    for metric, found, extraction in zip(metrics, outcome.runs, outcome.extraction, strict=True):
+        row: dict[str, Any] = {
+            "tuned to": metric,
+            "iterations": float(np.mean([one.iterations for one in found])),
+            "line searches": float(np.mean([one.searches for one in found])),
+        }
+        if settings.times:
+            row["seconds of the search"] = float(np.mean([one.seconds for one in found]))
+            row["seconds of statistics, once"] = extraction
+        steps.append(row)
+    note = "Means over runs."
+    if settings.times:
+        note += " Seconds are processor time; combinations take the statistics of their parts."
+    tables.append(Table(f"search, {name}", tuple(steps), note))
+    return tables
+
+
+def _runs(number: int) -> str:
+    return "one run." if number == 1 else f"means of {number} runs."
+
+
+def _families(
+    outcomes: Sequence[Outcome], metrics: Mapping[str, tuple[Metric, str]], scored: Mapping[str, Metric], side: str
+) -> Table:
+    """Return the mean standardised score of every training family by every scoring family."""
+    z = np.mean([standardised(scored, one.scores[side].mean(axis=2)) for one in outcomes], axis=0)
+    trained_as = np.array([family for _, family in metrics.values()])
+    scored_as = np.array([metrics[name][1] for name in scored])
+    itself = np.array(list(metrics))[:, np.newaxis] == np.array(list(scored))
+    rows = []
+    for family in dict.fromkeys(trained_as.tolist()):
+        row: dict[str, Any] = {"tuned to": family}
+        for other in dict.fromkeys(scored_as.tolist()):
+            block = (trained_as == family)[:, np.newaxis] & (scored_as == other) & ~itself
+            row[other] = Marked(z[block].mean()) if block.any() else None
+        rows.append(row)
+    note = (
+        "Mean standardised score: by how many standard deviations of its column a score is better than the column's "
+        "average. Scores of a metric by itself are left out."
+    )
+    return Table(f"families of metrics, {side} side", tuple(rows), note)
+
+
+def _ranks(
+    outcomes: Sequence[Outcome], metrics: Mapping[str, tuple[Metric, str]], scored: Mapping[str, Metric]
+) -> Table:
+    """Return for every scoring metric the place of itself among what was tuned to, and what was tuned to best."""
+    names = list(metrics)
+    rows = []
+    own = dict.fromkeys(("tuning", "test"), 0)
+    for column, name in enumerate(scored):
+        row: dict[str, Any] = {"scored by": name}
+        best: dict[str, str] = {}
+        for side in ("tuning", "test"):
+            places = []
+            for one in outcomes:
+                z = standardised(scored, one.scores[side].mean(axis=2))[:, column]
+                places.append(1 + int((z > z[names.index(name)] + 1e-12).sum()))
+                first = names[int(np.argmax(z))]
+                best[f"best tuned to, {side} side, {one.pair.name}"] = first
+                own[side] += metrics[first][1] == metrics[name][1]
+            row[f"place of itself, {side} side"] = float(np.mean(places))
+        rows.append({**row, **best})
+    cases = len(rows) * len(outcomes)
+    note = (
+        f"Places among {len(names)}, means over language pairs. Tuned to a metric of its own family a metric is best "
+        f"in {own['tuning']} of {cases} cases on the tuning side and {own['test']} on the test side."
+    )
+    return Table("what serves a metric best", tuple(rows), note)
+
+
+def _people(outcomes: Sequence[Outcome], names: list[str]) -> list[Table]:
+    """Return preferences between what was chosen, for the pairs of the paper and for each metric against all others."""
+    people = [People(one.pair.test.dataset) for one in outcomes]
+    choices = [one.choices for one in outcomes]
+    combinations = list(itertools.combinations(range(len(names)), 2))
+    found = {pair: compare_all(people, choices, *pair) for pair in combinations}
+    corrected = holm([one.p for one in found.values()]) if found else np.zeros(0)
+    pairs = []
+    for first, second, chinese, arabic in PUBLISHED:
+        if first in names and second in names:
+            one = compare_all(people, choices, names.index(first), names.index(second))
+            pairs.append(
+                {
+                    "tuned to": first,
+                    "against": second,
+                    "different": one.different,
+                    "judged": one.judged,
+                    "first preferred": one.share,
+                    "p": one.p,
+                    "published, Chinese": chinese,
+                    "published, Arabic": arabic,
+                }
+            )
+    rows = []
+    for index, name in enumerate(names):
+        shares, ahead, behind = [], 0, 0
+        for p, ((left, right), result) in zip(corrected, found.items(), strict=True):
+            if index in (left, right) and result.judged:
+                share = result.share if index == left else 1 - result.share
+                shares.append(share)
+                ahead += bool(p < SIGNIFICANT and share > 0.5)
+                behind += bool(p < SIGNIFICANT and share < 0.5)
+        chosen = [(judge, one.choices[index]) for judge, one in zip(people, outcomes, strict=True)]
+        rows.append(
+            {
+                "tuned to": name,
+                "mean human score": Marked(float(np.mean([judge.mean_score(rows) for judge, rows in chosen]))),
+                "preferred to the others": float(np.mean(shares)) if shares else None,
+                "ahead of": ahead,
+                "behind": behind,
+            }
+        )
+    over = ", ".join(one.pair.name for one in outcomes)
+    note = (
+        f"Test sides of {over}, first run: sources for which the choices differ, of these the ones for which people "
+        "preferred one, the share that preferred the first, and an exact two-sided sign test."
+    )
+    tables = [Table("preferences of people", tuple(pairs), note)] if pairs else []
+    against = (
+        "Human scores are those of the corpus, else shares of comparisons won, of the chosen outputs that were judged. "
+        f"Ahead and behind: sign tests with p below {SIGNIFICANT}, corrected for {len(combinations)} tests after Holm."
+    )
+    return [*tables, Table("preferences of people, against all others", tuple(rows), against)]

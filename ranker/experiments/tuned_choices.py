@@ -1,0 +1,291 @@
+"""Choices among the outputs of several systems, tuned to a metric: what the experiments with MERT share.
+
+Every output of a system is a hypothesis of its source, with features that need no reference; weights are found on one
+side of the sources, and what they choose is scored on both. `ranker.experiments.choice_comparison` compares choices.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.nbest import NBestList
+from ranker.errors import DataError
+from ranker.extractors.base import Metric
+from ranker.extractors.bilingual_orders import aligned_batch
+from ranker.extractors.combine import Combination
+from ranker.extractors.lrscore import LRscore
+from ranker.extractors.tokens import TokenBatch, token_batch
+from ranker.extractors.word_alignment import align_dataset, learn_aligner
+from ranker.learning.alignment_links import Links
+from ranker.tuning.envelope import best_of_blocks, project
+from ranker.tuning.line_search import Problem
+from ranker.tuning.mert import Search, optimise
+from ranker.tuning.nbest_features import FeatureOptions, from_dataset
+from ranker.tuning.objectives import MetricObjective
+from ranker.tuning.weights import weight_space
+
+FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[np.int64]
+FEATURES = "words,chrf,bleu[smoothing=add-one],ter,systems"
+
+
+@dataclass(frozen=True)
+class TuningSettings:
+    """How choices are tuned.
+
+    Parameters
+    ----------
+    features : str
+        As `ranker.tuning.nbest_features.FeatureOptions` takes them; with `lm`, ``lm`` comes before them.
+    lm : Dataset, optional
+        Its references in the language of the outputs teach the language model; those of the tuned corpus are left out.
+    restarts : int, default 20
+        Random starting points in every iteration.
+    iterations : int, default 25
+        At most so many; an iteration that finds nothing better is the last.
+    runs : int, default 5
+        Runs with different random points, the same ones for every metric.
+    seed : int, default 0
+        Of the first run and of the split.
+    """
+
+    features: str = FEATURES
+    lm: Dataset | None = None
+    restarts: int = 20
+    iterations: int = 25
+    runs: int = 5
+    seed: int = 0
+
+    @property
+    def all_features(self) -> str:
+        """The features, with the language model's if there is one."""
+        return self.features if self.lm is None else f"lm,{self.features}"
+
+    def signed(self) -> dict[str, object]:
+        """Return what of the settings belongs into a signature."""
+        return {
+            "features": self.all_features,
+            "lm": None if self.lm is None else f"{self.lm.name}#{self.lm.fingerprint[:8]}",
+            "restarts": self.restarts,
+            "iterations": self.iterations,
+            "runs": self.runs,
+            "seed": self.seed,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Sources of one language pair on one side, with the outputs of systems as hypotheses.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Its candidates are the hypotheses.
+    features : float array, shape (candidates, columns)
+    reference_links, candidate_links : Links, or None
+        Word alignments with the source, in the order of the data set.
+    """
+
+    dataset: Dataset
+    features: FloatArray
+    reference_links: Links | None
+    candidate_links: Links | None
+
+    def statistics(self, metric: Metric) -> FloatArray:
+        """Return the additive statistics of every hypothesis, shape (candidates, k), extracted once a metric."""
+        return self.dataset.memo(("statistics", metric.signature()), lambda: self._extract(metric))
+
+    def _extract(self, metric: Metric) -> FloatArray:
+        if isinstance(metric, Combination):
+            return np.concatenate([self.statistics(one) for one in metric.metrics], axis=1)
+        if self.candidate_links is not None and isinstance(metric, LRscore) and needs_alignments([metric]):
+            return np.asarray(metric.statistics(self._aligned(metric)), dtype=np.float64)
+        return MetricObjective(metric).statistics(self.dataset)
+
+    def _aligned(self, metric: LRscore) -> TokenBatch:
+        assert self.candidate_links is not None
+        assert self.reference_links is not None
+        batch = token_batch(self.dataset, metric.tokenizer, lowercase=metric.lowercase)
+        return aligned_batch(batch, self.candidate_links, self.reference_links, batch.sources.lengths, rule=metric.rule)
+
+    def problem(self, metric: Metric) -> Problem:
+        """Return the problem of finding weights for `metric`."""
+        rows = np.arange(len(self.dataset))
+        offsets = self.dataset.candidate_offsets
+        return Problem(self.features, offsets, rows, self.statistics(metric), MetricObjective(metric))
+
+    def choose(self, weights: FloatArray) -> IndexArray:
+        """Return the candidate that `weights` choose of every source, shape (sources,)."""
+        return best_of_blocks(project(self.features, weights), self.dataset.candidate_offsets)
+
+    def score(self, metric: Metric, chosen: IndexArray) -> float:
+        """Return the corpus score of one candidate a source."""
+        return float(metric.score(self.statistics(metric)[chosen].sum(axis=0)))
+
+
+@dataclass(frozen=True, eq=False)
+class LanguagePair:
+    """Both sides of a language pair.
+
+    Parameters
+    ----------
+    name : str
+    nbest : NBestList
+        All hypotheses, of both sides.
+    tuning, test : Side
+    """
+
+    name: str
+    nbest: NBestList
+    tuning: Side
+    test: Side
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What one run of tuning found.
+
+    Parameters
+    ----------
+    weights : float array, shape (columns,)
+    iterations, searches : int
+        Iterations, and line searches in all of them.
+    seconds : float
+        Processor time of the search.
+    """
+
+    weights: FloatArray
+    iterations: int
+    searches: int
+    seconds: float
+
+
+def needs_alignments(metrics: Sequence[Metric]) -> bool:
+    """Return whether one of the metrics, or a part of one, compares the orders of aligned words with the source's."""
+    return any(
+        needs_alignments(one.metrics)
+        if isinstance(one, Combination)
+        else isinstance(one, LRscore) and one.alignment == "bilingual" and one.aligner is None
+        for one in metrics
+    )
+
+
+def language_pairs(dataset: Dataset, settings: TuningSettings, *, align: bool) -> list[LanguagePair]:
+    """Make both sides of every language pair of a corpus.
+
+    Documents are drawn for the tuning side until it has half of the sources, the same ones in all language pairs; a
+    source without a document is one by itself. Where there are fewer than two documents sources are drawn.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    settings : TuningSettings
+    align : bool
+        Learn to align words from the sources and references of both sides, and align all outputs.
+
+    Raises
+    ------
+    DataError
+        If a side of a language pair is left without sources.
+    """
+    outputs = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool))
+    filled = (outputs.sources["text"].fillna("").str.strip() != "").to_numpy(bool)
+    kept = outputs.select_sources(filled & (np.diff(outputs.candidate_offsets) > 0))
+    first = split(kept, settings.seed)
+    pairs = []
+    for name in kept.language_pairs:
+        mine = kept.source_language_pairs == name
+        pairs.append(_language_pair(kept.select_sources(mine), first[mine], name, settings, align))
+    return pairs
+
+
+def split(dataset: Dataset, seed: int) -> npt.NDArray[np.bool_]:
+    """Draw the sources of the tuning side, shape (sources,), half of them, without cutting a document."""
+    documents = dataset.sources["doc"]
+    own = np.array([f"\0{row}" for row in range(len(documents))], dtype=object)
+    names = np.where(documents.isna().to_numpy(bool), own, documents.to_numpy(object))
+    code, distinct = pd.factorize(names, sort=True)
+    if len(distinct) < 2:
+        code, distinct = np.arange(len(names)), np.arange(len(names))
+    order = np.random.default_rng(seed).permutation(len(distinct))
+    sizes = np.bincount(code, minlength=len(distinct))
+    before = np.cumsum(sizes[order]) - sizes[order]
+    return np.asarray(np.isin(code, order[before < len(names) / 2]), dtype=bool)
+
+
+def _language_pair(
+    dataset: Dataset, first: npt.NDArray[np.bool_], name: str, settings: TuningSettings, align: bool
+) -> LanguagePair:
+    if first.all() or not first.any():
+        raise DataError(
+            f"language pair {name}: {len(first)} sources in too few documents to make a tuning and a test side",
+            file=dataset.name,
+        )
+    text = _lm_text(settings.lm, name)
+    made = from_dataset(dataset, FeatureOptions(settings.all_features, text))
+    references, candidates = None, None
+    if align:
+        found = align_dataset(learn_aligner(dataset), dataset)
+        references, candidates = found.references, found.candidates
+    sides = []
+    for keep in (first, ~first):
+        rows = keep[dataset.candidate_source]
+        reference_rows = keep[dataset.references["source"].to_numpy()]
+        sides.append(
+            Side(
+                dataset.select_sources(keep),
+                np.ascontiguousarray(made.nbest.features[rows]),
+                None if references is None else references.take(np.flatnonzero(reference_rows)),
+                None if candidates is None else candidates.take(np.flatnonzero(rows)),
+            )
+        )
+    return LanguagePair(name, made.nbest, sides[0], sides[1])
+
+
+def _lm_text(corpus: Dataset | None, name: str) -> list[str]:
+    """Return the references of `corpus` in the target language of the language pair `name`."""
+    if corpus is None:
+        return []
+    target = name.partition("-")[2]
+    keep = np.array([one.partition("-")[2] == target for one in corpus.source_language_pairs], dtype=bool)
+    texts: list[str] = corpus.references["text"][keep[corpus.references["source"].to_numpy()]].tolist()
+    return texts
+
+
+def tune(pair: LanguagePair, metric: Metric, settings: TuningSettings, run: int) -> Run:
+    """Find the weights that `metric` likes best on the tuning side.
+
+    Every iteration searches from the best weights so far and from new random points, which depend on the seed and the
+    iteration alone (Cer, Manning and Jurafsky 2010, section 3).
+
+    Parameters
+    ----------
+    run : int
+        Number of the run, from 0; added to the seed.
+    """
+    began = time.process_time()
+    problem = pair.tuning.problem(metric)
+    space = weight_space(pair.nbest.layout, equal_weights(pair))
+    search = Search(restarts=settings.restarts, seed=settings.seed + run)
+    searches = 0
+    for iteration in range(1, settings.iterations + 1):
+        found = optimise(problem, space, search, iteration=iteration)
+        searches += sum(climb.searches for climb in found.climbs)
+        if iteration > 1 and found.score == found.start_score:
+            break
+        space = dataclasses.replace(space, start=found.weights)
+    return Run(space.start, iteration, searches, time.process_time() - began)
+
+
+def equal_weights(pair: LanguagePair) -> FloatArray:
+    """Return the weights that tuning begins with, shape (columns,)."""
+    columns = pair.nbest.features.shape[1]
+    return np.full(columns, 1.0 / columns)

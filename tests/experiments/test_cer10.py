@@ -1,0 +1,294 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ranker.cli.main import run as command
+from ranker.corpora import catalogue
+from ranker.corpora.alignments import attach
+from ranker.errors import DataError, OptionError
+from ranker.experiments import cer10, tuned_choices
+from ranker.experiments.cer10 import METRICS, PUBLISHED, Settings, run
+from ranker.experiments.choice_comparison import People, Preference, matrix, standardised
+from ranker.experiments.tables import Marked
+from ranker.experiments.tuned_choices import TuningSettings, language_pairs, split, tune
+from ranker.extractors.bleu import Bleu
+from ranker.extractors.registry import make_metric
+from ranker.extractors.word_alignment import align_dataset, learn_aligner
+
+TUNING = TuningSettings("words,bleu[smoothing=add-one],systems", restarts=1, iterations=2, runs=2)
+NAMES = ("BLEU:1", "BLEU:4", "TER", "LR-KB4", "BLEU:4-TER")
+
+
+@pytest.fixture(scope="module")
+def experiment(preferred):
+    return run(preferred, Settings(TUNING, NAMES))
+
+
+@pytest.fixture(scope="module")
+def pair(preferred):
+    return language_pairs(preferred, TUNING, align=True)[0]
+
+
+def table(experiment, title):
+    (found,) = [one for one in experiment.tables if one.title == title]
+    return found
+
+
+def test_tables_of_the_paper(experiment):
+    titles = [one.title for one in experiment.tables]
+    of_pair = ["scores of the tuning side", "scores of the test side", "standard deviation over 2 runs, test side"]
+    assert titles == [
+        *(f"{title}, {name}" for name in ("aa-en", "bb-en") for title in [*of_pair, "search"]),
+        "families of metrics, tuning side",
+        "families of metrics, test side",
+        "what serves a metric best",
+        "preferences of people",
+        "preferences of people, against all others",
+    ]
+    scores = table(experiment, "scores of the test side, aa-en")
+    assert [row["tuned to"] for row in scores.rows] == [*NAMES, "average", "equal weights"]
+    # combinations are tuned to and not scored by
+    assert list(scores.rows[0]) == ["tuned to", *NAMES[:-1]]
+    assert "33 sources, 132 outputs; means of 2 runs" in scores.note
+
+
+def test_averages_are_those_of_the_columns(experiment):
+    for row in NAMES[:-1]:
+        values = [one[row] for one in table(experiment, "scores of the test side, bb-en").rows]
+        assert values[len(NAMES)] == pytest.approx(np.mean(values[: len(NAMES)]))
+
+
+def test_tuning_never_ends_behind_its_start(experiment):
+    for name in ("aa-en", "bb-en"):
+        rows = {row["tuned to"]: row for row in table(experiment, f"scores of the tuning side, {name}").rows}
+        for metric in NAMES[:-1]:
+            sign = -1 if metric == "TER" else 1
+            assert sign * rows[metric][metric] >= sign * rows["equal weights"][metric] - 1e-9
+
+
+def test_equal_calls_write_equal_bytes(experiment, preferred):
+    assert run(preferred, Settings(TUNING, NAMES)).json() == experiment.json()
+    other = run(preferred, Settings(dataclasses.replace(TUNING, seed=1), NAMES))
+    assert other.signature != experiment.signature
+
+
+def test_every_training_metric_starts_from_the_same_points(pair, monkeypatch):
+    seen = []
+
+    def watched(problem, space, search, *, iteration):
+        found = optimise(problem, space, search, iteration=iteration)
+        seen.append([climb.start for climb in found.climbs][-search.restarts :])
+        return found
+
+    optimise = tuned_choices.optimise
+    monkeypatch.setattr(tuned_choices, "optimise", watched)
+    settings = dataclasses.replace(TUNING, iterations=1, restarts=3)
+    for metric in ("bleu", "ter", "lrscore"):
+        tune(pair, make_metric(metric), settings, 0)
+    tune(pair, make_metric("bleu"), settings, 1)
+    np.testing.assert_array_equal(seen[0], seen[1])
+    np.testing.assert_array_equal(seen[0], seen[2])
+    assert not np.array_equal(seen[0], seen[3])
+
+
+def test_tuning_ends_with_an_iteration_that_finds_nothing_better(pair):
+    found = tune(pair, make_metric("bleu"), dataclasses.replace(TUNING, iterations=25), 0)
+    assert 1 < found.iterations < 25
+    assert found.searches > 0
+
+
+def test_documents_are_not_cut_and_halves_are_about_equal():
+    sample = catalogue.load("sample")
+    first = split(sample, 0)
+    sides = sample.sources.assign(first=first).groupby("doc")["first"].nunique()
+    assert (sides == 1).all()
+    assert first.sum() == 60
+    assert not np.array_equal(first, split(sample, 1))
+    np.testing.assert_array_equal(first, split(sample, 0))
+
+
+def test_sources_without_documents_are_split_one_by_one(preferred):
+    first = split(preferred, 0)
+    assert first.sum() == 60
+    one = preferred.sources.assign(doc="the only one")
+    assert split(dataclasses.replace(preferred, sources=one), 0).sum() == 60
+
+
+def test_too_few_documents_are_refused():
+    sample = catalogue.load("sample")
+    single = sample.select_sources(np.arange(len(sample.sources)) == 0)
+    with pytest.raises(DataError, match="1 sources in too few documents to make a tuning and a test side"):
+        run(single, Settings(TUNING, ("BLEU:4",)))
+
+
+def test_features_and_rows_of_the_sides_belong_together(pair):
+    whole = pair.nbest
+    together = np.concatenate([pair.tuning.features, pair.test.features])
+    np.testing.assert_array_equal(np.sort(together, axis=0), np.sort(whole.features, axis=0))
+    for side in (pair.tuning, pair.test):
+        words = [len(text.split()) for text in side.dataset.candidates["text"]]
+        np.testing.assert_array_equal(side.features[:, whole.columns.index("words")], words)
+        system = [f"system_{name}" for name in side.dataset.candidates["system"]]
+        ones = side.features[np.arange(len(system)), [whole.columns.index(name) for name in system]]
+        assert (ones == 1).all()
+
+
+def test_statistics_are_extracted_once(preferred, monkeypatch):
+    calls = []
+    original = Bleu.statistics
+    monkeypatch.setattr(Bleu, "statistics", lambda self, batch: calls.append(self) or original(self, batch))
+    settings = dataclasses.replace(TUNING, features="words", restarts=0)
+    run(preferred, Settings(settings, ("BLEU:4", "BLEU:1", "BLEU:4-TER", "TER")))
+    # two orders, two language pairs, two sides; the combination takes what is there
+    assert len(calls) == 8
+
+
+@pytest.mark.parametrize("name", ["BLEU:4-TER", "BLEU:4+2METR", "NIST", "TERpA"])
+def test_scores_are_those_of_the_metric(pair, name):
+    metric = make_metric(METRICS[name][0])
+    chosen = pair.test.choose(np.ones(pair.test.features.shape[1]))
+    kept = np.zeros(len(pair.test.dataset), dtype=bool)
+    kept[chosen] = True
+    dataset = pair.test.dataset
+    expected = metric.score(metric.statistics(metric.batch(dataset))[chosen].sum(axis=0))
+    assert pair.test.score(metric, chosen) == pytest.approx(float(expected))
+    assert kept.sum() == len(dataset.sources)
+
+
+def test_lrscore_reads_the_alignments_of_the_language_pair(pair, preferred):
+    metric = make_metric(METRICS["LR-KB4"][0])
+    mine = preferred.select_language_pairs([pair.name])
+    links = align_dataset(learn_aligner(mine), mine)
+    systems = mine.candidates["system"].to_numpy(object)
+    given = {name: links.candidates.take(np.flatnonzero(systems == name)) for name in sorted(set(systems))}
+    aligned = attach(mine, references=[links.references], candidates=given)
+    for side, keep in ((pair.tuning, split(preferred, 0)[:60]), (pair.test, ~split(preferred, 0)[:60])):
+        selected = aligned.select_sources(keep)
+        np.testing.assert_allclose(side.statistics(metric), metric.statistics(metric.batch(selected)))
+
+
+def test_marks_say_better_than_average_and_best():
+    scored = {"BLEU": make_metric("bleu"), "TER": make_metric("ter")}
+    rows = matrix(["a", "b", "c"], scored, np.array([[0.3, 0.5], [0.2, 0.6], [0.1, 0.6]]))
+    assert [row["BLEU"].mark for row in rows] == ["+*", "", "-"]
+    assert [row["TER"].mark for row in rows] == ["+*", "-", "-"]
+    assert rows[0]["BLEU"].text == "0.3000+*"
+    same = matrix(["a", "b"], scored, np.array([[0.1, 0.2], [0.1, 0.2]]))
+    assert [row["BLEU"].mark for row in same] == ["", ""]
+
+
+def test_standardised_scores_have_mean_0_and_deviation_1():
+    scored = {"BLEU": make_metric("bleu"), "TER": make_metric("ter")}
+    values = np.random.default_rng(0).random((7, 2))
+    z = standardised(scored, values)
+    np.testing.assert_allclose(z[:, 0], stats.zscore(values[:, 0]))
+    np.testing.assert_allclose(z[:, 1], -stats.zscore(values[:, 1]))
+
+
+def test_marked_numbers_are_numbers_in_json(experiment):
+    found = json.loads(experiment.json())["tables"][0]["rows"][0]
+    assert isinstance(found["BLEU:4"], float)
+    shown = experiment.markdown().split("### ")[1]
+    assert f"| {Marked(found['BLEU:4']).text}" in shown
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_preferences_between_choices_equal_counting(preferred, seed):
+    generator = np.random.default_rng(seed)
+    # repeated judgements, some of them contradictory, and outputs of equal text
+    columns = preferred.preferences.sample(frac=0.4, replace=True, random_state=seed).reset_index(drop=True)
+    columns["relation"] = generator.choice(["<", ">", ">", "="], size=len(columns))
+    columns["relation"] = columns["relation"].astype(preferred.preferences["relation"].dtype)
+    dataset = dataclasses.replace(preferred, preferences=columns, _memo={})
+    first, second = (
+        dataset.candidate_offsets[:-1] + generator.integers(4, size=len(dataset.sources)) for _ in range(2)
+    )
+    votes: dict[tuple[str, str, int], int] = {}
+    text, source = dataset.candidates["text"].tolist(), dataset.candidate_source
+    for one, two, relation in zip(columns["first"], columns["second"], columns["relation"], strict=True):
+        sign = {"<": -1, ">": 1, "=": 0}[relation]
+        for a, b, value in ((one, two, sign), (two, one, -sign)):
+            key = text[a], text[b], source[a]
+            votes[key] = votes.get(key, 0) + value
+    net = [
+        votes.get((text[a], text[b], source[a]), 0) if text[a] != text[b] else 0
+        for a, b in zip(first, second, strict=True)
+    ]
+    expected = Preference(
+        sum(text[a] != text[b] for a, b in zip(first, second, strict=True)),
+        sum(one != 0 for one in net),
+        sum(one > 0 for one in net),
+    )
+    people = People(dataset)
+    assert people.compare(first, second) == expected
+    back = people.compare(second, first)
+    assert (back.judged, back.first) == (expected.judged, expected.judged - expected.first)
+    assert expected.judged > 10
+
+
+def test_where_people_gave_scores_the_higher_one_is_preferred():
+    sample = catalogue.load("sample")
+    people = People(sample)
+    first = sample.candidate_offsets[:-1]
+    found = people.compare(first, first + 1)
+    texts = sample.candidates["text"].to_numpy(object)
+    different = texts[first] != texts[first + 1]
+    assert found.different == different.sum()
+    assert found.first == (different & (people.scores[first] > people.scores[first + 1])).sum()
+    assert people.mean_score(first) == pytest.approx(np.nanmean(people.scores[first]))
+
+
+def test_sign_test_is_exact_and_counts_of_language_pairs_add_up():
+    assert Preference(9, 8, 7).p == pytest.approx(2 * 9 / 256)
+    assert Preference(3, 2, 1) + Preference(9, 8, 7) == Preference(12, 10, 8)
+    assert np.isnan(Preference(3).share)
+    assert Preference(3).p == 1
+
+
+def test_pairs_of_the_paper_are_known_metrics():
+    assert {name for pair in PUBLISHED for name in pair[:2]} <= set(METRICS)
+    for notation, _ in METRICS.values():
+        make_metric(notation)
+
+
+def test_unknown_metrics_are_refused():
+    with pytest.raises(OptionError, match=r"metric 'BLEU:6' is none of BLEU:1, .* nor a notation"):
+        Settings(metrics=("BLEU:6",)).chosen()
+    assert Settings(metrics=("chrf",)).chosen()["chrf"][1] == "other"
+
+
+def test_command_prints_marks_and_writes_numbers(capsys, tmp_path):
+    target = tmp_path / "found.json"
+    arguments = ["--data", "sample", "-f", "words,systems", "--runs", "1", "--restarts", "1", "--times"]
+    with pytest.raises(SystemExit) as ended:
+        command(["experiment", "cer10", *arguments, "-m", "BLEU:4", "-m", "TER", "--write", str(target)])
+    printed = capsys.readouterr()
+    assert ended.value.code == 0, printed.err
+    assert "+*" in printed.out
+    assert "seconds of the search" in printed.out
+    rows = json.loads(target.read_text())["tables"][0]["rows"]
+    assert {type(row["TER"]) for row in rows} == {float}
+    assert "preferences of people" in printed.out
+
+
+def test_language_model_learns_from_the_other_corpus_in_the_same_language(preferred):
+    settings = dataclasses.replace(TUNING, lm=preferred, features="words")
+    # all sentences are references of the tuned corpus itself, which are left out
+    with pytest.raises(DataError, match="0 sentences are left to learn a language model from"):
+        language_pairs(preferred.select_language_pairs(["aa-en"]), settings, align=False)
+    texts = tuned_choices._lm_text(preferred, "aa-en")
+    assert len(texts) == 120
+    assert tuned_choices._lm_text(preferred, "en-aa") == []
+
+
+def test_families_leave_out_scores_of_a_metric_by_itself(experiment):
+    row = table(experiment, "families of metrics, test side").rows[1]
+    # TER is the only metric of its family here
+    assert row["tuned to"] == cer10.EDITS
+    assert row[cer10.EDITS] is None
+    assert row[cer10.NGRAMS] is not None
