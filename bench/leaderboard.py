@@ -1,0 +1,415 @@
+"""Every metric and ranker beside human judgements: `python bench/leaderboard.py` writes `docs/leaderboard.md`.
+
+Scores every corpus with every metric of the registry and with the rankers that ship, and compares them as
+`ranker compare` does. A ranker is never shown on judgements it learnt from: for a corpus it was trained on, one with
+the same settings is trained here on its other corpora. Corpora are names, or files of the shared data
+($RANKER_SHARED/data). Scores and models are kept in --work, so that a run with one more row only scores that row;
+empty it after a change to an extractor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import functools
+import io
+import itertools
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ranker import shipped
+from ranker.corpora import catalogue
+from ranker.corpora.dataset import TEXT, Dataset
+from ranker.corpora.judgements import judged
+from ranker.errors import DataError, OptionError
+from ranker.evaluation.comparing import compare
+from ranker.evaluation.comparison import Cell, Comparison, Scope
+from ranker.evaluation.scored import Scored
+from ranker.extractors.base import Metric
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.parse_cache import cache_directory
+from ranker.extractors.registry import extractor_class, make_metric, names
+from ranker.files import read_bytes, sha256, write_bytes
+from ranker.ranking import Loss, PairCounting, Ranker, Training
+from ranker.version import VERSION
+
+FloatArray = npt.NDArray[np.float64]
+SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "leaderboard.md"
+INTO_ENGLISH = "*-en"
+CORPORA = ("wmt12", "wmt13", "wmt14", "wmt15", "ted-fluency", "ted21-mqm")
+NORMALISED = "ted-fluency"
+TWO_SYSTEMS = "ted-fluency-fa-ko"
+METRICS = (
+    *("bleu[smoothing=exp]", "bleu[smoothing=add-one]"),
+    *(f"bleu[order={order},smoothing=add-one]" for order in (1, 2, 3)),
+    *("bp", "precision", "recall", "f1", "chrf", "chrf[word_order=2]", "nist", "gtm", "gtm[exponent=2.0]"),
+    *("rouge_n[order=1]", "rouge_n", "rouge_l", "rouge_w", "rouge_s", "rouge_su"),
+    *("wer", "per", "ter", "terp", "terp[costs=terpa]", "meteor[modules=exact+stem]", "meteor"),
+    *("ribes", "nkt[precision=0.25]", "nsr[precision=0.25]", "lrscore[alignment=isozaki]"),
+    *(f"{name}[alpha=0.5]" for name in ("hamming", "kendall", "kendall_sqrt", "spearman", "ulam", "fuzzy", "pef")),
+    *(f"{name}[alpha=0.5]" for name in ("pef_size", "pet", "pet_arity", "pet_flat", "pet_max_arity", "pet_size")),
+    "pet_viterbi[alpha=0.5]",
+)
+NOT_SHOWN = ("combine",)
+"""Metrics that are what their user makes of others."""
+PRIMARY = "segment.tau.primary"
+OFFICIAL = "segment.tau.official"
+OF_SCORES = "segment.tau.scores"
+SPEARMAN = "segment.spearman"
+ALPHA = 0.05
+PEERS = (
+    ("sacreBLEU 2.6.0 sentence BLEU, exp", ".218", ".210", ".272", ".326", ".275", "-"),
+    ("sacreBLEU 2.6.0 sentence BLEU, add-1", ".217", ".211", ".274", ".333", ".279", ".326"),
+    ("RIBES 1.03.1", ".206", ".193", ".270", ".328", ".275", ".325"),
+    ("METEOR 1.5, exact, stem and synonym", ".255", ".260", ".342", ".401", ".355", ".407"),
+    ("BEER 2.0, published weights", "-", "-", ".343", ".414", ".357", ".406"),
+)
+"""Other programs: tau of 2012, 2013, 2014, 2015 official and primary, Spearman of 2015."""
+INTRODUCTION = """\
+# Leaderboard
+
+Every metric of the project, and the rankers that ship, beside what people said. Made by `{command}`.
+
+- The figure of a corpus is the mean over its language pairs into English of the segment-level Kendall tau, wmt14
+  variant: on WMT data over strict human preferences (*primary* counts each judgement once, *official* as the shared
+  tasks did; where there is one column they are the same), on TED data over the candidates of a source whose human
+  scores differ.
+- Rows are sorted by the mean of these figures over the corpora (of wmt15 the primary one), in all tables alike.
+- Spearman is the mean over sources of the tie-corrected rho against win rates or human scores; *undefined* counts the
+  sources left out because people or the metric scored all candidates alike.
+- In brackets stands the 95 % interval of {resamples} bootstrap samples of sources. Each row is tested against the row
+  below it by paired bootstrap over sources: two-sided p, with *ahead* or *behind* where it is below {alpha}. *beats*
+  counts the rows that a row is ahead of by the same test. Both belong to the figure on their left. P-values are not
+  corrected for the number of rows.
+- No ranker is shown on judgements that it learnt from: see [Rankers](#rankers). But the extractors of rankers were
+  chosen by training on two of the years 2012 to 2014 and testing on the third, so their figures on these years may
+  flatter them; wmt15 and the TED sets took no part in it.
+- This is a reporting table. Every row is one look at wmt15; nothing is chosen by what stands here.
+- `combine`, a sum of metrics that its user writes, has no row. Metrics of word order take exact matches here instead
+  of alignments with the source; those with `alpha=0.5` weigh order and unigram precision alike."""
+REMARKS = {
+    NORMALISED: "Three systems, one for each source language, which differ in case and tokenisation: here all English "
+    "is lower-cased, and endings that some split off, as *n't*, are joined. People mostly prefer the system from "
+    "Arabic to that from Farsi to that from Korean; the latter two, alike in form, stand apart in the next table.",
+    TWO_SYSTEMS: "The table above without the system from Arabic; not in the mean over corpora.",
+}
+APART = (
+    "Aggregate figures of programs that were run apart, not by the command above: same judged candidates, one "
+    "reference, same tau."
+)
+_CLITIC = re.compile(r" (n't|'(?:s|re|ve|ll|d|m))(?!\w)")
+
+
+def say(what: str) -> None:
+    """Tell on stderr what is being done."""
+    print(what, file=sys.stderr, flush=True)
+
+
+def locate(name: str) -> str:
+    """Return the shared corpus of that name, or the name itself."""
+    paths = [SHARED / "data" / f"{name}{ending}.jsonl.gz" for ending in ("-rr", "")]
+    return next((str(path) for path in paths if path.is_file()), name)
+
+
+@functools.lru_cache(maxsize=4)
+def load(corpora: tuple[str, ...], lp: tuple[str, ...]) -> Dataset:
+    """Read corpora, those language pairs."""
+    dataset = catalogue.load_all([locate(name) for name in corpora])
+    return dataset.select_language_pairs(list(lp)) if lp else dataset
+
+
+def read(name: str) -> Dataset:
+    """Read a corpus of the page: into English, what was judged."""
+    source = NORMALISED if name == TWO_SYSTEMS else name
+    dataset = load((source,), (INTO_ENGLISH,))
+    keep = judged(dataset)
+    if name == TWO_SYSTEMS:
+        keep &= ~dataset.candidates["system"].str.startswith("ar").to_numpy(bool)
+    dataset = dataset.select_candidates(keep)
+    if source == NORMALISED:
+        dataset = normalised(dataset)
+    return dataclasses.replace(dataset, name=name, _memo={})
+
+
+def normalised(dataset: Dataset) -> Dataset:
+    """Lower-case all text but the sources, and join the endings that only some of the systems split off."""
+
+    def plain(rows: pd.DataFrame) -> pd.DataFrame:
+        texts = [_CLITIC.sub(r"\1", text.lower()) for text in rows["text"]]
+        return rows.assign(text=pd.Series(texts, dtype=TEXT, index=rows.index))
+
+    return dataclasses.replace(
+        dataset, references=plain(dataset.references), candidates=plain(dataset.candidates), _memo={}
+    )
+
+
+def check_rows(metrics: Sequence[str]) -> None:
+    """Refuse to make a page that lacks a metric of the registry."""
+    there = {make_metric(one).name for one in metrics}
+    lacking = [
+        name
+        for name in names()
+        if name not in there and name not in NOT_SHOWN and issubclass(extractor_class(name), Metric)
+    ]
+    if lacking:
+        raise OptionError(f"METRICS of {Path(__file__).name} lacks {', '.join(lacking)}: add a row for each")
+
+
+def remembered(path: Path, make: Callable[[], FloatArray]) -> FloatArray:
+    """Return the scores in a file, made and kept there on first use."""
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        raw = io.BytesIO()
+        np.save(raw, make())
+        write_bytes(path, raw.getvalue())
+    return np.asarray(np.load(io.BytesIO(read_bytes(path))))
+
+
+@dataclass
+class Board:
+    """Scores of corpora by metrics and rankers, kept in a directory."""
+
+    work: Path
+    rankers: dict[str, Ranker]
+
+    def scored(self, corpus: Dataset, metrics: Sequence[str]) -> list[Scored]:
+        """Return the scores of all rows."""
+        return [
+            *(self._by_ranker(corpus, name, ranker) for name, ranker in self.rankers.items()),
+            *(self._by_metric(corpus, text) for text in metrics),
+        ]
+
+    def _scores(self, corpus: Dataset, row: str, signature: str, make: Callable[[], FloatArray]) -> FloatArray:
+        def made() -> FloatArray:
+            say(f"{corpus.name}: {row}")
+            return make()
+
+        folder = f"{corpus.name}-{corpus.fingerprint[:12]}"
+        return remembered(self.work / "scores" / folder / f"{sha256(signature.encode())[:24]}.npy", made)
+
+    def _by_metric(self, corpus: Dataset, text: str) -> Scored:
+        metric = make_metric(text)
+        signature = f"{VERSION}|{metric.signature()}"
+        scores = self._scores(corpus, text, signature, lambda: FeatureSet((metric,)).transform(corpus)[:, 0])
+        return Scored(text, scores if metric.higher_is_better else -scores, type="metric", signature=signature)
+
+    def _by_ranker(self, corpus: Dataset, name: str, ranker: Ranker) -> Scored:
+        used = self.unseen(name, ranker, corpus.name)
+        scores = self._scores(corpus, name, used.signature(), lambda: used.score(corpus))
+        note = used.note(corpus)
+        return Scored(name, scores, type="ranker", signature=used.signature(), notes=(note,) if note else ())
+
+    def unseen(self, name: str, ranker: Ranker, corpus: str) -> Ranker:
+        """Return the ranker, or one with its settings that was trained without that corpus."""
+        if corpus not in corpora_of(ranker):
+            return ranker
+        path = self.work / "models" / f"{name}-{ranker.digest[:12]}-without-{corpus}.model"
+        if path.is_file():
+            return Ranker.load(path)
+        training = learnt(ranker)
+        say(f"training {name} without {corpus}")
+        lp = language_pairs(name, ranker)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fitted = Ranker(
+            ranker.features,
+            C=training.C,
+            loss=cast(Loss, training.loss),
+            kind=training.kind,
+            pairs=cast(PairCounting, training.pairs),
+        ).fit(load(tuple(one for one in corpora_of(ranker) if one != corpus), lp))
+        fitted.save(path)
+        return fitted
+
+
+def learnt(ranker: Ranker) -> Training:
+    """Return what a ranker was trained on."""
+    assert ranker.training is not None
+    return ranker.training
+
+
+def corpora_of(ranker: Ranker) -> tuple[str, ...]:
+    """Return the names of the corpora that a ranker was trained on."""
+    return tuple(name.removesuffix("-rr") for name in learnt(ranker).data.split("+"))
+
+
+def language_pairs(name: str, ranker: Ranker) -> tuple[str, ...]:
+    """Return the language pairs that a ranker was trained on: none for all."""
+    for lp in ((INTO_ENGLISH,), ()):
+        if load(corpora_of(ranker), lp).fingerprint == learnt(ranker).data_hash:
+            return lp
+    raise DataError(
+        f"{name} was trained on other data than {'+'.join(corpora_of(ranker))} here, neither on all pairs nor on "
+        f"{INTO_ENGLISH}: leave it out with --rankers"
+    )
+
+
+def figure(cell: Cell | None) -> str:
+    """Write a figure with its interval."""
+    if cell is None or cell.value != cell.value:
+        return "-"
+    return f"{cell.value:.3f} [{cell.low:.3f} {cell.high:.3f}]" if cell.low == cell.low else f"{cell.value:.3f}"
+
+
+def verdicts(found: Comparison, statistic: str, scope: str, rows: Sequence[str]) -> list[tuple[str, str]]:
+    """Return, of every row, what the test says of it and the row below, and how many rows it is ahead of."""
+    contest = found.contest(statistic, scope)
+    if contest is None:
+        return [("-", "-")] * len(rows)
+    place = [[one.name for one in found.metrics].index(row) for row in rows]
+    written = []
+    for upper, lower in itertools.pairwise([*place, place[-1]]):
+        word = "ahead " if contest.ahead[upper][lower] else "behind " if contest.ahead[lower][upper] else ""
+        written.append((f"{word}{contest.p[upper][lower]:.3f}", str(sum(contest.ahead[upper]))))
+    return [*written[:-1], ("-", written[-1][1])]
+
+
+def scope_of(found: Comparison, corpus: str) -> Scope:
+    """Return the scope that sums a corpus up: its mean, or its only language pair."""
+    return [one for one in found.scopes if one.data == corpus][-1]
+
+
+def primary(corpus: Dataset) -> str:
+    """Return the statistic that the rows of a corpus are judged by."""
+    return PRIMARY if len(corpus.preferences) else OF_SCORES
+
+
+def means(found: Comparison, corpora: Sequence[Dataset]) -> dict[str, float]:
+    """Return the mean over corpora of the primary figure of every metric, best first; equal ones by name."""
+    figures = np.mean([found.values(primary(one), scope_of(found, one.name).id) for one in corpora], axis=0)
+    ranked = sorted(zip(-figures, (one.name for one in found.metrics), strict=True))
+    return {name: -float(value) for value, name in ranked}
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Write a table, Markdown."""
+    return [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+def overview(found: Comparison, corpora: Sequence[Dataset]) -> list[str]:
+    """Write the table over all corpora."""
+    mean = means(found, corpora)
+    scope = found.main_scope.id
+    body = []
+    for row, verdict in zip(mean, verdicts(found, SPEARMAN, scope, list(mean)), strict=True):
+        cells = [found.cell(primary(one), scope_of(found, one.name).id, row) for one in corpora]
+        each = ["-" if cell is None else f"{cell.value:.3f}" for cell in cells]
+        body.append([f"`{row}`", f"{mean[row]:.3f}", *each, figure(found.cell(SPEARMAN, scope, row)), *verdict])
+    head = ["metric", "mean tau", *(one.name for one in corpora), "mean Spearman", "p", "beats"]
+    return ["", "## All corpora", "", *table(head, body)]
+
+
+def corpus_table(found: Comparison, corpus: Dataset, rows: Sequence[str], marked: Sequence[str]) -> list[str]:
+    """Write the table of one corpus; an asterisk stands behind the rows that are marked."""
+    scope = scope_of(found, corpus.name)
+    lps = [one.removeprefix(f"{corpus.name}/") for one in scope.members or (scope.id,)]
+    facts = f"{', '.join(lps)}: {scope.sources:,} sources, {scope.candidates:,} judged candidates"
+    titles = {primary(corpus): "tau"}
+    if len(corpus.preferences):
+        titles = {PRIMARY: "tau primary"}
+        facts += f", {scope.pairs['primary']:,} strict preferences"
+        if scope.pairs["official"] > scope.pairs["primary"]:
+            titles = {OFFICIAL: "tau official", **titles}
+            facts += f" ({scope.pairs['official']:,} official)"
+    tests = [verdicts(found, one, scope.id, rows) for one in (primary(corpus), SPEARMAN)]
+    body = []
+    for row, first, second in zip(rows, *tests, strict=True):
+        taus = [figure(found.cell(one, scope.id, row)) for one in titles]
+        rho = found.cell(SPEARMAN, scope.id, row)
+        undefined = str(rho.undefined) if rho else "-"
+        title = f"`{row}`" + (" *" if row in marked else "")
+        body.append([title, *taus, *first, figure(rho), *second, undefined])
+    head = ["metric", *titles.values(), "p", "beats", "Spearman", "p", "beats", "undefined"]
+    remarks = [f"{facts}; judged by {scope.kind}.", REMARKS.get(corpus.name, "")]
+    remarks += [f"\\* trained without {corpus.name}, on the other corpora it learns from."] if marked else []
+    return ["", f"## {corpus.name}", "", *filter(None, remarks), "", *table(head, body)]
+
+
+def rankers_table(board: Board, notes: Sequence[str]) -> list[str]:
+    """Say what the rankers learnt from, and what is special about their scores."""
+    body = []
+    for name, ranker in board.rankers.items():
+        training = learnt(ranker)
+        pairs = "into English" if language_pairs(name, ranker) else "all language pairs"
+        data = f"{training.data}, {pairs}, {training.candidates:,} candidates"
+        settings = f"{training.loss}, C = {training.C:g}, pairs {training.pairs}"
+        body.append([f"`{name}`", data, settings, f"`{ranker.digest[:8]}`"])
+    if not body:
+        return []
+    head = ["ranker", "trained on", "how", "model"]
+    return ["", "## Rankers", "", *table(head, body), *(f"\n{note}" for note in notes)]
+
+
+def page(
+    board: Board,
+    found: Comparison,
+    more: Comparison | None,
+    corpora: Sequence[Dataset],
+    notes: Sequence[str],
+    command: str,
+) -> str:
+    """Write the page, Markdown."""
+    rows = list(means(found, corpora))
+    settings = found.settings
+    lines = [
+        INTRODUCTION.format(command=command, resamples=f"{settings.resamples:,}", alpha=f"{settings.alpha:g}"),
+        *overview(found, corpora),
+        *rankers_table(board, notes),
+    ]
+    for corpus in corpora:
+        marked = [name for name, ranker in board.rankers.items() if corpus.name in corpora_of(ranker)]
+        lines += corpus_table(found, corpus, rows, marked)
+        if corpus.name == NORMALISED and more is not None:
+            lines += corpus_table(more, read(TWO_SYSTEMS), rows, [])
+    head = ["program", "wmt12", "wmt13", "wmt14", "wmt15 official", "wmt15 primary", "wmt15 Spearman"]
+    lines += ["", "## Other programs as measured on the same data", "", APART, "", *table(head, PEERS)]
+    return "\n".join([*lines, "", f"`{found.signature}`"]) + "\n"
+
+
+def main() -> None:
+    """Score, compare and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--work", type=Path, default=cache_directory() / "leaderboard", help="keeps scores and models")
+    parser.add_argument("--corpora", nargs="+", default=list(CORPORA))
+    parser.add_argument("--metrics", nargs="+", default=list(METRICS))
+    parser.add_argument("--rankers", nargs="*", default=shipped.names())
+    parser.add_argument("--resamples", type=int, default=1000)
+    parser.add_argument("--page", type=Path, default=PAGE)
+    options = parser.parse_args()
+    if tuple(options.metrics) == METRICS:
+        check_rows(METRICS)
+    board = Board(options.work, {name: Ranker.load(name) for name in options.rankers})
+    corpora, data = [], []
+    for name in options.corpora:
+        scored = board.scored(read(name), options.metrics)
+        # read again, because scoring leaves much in the memory of a data set
+        corpora.append(read(name))
+        data.append((corpora[-1], scored))
+    extra = [read(TWO_SYSTEMS)] if NORMALISED in options.corpora else []
+    more = [(one, board.scored(one, options.metrics)) for one in extra]
+    say("comparing")
+    compared = functools.partial(
+        compare, levels=["segment"], resamples=options.resamples, correction="none", alpha=ALPHA
+    )
+    notes = [
+        f"{corpus.name}, `{one.name}`: {note}." for corpus, all in data + more for one in all for note in one.notes
+    ]
+    command = "python bench/leaderboard.py"
+    for option in ("corpora", "metrics", "rankers"):
+        chosen = getattr(options, option)
+        command += "" if chosen == parser.get_default(option) else f" --{option} {' '.join(chosen)}"
+    text = page(board, compared(data), compared(more) if more else None, corpora, notes, command)
+    write_bytes(options.page, text.encode())
+
+
+if __name__ == "__main__":
+    main()
