@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.util
 import json
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from ranker import shipped
 from ranker.cli.main import run
 from ranker.corpora.records import Candidate, Record, assemble
-from ranker.errors import ModelError
+from ranker.errors import MissingError, ModelError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.ranking import Ranker
 
@@ -42,7 +43,11 @@ def test_the_ranker_suits_the_language(references, lp, name):
     assert shipped.suited(dataset(references, lp)) == name
 
 
-@pytest.mark.parametrize("name", ["full", "full-any"])
+def test_what_ships():
+    assert shipped.names() == ["full", "full-any", "full-semantic"]
+
+
+@pytest.mark.parametrize("name", shipped.names())
 def test_a_ranker_that_ships_is_what_its_feature_set_says(name):
     ranker = Ranker.load(name)
     assert str(ranker.feature_set) == str(FeatureSet.parse(name))
@@ -59,6 +64,15 @@ def test_a_ranker_that_ships_prefers_the_reference(name):
     made = dataset(ENGLISH if name == "full" else GERMAN)
     scores = Ranker.load(name).score(made)
     assert (np.diff(scores.reshape(-1, 2), axis=1) < 0).all()
+
+
+def test_the_one_with_an_encoder_says_what_it_needs_or_ranks():
+    ranker, made = Ranker.load("full-semantic"), dataset(ENGLISH)
+    if importlib.util.find_spec("torch") is None:
+        with pytest.raises(MissingError, match=r"ranker\[semantic\]"):
+            ranker.score(made)
+    else:
+        assert (np.diff(ranker.score(made).reshape(-1, 2), axis=1) < 0).all()
 
 
 def test_a_file_goes_before_a_name(tmp_path, monkeypatch):
