@@ -193,7 +193,7 @@ def test_synonyms_are_never_left_out_silently(monkeypatch):
     make("meteor_parts").transform(dataset)
 
 
-@pytest.mark.parametrize("name", ["lexical", "lexical-all"])
+@pytest.mark.parametrize("name", ["lexical", "lexical-small"])
 def test_the_feature_sets_depend_on_no_resource_that_may_be_missing(name):
     for text in declarations()[name].extractors:
         assert "synonym" not in make(text).signature()
@@ -203,7 +203,7 @@ def test_the_feature_sets_depend_on_no_resource_that_may_be_missing(name):
 
 def test_the_order_of_sources_changes_nothing(golden):
     items = items_of(golden, None, "ted")
-    features = FeatureSet.parse("lexical-all")
+    features = FeatureSet.parse("lexical")
     forward, backward = (features.transform(dataset_of(part)) for part in (items, items[::-1]))
     np.testing.assert_array_equal(forward, backward[::-1])
     one_by_one = [features.transform(dataset_of([item]))[0] for item in items[:5]]
@@ -213,9 +213,9 @@ def test_the_order_of_sources_changes_nothing(golden):
 
 def test_degenerate_sentences_have_finite_columns():
     dataset = group_of([[], ["a", "b"]], [[], ["a"], ["b", "a", "3", ",", "the"]])
-    assert np.isfinite(FeatureSet.parse("lexical-all").transform(dataset)).all()
+    assert np.isfinite(FeatureSet.parse("lexical").transform(dataset)).all()
     empty = group_of([[]], [[], ["a"]])
-    assert np.isfinite(FeatureSet.parse("lexical-all").transform(empty)).all()
+    assert np.isfinite(FeatureSet.parse("lexical").transform(empty)).all()
 
 
 @pytest.mark.parametrize(
