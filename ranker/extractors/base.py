@@ -71,6 +71,15 @@ class Extractor(ABC):
         """
         return {}
 
+    def check_ready(self) -> None:  # noqa: B027 - most need nothing but this package
+        """Raise an error if anything that columns are made with is not installed; asked before any work is done.
+
+        Raises
+        ------
+        MissingError, ModelError
+            Saying what to install.
+        """
+
     def fit(self, dataset: Dataset) -> Extractor:
         """Learn from `dataset` what `fit_scope` promises; most extractors learn nothing."""
         return self

@@ -110,6 +110,7 @@ class FeatureSet:
         DataError
             As `transform`.
         """
+        self.check_ready()
         self.check_references(dataset)
         made = [one.fit_transform(dataset) if one.fit_scope == "train" else None for one in self.extractors]
         both = zip(self.extractors, made, strict=True)
@@ -156,6 +157,7 @@ class FeatureSet:
 
     def _matrix(self, dataset: Dataset, known: Sequence[FloatArray | None]) -> FloatArray:
         """Put the columns of all extractors side by side; those in `known` are made already."""
+        self.check_ready()
         self.check_references(dataset)
         unusable = self.unusable(dataset) is not None
         parts = []
@@ -175,6 +177,17 @@ class FeatureSet:
                 f"{dataset.candidates['system'].iloc[row]!r} of {dataset.where(dataset.candidate_source[row])}"
             )
         return matrix
+
+    def check_ready(self) -> None:
+        """Raise an error if anything that some columns are made with is not installed, before others take their time.
+
+        Raises
+        ------
+        MissingError, ModelError
+            Saying what to install.
+        """
+        for one in self.extractors:
+            one.check_ready()
 
     def check_references(self, dataset: Dataset) -> None:
         """Refuse a data set that lacks a reference where a column needs one.

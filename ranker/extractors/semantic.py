@@ -115,6 +115,10 @@ class Semantic(Extractor):
         """Return the notation with all options, and the beginning of the encoder's digest once that is known."""
         return super().signature() + (f"#{self._learnt.encoder[:8]}" if self._learnt else "")
 
+    def check_ready(self) -> None:
+        """Raise an error if torch or the encoder is missing, or the encoder is another than the model's."""
+        self._encoder()
+
     def fit(self, dataset: Dataset) -> Semantic:
         """Learn the weights of sub-words from the references, if asked for, and note which encoder it was."""
         encoder = load(self.encoder)
