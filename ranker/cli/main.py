@@ -109,6 +109,9 @@ def run(arguments: Sequence[str] | None = None) -> None:
         _fail("standard output is closed; nothing can be printed")
     try:
         code = app(spread(words), prog_name="ranker", standalone_mode=False)
+        if code == _INTERRUPTED:
+            # typer returns this exit code instead of raising; older versions raise Abort
+            raise KeyboardInterrupt
         sys.stdout.flush()
         raise SystemExit(code if isinstance(code, int) else 0)
     except _ClickException as error:
@@ -123,7 +126,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
     except RankerError as error:
         _fail(str(error))
     except (KeyboardInterrupt, typer.Abort):
-        print("ranker: interrupted; nothing was written", file=sys.stderr)
+        print("ranker: interrupted", file=sys.stderr)
         raise SystemExit(_INTERRUPTED) from None
     except MemoryError:
         _fail("out of memory: rank fewer sources at a time")
