@@ -52,14 +52,9 @@ SMOOTHINGS = {"exp": "exp", "floor": "floor", "add-k": "add-one", "none": "none"
 
 @pytest.mark.parametrize("theirs", SMOOTHINGS)
 @pytest.mark.parametrize("effective", [True, False])
-@pytest.mark.parametrize("order", range(1, 6))
-@pytest.mark.parametrize("lowercase", [False, True])
-def test_sentence_scores_equal_sacrebleu(inputs, expected, theirs, effective, order, lowercase):
+@pytest.mark.parametrize(("lowercase", "order"), [*((False, order) for order in range(1, 6)), (True, 4)])
+def test_sentence_scores_equal_sacrebleu(inputs, expected, theirs, effective, lowercase, order):
     column = f"{'lc' if lowercase else 'cased'}.{theirs}.{'eff' if effective else 'noeff'}.N{order}"
-    if column not in next(iter(expected.values())):
-        assert lowercase
-        assert order != 4
-        return
     metric = Bleu(order=order, smoothing=SMOOTHINGS[theirs], effective_order=effective, lowercase=lowercase)
     ours = scores(metric, [(item["refs"], [item["hyp"]]) for item in inputs])
     theirs_scores = [float(expected[item["id"]][column]) / 100 for item in inputs]
