@@ -17,7 +17,13 @@ from ranker.extractors.ngrams import closest_reference_lengths
 from ranker.extractors.per_reference import reference_pairs
 from ranker.extractors.permutations import permutation_scores
 from ranker.extractors.tokens import TokenBatch, Tokenizer
-from ranker.extractors.word_order import Alignment, best_of_references, brevity_penalty, word_permutations
+from ranker.extractors.word_order import (
+    Alignment,
+    alignment_signed,
+    best_of_references,
+    brevity_penalty,
+    word_permutations,
+)
 from ranker.learning.alignment_orders import Rule
 
 Distance = Literal["hamming", "kendall_sqrt"]
@@ -102,6 +108,10 @@ class LRscore(Metric):
     @property
     def _lexical_metric(self) -> Metric:
         return registry.make_metric(self.lexical)
+
+    def signed(self) -> dict[str, object]:
+        """Sign with all options of the lexical metric, and with the WordNet of METEOR's alignment."""
+        return {"lexical": self._lexical_metric.signature(), **alignment_signed(self.alignment)}
 
     def batch(self, dataset: Dataset) -> TokenBatch:
         """Return the token batch of `dataset`, with word alignments if they are bilingual."""

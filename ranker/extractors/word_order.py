@@ -23,6 +23,7 @@ from ranker.extractors.ngrams import closest_reference_lengths, ngram_matches
 from ranker.extractors.per_reference import ReferencePairs, reference_pairs
 from ranker.extractors.permutations import permutation_scores
 from ranker.extractors.tokens import IndexArray, TokenBatch, Tokenizer
+from ranker.extractors.wordnet import optional_wordnet
 
 Lexical = Literal["bleu1", "f1"]
 Alignment = Literal["isozaki", "ribes", "meteor", "bilingual"]
@@ -110,6 +111,14 @@ def word_permutations(
     return orders.permutations(), orders.offsets
 
 
+def alignment_signed(alignment: str) -> dict[str, object]:
+    """Return what a signature says beside the name of an alignment: METEOR's depends on which WordNet is installed."""
+    if alignment != "meteor":
+        return {}
+    found = optional_wordnet("auto", Meteor.name)
+    return {"wordnet": found.digest if found else "none"}
+
+
 @dataclass(frozen=True)
 class PermutationMetric(SentenceMean):
     """What all metrics of permutations share; `Kendall` documents the options."""
@@ -134,6 +143,10 @@ class PermutationMetric(SentenceMean):
         if self.alignment != "bilingual":
             return super().batch(dataset)
         return bilingual_batch(dataset, self.tokenizer, lowercase=self.lowercase, aligner=self.aligner)
+
+    def signed(self) -> dict[str, object]:
+        """Sign with the WordNet of METEOR's alignment too."""
+        return alignment_signed(self.alignment)
 
     def sentence_scores(self, batch: TokenBatch) -> FloatArray:
         """Return the score of every candidate, shape (candidates,)."""
