@@ -63,9 +63,9 @@ class MetricObjective(Objective):
     metric: Metric
 
     def __post_init__(self) -> None:
-        """Refuse metrics that learn from data first."""
-        if self.metric.fit_scope != "none":
-            raise OptionError(f"{self.metric} learns from data first; expected a metric that scores as it is")
+        """Refuse metrics that learn from training data first."""
+        if self.metric.fit_scope == "train":
+            raise OptionError(f"{self.metric} learns from training data first; expected a metric that does not")
 
     @property
     def name(self) -> str:  # type: ignore[override]
