@@ -98,6 +98,11 @@ class Extractor(ABC):
         """Return what of one candidate matched, by reference, for people to read; nothing if there is no such thing."""
         return {}
 
+    @property
+    def english_only(self) -> tuple[str, ...]:
+        """Options whose values are for English alone and do not follow the language of the data."""
+        return ()
+
     def unusable(self, dataset: Dataset) -> str | None:
         """Return why this extractor can say nothing about `dataset`, or None."""
         return None

@@ -82,6 +82,11 @@ class Perplexity(Extractor):
         more = [f"{self}.{column}" for column in ("oov", "match") if getattr(self, column)]
         return (str(self), *more)
 
+    @property
+    def english_only(self) -> tuple[str, ...]:
+        """The parser, if parts of speech come from the one that ships."""
+        return ("parser",) if self.unit == "tags" and self.parser == SHIPPED else ()
+
     def signed(self) -> dict[str, object]:
         """Sign with the content of the parser, or with how words are made."""
         if self.unit == "tags":

@@ -111,6 +111,11 @@ class Semantic(Extractor):
         """``semantic.precision``, ``.recall``, ``.f`` and ``.cosine``."""
         return tuple(f"{self}.{column}" for column in COLUMNS)
 
+    @property
+    def english_only(self) -> tuple[str, ...]:
+        """The encoder, if it is the default, which was trained on English."""
+        return ("encoder",) if self.encoder == SMALL else ()
+
     def signature(self) -> str:
         """Return the notation with all options, and the beginning of the encoder's digest once that is known."""
         return super().signature() + (f"#{self._learnt.encoder[:8]}" if self._learnt else "")

@@ -151,6 +151,11 @@ class Paraphrase(Extractor):
         """Return the digest of the function words for the name of their file."""
         return {"function_words": function_words(self.function_words)[1]}
 
+    @property
+    def english_only(self) -> tuple[str, ...]:
+        """The stemmer and the function words, if they are those of English."""
+        return tuple(option for option in ("function_words", "stemmer") if getattr(self, option) == "english")
+
     def fit(self, dataset: Dataset) -> Paraphrase:
         """Learn the table and the weights of words from the candidates and references of `dataset`."""
         return self._knowing(_Lesson.of(dataset, self).learn(self))

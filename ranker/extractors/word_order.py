@@ -105,8 +105,7 @@ def word_permutations(
     if alignment == "bilingual":
         return aligned(batch).relative_orders(pairs)
     if alignment == "meteor":
-        sentences = np.stack([batch.candidate[pairs.candidate], batch.reference[pairs.reference]], axis=1)
-        return Meteor().orders(batch.segments, sentences)
+        return Meteor().orders(batch, pairs)
     orders = align_contexts(pairs, alignment)
     return orders.permutations(), orders.offsets
 
@@ -147,6 +146,10 @@ class PermutationMetric(SentenceMean):
     def signed(self) -> dict[str, object]:
         """Sign with the WordNet of METEOR's alignment too."""
         return alignment_signed(self.alignment)
+
+    def note(self, dataset: Dataset) -> str | None:
+        """Return what there is to know about METEOR's alignment."""
+        return super().note(dataset) or (Meteor().note(dataset) if self.alignment == "meteor" else None)
 
     def sentence_scores(self, batch: TokenBatch) -> FloatArray:
         """Return the score of every candidate, shape (candidates,)."""
