@@ -11,7 +11,7 @@ import typer
 
 from ranker.cli.options import JobsOption, working
 from ranker.cli.output import emit_json, emit_lines
-from ranker.cli.tune import RefsOption
+from ranker.cli.tune import RefsOption, say
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ def command(
         else:
             assert references is not None
             objective = objective_of(oracle, model)
+            say(objective.note(references))
             scores = sentence_scores(found, references, objective)
         if oracle is not None and references is not None:
             chosen = best_of_all(found, references, objective)
@@ -109,6 +110,7 @@ def command(
         from ranker.tuning.reranking import score_of_choice
 
         for one in reported:
+            say(one.note(references))
             typer.echo(f"{one.name} {score_of_choice(found, references, one, chosen):.6f}", err=True)
 
 

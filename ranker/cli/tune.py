@@ -115,6 +115,8 @@ def command(
     reported = list({one.name: one for one in (objective, *others)}.values())
     called = Decoder(decoder, time_limit) if decoder is not None else None
     references = read_references(refs or [], source)
+    for one in reported:
+        say(one.note(references))
     test = None
     if test_nbest is not None:
         test = read_nbest(test_nbest), read_references(test_refs or [], test_source)
@@ -141,6 +143,12 @@ def command(
     sets = [("tuning", found.nbest, references), *([("test", *test)] if test else [])]
     rows = [_scores(name, one, lists, texts, found) for name, lists, texts in sets for one in reported]
     _print(found, rows, signature, [str(path) for path in written], output)
+
+
+def say(note: str | None) -> None:
+    """Tell the user on stderr what there is to know about scores."""
+    if note:
+        typer.echo(f"ranker: note: {note}", err=True)
 
 
 def _say(line: str) -> None:

@@ -16,6 +16,7 @@ from ranker.extractors.base import FloatArray, Metric
 from ranker.extractors.function_words import function_words
 from ranker.extractors.paraphrases import table_digest
 from ranker.extractors.per_reference import reference_pairs
+from ranker.extractors.target_language import english_note
 from ranker.extractors.ter import PUNCTUATION, fewest_edits, without_marks
 from ranker.extractors.terp_costs import COST_SETS, CostSet, EditCosts
 from ranker.extractors.terp_lattice import DELETION, INSERTION, PHRASE
@@ -117,6 +118,19 @@ class TranslationEditRatePlus(Metric):
         options = [(name, replaced.get(name, getattr(self, name))) for name in names]
         written = tuple((name, notation.write(value)) for name, value in options if value is not None)
         return str(notation.Spec(self.name, written))
+
+    @property
+    def english_only(self) -> tuple[str, ...]:
+        """The stop words, and the costs where stems match."""
+        used = {
+            "costs": self.edit_costs.stems,
+            "stop_words": self.edit_costs.stop_words and self.stop_words == "english",
+        }
+        return tuple(option for option, is_used in used.items() if is_used)
+
+    def note(self, dataset: Dataset) -> str | None:
+        """Say if the translations are in another language than the words of the list and the stems."""
+        return super().note(dataset) or english_note([self], dataset)
 
     def statistics(self, batch: TokenBatch) -> FloatArray:
         """Return least cost of edits and average reference length, shape (candidates, 2)."""

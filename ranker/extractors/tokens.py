@@ -162,6 +162,8 @@ class TokenBatch:
         The distinct sentences as written, for `tokenized`.
     source_texts : sequence of str
         The source sentences, for `sources`.
+    languages : sequence of str
+        Language that every source is translated into, empty where it is not known; of no source, if none is known.
     """
 
     segments: Segments
@@ -174,6 +176,7 @@ class TokenBatch:
     source_texts: Sequence[str]
     tokenizer: Tokenizer
     lowercase: bool
+    languages: Sequence[str] = ()
     _others: dict[tuple[Tokenizer, bool], TokenBatch] = field(default_factory=dict, repr=False)
 
     def tokenized(self, tokenizer: Tokenizer, *, lowercase: bool = False) -> TokenBatch:
@@ -253,6 +256,7 @@ def token_batch(dataset: Dataset, tokenizer: Tokenizer = "13a", *, lowercase: bo
                 source_texts=dataset.sources["text"].tolist(),
                 tokenizer=tokenizer,
                 lowercase=lowercase,
+                languages=dataset.target_languages.tolist(),
             )
         )
     return first[0].tokenized(tokenizer, lowercase=lowercase)
