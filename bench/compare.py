@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import io
+import itertools
 import os
 import sys
 import time
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 
 from ranker.cli.main import run
 from ranker.corpora.dataset import Dataset, table
+from ranker.evaluation.choices import Correction
 from ranker.evaluation.comparing import compare
 from ranker.evaluation.scored import Scored
 
@@ -96,6 +100,7 @@ def main() -> None:
     parser.add_argument("--systems", type=int, default=12)
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--tests", nargs="+", default=["bootstrap", "randomisation", "perm-both"])
+    parser.add_argument("--corrections", nargs="+", choices=get_args(Correction), default=["westfall-young"])
     parser.add_argument("--data", default=str(SHARED / "data" / "wmt12-rr.jsonl.gz"))
     parser.add_argument("--no-command", action="store_true")
     options = parser.parse_args()
@@ -112,10 +117,12 @@ def main() -> None:
     )
     print("\n| what | seconds | CPU seconds |\n|---|---|---|")
     compare([(dataset, [Scored(one.name, one.scores) for one in scored[:2]])], resamples=2)
-    for test in options.tests:
+    for test, correction in itertools.product(options.tests, options.corrections):
         timed(
-            f"precomputed scores, {test}",
-            lambda test=test: compare([(dataset, scored)], resamples=options.resamples, test=test),
+            f"precomputed scores, {test}, {correction}",
+            functools.partial(
+                compare, [(dataset, scored)], resamples=options.resamples, test=test, correction=correction
+            ),
         )
     if not options.no_command:
         arguments = ["compare", "--data", options.data, "--lp", "*-en", "-o", "json"]

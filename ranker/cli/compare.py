@@ -22,6 +22,7 @@ from ranker.cli.options import (
 from ranker.cli.output import emit_csv, emit_lines, print_table
 from ranker.cli.scorer import Scorer
 from ranker.errors import OptionError
+from ranker.evaluation.choices import Correction, Test
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
@@ -35,21 +36,6 @@ class Level(StrEnum):
     segment = "segment"
     document = "document"
     system = "system"
-
-
-class Test(StrEnum):
-    """How differences between metrics are tested."""
-
-    bootstrap = "bootstrap"
-    randomisation = "randomisation"
-    perm_both = "perm-both"
-
-
-class Correction(StrEnum):
-    """How p-values are corrected for the number of pairs of metrics."""
-
-    holm = "holm"
-    none = "none"
 
 
 def command(
@@ -74,10 +60,10 @@ def command(
         int,
         typer.Option("--resamples", help="Bootstrap samples and permutations; 0 for figures alone.", min=0),
     ] = 1000,
-    test: Annotated[Test, typer.Option("--test", help="Test of two metrics.")] = Test.bootstrap,
+    test: Annotated[Test, typer.Option("--test", help="Test of two metrics.")] = "bootstrap",
     correction: Annotated[
-        Correction, typer.Option("--correction", help="Of the p-values of all pairs of metrics.")
-    ] = Correction.holm,
+        Correction, typer.Option("--correction", help="Multiple-testing correction for pairwise p-values.")
+    ] = "westfall-young",
     wins: Annotated[
         str | None,
         typer.Option("--wins", help="Statistic of the win matrix, as segment.spearman.", metavar="STATISTIC"),
@@ -119,8 +105,8 @@ def command(
             levels=levels,
             resamples=resamples,
             seed=seed,
-            test=test.value,
-            correction=correction.value,
+            test=test,
+            correction=correction,
         )
     statistic = _wins_statistic(found, wins)
     if output is Output.json:
@@ -129,6 +115,9 @@ def command(
         _print(found, statistic, per_lp)
     else:
         (emit_lines if output is Output.jsonl else emit_csv)(_rows(found))
+    if output is not Output.table:
+        for note in found.notes:
+            typer.echo(f"ranker: note: {note}", err=True)
 
 
 def _named(models: list[Path]) -> dict[str, Path]:
@@ -188,6 +177,8 @@ def _print(found: Comparison, wins: str, per_lp: bool) -> None:
                 shown = [one for one in found.statistics if one.level == level.value and one.shown]
                 _print_figures(found, scope, [one for one in shown if found.cell(one.id, scope.id, _first(found))])
     _print_wins(found, wins)
+    for note in found.notes:
+        typer.echo(f"{note}\n")
     for one in found.metrics:
         typer.echo(f"{one.name}: {one.signature}")
     typer.echo(found.signature)
@@ -241,11 +232,10 @@ def _print_wins(found: Comparison, statistic: str) -> None:
         }
         rows.append({"": str(number), "metric": name, **marks, "ahead of": str(sum(contest.ahead[mine]))})
     settings = found.settings
-    correction = f"{settings.correction} correction" if settings.correction != "none" else "no correction"
     print_table(
         rows,
         f"{found.statistic(statistic).title}, {scope.title}: > significantly ahead, < behind "
-        f"({contest.test}, {correction}, alpha {settings.alpha:g})",
+        f"({contest.test}, {settings.correction_title}, alpha {settings.alpha:g})",
     )
     typer.echo("")
 

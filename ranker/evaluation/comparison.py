@@ -8,6 +8,7 @@ key            holds
 format         `FORMAT`
 signature      one line with all that changes the figures; those of the metrics stand under ``metrics``
 settings       `Settings`: what was asked for
+notes          list of what a reader should know of the p-values; made from the rest, and not read back
 metrics        list of `ComparedMetric`, in the order given
 statistics     list of `Statistic`, in the order of the tables; ``id`` is the key
 scopes         list of `Scope`: every language pair of every data set, then the means; ``id`` is the key
@@ -26,12 +27,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from ranker.errors import DataError
+from ranker.errors import DataError, OptionError
+from ranker.evaluation.choices import Correction, Test
+from ranker.evaluation.significance import resamples_needed, smallest_p
 from ranker.files import read_text, write_bytes
 
 FORMAT = "ranker-comparison/1"
@@ -53,21 +56,42 @@ class Settings:
     seed : int
     level : float
         Of the intervals.
-    test : str
-        ``bootstrap``, ``randomisation`` or ``perm-both``.
-    correction : str
-        Of the p-values of one contest: ``holm`` or ``none``.
+    test : {"bootstrap", "randomisation", "perm-both"}
+    correction : {"westfall-young", "holm", "none"}
+        Of the p-values of one contest.
     alpha : float
         A corrected p-value below it is a significant difference.
+
+    Raises
+    ------
+    OptionError
+        If `resamples` or `alpha` is out of range, or the test or the correction is not one of those.
     """
 
     kind: str
     resamples: int
     seed: int
     level: float
-    test: str
-    correction: str
+    test: Test
+    correction: Correction
     alpha: float
+
+    def __post_init__(self) -> None:
+        for what, value, known in (
+            ("test", self.test, get_args(Test)),
+            ("correction", self.correction, get_args(Correction)),
+        ):
+            if value not in known:
+                raise OptionError(f"{what}: expected one of {', '.join(known)}, found {value!r}")
+        if self.resamples < 0:
+            raise OptionError(f"resamples: expected a whole number from 0, found {self.resamples}")
+        if not 0 < self.alpha < 1:
+            raise OptionError(f"alpha: expected a number between 0 and 1, found {self.alpha}")
+
+    @property
+    def correction_title(self) -> str:
+        """The correction as it is called in print."""
+        return "no correction" if self.correction == "none" else f"{self.correction.title()} correction"
 
 
 @dataclass(frozen=True)
@@ -281,9 +305,20 @@ class Comparison:
         found = [self.cell(statistic, scope, one.name) for one in self.metrics]
         return np.array([_NAN if one is None else one.value for one in found])
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know of the p-values: whether there are too few resamples for any to be significant."""
+        settings = self.settings
+        pairs = [_defined_pairs(one) for one in self.contests]
+        tested = [one for one in pairs if one]
+        short = [one for one in tested if smallest_p(settings.resamples, one, settings.correction) >= settings.alpha]
+        return (_too_few_resamples(settings, max(short), len(short), len(tested)),) if short else ()
+
     def to_json(self) -> str:
         """Return everything as JSON; equal comparisons give equal text."""
-        value = {"format": FORMAT, **asdict(self)}
+        fields = asdict(self)
+        head = {key: fields.pop(key) for key in ("signature", "settings")}
+        value = {"format": FORMAT, **head, "notes": self.notes, **fields}
         return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
     @classmethod
@@ -344,6 +379,27 @@ class Comparison:
             If it cannot be read or holds no comparison.
         """
         return cls.from_json(read_text(path), file=str(path))
+
+
+def _defined_pairs(contest: Contest) -> int:
+    return sum(not math.isnan(p) for place, row in enumerate(contest.p) for p in row[place + 1 :])
+
+
+def _too_few_resamples(settings: Settings, pairs: int, short: int, tested: int) -> str:
+    """Say that no difference of `short` of `tested` contests can be significant, and what would help."""
+    resamples, alpha = settings.resamples, settings.alpha
+    where = "" if short == tested else f" for {short} of {tested} combinations of statistic and data"
+    smallest = f"{smallest_p(resamples, pairs, 'none'):.2g}"
+    help_ = f"raise --resamples to at least {resamples_needed(pairs, settings.correction, alpha):,}"
+    if settings.correction == "holm" and pairs > 1:
+        smallest += f", times {pairs} pairs (Holm) {smallest_p(resamples, pairs, 'holm'):.2g}"
+        needed = resamples_needed(pairs, "westfall-young", alpha)
+        help_ += f", or to {needed:,} with" if resamples < needed else " or use"
+        help_ += " --correction westfall-young"
+    return (
+        f"no difference can be significant{where}: with {resamples:,} resample{'s' if resamples != 1 else ''} the "
+        f"smallest p-value is {smallest}, not below {alpha:g}; {help_}"
+    )
 
 
 def _numbers(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:

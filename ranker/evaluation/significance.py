@@ -6,17 +6,19 @@ and nothing is ever scored again. Two systems or metrics whose outputs are the s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ranker.errors import OptionError
+from ranker.evaluation.choices import Correction
 from ranker.evaluation.resampling import draws
 
 FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
 Score = Callable[[FloatArray], FloatArray]
 BootstrapForm = Literal["two-sided", "folded"]
 Alternative = Literal["greater", "two-sided"]
@@ -144,17 +146,48 @@ def bootstrap_p(
     float array, shape (...)
         ``(1 + count) / (1 + resamples)``; NaN where the difference is undefined.
     """
-    values, wanted = np.asarray(sample, dtype=np.float64), np.asarray(observed, dtype=np.float64)
-    values = np.abs(values) if form == "folded" else values
+    values = np.asarray(sample, dtype=np.float64)
+    if form == "folded":
+        return _share_as_extreme(centred(np.abs(values)), observed)
+    return resampled_p(centred(values), observed)
+
+
+def centred(sample: npt.ArrayLike) -> FloatArray:
+    """Return bootstrap samples, shape (resamples, ...), minus their means; NaN is left out and stays."""
+    values = np.asarray(sample, dtype=np.float64)
     known = ~np.isnan(values)
-    count = known.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        values = values - np.where(known, values, 0.0).sum(axis=0) / count
-    values = values if form == "folded" else np.abs(values)
-    # a difference of nothing is as extreme as any, however the resamples round
-    bound = np.abs(wanted) * (1 - _ROUNDING) - _ROUNDING
-    p = (1 + (known & (np.where(known, values, 0.0) >= bound)).sum(axis=0)) / (1 + count)
+        return np.asarray(values - np.where(known, values, 0.0).sum(axis=0) / known.sum(axis=0))
+
+
+def resampled_p(null: npt.ArrayLike, observed: npt.ArrayLike) -> FloatArray:
+    """Two-sided p-values of differences from resamples for which the null hypothesis holds.
+
+    Parameters
+    ----------
+    null : array-like, shape (resamples, ...)
+        Differences in the resamples; NaN is left out.
+    observed : array-like, shape (...)
+
+    Returns
+    -------
+    float array, shape (...)
+        ``(1 + resamples at least as extreme) / (1 + resamples)``; NaN where the difference is undefined.
+    """
+    return _share_as_extreme(np.abs(np.asarray(null, dtype=np.float64)), observed)
+
+
+def _share_as_extreme(null: FloatArray, observed: npt.ArrayLike) -> FloatArray:
+    wanted = np.asarray(observed, dtype=np.float64)
+    count = (~np.isnan(null)).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        p = (1 + (null >= _bound(wanted)).sum(axis=0)) / (1 + count)
     return np.asarray(np.where(np.isnan(wanted) | (count == 0), np.nan, p))
+
+
+def _bound(observed: FloatArray) -> FloatArray:
+    """Return what is as extreme as `observed`; rounding makes a difference of nothing as extreme as any."""
+    return np.asarray(np.abs(observed) * (1 - 1e-9) - _ROUNDING)
 
 
 def approximate_randomisation(
@@ -286,6 +319,81 @@ def holm(p: npt.ArrayLike) -> FloatArray:
     corrected = np.full(values.shape, np.nan)
     corrected[order] = np.minimum(np.maximum.accumulate(values[order] * np.arange(len(order), 0, -1)), 1.0)
     return corrected
+
+
+def westfall_young(null: npt.ArrayLike, observed: npt.ArrayLike) -> FloatArray:
+    """Two-sided p-values of several differences, corrected by step-down max-T (Westfall and Young 1993).
+
+    Every difference is divided by its standard deviation over the resamples, so that all are comparable: T. From the
+    most significant difference down, T is compared with the largest T of this and all less significant differences in
+    each resample (algorithms 2.8 and 4.1 of the book; Ge, Dudoit and Speed 2003); a p-value is never below that of a
+    more significant difference. Unlike with Holm's procedure, the smallest possible value does not grow with the number
+    of differences, and correlated differences are corrected less.
+
+    Parameters
+    ----------
+    null : array-like, shape (resamples, differences)
+        Differences in resamples for which the null hypothesis holds; NaN is left out. Each row is one resample of all
+        differences together: columns that were resampled separately give no valid values.
+    observed : array-like, shape (differences,)
+
+    Returns
+    -------
+    float array, shape (differences,)
+        At least `resampled_p`, and the same for a single difference; 1 for a difference that is always 0; NaN where the
+        difference is undefined, which then counts for nothing.
+
+    Notes
+    -----
+    The family-wise error rate is controlled if the rows of `null` are distributed as the differences would be if none
+    were real. For the bootstrap this holds for many units. For random swaps, made for all pairs of metrics at once, it
+    holds exactly if the differences of each unit are jointly symmetric about 0, and otherwise for many units too.
+    """
+    # pairs in rows, of which a block at a time is copied
+    values, wanted = np.asarray(null, dtype=np.float64).T, np.asarray(observed, dtype=np.float64)
+    resamples = values.shape[1]
+    count, spread = np.zeros(len(values), dtype=np.int64), np.zeros(len(values))
+    for rows in _blocks(np.arange(len(values)), resamples):
+        block = values[rows]
+        known = ~np.isnan(block)
+        count[rows] = known.sum(axis=1)
+        spread[rows] = np.sqrt((np.where(known, block, 0.0) ** 2).sum(axis=1) / np.maximum(count[rows], 1))
+    varies = spread > _ROUNDING
+    scale = np.where(varies, spread, np.inf)
+    bound = _bound(wanted)
+    statistic = np.where(~varies & (bound > 0), np.inf, bound / scale)
+    defined = np.flatnonzero(~np.isnan(wanted) & (count > 0))
+    order = defined[np.argsort(statistic[defined], kind="stable")]
+    adjusted = np.full(len(values), np.nan)
+    largest = np.zeros(resamples)
+    for rows in _blocks(order, resamples):
+        block = np.abs(values[rows]) / scale[rows, np.newaxis]
+        known = ~np.isnan(block)
+        block[~known] = 0.0
+        np.maximum(block[0], largest, out=block[0])
+        np.maximum.accumulate(block, axis=0, out=block)
+        largest = block[-1]
+        extreme = (known & (block >= statistic[rows, np.newaxis])).sum(axis=1)
+        adjusted[rows] = (1 + extreme) / (1 + count[rows])
+    adjusted[order] = np.maximum.accumulate(adjusted[order][::-1])[::-1]
+    return adjusted
+
+
+def _blocks(rows: IntArray, width: int) -> Iterator[IntArray]:
+    size = max(1, _CHUNK // max(width, 1))
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
+
+
+def smallest_p(resamples: int, hypotheses: int, correction: Correction) -> float:
+    """Return the smallest corrected p-value possible: 1 / (1 + resamples), for Holm times the number of hypotheses."""
+    return (hypotheses if correction == "holm" else 1) * (1 / (1 + resamples))
+
+
+def resamples_needed(hypotheses: int, correction: Correction, alpha: float) -> int:
+    """Return the smallest number of resamples for which `smallest_p` is below `alpha`, which is above 0."""
+    near = math.floor(smallest_p(0, hypotheses, correction) / alpha)
+    return next(one for one in (max(near - 1, 0), near, near + 1) if smallest_p(one, hypotheses, correction) < alpha)
 
 
 def clusters(values: npt.ArrayLike, ahead: npt.ArrayLike) -> npt.NDArray[np.int64]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import io
 import json
+import re
+from typing import get_args
 
 import pytest
 
 from ranker.cli.main import run
+from ranker.evaluation.choices import Correction, Test
+from ranker.evaluation.comparing import compare
 from ranker.evaluation.comparison import Comparison
 
 FEW = ("--resamples", "20")
@@ -32,10 +37,36 @@ def test_table_has_figures_of_every_level_and_a_win_matrix(ranker):
     printed, _ = ranker("compare", "--data", "sample", "-m", "bleu", "-m", "chrf", *FEW)
     for words in ("segment level, 120 sources", "document level, 12 documents", "system level, 7 systems"):
         assert f"sample zh-en, {words}" in printed
-    assert "> significantly ahead, < behind (bootstrap, holm correction, alpha 0.05)" in printed
+    assert "> significantly ahead, < behind (bootstrap, Westfall-Young correction, alpha 0.05)" in printed
     assert "\nbleu: bleu[order=4," in printed
     assert printed.splitlines()[-1].startswith("ranker:")
     assert "|seed:0" in printed
+
+
+def test_choices_are_those_of_the_library(ranker, refused):
+    text, _ = ranker("compare", "--help")
+    for kind in (Test, Correction):
+        assert "|".join(get_args(kind)) in re.sub(r"\s+", "", text)
+    default = inspect.signature(compare).parameters["correction"].default
+    assert f"[default:{default}]" in re.sub(r"\s+", "", text)
+    refused("compare", "--correction", "bonferroni", says="'bonferroni' is not one of 'westfall-young', 'holm', 'none'")
+
+
+def test_it_is_said_when_nothing_can_be_significant(ranker):
+    arguments = ("compare", "--data", "sample", "-m", "bleu", "-m", "chrf", "--level", "segment", "--resamples", "9")
+    line = (
+        "no difference can be significant: with 9 resamples the smallest p-value is 0.1, not below 0.05; "
+        "raise --resamples to at least 20"
+    )
+    table, notes = ranker(*arguments)
+    assert line in table.splitlines()
+    assert line not in notes
+    for output in ("json", "csv"):
+        printed, notes = ranker(*arguments, "-o", output)
+        assert notes.splitlines() == [f"ranker: note: {line}"]
+        assert (line in printed) == (output == "json")
+    table, notes = ranker(*arguments[:-1], "20")
+    assert "can be significant" not in table + notes
 
 
 def test_models_metrics_json_and_csv_agree(ranker, tmp_path):

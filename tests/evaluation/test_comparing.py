@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -144,6 +145,58 @@ def test_significance_tells_a_bad_metric_from_two_good_ones(human, test):
     assert found.contest("segment.spearman", "test/xx-en").test == expected
 
 
+@pytest.fixture(scope="module")
+def twelve(human):
+    """Twelve metrics, four good, four middling and four bad, by correction."""
+    scored = metrics(human, 7, (0.5,) * 4 + (1.5,) * 4 + (6.0,) * 4)
+    return {
+        correction: compare([(preferred(human), scored)], levels=["segment"], correction=correction)
+        for correction in ("westfall-young", "holm", "none")
+    }
+
+
+def significant(found: Comparison, identity: str) -> int:
+    return sum(map(sum, found.contest(identity, "test/xx-en").ahead))
+
+
+def test_twelve_metrics_are_told_apart_by_default(twelve, human):
+    holm, default = twelve["holm"], twelve["westfall-young"]
+    assert default.settings.correction == compare([(preferred(human), metrics(human, 1))]).settings.correction
+    for identity in ("segment.tau.primary", "segment.spearman"):
+        found = {name: one.contest(identity, "test/xx-en") for name, one in twelve.items()}
+        assert significant(holm, identity) == 0
+        assert significant(twelve["none"], identity) >= significant(default, identity) >= 32
+        # all of the good are ahead of all others
+        assert np.array(found["westfall-young"].ahead)[:4, 4:].all()
+        assert found["westfall-young"].p == found["holm"].p == found["none"].p == found["none"].adjusted
+        assert (np.array(found["westfall-young"].adjusted) >= found["none"].p).all()
+
+
+def test_a_comparison_says_when_no_difference_can_be_significant(twelve, human):
+    assert twelve["westfall-young"].notes == twelve["none"].notes == ()
+    assert twelve["holm"].notes == (
+        "no difference can be significant: with 1,000 resamples the smallest p-value is 0.001, times 66 pairs (Holm) "
+        "0.066, not below 0.05; raise --resamples to at least 1,320 or use --correction westfall-young",
+    )
+    data = [(preferred(human), metrics(human, 1))]
+    few = compare(data, levels=["segment"], resamples=19, correction="holm")
+    assert few.notes == (
+        "no difference can be significant: with 19 resamples the smallest p-value is 0.05, times 3 pairs (Holm) "
+        "0.15, not below 0.05; raise --resamples to at least 60, or to 20 with --correction westfall-young",
+    )
+    (note,) = compare(data, levels=["segment"], resamples=19).notes
+    assert note == (
+        "no difference can be significant: with 19 resamples the smallest p-value is 0.05, not below 0.05; "
+        "raise --resamples to at least 20"
+    )
+    assert compare(data, levels=["segment"], resamples=20).notes == ()
+    assert compare(data, levels=["segment"], resamples=0).notes == ()
+    constant = [*data[0][1], Scored("constant", np.zeros(human.size))]
+    (note,) = compare([(preferred(human), constant)], resamples=100, correction="holm").notes
+    # where the constant metric is undefined, three pairs are left, and 3/101 is below .05
+    assert re.match(r"no difference can be significant for \d+ of \d+ combinations of statistic and data: ", note)
+
+
 def test_several_data_sets_are_averaged(human):
     sets = [(preferred(human[:30], name="one"), human[:30]), (preferred(human[30:], "en-yy", name="two"), human[30:])]
     scored = [(dataset, metrics(values, 4)[:2]) for dataset, values in sets]
@@ -163,7 +216,7 @@ def test_json_holds_everything_and_is_read_back(found, tmp_path):
     assert again.settings == found.settings
     assert again.scopes == found.scopes
     assert list(json.loads(text)) == [
-        *("format", "signature", "settings", "metrics", "statistics", "scopes", "cells", "contests"),
+        *("format", "signature", "settings", "notes", "metrics", "statistics", "scopes", "cells", "contests"),
     ]
     found.write(tmp_path / "x.json")
     assert Comparison.read(tmp_path / "x.json").cells == found.cells
@@ -178,6 +231,28 @@ def test_json_holds_everything_and_is_read_back(found, tmp_path):
         Comparison.from_json(json.dumps(broken))
 
 
+def test_json_keeps_raw_and_corrected_p_values_and_the_notes(twelve):
+    for correction, one in twelve.items():
+        text = one.to_json()
+        again = Comparison.from_json(text)
+        assert (again.contests, again.notes, again.to_json()) == (one.contests, one.notes, text)
+        written = json.loads(text)
+        assert written["notes"] == list(one.notes)
+        assert written["settings"]["correction"] == correction
+        assert f"|correction:{correction}|" in one.signature
+        raw, adjusted = (written["contests"][0][key] for key in ("p", "adjusted"))
+        assert (raw == adjusted) == (correction == "none")
+    # files of before there were notes say the same
+    older = json.loads(twelve["holm"].to_json())
+    del older["notes"]
+    assert Comparison.from_json(json.dumps(older)).notes == twelve["holm"].notes
+    for key, value in (("alpha", 0), ("alpha", None), ("resamples", "many"), ("correction", None)):
+        older["settings"][key] = value
+        with pytest.raises(DataError, match="not a whole comparison"):
+            Comparison.from_json(json.dumps(older))
+        older["settings"] |= {"alpha": 0.05, "resamples": 1000, "correction": "holm"}
+
+
 def test_levels_and_mistakes(human):
     scored = metrics(human, 1)[:1]
     found = compare([(graded(human), scored)], levels=["system"], resamples=0)
@@ -188,6 +263,11 @@ def test_levels_and_mistakes(human):
         compare([(graded(human), scored)] * 2)
     with pytest.raises(OptionError, match="test: expected one of bootstrap, randomisation, perm-both, found 't'"):
         compare([(graded(human), scored)], test="t")
+    with pytest.raises(OptionError, match="expected one of westfall-young, holm, none, found 'bonferroni'"):
+        compare([(graded(human), scored)], correction="bonferroni")
+    for alpha in (0.0, 1.0, float("nan")):
+        with pytest.raises(OptionError, match=f"alpha: expected a number between 0 and 1, found {alpha}"):
+            compare([(graded(human), scored)], alpha=alpha)
     with pytest.raises(OptionError, match="nothing to compare"):
         compare([])
     lacking = Scored("m", np.full(300, np.nan))

@@ -5,6 +5,8 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
@@ -17,7 +19,11 @@ from ranker.evaluation.significance import (
     holm,
     paired_bootstrap,
     paired_permutation,
+    resampled_p,
+    resamples_needed,
     sign_test,
+    smallest_p,
+    westfall_young,
     williams,
 )
 from ranker.extractors.registry import make_metric
@@ -174,6 +180,109 @@ def test_holm_steps_down_and_leaves_the_undefined_out():
     assert holm([0.03, 0.01, np.nan, 0.02])[[1, 3, 0]].tolist() == pytest.approx([0.03, 0.04, 0.04])
     assert np.isnan(holm([0.03, 0.01, np.nan, 0.02])[2])
     assert holm([0.9, 0.8]).tolist() == [1, 1]
+
+
+def step_down_max_t(null: np.ndarray, observed: np.ndarray) -> list[float]:
+    """Westfall-Young in plain Python: one pair after the other, every maximum taken anew."""
+    resamples, pairs = null.shape
+    spread = [(sum(null[row][pair] ** 2 for row in range(resamples)) / resamples) ** 0.5 for pair in range(pairs)]
+    statistic = [abs(observed[pair]) / spread[pair] for pair in range(pairs)]
+    most_significant_first = sorted(range(pairs), key=lambda pair: -statistic[pair])
+    adjusted, before = [0.0] * pairs, 0.0
+    for place, pair in enumerate(most_significant_first):
+        left = most_significant_first[place:]
+        largest = [max(abs(null[row][other]) / spread[other] for other in left) for row in range(resamples)]
+        p = (1 + sum(value >= statistic[pair] for value in largest)) / (1 + resamples)
+        before = adjusted[pair] = max(before, p)
+    return adjusted
+
+
+def joint_null(seed: int, resamples: int, pairs: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return correlated differences of unlike spread under the null hypothesis, and observed ones."""
+    generator = np.random.default_rng(seed)
+    null = generator.normal(size=(resamples, pairs)) + generator.normal(size=(resamples, 1))
+    spread = generator.uniform(0.1, 9, size=pairs)
+    return null * spread, generator.normal(size=pairs) * 3 * spread
+
+
+@pytest.mark.parametrize("pairs", [1, 2, 7, 28])
+def test_westfall_young_equals_the_step_down_in_plain_python(pairs, monkeypatch):
+    null, observed = joint_null(pairs, 60, pairs)
+    wanted = step_down_max_t(null, observed)
+    assert westfall_young(null, observed) == pytest.approx(wanted, abs=1e-12)
+    # the same in blocks of three pairs
+    monkeypatch.setattr("ranker.evaluation.significance._CHUNK", 180)
+    assert westfall_young(null, observed) == pytest.approx(wanted, abs=1e-12)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10**6), st.integers(2, 40), st.integers(1, 12), st.floats(0, 0.4))
+def test_westfall_young_is_at_least_the_raw_p_and_keeps_the_order(seed, resamples, pairs, missing):
+    null, observed = joint_null(seed, resamples, pairs)
+    generator = np.random.default_rng(seed)
+    null[generator.random(null.shape) < missing] = np.nan
+    raw, adjusted = resampled_p(null, observed), westfall_young(null, observed)
+    known = ~np.isnan(raw)
+    assert (np.isnan(adjusted) == ~known).all()
+    assert (adjusted[known] >= raw[known]).all()
+    assert (adjusted[known] <= 1).all()
+    with np.errstate(invalid="ignore"):
+        statistic = np.abs(observed[known]) / np.sqrt(np.nanmean(null[:, known] ** 2, axis=0))
+    assert (np.diff(adjusted[known][np.argsort(-statistic)]) >= 0).all()
+    for pair in range(pairs):
+        alone = westfall_young(null[:, [pair]], observed[[pair]])
+        assert alone == pytest.approx(raw[[pair]], nan_ok=True)
+
+
+def test_westfall_young_leaves_the_undefined_and_the_identical_out():
+    null, observed = joint_null(3, 200, 6)
+    wanted = westfall_young(null[:, :4], observed[:4])
+    observed[4], observed[5] = np.nan, 1e-17
+    # what is the same up to rounding must not be blown up by its own tiny spread
+    null[:, 5] *= 1e-18
+    found = westfall_young(null, observed)
+    assert found[:4].tolist() == wanted.tolist()
+    assert np.isnan(found[4])
+    assert found[5] == 1
+    assert np.isnan(westfall_young(np.full((9, 2), np.nan), [1.0, 2.0])).all()
+    # no resample differs from the null hypothesis at all, but what was observed does
+    assert westfall_young(np.zeros((99, 1)), [0.5]) == pytest.approx(0.01)
+
+
+def family_wise_errors(correct, swapped: bool) -> float:
+    """Return how often any of 8 equally good metrics comes out different, with noise that they partly share."""
+    first, second = np.triu_indices(8, 1)
+    trials, wrong = 300, 0
+    generator = np.random.default_rng(11)
+    for _ in range(trials):
+        values = generator.normal(size=(80, 8)) * np.linspace(0.5, 2, 8) + generator.normal(size=(80, 1))
+        apart = values[:, first] - values[:, second]
+        if swapped:
+            null = (generator.integers(2, size=(199, 80)) * 2 - 1) @ apart / 80
+        else:
+            null = generator.multinomial(80, np.full(80, 1 / 80), size=199) @ apart / 80 - apart.mean(axis=0)
+        wrong += bool((correct(null, apart.mean(axis=0)) < 0.05).any())
+    return wrong / trials
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_westfall_young_keeps_the_family_wise_error(swapped):
+    error = 2 * np.sqrt(0.05 * 0.95 / 300)
+    assert family_wise_errors(westfall_young, swapped) <= 0.05 + error
+    assert family_wise_errors(resampled_p, swapped) > 0.3
+
+
+@pytest.mark.parametrize(
+    ("correction", "pairs", "factor"), [("holm", 66, 66), ("westfall-young", 66, 1), ("none", 3, 1)]
+)
+@pytest.mark.parametrize("alpha", [0.05, 0.01, 0.3])
+def test_resamples_needed_is_the_first_number_that_can_be_significant(correction, pairs, factor, alpha):
+    assert smallest_p(1000, pairs, correction) == pytest.approx(factor / 1001)
+    needed = resamples_needed(pairs, correction, alpha)
+    assert smallest_p(needed, pairs, correction) < alpha <= smallest_p(needed - 1, pairs, correction)
+    # Holm's smallest value is that of the pair that no resample is as extreme as
+    p = np.r_[1 / (1 + needed), np.ones(pairs - 1)]
+    assert (holm(p)[0] < alpha) or correction != "holm"
 
 
 def test_a_cluster_ends_where_one_is_behind_any_of_it():

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import itertools
 import re
 from html.parser import HTMLParser
@@ -143,6 +144,18 @@ def test_comparison_says_the_figures(compared):
     assert "0.0123" in page.text
     assert "(1)" in page.text
     assert "middle beats 0; undefined beats 0" in text
+
+
+def test_comparison_says_how_it_was_corrected_and_when_nothing_can_be_significant(compared):
+    def text(**changes) -> str:
+        settings = dataclasses.replace(compared.settings, **changes)
+        return re.sub(r"\s+", " ", Page(comparison_report(dataclasses.replace(compared, settings=settings))[0]).text)
+
+    assert "(bootstrap test, Holm correction, p < 0.05)" in text()
+    assert "(bootstrap test, Westfall-Young correction, p < 0.05)" in text(correction="westfall-young")
+    assert "(bootstrap test, no correction, p < 0.05)" in text(correction="none")
+    assert "can be significant" not in text()
+    assert "no difference can be significant: with 10 resamples" in text(resamples=10)
 
 
 def test_without_the_training_data_the_page_says_what_is_missing(model, sample):
