@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import (
@@ -29,12 +28,15 @@ from ranker.corpora.judgements import (
 )
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.learning.grouped import snap
+from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.learning.model_files import model_digest, read_model, write_model
+from ranker.ordering import rank_by
 from ranker.shipped import locate
 from ranker.version import VERSION
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ranker.learning.ranksvm import RankSVM
 
 FloatArray = npt.NDArray[np.float64]
@@ -67,6 +69,8 @@ class Training:
         Of the solution.
     seed : int or None
         Only where it made a difference.
+    references : int or None
+        Number of references learnt from as candidates, None if they were not.
     """
 
     data: str
@@ -82,6 +86,7 @@ class Training:
     objective: float
     duality_gap: float
     seed: int | None
+    references: int | None = None
 
 
 @dataclass(frozen=True)
@@ -173,6 +178,9 @@ class Ranker:
         the same say, however much of it was judged.
     seed : int, default 0
         Splits the folds of the cross-validation.
+    references_as_candidates : bool, default False
+        Learn from the references too, as candidates above every output of their source (Ye, Zhou and Lin 2007); see
+        `ranker.extractors.reference_candidates`.
 
     Attributes
     ----------
@@ -191,6 +199,7 @@ class Ranker:
     kind: str = AUTO
     pairs: PairCounting = "judgements"
     seed: int = 0
+    references_as_candidates: bool = False
     feature_set: FeatureSet = field(init=False)
     mean: FloatArray = field(init=False, repr=False)
     scale: FloatArray = field(init=False, repr=False)
@@ -214,11 +223,18 @@ class Ranker:
         """
         kind = resolve_kind(dataset, self.kind)
         kept = dataset.select_candidates(judged(dataset, kind))
-        lesson = Lesson.of(kept, kind, self.pairs)
+        added = ReferenceCandidates.of(kept, kind) if self.references_as_candidates else None
+        if added is None:
+            lesson = Lesson.of(kept, kind, self.pairs)
+        else:
+            kept = added.outputs
+            lesson = Lesson(added.together.candidate_source, added.human(human_scores(kept, kind)))
         reason = self.feature_set.unusable(kept)
         if reason:
             raise DataError(f"nothing can be learnt: {reason}", file=dataset.name)
         self.feature_set, matrix = self.feature_set.fit_transform(kept)
+        if added is not None:
+            matrix = added.merge(matrix, self.feature_set.transform_references(kept, added.others))
         self.mean, self.scale = standardiser(matrix)
         matrix = (matrix - self.mean) / self.scale
         svm = lesson.learn(matrix, C=self.C, loss=self.loss, seed=self.seed)
@@ -244,6 +260,7 @@ class Ranker:
             objective=float(svm.objective_),
             duality_gap=float(svm.duality_gap_),
             seed=self.seed if searched else None,
+            references=len(added.others) if added else None,
         )
         return self
 
@@ -257,13 +274,22 @@ class Ranker:
         DataError
             If all columns learn from what is ranked, and that is too little.
         """
+        weights = self._weights_for(dataset)
+        return np.asarray(weights * ((self.feature_set.transform(dataset) - self.mean) / self.scale))
+
+    def score_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+        """Return the score of every reference of `dataset` as a candidate; see `FeatureSet.transform_references`."""
+        weights = self._weights_for(dataset)
+        columns = self.feature_set.transform_references(dataset, others)
+        return np.asarray((weights * ((columns - self.mean) / self.scale)).sum(axis=1))
+
+    def _weights_for(self, dataset: Dataset) -> FloatArray:
         self._trained()
         reason = self.feature_set.unusable(dataset)
         weights = self.weights if reason is None else self.fallback
         if weights is None:
             raise DataError(f"{reason}, and this model has no other column", file=dataset.name)
-        matrix = self.feature_set.transform(dataset)
-        return np.asarray(weights * ((matrix - self.mean) / self.scale))
+        return weights
 
     def note(self, dataset: Dataset) -> str | None:
         """Return what a user should know about the scores of `dataset`: that the fallback is used, and why."""
@@ -298,6 +324,7 @@ class Ranker:
             "pairs": training.pairs,
             "loss": training.loss,
             "C": f"{training.C:g}",
+            "references_as_candidates": training.references,
             "data": f"{training.data}#{training.data_hash[:8]}",
             "seed": training.seed,
         }
@@ -333,6 +360,7 @@ class Ranker:
             training = Training(**model["training"])
             columns = model["columns"]
             ranker = cls(model["features"], C=training.C, kind=training.kind)
+            ranker.references_as_candidates = training.references is not None
             numbers = {
                 key: np.array([column[key] for column in columns], dtype=np.float64)
                 for key in ("mean", "scale", "weight")
@@ -394,7 +422,12 @@ class Ranker:
         return {
             "version": VERSION,
             "features": str(self.feature_set),
-            "training": dataclasses.asdict(self._trained()),
+            "training": {
+                key: value
+                for key, value in dataclasses.asdict(self._trained()).items()
+                # models without are those of before, to the digest
+                if key != "references" or value is not None
+            },
             "columns": [
                 {"name": name, **{key: float(values[index]) for key, values in numbers.items()}}
                 for index, name in enumerate(self.feature_set.columns)
@@ -405,40 +438,3 @@ class Ranker:
         if self.training is None:
             raise ModelError("this ranker is not trained; call fit or load")
         return self.training
-
-
-def rank_by(dataset: Dataset, scores: npt.ArrayLike) -> pd.DataFrame:
-    """Rank the candidates of every source by their scores.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    scores : array-like, shape (candidates,)
-        Higher is better; scores within 1e-10 tie.
-
-    Returns
-    -------
-    DataFrame
-        One row a candidate, by source and rank: ``source`` and ``candidate`` (row numbers), ``system``, ``rank``
-        (1 best, ties share the better rank), ``tied``, ``score``, ``margin`` (to the next score below; NaN where
-        there is none).
-    """
-    values = np.asarray(scores, dtype=np.float64)
-    snapped = snap(values)
-    source = dataset.candidate_source
-    order = np.lexsort((np.arange(len(values)), -snapped, source))
-    frame = pd.DataFrame(
-        {
-            "source": source[order],
-            "candidate": order,
-            "system": dataset.candidates["system"].to_numpy(object)[order],
-            "score": values[order],
-        }
-    )
-    key = pd.Series(snapped[order])
-    by_source = key.groupby(frame["source"])
-    frame["rank"] = by_source.rank(method="min", ascending=False).astype(np.int64)
-    frame["tied"] = key.groupby([frame["source"], frame["rank"]]).transform("size") > 1
-    following = by_source.shift(-1)
-    frame["margin"] = key - following
-    return frame[["source", "candidate", "system", "rank", "tied", "score", "margin"]]

@@ -67,6 +67,7 @@ def compare(
     test: Test = "bootstrap",
     correction: Correction = "holm",
     alpha: float = 0.05,
+    learnt: Sequence[str] = (),
 ) -> Comparison:
     """Compare metrics with people and with each other.
 
@@ -89,6 +90,8 @@ def compare(
     correction : {"holm", "none"}, default "holm"
         Of the p-values of all pairs of metrics in one contest.
     alpha : float, default 0.05
+    learnt : sequence of str
+        Kinds that the rankers among the metrics learnt from; see `ranker.corpora.judgements.resolve_kind`.
 
     Returns
     -------
@@ -108,7 +111,7 @@ def compare(
     for number, (dataset, scored) in enumerate(data):
         mine = [
             _measure(dataset, piece, scored, found, number, levels, settings)
-            for found, pieces in (_judgements(dataset, scored, kind),)
+            for found, pieces in (_judgements(dataset, scored, resolve_kind(dataset, kind, learnt=learnt)),)
             for piece in pieces
         ]
         results += [*mine, *_means(dataset.name, mine)]
