@@ -49,6 +49,8 @@ def direction_note(ranker: Ranker, dataset: Dataset, *, seed: int = 0) -> str | 
     generator = np.random.default_rng(seed)
     kept = dataset.select_candidates(judged(dataset, str(kind)))
     usable = np.flatnonzero((np.diff(kept.reference_offsets) > 0) & (np.diff(kept.candidate_offsets) > 1))
+    if not len(usable):
+        return None
     chosen = np.zeros(len(kept.sources), dtype=bool)
     chosen[generator.permutation(usable)[:MOST_SOURCES]] = True
     kept = kept.select_sources(chosen)
