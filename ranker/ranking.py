@@ -159,6 +159,27 @@ def standardiser(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     return matrix.mean(axis=0), np.where(spread > 0, spread, 1.0)
 
 
+def training_columns(
+    features: FeatureSet, dataset: Dataset, kind: str, pairs: PairCounting, *, references: bool
+) -> tuple[FeatureSet, Dataset, Lesson, FloatArray]:
+    """Return fitted features, the candidates to learn from, what to learn about them, and their columns."""
+    kept = dataset.select_candidates(judged(dataset, kind))
+    added = ReferenceCandidates.of(kept, kind) if references else None
+    kept = added.outputs if added else kept
+    if added:
+        lesson = Lesson(added.together.candidate_source, added.human(human_scores(kept, kind)))
+    else:
+        lesson = Lesson.of(kept, kind, pairs)
+    reason = features.unusable(kept)
+    if reason:
+        raise DataError(f"nothing can be learnt: {reason}", file=dataset.name)
+    features, matrix = features.fit_transform(kept)
+    if added:
+        matrix = added.merge(matrix, features.transform_references(kept, added.others))
+        kept = added.together
+    return features, kept, lesson, matrix
+
+
 @dataclass
 class Ranker:
     """A metric learnt from human rankings.
@@ -222,19 +243,10 @@ class Ranker:
             If there are no judgements of the kind, or they order no two candidates of one source.
         """
         kind = resolve_kind(dataset, self.kind)
-        kept = dataset.select_candidates(judged(dataset, kind))
-        added = ReferenceCandidates.of(kept, kind) if self.references_as_candidates else None
-        if added is None:
-            lesson = Lesson.of(kept, kind, self.pairs)
-        else:
-            kept = added.outputs
-            lesson = Lesson(added.together.candidate_source, added.human(human_scores(kept, kind)))
-        reason = self.feature_set.unusable(kept)
-        if reason:
-            raise DataError(f"nothing can be learnt: {reason}", file=dataset.name)
-        self.feature_set, matrix = self.feature_set.fit_transform(kept)
-        if added is not None:
-            matrix = added.merge(matrix, self.feature_set.transform_references(kept, added.others))
+        self.feature_set, kept, lesson, matrix = training_columns(
+            self.feature_set, dataset, kind, self.pairs, references=self.references_as_candidates
+        )
+        references = int(kept.candidates["is_reference"].sum()) if self.references_as_candidates else None
         self.mean, self.scale = standardiser(matrix)
         matrix = (matrix - self.mean) / self.scale
         svm = lesson.learn(matrix, C=self.C, loss=self.loss, seed=self.seed)
@@ -252,7 +264,7 @@ class Ranker:
             kind=kind,
             pairs=self.pairs if lesson.pairs else "graded",
             sources=len(np.unique(kept.candidate_source)),
-            candidates=len(kept),
+            candidates=len(kept) - (references or 0),
             preferences=len(lesson.pairs.better) if lesson.pairs else None,
             C=float(svm.C_),
             chosen_by="cross-validation" if searched else "given",
@@ -260,7 +272,7 @@ class Ranker:
             objective=float(svm.objective_),
             duality_gap=float(svm.duality_gap_),
             seed=self.seed if searched else None,
-            references=len(added.others) if added else None,
+            references=references,
         )
         return self
 
@@ -416,18 +428,14 @@ class Ranker:
         return "\n".join(lines) + "\n"
 
     def _document(self) -> dict[str, Any]:
+        training = dataclasses.asdict(self._trained())
         numbers = {"mean": self.mean, "scale": self.scale, "weight": self.weights}
         if self.fallback is not None:
             numbers["fallback"] = self.fallback
         return {
             "version": VERSION,
             "features": str(self.feature_set),
-            "training": {
-                key: value
-                for key, value in dataclasses.asdict(self._trained()).items()
-                # models without are those of before, to the digest
-                if key != "references" or value is not None
-            },
+            "training": {name: value for name, value in training.items() if name != "references" or value is not None},
             "columns": [
                 {"name": name, **{key: float(values[index]) for key, values in numbers.items()}}
                 for index, name in enumerate(self.feature_set.columns)
