@@ -45,7 +45,7 @@ EXPECTED = (
 
 _TURNED_ROUND = _table("reciprocal inverse inverted negated reverse reversed")
 _NUMBERING = _table("id ids index idx lineno number no nr")
-_NUMBERED = _table("line row segment seg sentence sent page year date timestamp unnamed")
+_NUMBERED = _table("index level line row segment seg sentence sent page year date timestamp unnamed")
 _SIZES = _table("length lengths len size token tokens word words char chars character characters count")
 _SIZED = _table(
     "n num number of in the src source mt hyp hypothesis ref reference text target tgt output candidate "
@@ -93,7 +93,7 @@ def is_metadata(name: str) -> bool:
 def not_read(names: list[str]) -> str:
     """Return what to tell a user about columns or keys that hold text and are not read."""
     listed = ", ".join(f"{name[:27]}..." if len(name) > 30 else name for name in names[:8])
-    return f"not read, because text is no judgement: {listed}{', ...' if len(names) > 8 else ''}"
+    return f"not read, being no judgements: {listed}{', ...' if len(names) > 8 else ''}"
 
 
 def _counts_or_measures(name: str) -> bool:

@@ -23,6 +23,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
@@ -263,7 +264,9 @@ class _Reader:
         for kind, score in self.mapping(value, path).items():
             inside = _inside(path, self.name(kind, path))
             if known and not _is_number(score) and not isinstance(score, dict):
-                what = f"a number as a rating{nearest(kind, known)}, or one of the keys {_listed(known)}"
+                is_number = isinstance(score, str) and re.fullmatch(r"[-+.\d]+", score)
+                hint = "" if is_number else nearest(kind[:40], known)
+                what = f"a number as a rating, or one of the keys {_listed(known)}{hint}"
                 self.fail(inside, what, score)
             if isinstance(score, dict):
                 for judge, one in score.items():
@@ -288,11 +291,9 @@ class _Reader:
     def refuse_others(self, fields: Mapping[str, Any], known: tuple[str, ...]) -> None:
         """Refuse a record of several candidates that has a key which is neither known nor metadata."""
         for key in self.others(fields, known, numbers=False):
-            listed = ", ".join(one for one in known if one not in ("src", "refs", "ref", "reference"))
-            what = (
-                f"key {shown(key)} is unknown{nearest(key, known)}; expected {listed}, or metadata under a name such as"
-            )
-            raise DataError(f"{what} id, domain, meta, comment: rename or remove it", file=self.file, line=self.line)
+            hint = "; a rating belongs into its candidate" if _is_number(fields[key]) else nearest(key[:40], known)
+            what = f"key {shown(key)} is unknown{hint}; expected {_listed(known)}, or metadata under a name such as id,"
+            raise DataError(f"{what} domain, meta, comment: rename or remove it", file=self.file, line=self.line)
 
     def new_ratings(self, before: Candidate, candidate: Candidate) -> list[tuple[str, str | None, float]]:
         """Return the ratings of `candidate`, refusing those that `before` has already."""

@@ -111,7 +111,7 @@ def test_metadata_is_not_read_and_one_note_names_it(
     noted = read_dataset(write(rows, tmp_path / f"y.{ending}"), name="x")
     assert noted.fingerprint == plain.fingerprint
     assert caplog.messages == [
-        f"ranker: note: {tmp_path}/y.{ending}: not read, because text is no judgement: domain, comment, id"
+        f"ranker: note: {tmp_path}/y.{ending}: not read, being no judgements: domain, comment, id"
     ]
 
 
@@ -179,7 +179,9 @@ def test_names_are_read_by_their_words() -> None:
     reserved = (
         "id Index segment_id n_words word_count src_len chrF++ BLEU-4 comet22 wmt22-comet-da sacreBLEU ds.x.y line"
     )
-    assert all(map(is_reserved, [*reserved.split(), "number of words", "Unnamed: 0", *registry.names()]))
+    assert all(
+        map(is_reserved, [*reserved.split(), "number of words", "Unnamed: 0", "__index_level_0__", *registry.names()])
+    )
     assert not any(map(is_reserved, ["score", "rank", "hter", "human_ter", "word_order", "fluency", "points"]))
     assert all(map(is_metadata, ["id", "domain", "meta", "comment", "error_type"]))
     assert not any(map(is_metadata, ["score", "rank", "refrences", "bleu", "text"]))
