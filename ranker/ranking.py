@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import (
@@ -29,13 +28,16 @@ from ranker.corpora.judgements import (
 )
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.extractors.target_language import ENGLISH, other_language
-from ranker.learning.grouped import snap
 from ranker.learning.model_files import model_digest, read_model, write_model
+from ranker.ordering import rank_by
 from ranker.shipped import locate, suited
 from ranker.version import VERSION
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ranker.learning.ranksvm import RankSVM
 
 FloatArray = npt.NDArray[np.float64]
@@ -70,6 +72,8 @@ class Training:
         Only where it made a difference.
     targets : str or None
         Languages of the translations, as ``de`` or ``de+fr``; None where they are not known, or not kept.
+    references : int or None
+        Number of references learnt from as candidates, None if they were not.
     """
 
     data: str
@@ -86,6 +90,7 @@ class Training:
     duality_gap: float
     seed: int | None
     targets: str | None = None
+    references: int | None = None
 
 
 @dataclass(frozen=True)
@@ -158,6 +163,27 @@ def standardiser(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     return matrix.mean(axis=0), np.where(spread > 0, spread, 1.0)
 
 
+def training_columns(
+    features: FeatureSet, dataset: Dataset, kind: str, pairs: PairCounting, *, references: bool
+) -> tuple[FeatureSet, Dataset, Lesson, FloatArray]:
+    """Return fitted features, the candidates to learn from, what to learn about them, and their columns."""
+    kept = dataset.select_candidates(judged(dataset, kind))
+    added = ReferenceCandidates.of(kept, kind) if references else None
+    kept = added.outputs if added else kept
+    if added:
+        lesson = Lesson(added.together.candidate_source, added.human(human_scores(kept, kind)))
+    else:
+        lesson = Lesson.of(kept, kind, pairs)
+    reason = features.unusable(kept)
+    if reason:
+        raise DataError(f"nothing can be learnt: {reason}", file=dataset.name)
+    features, matrix = features.fit_transform(kept)
+    if added:
+        matrix = added.merge(matrix, features.transform_references(kept, added.others))
+        kept = added.together
+    return features, kept, lesson, matrix
+
+
 @dataclass
 class Ranker:
     """A metric learnt from human rankings.
@@ -177,6 +203,9 @@ class Ranker:
         the same say, however much of it was judged.
     seed : int, default 0
         Splits the folds of the cross-validation.
+    references_as_candidates : bool, default False
+        Learn from the references too, as candidates above every output of their source (Ye, Zhou and Lin 2007); see
+        `ranker.extractors.reference_candidates`.
 
     Attributes
     ----------
@@ -195,6 +224,7 @@ class Ranker:
     kind: str = AUTO
     pairs: PairCounting = "judgements"
     seed: int = 0
+    references_as_candidates: bool = False
     feature_set: FeatureSet = field(init=False)
     mean: FloatArray = field(init=False, repr=False)
     scale: FloatArray = field(init=False, repr=False)
@@ -217,12 +247,10 @@ class Ranker:
             If there are no judgements of the kind, or they order no two candidates of one source.
         """
         kind = resolve_kind(dataset, self.kind)
-        kept = dataset.select_candidates(judged(dataset, kind))
-        lesson = Lesson.of(kept, kind, self.pairs)
-        reason = self.feature_set.unusable(kept)
-        if reason:
-            raise DataError(f"nothing can be learnt: {reason}", file=dataset.name)
-        self.feature_set, matrix = self.feature_set.fit_transform(kept)
+        self.feature_set, kept, lesson, matrix = training_columns(
+            self.feature_set, dataset, kind, self.pairs, references=self.references_as_candidates
+        )
+        references = int(kept.candidates["is_reference"].sum()) if self.references_as_candidates else None
         self.mean, self.scale = standardiser(matrix)
         matrix = (matrix - self.mean) / self.scale
         svm = lesson.learn(matrix, C=self.C, loss=self.loss, seed=self.seed)
@@ -240,7 +268,7 @@ class Ranker:
             kind=kind,
             pairs=self.pairs if lesson.pairs else "graded",
             sources=len(np.unique(kept.candidate_source)),
-            candidates=len(kept),
+            candidates=len(kept) - (references or 0),
             preferences=len(lesson.pairs.better) if lesson.pairs else None,
             C=float(svm.C_),
             chosen_by="cross-validation" if searched else "given",
@@ -249,6 +277,7 @@ class Ranker:
             duality_gap=float(svm.duality_gap_),
             seed=self.seed if searched else None,
             targets="+".join(sorted(set(kept.target_languages) - {""})) or None,
+            references=references,
         )
         return self
 
@@ -262,13 +291,22 @@ class Ranker:
         DataError
             If all columns learn from what is ranked, and that is too little.
         """
+        weights = self._weights_for(dataset)
+        return np.asarray(weights * ((self.feature_set.transform(dataset) - self.mean) / self.scale))
+
+    def score_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+        """Return the score of every reference of `dataset` as a candidate; see `FeatureSet.transform_references`."""
+        weights = self._weights_for(dataset)
+        columns = self.feature_set.transform_references(dataset, others)
+        return np.asarray((weights * ((columns - self.mean) / self.scale)).sum(axis=1))
+
+    def _weights_for(self, dataset: Dataset) -> FloatArray:
         self._trained()
         reason = self.feature_set.unusable(dataset)
         weights = self.weights if reason is None else self.fallback
         if weights is None:
             raise DataError(f"{reason}, and this model has no other column", file=dataset.name)
-        matrix = self.feature_set.transform(dataset)
-        return np.asarray(weights * ((matrix - self.mean) / self.scale))
+        return weights
 
     def note(self, dataset: Dataset) -> str | None:
         """Return what a user should know about the scores of `dataset`, in one line, or None.
@@ -320,6 +358,7 @@ class Ranker:
             "pairs": training.pairs,
             "loss": training.loss,
             "C": f"{training.C:g}",
+            "references_as_candidates": training.references,
             "data": f"{training.data}#{training.data_hash[:8]}",
             "seed": training.seed,
         }
@@ -355,6 +394,7 @@ class Ranker:
             training = Training(**model["training"])
             columns = model["columns"]
             ranker = cls(model["features"], C=training.C, kind=training.kind)
+            ranker.references_as_candidates = training.references is not None
             numbers = {
                 key: np.array([column[key] for column in columns], dtype=np.float64)
                 for key in ("mean", "scale", "weight")
@@ -410,16 +450,14 @@ class Ranker:
         return "\n".join(lines) + "\n"
 
     def _document(self) -> dict[str, Any]:
+        training = dataclasses.asdict(self._trained())
         numbers = {"mean": self.mean, "scale": self.scale, "weight": self.weights}
         if self.fallback is not None:
             numbers["fallback"] = self.fallback
-        training = dataclasses.asdict(self._trained())
-        if self._trained().targets is None:
-            del training["targets"]
         return {
             "version": VERSION,
             "features": str(self.feature_set),
-            "training": training,
+            "training": dataclasses.asdict(self._trained()),
             "columns": [
                 {"name": name, **{key: float(values[index]) for key, values in numbers.items()}}
                 for index, name in enumerate(self.feature_set.columns)
@@ -430,40 +468,3 @@ class Ranker:
         if self.training is None:
             raise ModelError("this ranker is not trained; call fit or load")
         return self.training
-
-
-def rank_by(dataset: Dataset, scores: npt.ArrayLike) -> pd.DataFrame:
-    """Rank the candidates of every source by their scores.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    scores : array-like, shape (candidates,)
-        Higher is better; scores within 1e-10 tie.
-
-    Returns
-    -------
-    DataFrame
-        One row a candidate, by source and rank: ``source`` and ``candidate`` (row numbers), ``system``, ``rank``
-        (1 best, ties share the better rank), ``tied``, ``score``, ``margin`` (to the next score below; NaN where
-        there is none).
-    """
-    values = np.asarray(scores, dtype=np.float64)
-    snapped = snap(values)
-    source = dataset.candidate_source
-    order = np.lexsort((np.arange(len(values)), -snapped, source))
-    frame = pd.DataFrame(
-        {
-            "source": source[order],
-            "candidate": order,
-            "system": dataset.candidates["system"].to_numpy(object)[order],
-            "score": values[order],
-        }
-    )
-    key = pd.Series(snapped[order])
-    by_source = key.groupby(frame["source"])
-    frame["rank"] = by_source.rank(method="min", ascending=False).astype(np.int64)
-    frame["tied"] = key.groupby([frame["source"], frame["rank"]]).transform("size") > 1
-    following = by_source.shift(-1)
-    frame["margin"] = key - following
-    return frame[["source", "candidate", "system", "rank", "tied", "score", "margin"]]

@@ -85,16 +85,18 @@ def command(
         raise OptionError("give --metric NAME (see ranker features) or --model FILE (see ranker train), or several")
     if not data:
         raise OptionError("nothing to compare on: give --data NAME|FILE, once or several times")
-    from ranker.corpora.judgements import judged
+    from ranker.corpora.judgements import judged, resolve_kind
     from ranker.evaluation.comparing import LEVELS, compare
 
     levels = [one for one in LEVELS if one in [each.value for each in level or Level]]
     scorers = {one: Scorer.choose(None, one) for one in dict.fromkeys(metric or [])}
     scorers |= {name: Scorer.choose(path, None) for name, path in _named(model or []).items()}
     datasets = [read_input([one], None, None, None, lp) for one in data]
+    learnt = [one for scorer in scorers.values() for one in scorer.learnt]
     scored = []
     for dataset in datasets:
-        kept = dataset.select_candidates(judged(dataset, kind)) if levels == ["segment"] else dataset
+        used = resolve_kind(dataset, kind, learnt=learnt)
+        kept = dataset.select_candidates(judged(dataset, used)) if levels == ["segment"] else dataset
         notes = {name: _notes(name, one, dataset, kept) for name, one in scorers.items()}
         with working(f"scoring {dataset.name}"):
             scored.append((kept, [_score(name, one, kept, notes[name]) for name, one in scorers.items()]))
@@ -107,6 +109,7 @@ def command(
             seed=seed,
             test=test,
             correction=correction,
+            learnt=learnt,
         )
     statistic = _wins_statistic(found, wins)
     if output is Output.json:

@@ -74,14 +74,17 @@ def check(data: NameOrPath, output: OutputOption = Output.table) -> None:
     Example: ranker data check candidates.json
     """
     from ranker.corpora import catalogue
-    from ranker.corpora.judgements import kinds
+    from ranker.corpora.columns import is_reserved
+    from ranker.corpora.judgements import kinds, rating_names
     from ranker.corpora.summary import summarise
 
     with working("reading"):
         dataset = catalogue.load(data)
         rows = summarise(dataset)
     judgements = ", ".join(kinds(dataset)) or "none"
-    emit_rows(rows, output, signature=f"judgements: {judgements}\nfingerprint: {dataset.fingerprint}")
+    reserved = ", ".join(name for name in rating_names(dataset) if is_reserved(name))
+    others = f"\nused only if --kind names it: {reserved}" if reserved else ""
+    emit_rows(rows, output, signature=f"judgements: {judgements}{others}\nfingerprint: {dataset.fingerprint}")
 
 
 @app.command()

@@ -15,6 +15,7 @@ from ranker.cli.options import (
     ModelOption,
     Output,
     OutputOption,
+    ReferencesAsCandidatesOption,
     ReferencesOption,
     SeedOption,
     SourceOption,
@@ -26,6 +27,7 @@ from ranker.cli.output import emit_csv, emit_json, emit_lines, print_table
 from ranker.cli.scorer import MetricOption, Scorer
 
 if TYPE_CHECKING:
+    from ranker.corpora.dataset import Dataset
     from ranker.evaluation.segment import Estimate, Evaluation, Row
 
 
@@ -34,6 +36,7 @@ def command(
     model: ModelOption = None,
     metric: MetricOption = None,
     kind: KindOption = "auto",
+    references_as_candidates: ReferencesAsCandidatesOption = False,
     lp: LpOption = None,
     resamples: Annotated[
         int, typer.Option("--resamples", help="Bootstrap samples for the 95 % intervals; 0 for none.", min=0)
@@ -57,29 +60,54 @@ def command(
     from ranker.evaluation.segment import evaluate
 
     with working("evaluating"):
-        kind = resolve_kind(dataset, kind)
+        kind = resolve_kind(dataset, kind, learnt=scorer.learnt)
         kept = dataset.select_candidates(judged(dataset, kind))
-        found = evaluate(kept, scorer.score(kept), kind=kind, resamples=resamples, seed=seed)
+        if references_as_candidates:
+            found = _with_references(scorer, kept, kind, resamples, seed)
+        else:
+            found = {"": evaluate(kept, scorer.score(kept), kind=kind, resamples=resamples, seed=seed)}
     if scorer.was_trained_on(dataset):
         typer.echo("ranker: note: this model was trained on the data it is evaluated on", err=True)
-    more: dict[str, object] = {"against": found.kind, "resamples": resamples}
+    more: dict[str, object] = {"against": kind, "resamples": resamples}
+    if references_as_candidates:
+        more["references_as_candidates"] = "true"
     signature = scorer.signature(dataset, **more, **({"seed": seed} if resamples else {}))
     if output is Output.json:
-        emit_json({"signature": signature, **dataclasses.asdict(found)})
+        shown = {name: dataclasses.asdict(one) for name, one in found.items()}
+        emit_json({"signature": signature, **shown.get("", shown)})
         return
-    rows = [_flat(row) for row in found.rows]
+    rows = [{**({"candidates": name} if name else {}), **_flat(row)} for name, one in found.items() for row in one.rows]
     if output is Output.jsonl:
         emit_lines(rows)
     elif output is Output.csv:
         emit_csv(rows)
     else:
-        print_table([_shown(row) for row in found.rows], _title(found))
-        typer.echo(f"\n{signature}")
+        for name, one in found.items():
+            print_table([_shown(row) for row in one.rows], _title(one, name))
+            typer.echo("")
+        typer.echo(signature)
 
 
-def _title(found: Evaluation) -> str:
+def _with_references(scorer: Scorer, dataset: Dataset, kind: str, resamples: int, seed: int) -> dict[str, Evaluation]:
+    """Evaluate the outputs alone, and together with the references as candidates."""
+    from ranker.corpora.judgements import human_scores
+    from ranker.evaluation.segment import evaluate
+    from ranker.extractors.reference_candidates import ReferenceCandidates
+
+    added = ReferenceCandidates.of(dataset, kind)
+    scores, human = scorer.score(added.outputs), human_scores(added.outputs, kind)
+    both = added.merge(scores, scorer.score_references(added.outputs, added.others))
+    return {
+        "outputs": evaluate(added.outputs, scores, kind=kind, resamples=resamples, seed=seed),
+        "outputs and references": evaluate(
+            added.together, both, kind=kind, human=added.human(human), resamples=resamples, seed=seed
+        ),
+    }
+
+
+def _title(found: Evaluation, candidates: str) -> str:
     interval = f"; [95 % interval over sources, {found.resamples} resamples]" if found.resamples else ""
-    return f"{found.data}: agreement with human {found.kind}{interval}"
+    return f"{found.data}: agreement with human {found.kind}{f', {candidates}' if candidates else ''}{interval}"
 
 
 def _flat(row: Row) -> dict[str, Any]:

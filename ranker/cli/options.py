@@ -37,6 +37,13 @@ def _use_threads(jobs: int | None) -> int | None:
     return jobs
 
 
+def _checked_kind(kind: str) -> str:
+    from ranker.corpora.judgements import Kind
+
+    Kind.parse(kind)
+    return kind
+
+
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="Form of the output.")]
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed of everything random.", min=0, max=2**32 - 1)]
 JobsOption = Annotated[
@@ -49,7 +56,20 @@ LpOption = Annotated[
 ]
 KindOption = Annotated[
     str,
-    typer.Option("--kind", help="Kind of judgement: preferences, fluency, adequacy, win-rate, mqm, ..."),
+    typer.Option(
+        "--kind",
+        help="Kind of judgement: preferences, fluency, adequacy, win-rate, mqm, ..., or a column of the data; "
+        "NAME:lower or NAME:higher says which values are better.",
+        callback=_checked_kind,
+    ),
+]
+ReferencesAsCandidatesOption = Annotated[
+    bool,
+    typer.Option(
+        "--references-as-candidates",
+        help="Take the references as candidates too, better than every output of their source. Each is scored against "
+        "the other references only, so sources need two or more. Not with preferences.",
+    ),
 ]
 DataOption = Annotated[
     list[str] | None,

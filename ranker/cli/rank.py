@@ -51,7 +51,8 @@ def command(
     scorer, dataset = Scorer.chosen(
         model, metric, lambda: read_input([data] if data else [], source, references, translations, lp)
     )
-    from ranker.ranking import Ranker, rank_by
+    from ranker.ordering import rank_by
+    from ranker.ranking import Ranker
 
     with working("ranking"):
         parts: dict[str, Any] = {}

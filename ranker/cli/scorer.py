@@ -58,6 +58,17 @@ class Scorer:
         scores = FeatureSet((self.using,)).transform(dataset)[:, 0]
         return scores if self.using.higher_is_better else -scores
 
+    def score_references(self, dataset: Dataset, others: Dataset) -> npt.NDArray[np.float64]:
+        """Return a score for every reference of `dataset` as a candidate, higher is better."""
+        from ranker.ranking import Ranker
+
+        if isinstance(self.using, Ranker):
+            return self.using.score_references(dataset, others)
+        from ranker.extractors.feature_sets import FeatureSet
+
+        scores = FeatureSet((self.using,)).transform_references(dataset, others)[:, 0]
+        return scores if self.using.higher_is_better else -scores
+
     @classmethod
     def chosen(cls, model: Path | None, metric: str | None, read: Callable[[], Dataset]) -> tuple[Scorer, Dataset]:
         """Return the scorer that the options name, or the ranker that ships for such data, and the data.
@@ -95,6 +106,14 @@ class Scorer:
 
         trained = self.using.training if isinstance(self.using, Ranker) else None
         return trained is not None and trained.data_hash == dataset.fingerprint
+
+    @property
+    def learnt(self) -> tuple[str, ...]:
+        """Kind of judgement that the ranker learnt from; nothing of a metric."""
+        from ranker.ranking import Ranker
+
+        trained = self.using.training if isinstance(self.using, Ranker) else None
+        return (trained.kind,) if trained else ()
 
     def signature(self, dataset: Dataset, **more: object) -> str:
         """Return the signature of results on `dataset`."""

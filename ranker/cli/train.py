@@ -17,6 +17,7 @@ from ranker.cli.options import (
     LpOption,
     Output,
     OutputOption,
+    ReferencesAsCandidatesOption,
     ReferencesOption,
     SeedOption,
     SourceOption,
@@ -66,6 +67,7 @@ def command(
             help="Preferences: one pair a judgement, one for two candidates, or these with equal language pairs.",
         ),
     ] = Pairs.judgements,
+    references_as_candidates: ReferencesAsCandidatesOption = False,
     lp: LpOption = None,
     source: SourceOption = None,
     references: ReferencesOption = None,
@@ -81,6 +83,7 @@ def command(
     if output not in (Output.table, Output.json):
         raise OptionError("--output: train prints table or json")
     dataset = read_input(data or [], source, references, translations, lp)
+    from ranker.evaluation.direction import direction_note
     from ranker.extractors.target_language import english_note
     from ranker.learning.model_files import check_target
     from ranker.ranking import Ranker
@@ -92,6 +95,7 @@ def command(
         kind=kind,
         pairs=pairs.value,
         seed=seed,
+        references_as_candidates=references_as_candidates,
     )
     target = model or Path(f"{dataset.name.split('+')[0]}.model")
     check_target(target)
@@ -101,6 +105,9 @@ def command(
     with working("training"):
         ranker.fit(dataset)
         ranker.save(target)
+        note = direction_note(ranker, dataset, seed=seed)
+    if note:
+        typer.echo(f"ranker: note: {note}", err=True)
     weights = [
         {"column": column, "weight": float(weight)}
         for column, weight in zip(ranker.feature_set.columns, ranker.weights, strict=True)
@@ -119,7 +126,8 @@ def command(
         return
     learnt = f"{training.preferences:,} preferences" if training.preferences else f"{training.kind} scores"
     typer.echo(
-        f"learnt from {training.data}: {training.sources:,} sources, {training.candidates:,} judged candidates, "
+        f"learnt from {training.data}: {training.sources:,} sources, {training.candidates:,} judged candidates"
+        f"{f' and {training.references:,} references' if training.references else ''}, "
         f"{learnt}; C = {training.C:g} ({training.chosen_by})\n"
     )
     print_table(weights)

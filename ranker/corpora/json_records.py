@@ -7,24 +7,37 @@ A record is one source::
     {"src": "...", "ref": "..." or "refs": ["..."], "tgt": {"A": "..."}}
 
 or one candidate, ``{"src": "...", "mt": "...", "ref": "..."}``, where records of equal source and reference are
-one source and ``"system"`` may name the system. Optional: ``lp``, ``doc``, ``seg_id``, ``reference_names``, and in a
+one source, ``"system"`` may name the system and ``"judge"`` the judge; keys may be called as the columns of tables
+are. Optional: ``lp``, ``doc``, ``seg_id``, ``reference_names``, and in a
 candidate ``human`` (``{"fluency": 3}`` or, with judges, ``{"fluency": {"judge1": 3}}``) and ``is_reference``; word
 alignments with the source in Pharaoh format, ``alignment`` of a candidate and ``reference_alignments``.
-A file holds one record a line, a list of records, or a single record. Other keys are passed over.
+A file holds one record a line, a list of records, or a single record.
+
+Any other key of a candidate is a rating, as in ``human``. Keys with the names of metadata (`ranker.corpora.columns`)
+are not read where they hold no number, and never in a record of several candidates, which a note says. All
+others are refused.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
+from ranker.corpora import columns as names
 from ranker.corpora.records import Candidate, Record, first_repeated, shown, system_stands_twice
-from ranker.errors import DataError
+from ranker.errors import DataError, nearest
 
 _EXPECTED = 'expected keys "source", "references", "candidates", or "src", "ref", "tgt", or "src", "mt", "ref"'
-_CANDIDATES = ("candidates", "tgt", "mt")
+_CANDIDATE = ("mt", "text", "translation", "candidate")
+_CANDIDATES = ("candidates", "tgt")
+_REFERENCES = ("references", "refs", "ref", "reference")
+_SOURCE_KEYS = ("lp", "doc", "seg_id", "source", "src", *_REFERENCES, "reference_names", "reference_alignments")
+_CANDIDATE_KEYS = ("system", "text", "human", "is_reference", "alignment")
+_LOG = logging.getLogger(__name__)
 
 
 def parse_records(text: str, file: str) -> list[Record]:
@@ -36,30 +49,54 @@ def parse_records(text: str, file: str) -> list[Record]:
         With file, line and the path inside the record: what was found, what was expected.
     """
     records: list[Record] = []
-    grouped: dict[tuple[object, ...], tuple[Record, dict[str, int]]] = {}
+    grouped: dict[tuple[object, ...], tuple[Record, dict[str, tuple[int, Candidate]]]] = {}
+    left_out: dict[str, None] = {}
     for line, value in _values(text, file):
-        reader = _Reader(file, line)
+        reader = _Reader(file, line, left_out)
         fields = reader.mapping(value, "record")
-        source, candidates = reader.spelling(fields, "source", "src"), reader.spelling(fields, *_CANDIDATES)
+        source, candidates = (
+            reader.spelling(fields, "source", "src"),
+            reader.spelling(fields, *_CANDIDATES, *_CANDIDATE),
+        )
         if source is None or candidates is None:
             raise DataError(f"{_EXPECTED}; found {shown(sorted(fields))}", file=file, line=line)
-        record = _source_record(reader, fields, source)
-        if candidates != "mt":
+        if candidates in _CANDIDATES:
+            record = _source_record(reader, fields, source)
+            reader.refuse_others(fields, (*_SOURCE_KEYS, *_CANDIDATES))
             record.candidates.extend(reader.candidates(fields[candidates], candidates))
             records.append(record)
             continue
+        record = _source_record(reader, _as_table_row(reader, fields), source)
         key = (record.source, tuple(record.references), record.lp, record.doc, record.seg_id)
         if key not in grouped:
             grouped[key] = record, {}
             records.append(record)
-        record, lines = grouped[key]
-        candidate = reader.candidate(fields, "", len(record.candidates), "mt")
-        if candidate.system in lines:
-            hint = f" (line {lines[candidate.system]} has it too), or tell equal sources apart by seg_id"
+        record, there = grouped[key]
+        candidate = reader.candidate(fields, "", len(record.candidates), candidates, row=True)
+        judge = reader.optional_text(fields, "judge", "judge")
+        line_before, before = there.get(candidate.system, (line, candidate))
+        if before is candidate:
+            there[candidate.system] = line, candidate
+            record.candidates.append(candidate)
+        elif not judge or (before.text, before.is_reference) != (candidate.text, candidate.is_reference):
+            hint = f" (line {line_before} has it too), or tell equal sources apart by seg_id"
             raise system_stands_twice(candidate.system, file, line, hint)
-        lines[candidate.system] = line
-        record.candidates.append(candidate)
+        else:
+            before.ratings.extend(reader.new_ratings(before, candidate))
+    if left_out:
+        _LOG.warning("ranker: note: %s: %s", file, names.not_read(list(left_out)))
     return records
+
+
+def _as_table_row(reader: _Reader, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return `fields` with the references of a table's row, ``reference1`` and so on, as one list."""
+    numbered = names.reference_columns([key for key in map(names.canonical, fields) if key[9:].isdigit()])
+    if not numbered:
+        return fields
+    if (key := reader.spelling(fields, *_REFERENCES)) is not None and fields[key] is not None:
+        reader.fail(key, f"references under one key, or under {numbered[0]}, ...", fields[key])
+    by_name = {names.canonical(key): value for key, value in fields.items()}
+    return {**fields, "references": [by_name[column] for column in numbered if by_name[column] is not None]}
 
 
 def _values(text: str, file: str) -> Iterator[tuple[int, Any]]:
@@ -169,8 +206,8 @@ def _decode(text: str, position: int, file: str, first_line: int) -> tuple[Any, 
 class _Reader:
     """Takes typed values out of one JSON record, or says where and how it differs."""
 
-    def __init__(self, file: str, line: int) -> None:
-        self.file, self.line = file, line
+    def __init__(self, file: str, line: int, left_out: dict[str, None]) -> None:
+        self.file, self.line, self.left_out = file, line, left_out
 
     def fail(self, path: str, expected: str, found: object) -> NoReturn:
         raise DataError(f"{path}: expected {expected}, found {shown(found)}", file=self.file, line=self.line)
@@ -212,8 +249,7 @@ class _Reader:
         return [self.text(one, f"{path}[{index}]") for index, one in enumerate(value)]
 
     def number(self, value: object, path: str) -> float:
-        kind = type(value)
-        if kind is float or kind is int:
+        if _is_number(value):
             try:
                 number = float(value)  # type: ignore[arg-type]
             except OverflowError:
@@ -222,16 +258,51 @@ class _Reader:
                 return number
         return self.fail(path, "a finite number", value)
 
-    def ratings(self, value: object, path: str) -> list[tuple[str, str | None, float]]:
+    def ratings(self, value: object, path: str, known: tuple[str, ...] = ()) -> list[tuple[str, str | None, float]]:
+        """Read ratings by their names; `known` are the keys that may stand beside them."""
         found: list[tuple[str, str | None, float]] = []
         for kind, score in self.mapping(value, path).items():
             inside = _inside(path, self.name(kind, path))
+            if known and not _is_number(score) and not isinstance(score, dict):
+                is_number = isinstance(score, str) and re.fullmatch(r"[-+.\d]+", score)
+                hint = "" if is_number else nearest(kind[:40], known)
+                what = f"a number as a rating, or one of the keys {_listed(known)}{hint}"
+                self.fail(inside, what, score)
             if isinstance(score, dict):
                 for judge, one in score.items():
                     found.append((kind, self.text(judge, inside), self.number(one, _inside(inside, judge))))
             elif score is not None:
                 found.append((kind, None, self.number(score, inside)))
         return found
+
+    def others(self, fields: Mapping[str, Any], known: tuple[str, ...], *, numbers: bool) -> Iterator[str]:
+        """Yield the keys of `fields` that are not `known`, but for metadata, which is noted to be left out.
+
+        With `numbers`, those of metadata that hold a number are yielded too.
+        """
+        for key, value in fields.items():
+            if key in known or value is None or (key in names.NOT_READ and not (numbers and _is_number(value))):
+                continue
+            if names.is_metadata(key) and not (numbers and _is_number(value)):
+                self.left_out[key] = None
+            else:
+                yield key
+
+    def refuse_others(self, fields: Mapping[str, Any], known: tuple[str, ...]) -> None:
+        """Refuse a record of several candidates that has a key which is neither known nor metadata."""
+        for key in self.others(fields, known, numbers=False):
+            hint = "; a rating belongs into its candidate" if _is_number(fields[key]) else nearest(key[:40], known)
+            what = f"key {shown(key)} is unknown{hint}; expected {_listed(known)}, or metadata under a name such as id,"
+            raise DataError(f"{what} domain, meta, comment: rename or remove it", file=self.file, line=self.line)
+
+    def new_ratings(self, before: Candidate, candidate: Candidate) -> list[tuple[str, str | None, float]]:
+        """Return the ratings of `candidate`, refusing those that `before` has already."""
+        there = {(kind, judge) for kind, judge, _ in before.ratings}
+        for kind, judge, _ in candidate.ratings:
+            if {(kind, judge), (kind, None)} & there:
+                what = f"{shown(kind)}: system {shown(candidate.system)} is judged again; expected once by each judge"
+                raise DataError(what, file=self.file, line=self.line)
+        return candidate.ratings
 
     def name(self, value: object, path: str) -> str:
         return self.text(value, path) or self.fail(path, "a name", value)
@@ -251,7 +322,10 @@ class _Reader:
             for index, one in enumerate(value)
         ]
 
-    def candidate(self, value: object, path: str, index: int, text_key: str = "text") -> Candidate:
+    def candidate(
+        self, value: object, path: str, index: int, text_key: str = "text", *, row: bool = False
+    ) -> Candidate:
+        """Read one candidate, or with `row` a record that is one candidate with its source and perhaps its judge."""
         fields = self.mapping(value, path)
         if text_key not in fields:
             self.fail(path, f'key "{text_key}"', sorted(fields))
@@ -261,11 +335,32 @@ class _Reader:
             self.fail(_inside(path, "is_reference"), "true or false", is_reference)
         human = fields.get("human")
         ratings = [] if human is None else self.ratings(human, _inside(path, "human"))
+        known: tuple[str, ...] = _CANDIDATE_KEYS
+        if row:
+            numbered = tuple(key for key in fields if names.canonical(key)[9:].isdigit())
+            known = (*_SOURCE_KEYS, *_CANDIDATE_KEYS, *_CANDIDATES, *_CANDIDATE, "judge", *numbered)
+        more = {key: fields[key] for key in self.others(fields, known, numbers=True)}
+        twice = next((kind for kind, *_ in ratings if kind in more), None)
+        if twice is not None:
+            self.fail(_inside(path, twice), f"it here or in {_inside(path, 'human')}, not in both", more[twice])
+        ratings += self.ratings(more, path, known)
+        if row and fields.get("judge") is not None:
+            judge = self.optional_text(fields, "judge", "judge")
+            ratings = [(kind, by or judge, score) for kind, by, score in ratings]
         text = self.text(fields[text_key], _inside(path, text_key))
         alignment = None
         if fields.get("alignment") is not None:
             alignment = self.text(fields["alignment"], _inside(path, "alignment"))
         return Candidate(system, text, ratings, is_reference, alignment)
+
+
+def _listed(keys: tuple[str, ...]) -> str:
+    """Return `keys`, each under one spelling."""
+    return ", ".join(dict.fromkeys(names.canonical(key) for key in keys if key not in ("refs", "references")))
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float)
 
 
 def _inside(path: str, key: str) -> str:

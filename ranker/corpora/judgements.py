@@ -4,31 +4,100 @@ A *kind* names what people were asked. ``fluency`` and ``adequacy`` are scores o
 over the data set and averaged over a candidate's judges (else the corpus's own ``fluency_z``, else
 ``fluency_raw``); ``win-rate`` is wins / (wins + losses) of a candidate against its peers; ``mean-rank`` its mean
 place in relative rankings; ``mqm`` the error penalty of MQM. Any other rating of the corpus goes by its own
-name. Scores come out so that higher is better.
+name. Scores come out so that higher is better: ratings whose names say that lower is better (see
+`ranker.corpora.columns`), or that were asked for as ``NAME:lower``, are negated.
 """
 
 from __future__ import annotations
 
+import logging
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ranker.corpora.columns import is_reserved, lower_is_better
 from ranker.corpora.dataset import Dataset
-from ranker.errors import DataError, nearest
+from ranker.corpora.records import shown
+from ranker.errors import DataError, OptionError, nearest
 
 PREFERENCES = "preferences"
 AUTO = "auto"
-_FROM_RATINGS = {
+RATINGS = {
     "fluency": ("fluency", "fluency_z", "fluency_raw"),
+    "win-rate": ("rr_win_rate", "win_rate"),
     "adequacy": ("adequacy", "adequacy_z", "adequacy_raw"),
-    "win-rate": ("rr_win_rate",),
-    "mean-rank": ("rr_mean_rank",),
-    "mqm": ("mqm_total",),
+    "mqm": ("mqm_total", "mqm"),
+    "mean-rank": ("rr_mean_rank", "mean_rank"),
 }
-_LOWER_IS_BETTER = ("mqm", "rr_mean_rank", "rr_losses")
-_AUTO_ORDER = ("fluency", "win-rate", "adequacy", "mqm", "mean-rank")
+"""Known kinds of judgement in order of preference, and the ratings that each is taken from, the first there is."""
+_DIRECTIONS = {"lower": True, "higher": False}
+_COUNTS = ("_n", "_sd", "rr_wins", "rr_losses", "rr_ties")
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of judgement, and which of its values are better.
+
+    Parameters
+    ----------
+    name : str
+    lower : bool or None
+        Whether lower values are better; None if nobody has said so, and always of preferences.
+    """
+
+    name: str
+    lower: bool | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Kind:
+        """Read ``NAME``, ``NAME:lower`` or ``NAME:higher``; any other colon is part of the name.
+
+        Raises
+        ------
+        OptionError
+            If there is no name, or one that takes no direction.
+        """
+        name, colon, direction = text.rpartition(":")
+        if not colon or direction not in _DIRECTIONS:
+            return cls(text)
+        if name == PREFERENCES:
+            what = "preferences say which output is better and take no direction; expected --kind preferences"
+            raise OptionError(f"--kind {text}: {what}")
+        if name in ("", AUTO):
+            raise OptionError(f"--kind {text}: expected the name of a judgement before {colon}{direction}")
+        return cls(name, _DIRECTIONS[direction])
+
+    def __str__(self) -> str:
+        """Write the notation, with the direction unless the name is that of a known kind in its own direction."""
+        if self.lower is None or (self.name in RATINGS and self.lower == lower_is_better(self.name)):
+            return self.name
+        return f"{self.name}:{'lower' if self.lower else 'higher'}"
+
+    def directed(self, learnt: Sequence[str] = ()) -> Kind:
+        """Return the kind with its direction: as given, else as rankers learnt it, else as its name says.
+
+        Parameters
+        ----------
+        learnt : sequence of str
+            Kinds that trained rankers learnt from.
+
+        Raises
+        ------
+        OptionError
+            If the rankers learnt it in different directions.
+        """
+        if self.name == PREFERENCES or self.lower is not None:
+            return self
+        directions = {kind.lower for kind in map(Kind.parse, learnt) if kind.name == self.name} - {None}
+        if len(directions) > 1:
+            what = f"rankers were trained with {self.name!r} in both directions"
+            raise OptionError(f"{what}; choose with --kind {self.name}:lower or --kind {self.name}:higher")
+        return Kind(self.name, directions.pop() if directions else lower_is_better(self.name))
 
 
 @dataclass(frozen=True)
@@ -48,36 +117,74 @@ class PreferencePairs:
 
 
 def kinds(dataset: Dataset) -> list[str]:
-    """Return the kinds of judgement that `dataset` can be trained on or evaluated by, best first."""
-    keys = _rating_keys(dataset)
-    named = [kind for kind in _AUTO_ORDER if _key_of(kind, keys) or (kind == "win-rate" and _compared(dataset))]
-    counts = ("_n", "_sd", "rr_wins", "rr_losses", "rr_ties")
-    return (
-        ([PREFERENCES] if _compared(dataset) else [])
-        + named
-        + [key for key in keys if key not in named and not key.endswith(counts)]
-    )
+    """Return the kinds of judgement that `dataset` can be trained on or evaluated by, best first.
+
+    Ratings that count, number or measure something, or are scores of metrics, are not among them.
+    """
+    keys = rating_names(dataset)
+    named = [kind for kind in RATINGS if _key_of(kind, keys) or (kind == "win-rate" and _compared(dataset))]
+    others = [key for key in keys if key not in named and not key.endswith(_COUNTS) and not is_reserved(key)]
+    return [*([PREFERENCES] if _compared(dataset) else []), *named, *others]
 
 
-def resolve_kind(dataset: Dataset, kind: str = AUTO, *, scores: bool = False) -> str:
-    """Return `kind`, or for ``auto`` the first of `kinds`; with `scores`, one that gives each candidate a score.
+def resolve_kind(dataset: Dataset, kind: str = AUTO, *, scores: bool = False, learnt: Sequence[str] = ()) -> str:
+    """Return the kind of judgement that `kind` means for a data set, in the notation of `Kind`.
+
+    ``auto`` is preferences if there are any, else the first known kind, else what a ranker learnt from, else the only
+    rating there is.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    kind : str, default "auto"
+        ``auto``, a kind, or any rating, with a direction or without.
+    scores : bool, default False
+        Take a kind that gives each candidate a score: win rates for preferences.
+    learnt : sequence of str
+        Kinds that the rankers in use learnt from; they say which direction is meant if `kind` does not.
 
     Raises
     ------
     DataError
-        If the data set has no such judgements; the message lists what there is.
+        If the data set has no such judgements, or there are several ratings that ``auto`` could mean; the message
+        lists what there is.
+    OptionError
+        If a direction is asked for where there is none.
     """
+    wanted = Kind.parse(kind)
     there = kinds(dataset)
-    if not there:
+    if wanted.name == AUTO:
+        wanted = Kind(_automatic(dataset, there, learnt))
+    elif wanted.name not in (*there, *rating_names(dataset)):
+        listed = ", ".join(there or rating_names(dataset)) or "none"
+        what = f"no judgements of kind {wanted.name!r}{nearest(wanted.name, there)}; there are: {listed}"
+        raise DataError(what, file=dataset.name)
+    if scores and wanted.name == PREFERENCES:
+        wanted = Kind("win-rate")
+    return str(wanted.directed(learnt))
+
+
+def _automatic(dataset: Dataset, there: Sequence[str], learnt: Sequence[str]) -> str:
+    known = next((kind for kind in there if kind == PREFERENCES or kind in RATINGS), None)
+    if known is not None:
+        return known
+    asked = next((name for name in (Kind.parse(one).name for one in learnt) if name in rating_names(dataset)), None)
+    if asked is not None:
+        return asked
+    if len(there) == 1:
+        kind = Kind(there[0]).directed()
+        better, other = ("lower", "higher") if kind.lower else ("higher", "lower")
+        note = f"judged by {kind.name!r}, {better} values are better; if not so: --kind {kind.name}:{other}"
+        dataset.memo(("noted", note), lambda: _LOG.warning("ranker: note: %s: %s", dataset.name, note))
+        return kind.name
+    listed = ", ".join(map(shown, there or rating_names(dataset)))
+    if there:
+        what = f"several ratings may be the judgement: {listed}"
+    elif listed:
+        what = f"holds no human judgements, but numbers that are not taken for any unasked: {listed}"
+    else:
         raise DataError("holds no human judgements to learn from or to compare with", file=dataset.name)
-    if kind == AUTO:
-        kind = there[0]
-    elif kind not in there:
-        raise DataError(
-            f"no judgements of kind {kind!r}{nearest(kind, there)}; there are: {', '.join(there)}",
-            file=dataset.name,
-        )
-    return "win-rate" if scores and kind == PREFERENCES else kind
+    raise DataError(f"{what}; choose with --kind NAME, NAME:lower or NAME:higher", file=dataset.name)
 
 
 def human_scores(dataset: Dataset, kind: str = AUTO) -> npt.NDArray[np.float64]:
@@ -87,28 +194,26 @@ def human_scores(dataset: Dataset, kind: str = AUTO) -> npt.NDArray[np.float64]:
     ----------
     dataset : Dataset
     kind : str
-        One of `kinds`; ``preferences`` gives win rates.
+        As `resolve_kind` takes it; ``preferences`` gives win rates.
 
     Returns
     -------
     float array, shape (candidates,)
         NaN where nobody judged the candidate.
     """
-    kind = resolve_kind(dataset, kind, scores=True)
-    key = _key_of(kind, _rating_keys(dataset))
-    if key is None:
-        return _win_rates(dataset)
-    ratings = dataset.ratings[(dataset.ratings["kind"] == key).to_numpy(bool)]
+    wanted = Kind.parse(resolve_kind(dataset, kind, scores=True)).directed()
+    sign = -1.0 if wanted.lower else 1.0
+    ratings = ratings_of(dataset, wanted.name)
+    if not len(ratings):
+        return sign * _win_rates(dataset)
     values = ratings["value"].to_numpy(np.float64)
     judges = ratings["judge"].fillna("").to_numpy(object)
     if any(judges):
         values = _standardised(values, pd.factorize(judges)[0])
-    if key.startswith(_LOWER_IS_BETTER):
-        values = -values
     rows = ratings["candidate"].to_numpy(np.int64)
     counts = np.bincount(rows, minlength=len(dataset))
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.bincount(rows, weights=values, minlength=len(dataset)) / counts)
+        return np.asarray(sign * np.bincount(rows, weights=values, minlength=len(dataset)) / counts)
 
 
 def preference_pairs(dataset: Dataset, *, primary: bool = True, aggregated: bool = False) -> PreferencePairs:
@@ -174,12 +279,25 @@ def judged(dataset: Dataset, kind: str = AUTO) -> npt.NDArray[np.bool_]:
     return mask
 
 
-def _rating_keys(dataset: Dataset) -> list[str]:
-    return dataset.memo("rating keys", lambda: sorted(dataset.ratings["kind"].unique()))
+def rating_names(dataset: Dataset) -> list[str]:
+    """Return the names of all ratings of `dataset`, sorted."""
+    return dataset.memo("rating names", lambda: sorted(dataset.ratings["kind"].unique()))
 
 
-def _key_of(kind: str, keys: list[str]) -> str | None:
-    return next((key for key in _FROM_RATINGS.get(kind, (kind,)) if key in keys), None)
+def ratings_of(dataset: Dataset, kind: str) -> pd.DataFrame:
+    """Return the rows of the ratings that a kind of judgement is taken from; none for win rates of preferences."""
+    key = _key_of(Kind.parse(kind).name, rating_names(dataset))
+    return dataset.ratings[(dataset.ratings["kind"] == (key or "")).to_numpy(bool)]
+
+
+def _key_of(kind: str, names: Sequence[str]) -> str | None:
+    if kind not in RATINGS:
+        return kind if kind in names else None
+    # whatever the case and the separators: Fluency, win-rate and WinRate are known too
+    forms = {re.sub(r"[\W_]+", "", name).lower(): name for name in reversed(names)}
+    by_form = {**forms, **{name: name for name in names}}
+    wanted = (form for one in RATINGS[kind] for form in (one, one.replace("_", "")))
+    return next((by_form[form] for form in wanted if form in by_form), None)
 
 
 def _compared(dataset: Dataset) -> bool:

@@ -9,8 +9,9 @@
     human-scores/en-de.NAME.seg.score    see `ranker.corpora.mtme_scores`
 
 Every language pair that has system outputs is read. Human scores of segments become ratings of the kind NAME; those of
-MQM (``mqm``, ``mqm-...``), which are negated penalties there, become penalties, ``mqm_total`` and ``mqm_...``. Scores
-of documents, domains and systems, and of metrics, are not kept.
+MQM (``mqm``, ``mqm-...``), which are negated penalties there, become penalties, ``mqm_total`` and ``mqm_...``; others
+whose name says that lower is better are turned round too. Scores of documents, domains and systems, and of metrics,
+are not kept.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ranker.corpora.columns import lower_is_better
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.mtme_scores import parse_scores
 from ranker.corpora.reading import read_lines
@@ -169,5 +171,5 @@ def _add_human_scores(root: Path, pair: str, records: list[Record]) -> int:
 def _kind(name: str) -> tuple[str, int]:
     """Return the kind of judgement that a file of human scores holds, and the sign that makes it that."""
     if name != "mqm" and not re.match(r"mqm[-_.]", name):
-        return name, 1
+        return name, -1 if lower_is_better(name) else 1
     return ("mqm_total" if name == "mqm" else f"mqm_{name[4:]}"), -1

@@ -1,19 +1,21 @@
 """Tables in long form, one row a candidate (or a candidate and a judge): CSV, TSV and Parquet.
 
 Columns ``source``, ``system`` and ``text`` are required; ``lp``, ``doc``, ``seg_id``, ``judge``, ``reference`` (or
-``reference1``, ``reference2``, ...) and ``is_reference`` (true or false) are optional; every other column is a kind of
-judgement and holds numbers or nothing. Rows of one (``lp``, ``seg_id``), or without ``seg_id`` of equal source,
-references, ``lp`` and ``doc``, are one source. CSV quotes as spreadsheets do; TSV never quotes.
+``reference1``, ``reference2``, ...) and ``is_reference`` (true or false) are optional; every other column is a rating
+and holds numbers or nothing. Which ratings are judgements, and in which direction, is decided where they are used; see
+`ranker.corpora.judgements`. Columns whose names are those of metadata (`ranker.corpora.columns`), such as ``comment``,
+may hold text and are not read then, which a note says. Rows of one (``lp``, ``seg_id``), or without ``seg_id`` of
+equal source, references, ``lp`` and ``doc``, are one source. CSV quotes as spreadsheets do; TSV never quotes.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import logging
 import math
-import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -22,15 +24,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 
+from ranker.corpora import columns as names
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.records import Candidate, Record, first_repeated, shown, system_stands_twice
 from ranker.errors import DataError
 from ranker.files import printable, read_bytes
 
-_ALIASES = {"src": "source", "mt": "text", "candidate": "text", "translation": "text", "ref": "reference"}
 _REQUIRED = ("source", "system", "text")
-_TEXT_COLUMNS = ("lp", "doc", "seg_id", "source", "system", "text", "judge", "is_reference")
-_REFERENCE = re.compile(r"ref(?:erence)?_?([0-9]{1,4})\Z")
+_LOG = logging.getLogger(__name__)
 
 Row = Mapping[str, object]
 
@@ -100,7 +101,7 @@ def read_parquet(path: str | Path, file: str) -> list[Record]:
         for name, column in zip(columns, values, strict=True)
     ]
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*cells, strict=True)]
-    return _records(enumerate(rows, 1), columns, file)
+    return _records(list(enumerate(rows, 1)), columns, file)
 
 
 def long_form(dataset: Dataset) -> pd.DataFrame:
@@ -116,7 +117,7 @@ def long_form(dataset: Dataset) -> pd.DataFrame:
         raise DataError(f"{dataset.where(int(empty[0]))} has no candidate, so no row in a table: write JSONL")
     kinds = sorted(dataset.ratings["kind"].unique())
     for kind in kinds:
-        if _column(kind) != kind or not _kinds([kind]):
+        if names.canonical(kind) != kind or not _kinds([kind]):
             raise DataError(f"kind {shown(kind)} cannot be the name of a column: write JSONL", file=dataset.name)
     sources = dataset.sources.iloc[dataset.candidate_source].reset_index(drop=True)
     frame = sources.rename(columns={"text": "source"})
@@ -156,15 +157,9 @@ def _is_nothing(value: object) -> bool:
     return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
 
 
-def _column(name: str) -> str:
-    plain = name.strip()
-    numbered = _REFERENCE.match(plain)
-    return f"reference{int(numbered[1])}" if numbered else _ALIASES.get(plain, plain)
-
-
 def _columns(header: list[str], file: str, line: int | None) -> list[str]:
     """Return the columns under the names that this module knows them by."""
-    columns = [_column(name) for name in header]
+    columns = [names.canonical(name) for name in header]
     for required in _REQUIRED:
         if required not in columns:
             found = ", ".join(map(shown, header[:8])) or "nothing"
@@ -176,22 +171,25 @@ def _columns(header: list[str], file: str, line: int | None) -> list[str]:
     return columns
 
 
-def _reference_columns(columns: list[str]) -> list[str]:
-    return sorted(
-        (column for column in columns if re.fullmatch(r"reference[0-9]{0,4}", column)),
-        key=lambda column: int(column[9:] or 0),
-    )
-
-
 def _kinds(columns: list[str]) -> list[str]:
-    """Return the columns that hold judgements."""
-    others = {*_TEXT_COLUMNS, *_reference_columns(columns)}
+    """Return the columns that hold ratings."""
+    others = {*names.TEXT_COLUMNS, *names.reference_columns(columns)}
     return [column for column in columns if column not in others]
 
 
-def _records(rows: Iterable[tuple[int, Row]], columns: list[str], file: str) -> list[Record]:
-    reference_columns, kinds = _reference_columns(columns), _kinds(columns)
-    text_columns = [column for column in (*_TEXT_COLUMNS, *reference_columns) if column in columns]
+def _without_text(rows: Sequence[tuple[int, Row]], kinds: list[str], file: str) -> list[str]:
+    """Return `kinds` without the columns of metadata that hold text, and note these."""
+    text = [kind for kind in kinds if names.is_metadata(kind) and not all(_is_numeric(row[kind]) for _, row in rows)]
+    noted = [kind for kind in text if kind not in names.NOT_READ]
+    if noted:
+        _LOG.warning("ranker: note: %s: %s", file, names.not_read(noted))
+    return [kind for kind in kinds if kind not in text]
+
+
+def _records(rows: Sequence[tuple[int, Row]], columns: list[str], file: str) -> list[Record]:
+    reference_columns = names.reference_columns(columns)
+    kinds = _without_text(rows, _kinds(columns), file)
+    text_columns = [column for column in (*names.TEXT_COLUMNS, *reference_columns) if column in columns]
     groups: dict[tuple[object, ...], Record] = {}
     candidates: dict[tuple[object, ...], Candidate] = {}
     for line, row in rows:
@@ -243,17 +241,23 @@ def _truth(value: str | None, file: str, line: int) -> bool:
     return truth
 
 
-def _number(value: object, column: str, file: str, line: int) -> float:
+def _finite(value: object) -> float | None:
+    """Return the number that a cell holds, None if it holds no finite one."""
     try:
         # Python also reads 1_000 and True, which a table does not mean as numbers
         number = math.nan if isinstance(value, bool) or "_" in str(value) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise DataError(
-            f"column {shown(column)}: expected a finite number or nothing, found {shown(value)} (remove columns that "
-            "hold no judgements)",
-            file=file,
-            line=line,
-        )
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _is_numeric(value: object) -> bool:
+    return _is_nothing(value) or _finite(value) is not None
+
+
+def _number(value: object, column: str, file: str, line: int) -> float:
+    number = _finite(value)
+    if number is None:
+        what = f"column {shown(column)}: expected a finite number or nothing, found {shown(value)} ({names.EXPECTED})"
+        raise DataError(what, file=file, line=line)
     return number

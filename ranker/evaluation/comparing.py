@@ -65,6 +65,7 @@ def compare(
     test: Test = "bootstrap",
     correction: Correction = "westfall-young",
     alpha: float = 0.05,
+    learnt: Sequence[str] = (),
 ) -> Comparison:
     """Compare metrics with people and with each other.
 
@@ -88,6 +89,8 @@ def compare(
         Multiple-testing correction of the p-values of all pairs of metrics in one contest. `Comparison.notes` says when
         there are too few resamples for any difference to be significant.
     alpha : float, default 0.05
+    learnt : sequence of str
+        Kinds that the rankers among the metrics learnt from; see `ranker.corpora.judgements.resolve_kind`.
 
     Returns
     -------
@@ -107,7 +110,7 @@ def compare(
     for number, (dataset, scored) in enumerate(data):
         mine = [
             _measure(dataset, piece, scored, found, number, levels, settings)
-            for found, pieces in (_judgements(dataset, scored, kind),)
+            for found, pieces in (_judgements(dataset, scored, resolve_kind(dataset, kind, learnt=learnt)),)
             for piece in pieces
         ]
         results += [*mine, *_means(dataset.name, mine)]

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import ratings_of
 from ranker.errors import DataError
 
 FloatArray = npt.NDArray[np.float64]
@@ -173,7 +174,8 @@ def rating_votes(dataset: Dataset, kind: str) -> Votes:
     DataError
         If the data set has no scores of two judges by name.
     """
-    ratings = dataset.ratings[(dataset.ratings["kind"] == kind).to_numpy(bool) & dataset.ratings["judge"].notna()]
+    ratings = ratings_of(dataset, kind)
+    ratings = ratings[ratings["judge"].notna()]
     if ratings["judge"].nunique() < 2:
         raise DataError(f"holds no {kind} scores of two judges by name", file=dataset.name)
     rows = ratings["candidate"].to_numpy(np.int64)
@@ -191,8 +193,8 @@ def rating_orders(dataset: Dataset, kind: str) -> Votes:
         As `rating_votes`.
     """
     votes = rating_votes(dataset, kind)
-    candidate = dataset.ratings[(dataset.ratings["kind"] == kind).to_numpy(bool) & dataset.ratings["judge"].notna()]
-    rows = np.unique(candidate["candidate"].to_numpy(np.int64))[votes.unit]
+    ratings = ratings_of(dataset, kind)
+    rows = np.unique(ratings["candidate"][ratings["judge"].notna()].to_numpy(np.int64))[votes.unit]
     order = np.lexsort((rows, votes.judge, votes.source))
     rows, judge, source, category = rows[order], votes.judge[order], votes.source[order], votes.category[order]
     new = np.ones(len(rows), dtype=bool)

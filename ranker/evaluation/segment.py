@@ -135,6 +135,7 @@ def evaluate(
     scores: npt.ArrayLike,
     *,
     kind: str = AUTO,
+    human: npt.ArrayLike | None = None,
     resamples: int = 1000,
     seed: int = 0,
 ) -> Evaluation:
@@ -147,6 +148,8 @@ def evaluate(
         Higher is better. Only candidates that people judged count.
     kind : str
         Kind of judgement; see `ranker.corpora.judgements`.
+    human : array-like, shape (candidates,), optional
+        Human scores; by default those of `kind`.
     resamples : int, default 1000
         Bootstrap samples of sources, for 95 % intervals; 0 gives none.
     seed : int, default 0
@@ -161,15 +164,15 @@ def evaluate(
         If nothing was judged so, or a judged candidate has no score.
     """
     kind = resolve_kind(dataset, kind)
-    human = human_scores(dataset, kind)
+    target = human_scores(dataset, kind) if human is None else np.asarray(human, dtype=np.float64)
     values = np.asarray(scores, dtype=np.float64)
     selections = {"official": preference_pairs(dataset, primary=False), "primary": preference_pairs(dataset)}
-    needed = ~np.isnan(human)
+    needed = ~np.isnan(target)
     for pairs in selections.values():
         needed[pairs.better] = needed[pairs.worse] = True
     if np.isnan(values[needed]).any():
         raise DataError("a judged candidate has no score", file=dataset.name)
-    columns = _Columns.of(dataset, values, human, selections)
+    columns = _Columns.of(dataset, values, target, selections)
     source_lp = dataset.source_language_pairs
     names = sorted(set(source_lp[columns.judged]))
     blocks = [columns.statistics[columns.judged & (source_lp == name)] for name in names]

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import kinds
 from ranker.evaluation.significance import sign_test
-from ranker.experiments.choice_comparison import People, compare_all
+from ranker.experiments.choice_comparison import People, compare_all, people_judged
 from ranker.experiments.tables import Marked, Table
 from ranker.experiments.tuned_choices import TuningSettings, language_pairs, tune
 from ranker.extractors.base import Metric
@@ -100,7 +99,7 @@ def tables(dataset: Dataset, theta: Mapping[str, float], settings: TuningSetting
         made.append(
             Table(f"tuned choices, {side} side, {dataset.name}", tuple(rows), f"Means of {settings.runs} runs.")
         )
-    if kinds(dataset):
+    if people_judged(dataset):
         people = [People(pair.test.dataset) for pair in pairs]
         made.append(_preferences(people, choices, f"{dataset.name}, {', '.join(names)}"))
     return made

@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import kinds
 from ranker.errors import OptionError, nearest
 from ranker.evaluation.significance import holm
-from ranker.experiments.choice_comparison import People, compare_all, matrix, standardised
+from ranker.experiments.choice_comparison import People, compare_all, matrix, people_judged, standardised
 from ranker.experiments.tables import Experiment, Marked, Table
 from ranker.experiments.tuned_choices import (
     LanguagePair,
@@ -181,7 +180,7 @@ def run(dataset: Dataset, settings: Settings = Settings()) -> Experiment:
         tables += _pair_tables(one, metrics, scored, settings)
     tables += [_families(outcomes, metrics, scored, side) for side in ("tuning", "test")]
     tables.append(_ranks(outcomes, metrics, scored))
-    if kinds(dataset):
+    if people_judged(dataset):
         tables += _people(outcomes, list(metrics))
     texts = [metric.signature() for metric, _ in metrics.values()]
     parts = {

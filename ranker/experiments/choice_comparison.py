@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +12,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import PREFERENCES, human_scores, preference_pairs, resolve_kind
+from ranker.corpora.judgements import PREFERENCES, human_scores, kinds, preference_pairs, resolve_kind
+from ranker.errors import DataError
 from ranker.evaluation.significance import sign_test
 from ranker.experiments.tables import Marked
 from ranker.extractors.base import Metric
 
+_LOG = logging.getLogger(__name__)
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.int64]
 
@@ -91,6 +94,17 @@ class Preference:
     def p(self) -> float:
         """P-value of the exact two-sided sign test."""
         return sign_test(self.first, self.judged)
+
+
+def people_judged(dataset: Dataset) -> bool:
+    """Whether a data set says what people preferred; a note says why not if it has judgements all the same."""
+    try:
+        resolve_kind(dataset)
+    except DataError as error:
+        if kinds(dataset):
+            _LOG.warning("ranker: note: no table of what people preferred: %s", error)
+        return False
+    return True
 
 
 class People:

@@ -19,6 +19,7 @@ from ranker.evaluation.segment import source_spearman
 from ranker.evaluation.significance import bootstrap_interval, paired_permutation
 from ranker.experiments.tables import Experiment, Table
 from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.reference_candidates import references_apart
 from ranker.extractors.registry import make
 from ranker.learning.grouped import group_offsets, group_spearman, snap
 from ranker.ranking import Lesson, Loss, standardiser
@@ -197,7 +198,9 @@ def prepare(dataset: Dataset, settings: Settings) -> Prepared:
     if settings.exclude_self:
         excluding = ~features.learns_from_ranked
         others = FeatureSet(tuple(one for one in features.extractors if one.fit_scope != "ranked"))
-        matrix[np.ix_(np.flatnonzero(is_reference), np.flatnonzero(excluding))] = others.transform(_without_self(kept))
+        matrix[np.ix_(np.flatnonzero(is_reference), np.flatnonzero(excluding))] = others.transform(
+            references_apart(kept)
+        )
     human[is_reference] = np.nanmax(human) + 1
     return Prepared(kept, matrix, human, Lesson(kept.candidate_source, human))
 
@@ -353,18 +356,6 @@ def _table(
             row.update({"published mean": mean, "published variance": variance})
         rows.append(row)
     return Table(title, tuple(rows))
-
-
-def _without_self(dataset: Dataset) -> Dataset:
-    """Return the references as candidates of sources of their own, each with the other references of its source."""
-    records = []
-    for source, (start, stop) in enumerate(_blocks(dataset.reference_offsets)):
-        texts = dataset.references["text"].iloc[start:stop].tolist()
-        records += [
-            Record("", texts[:index] + texts[index + 1 :], [Candidate("self", text)], seg_id=f"{source}.{index}")
-            for index, text in enumerate(texts)
-        ]
-    return assemble(records, dataset.name)
 
 
 def _one_reference_each(data: Prepared, seed: int) -> npt.NDArray[np.bool_]:

@@ -136,6 +136,14 @@ class Extractor(ABC):
             f"(ranker train --features {self}), or call fit on other data first"
         )
 
+    def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+        """Return the columns of every reference of `dataset` as a candidate, shape (references, columns).
+
+        `others` has the references as candidates, each with the other references of its source. What learns from the
+        references of `dataset` leaves out the reference that it scores.
+        """
+        return self.transform(others)
+
 
 class Metric(Extractor):
     """Scores a candidate against its references from additive statistics.

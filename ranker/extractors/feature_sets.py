@@ -173,6 +173,35 @@ class FeatureSet:
                 parts.append(np.zeros((len(dataset), len(one.columns))))
             else:
                 parts.append(one.transform(dataset))
+        return self._joined(dataset, parts)
+
+    def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+        """Return all columns of every reference of `dataset` as a candidate, shape (references, columns).
+
+        Parameters
+        ----------
+        dataset : Dataset
+        others : Dataset
+            The references of `dataset`; see `ranker.extractors.reference_candidates.references_apart`.
+
+        Raises
+        ------
+        DataError
+            As `transform`.
+        """
+        self.check_ready()
+        self.check_references(others)
+        unusable = self.unusable(dataset) is not None
+        parts = [
+            np.zeros((len(others), len(one.columns)))
+            if unusable and one.fit_scope == "ranked"
+            else one.transform_references(dataset, others)
+            for one in self.extractors
+        ]
+        return self._joined(others, parts)
+
+    def _joined(self, dataset: Dataset, parts: Sequence[FloatArray]) -> FloatArray:
+        """Put columns side by side, and refuse those that are no finite numbers."""
         matrix = np.concatenate(parts, axis=1)
         bad = np.argwhere(~np.isfinite(matrix))
         if len(bad):

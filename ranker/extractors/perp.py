@@ -16,7 +16,7 @@ from ranker.extractors.parsed_tokens import parser_signature, tag_batch
 from ranker.extractors.tokens import TokenBatch, Tokenizer, token_batch
 from ranker.learning.ngram_counts import NgramCounts, count_ngrams
 from ranker.learning.ngram_leave_out import leave_out_scores
-from ranker.learning.ngram_lm import NgramModel, estimate, log10_scores
+from ranker.learning.ngram_lm import NgramModel, SentenceScores, estimate, log10_scores
 
 ENOUGH_REFERENCES = 100
 MAX_ORDER = 6
@@ -118,13 +118,27 @@ class Perplexity(Extractor):
         else:
             found = log10_scores(model, batch.segments.values, batch.segments.offsets)
             row = batch.candidate
+        return self._columns_of(found)[row]
+
+    def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+        """Score every reference under the model without itself, or with `leave_out` without those of its source."""
+        batch = self._batch(dataset)
+        counts, model = self._model(dataset)
+        source = dataset.references["source"].to_numpy()
+        group = source if self.leave_out else np.arange(len(source))
+        values, offsets = batch.segments.take(batch.reference)
+        return self._columns_of(
+            leave_out_scores(counts, model.discounts, group[_by_text(dataset)], values, offsets, group)
+        )
+
+    def _columns_of(self, found: SentenceScores) -> FloatArray:
         columns = {
             "perp": found.log_perplexity,
             "oov": found.unknown / np.maximum(found.tokens, 1),
             "match": found.matched_length,
         }
         wanted = ["perp", *(column for column in ("oov", "match") if getattr(self, column))]
-        return np.stack([columns[column][row] for column in wanted], axis=1)
+        return np.stack([columns[column] for column in wanted], axis=1)
 
     def _model(self, dataset: Dataset) -> tuple[NgramCounts, NgramModel]:
         def make() -> tuple[NgramCounts, NgramModel]:

@@ -83,7 +83,7 @@ class Measured:
             seen = "the ranker was trained on this very data"
         elif dataset.name in training.data.split("+"):
             seen = f"the ranker was trained on {training.data}, so it may have seen this data"
-        kind = resolve_kind(dataset, kind)
+        kind = resolve_kind(dataset, kind, learnt=[ranker.training.kind] if ranker.training else [])
         kept = dataset.select_candidates(judged(dataset, kind))
         reason = ranker.feature_set.unusable(kept)
         weights = ranker.weights if reason is None else ranker.fallback

@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import judged
 from ranker.errors import DataError, ModelError
-from ranker.ranking import Lesson, Loss, Ranker
+from ranker.ranking import Lesson, Loss, PairCounting, Ranker, training_columns
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -62,9 +61,11 @@ class TrainingColumns:
                 "and the same language pairs",
                 file=dataset.name,
             )
-        kept = dataset.select_candidates(judged(dataset, training.kind))
-        lesson = Lesson.of(kept, training.kind, "aggregated" if training.pairs == "aggregated" else "judgements")
-        columns = (ranker.feature_set.fit_transform(kept)[1] - ranker.mean) / ranker.scale
+        pairs: PairCounting = "aggregated" if training.pairs == "aggregated" else "judgements"
+        _, kept, lesson, matrix = training_columns(
+            ranker.feature_set, dataset, training.kind, pairs, references=training.references is not None
+        )
+        columns = (matrix - ranker.mean) / ranker.scale
         codes = np.unique(kept.source_language_pairs.astype(str), return_inverse=True)[1]
         return cls(ranker, columns, lesson, codes[kept.candidate_source].astype(np.int64))
 

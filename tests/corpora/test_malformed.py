@@ -277,7 +277,8 @@ WORDING = [
         "x.tsv",
         "source\tsystem\ttext\tfluency\nx\tA\ta\tgood\n",
         "2: column 'fluency': expected a finite number or nothing, found 'good' "
-        "(remove columns that hold no judgements)",
+        "(columns of text are lp, doc, seg_id, source, system, text, judge, is_reference, reference; others hold "
+        "ratings, or metadata under names such as id, domain, meta, comment: rename or remove it)",
     ),
 ]
 

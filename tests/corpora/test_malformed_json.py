@@ -148,16 +148,14 @@ def test_numbers_that_are_none(place: str, number: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "number", ["NaN", "-Infinity", "1e999", "9" * 400, "9" * 5000, "1.0"], ids=lambda text: text[:12]
 )
-@pytest.mark.parametrize("key", ["seg_id", "lp", "source", "unknown"])
+@pytest.mark.parametrize("key", ["seg_id", "lp", "source", "meta"])
 def test_odd_numbers_elsewhere(key: str, number: str, tmp_path: Path) -> None:
-    line = f'{{"source": "x", "{key}_": 1, "candidates": {{"A": "a"}}, "{key}": {number}}}'.replace(
-        '"source_": 1, ', ""
-    )
+    line = f'{{"source": "x", "candidates": {{"A": "a"}}, "{key}": {number}}}'
     if key == "source":
         line = f'{{"source": {number}, "candidates": {{"A": "a"}}}}'
     path = tmp_path / "x.jsonl"
     fine = number == "1e999" or number.isdigit() or number == "1.0"
-    if len(number) < 5000 and ((key == "unknown" and fine) or (number == "9" * 400 and key in ("seg_id", "lp"))):
+    if len(number) < 5000 and ((key == "meta" and fine) or (number == "9" * 400 and key in ("seg_id", "lp"))):
         path.write_text(line)
         assert len(read_dataset(path)) == 1
     else:
@@ -166,18 +164,18 @@ def test_odd_numbers_elsewhere(key: str, number: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("depth", [1, 40, 400, 900, 950, 980, 1000, 5000, 200_000])
 @pytest.mark.parametrize("opening", ["[", '{"a":'])
-@pytest.mark.parametrize("place", ["unknown", "source", "candidates", "record"])
+@pytest.mark.parametrize("place", ["meta", "source", "candidates", "record"])
 def test_deep_nesting(place: str, opening: str, depth: int, tmp_path: Path) -> None:
     nested = opening * depth + "1" + {"[": "]", '{"a":': "}"}[opening] * depth
     line = nested if place == "record" else LINES[1].replace("{", f'{{"{place}": {nested}, ', 1)
     if place in ("source", "candidates"):
-        line = f'{{"source": "x", "candidates": {{"A": "a"}}, "{place}_": 1}}'
+        line = '{"source": "x", "candidates": {"A": "a"}, "meta": 1}'
         line = re.sub(rf'"{place}": ("x"|{{"A": "a"}})', lambda _: f'"{place}": {nested}', line)
     path = tmp_path / "x.jsonl"
     path.write_text(f"{LINES[0]}\n{line}\n", encoding="utf-8")
-    if place == "unknown" and depth <= 40:
+    if place == "meta" and depth <= 40:
         assert len(read_dataset(path).sources) == 2
-    elif place == "unknown":
+    elif place == "meta":
         # Python's own limit decides
         try:
             assert len(read_dataset(path).sources) == 2

@@ -62,7 +62,7 @@ def records(shape: str) -> list[dict[str, Any]]:
                     "doc": "",
                 },
                 "tgt": {"src": source, "ref": reference, "tgt": outputs},
-                "refs": {"src": source, "refs": [reference], "tgt": outputs, "score": {"of": ["another program"]}},
+                "refs": {"src": source, "refs": [reference], "tgt": outputs, "meta": {"of": ["another program"]}},
                 "ids": {"seg_id": index + 1, "source": source, "references": [reference], "candidates": outputs},
             }[shape]
         )

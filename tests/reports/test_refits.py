@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import t
 
 from ranker import Ranker
+from ranker.corpora import catalogue
 from ranker.errors import DataError
 from ranker.learning.ranksvm import RankSVM
 from ranker.ranking import Lesson
@@ -105,3 +106,9 @@ def test_pair_weight_counts_pairs_of_a_group_with_different_grades(rows):
         group[i] == group[j] and target[i] != target[j] for i in range(len(group)) for j in range(i + 1, len(group))
     )
     assert _pair_weight(Lesson(group, target.astype(float))) == brute
+
+
+def test_a_ranker_that_learnt_from_references_is_refitted_to_the_same_weights() -> None:
+    sample = catalogue.load("sample").select_sources(np.arange(120) < 30)
+    ranker = Ranker("bleu,chrf,perp", references_as_candidates=True).fit(sample)
+    np.testing.assert_allclose(TrainingColumns.of(ranker, sample).weights(), ranker.weights, atol=1e-6)

@@ -1,0 +1,115 @@
+"""What the name of a column says about its values: of a column of a table, or of a key of JSON.
+
+Names are compared by their words: ``human_rank``, ``HumanRank`` and ``rank-2`` hold the word ``rank``, ``frank`` does
+not. The tables below are all there is to it; ``--kind NAME:lower`` and ``--kind NAME:higher`` overrule them.
+"""
+
+from __future__ import annotations
+
+import re
+
+
+def _table(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+TEXT_COLUMNS = ("lp", "doc", "seg_id", "source", "system", "text", "judge", "is_reference")
+"""Columns that are no judgements, besides the references."""
+LOWER_IS_BETTER = _table(
+    "rank ranks ranking place placing position error errors err errs mistake mistakes penalty penalties loss "
+    "losses mqm ter hter wer hwer cer edit edits postedit postedits cost costs time duration seconds"
+)
+"""Lower values are better in a column whose name holds one of these words."""
+METRICS = _table(
+    "beer bertscore bleu bleurt bp chrf cider combine comet cometkiwi ds f1 fuzzy gtm hamming kendall "
+    "kendall_sqrt length lrscore meteor meteor_parts metricx ngrams nist nkt nsr paraphrase pef pef_size per perp "
+    "perplexity pet pet_arity pet_flat pet_max_arity pet_size pet_viterbi precision ranker recall ribes rouge "
+    "rouge_l rouge_n rouge_s rouge_su rouge_w sacrebleu semantic spearman spice ter terp terpa ulam wer xcomet "
+    "yisi"
+)
+"""Automatic metrics: the names of this package, ``ranker`` as ``ranker score`` writes it, and others in wide use."""
+METADATA = _table(
+    "annotation annotator author category comment comments corpus created date dataset description document "
+    "domain extra file filename genre info label labels lang language licence license link meta metadata name "
+    "note notes origin provenance remark remarks set split tag tags testset time timestamp title topic type url "
+    "user version year"
+)
+"""A column whose name ends in one of these words may hold text, and is not read then."""
+NOT_READ = _table("dataset year sources references_tok reference_human")
+"""Keys of corpora in our own JSON form that are not read, without a note."""
+EXPECTED = (
+    f"columns of text are {', '.join(TEXT_COLUMNS)}, reference; others hold ratings, or metadata under names such as "
+    "id, domain, meta, comment: rename or remove it"
+)
+"""What to say of a column that is none of these."""
+
+_TURNED_ROUND = _table("reciprocal inverse inverted negated reverse reversed")
+_NUMBERING = _table("id ids index idx lineno number no nr")
+_NUMBERED = _table("index level line row segment seg sentence sent page year date timestamp unnamed")
+_SIZES = _table("length lengths len size token tokens word words char chars character characters count")
+_SIZED = _table(
+    "n num number of in the src source mt hyp hypothesis ref reference text target tgt output candidate "
+    "translation sentence segment mean avg total"
+)
+_ALWAYS_METRICS = _table(
+    "beer bertscore bleu bleurt chrf cider comet cometkiwi meteor metricx nist ribes rouge sacrebleu ter terp "
+    "terpa wer xcomet yisi"
+)
+_REFERENCE = re.compile(r"ref(?:erence)?_?([0-9]{1,4})\Z")
+_ALIASES = {"src": "source", "mt": "text", "candidate": "text", "translation": "text", "ref": "reference"}
+_BOUNDARY = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def canonical(name: str) -> str:
+    """Return the name that tables know a column by: ``source`` for ``src``, ``reference1`` for ``ref_01``."""
+    plain = name.strip()
+    numbered = _REFERENCE.match(plain)
+    return f"reference{int(numbered[1])}" if numbered else _ALIASES.get(plain, plain)
+
+
+def reference_columns(columns: list[str]) -> list[str]:
+    """Return those of canonical `columns` that hold references, in the order of their numbers."""
+    references = (column for column in columns if re.fullmatch(r"reference[0-9]{0,4}", column))
+    return sorted(references, key=lambda column: int(column[9:] or 0))
+
+
+def lower_is_better(name: str) -> bool:
+    """Whether lower values are better, as far as the name of a column says."""
+    words = _words(name)
+    # "per" is also a preposition, as in score_per_word
+    return (bool(LOWER_IS_BETTER & {*words}) or words[-1:] == ["per"]) and not _TURNED_ROUND & {*words}
+
+
+def is_reserved(name: str) -> bool:
+    """Whether the numbers of a column are no judgements unless a user says so: counters, sizes, scores of metrics."""
+    return _counts_or_measures(name) or _is_metric(name)
+
+
+def is_metadata(name: str) -> bool:
+    """Whether a column may hold text, and is not read then."""
+    return bool(METADATA & {*_words(name)[-1:]}) or _counts_or_measures(name)
+
+
+def not_read(names: list[str]) -> str:
+    """Return what to tell a user about columns or keys that hold text and are not read."""
+    listed = ", ".join(f"{name[:27]}..." if len(name) > 30 else name for name in names[:8])
+    return f"not read, being no judgements: {listed}{', ...' if len(names) > 8 else ''}"
+
+
+def _counts_or_measures(name: str) -> bool:
+    words = _words(name)
+    numbers = bool(_NUMBERING & {*words[-1:]}) or (bool(words) and {*words} <= _NUMBERED)
+    return numbers or (bool(_SIZES & {*words}) and {*words} <= _SIZES | _SIZED)
+
+
+def _is_metric(name: str) -> bool:
+    # ds.agent_verb.type and bleu[order=2] are columns of this package
+    base = re.split(r"[\[.]", name.strip().lower(), maxsplit=1)[0]
+    words = {*_words(name)}
+    whole = {base, re.sub(r"[\W_]+", "", base).rstrip("0123456789")}
+    return bool(METRICS & whole or _ALWAYS_METRICS & words) and "human" not in words
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name in lower case, without the digits that they end in."""
+    return [word for word in (part.lower().rstrip("0123456789") for part in _BOUNDARY.split(name)) if word]

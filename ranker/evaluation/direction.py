@@ -1,0 +1,86 @@
+"""Whether a trained ranker points the way that its references do: a check for judgements read upside down."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import PREFERENCES, Kind, human_scores, judged, preference_pairs
+from ranker.errors import ModelError
+from ranker.extractors.registry import make
+from ranker.learning.grouped import snap
+
+if TYPE_CHECKING:
+    from ranker.ranking import Ranker
+
+MOST_SOURCES = 500
+MOST_PAIRS = 3000
+
+
+def direction_note(ranker: Ranker, dataset: Dataset, *, seed: int = 0) -> str | None:
+    """Compare what a ranker learnt with chrF on the pairs that it was trained on.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        Trained on `dataset`.
+    dataset : Dataset
+    seed : int, default 0
+        Draws at most `MOST_SOURCES` sources and `MOST_PAIRS` of their pairs.
+
+    Returns
+    -------
+    str or None
+        What to tell the user if the ranker prefers the candidate with the lower chrF in more than half of the pairs
+        that both order, and None otherwise. Sources without references do not count.
+
+    Raises
+    ------
+    ModelError
+        If the ranker is not trained.
+    """
+    if ranker.training is None:
+        raise ModelError("this ranker is not trained; call fit or load")
+    kind = Kind.parse(ranker.training.kind).directed()
+    generator = np.random.default_rng(seed)
+    kept = dataset.select_candidates(judged(dataset, str(kind)))
+    usable = np.flatnonzero((np.diff(kept.reference_offsets) > 0) & (np.diff(kept.candidate_offsets) > 1))
+    if not len(usable):
+        return None
+    chosen = np.zeros(len(kept.sources), dtype=bool)
+    chosen[generator.permutation(usable)[:MOST_SOURCES]] = True
+    kept = kept.select_sources(chosen)
+    first, second = _pairs(kept, kind)
+    drawn = generator.permutation(len(first))[:MOST_PAIRS]
+    if not len(drawn):
+        return None
+    scores, chrf = snap(ranker.score(kept)), snap(make("chrf").transform(kept)[:, 0])
+    first, second = first[drawn], second[drawn]
+    product = np.sign(scores[first] - scores[second]) * np.sign(chrf[first] - chrf[second])
+    against = int((product < 0).sum()) / max(int((product != 0).sum()), 1)
+    if against <= 0.5:
+        return None
+    advice = "check which output each preference is for"
+    if ranker.training.references:
+        advice = "references match each other less than outputs match them; compare with training on outputs alone"
+    elif kind.name != PREFERENCES:
+        other = "higher" if kind.lower else "lower"
+        advice = f"if {other} values of {kind.name!r} are better, train with --kind {kind.name}:{other}"
+    return f"the model prefers the candidate with lower chrF in {against:.0%} of the training pairs; {advice}"
+
+
+def _pairs(dataset: Dataset, kind: Kind) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the rows of every two candidates of a source that people ordered."""
+    if kind.name == PREFERENCES:
+        pairs = preference_pairs(dataset)
+        return pairs.better, pairs.worse
+    human = human_scores(dataset, str(kind))
+    rows = pd.DataFrame({"source": dataset.candidate_source, "row": np.arange(len(dataset))})
+    both = rows.merge(rows, on="source")
+    first, second = (both[column].to_numpy(np.int64) for column in ("row_x", "row_y"))
+    ordered = human[first] > human[second]
+    return first[ordered], second[ordered]

@@ -1,0 +1,47 @@
+"""The order that scores put the candidates of every source in."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ranker.corpora.dataset import Dataset
+from ranker.learning.grouped import snap
+
+
+def rank_by(dataset: Dataset, scores: npt.ArrayLike) -> pd.DataFrame:
+    """Rank the candidates of every source by their scores.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    scores : array-like, shape (candidates,)
+        Higher is better; scores within 1e-10 tie.
+
+    Returns
+    -------
+    DataFrame
+        One row a candidate, by source and rank: ``source`` and ``candidate`` (row numbers), ``system``, ``rank``
+        (1 best, ties share the better rank), ``tied``, ``score``, ``margin`` (to the next score below; NaN where
+        there is none).
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    snapped = snap(values)
+    source = dataset.candidate_source
+    order = np.lexsort((np.arange(len(values)), -snapped, source))
+    frame = pd.DataFrame(
+        {
+            "source": source[order],
+            "candidate": order,
+            "system": dataset.candidates["system"].to_numpy(object)[order],
+            "score": values[order],
+        }
+    )
+    key = pd.Series(snapped[order])
+    by_source = key.groupby(frame["source"])
+    frame["rank"] = by_source.rank(method="min", ascending=False).astype(np.int64)
+    frame["tied"] = key.groupby([frame["source"], frame["rank"]]).transform("size") > 1
+    following = by_source.shift(-1)
+    frame["margin"] = key - following
+    return frame[["source", "candidate", "system", "rank", "tied", "score", "margin"]]

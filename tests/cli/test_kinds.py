@@ -1,0 +1,132 @@
+"""Columns of judgements and references as candidates, as a user meets them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ranker.cli.main import run
+from tests.cli.conftest import Refused
+
+Printed = Callable[..., tuple[str, str]]
+GOOD, MIDDLE, BAD = "the cat sat on the mat", "the cat sat on a chair", "some dogs were"
+
+
+@pytest.fixture
+def printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> Printed:
+    """Run a command that must work; return what it printed on stdout and on stderr."""
+
+    def call(*arguments: str) -> tuple[str, str]:
+        with pytest.raises(SystemExit) as ended:
+            run(list(arguments))
+        out, err = capsys.readouterr()
+        assert ended.value.code == 0, err
+        return out, err
+
+    return call
+
+
+def write(folder: Path, name: str, **columns: tuple[object, ...]) -> None:
+    written = io.StringIO()
+    writer = csv.writer(written)
+    writer.writerow(["source", "reference", "system", "text", *columns])
+    for number in range(12):
+        for index, text in enumerate((GOOD, MIDDLE, BAD)):
+            row = [f"s{number}", GOOD, f"system{index}", f"{text} {number}"]
+            writer.writerow([*row, *(values[index] for values in columns.values())])
+    (folder / name).write_text(written.getvalue())
+
+
+def test_ranks_train_the_right_way_up(folder: Path, printed: Printed, caplog: pytest.LogCaptureFixture) -> None:
+    write(folder, "x.csv", id=(7, 8, 9), rank=(1, 2, 3))
+    out, _ = printed("train", "-d", "x.csv", "-f", "chrf", "-M", "x.model", "-o", "json")
+    facts = json.loads(out)
+    assert facts["weights"][0]["weight"] > 0
+    assert facts["training"]["kind"] == "rank:lower"
+    assert "|kind:rank:lower|" in facts["signature"]
+    assert caplog.messages == [
+        "ranker: note: x: judged by 'rank', lower values are better; if not so: --kind rank:higher"
+    ]
+
+
+def test_a_model_is_evaluated_in_the_direction_it_learnt(folder: Path, printed: Printed) -> None:
+    write(folder, "x.csv", grade=(1, 2, 3), other=(5, 5, 5))
+    _, err = printed("train", "-d", "x.csv", "-f", "chrf", "-M", "x.model", "--kind", "grade:lower")
+    assert err == ""
+    for more in ([], ["--kind", "grade"]):
+        out, err = printed("evaluate", "-d", "x.csv", "-M", "x.model", "-o", "json", "--resamples", "0", *more)
+        found = json.loads(out)
+        assert found["kind"] == "grade:lower"
+        assert "|against:grade:lower|" in found["signature"]
+        assert found["rows"][0]["spearman"]["tie-corrected"]["value"] == pytest.approx(1)
+        out, _ = printed(
+            "compare", "-d", "x.csv", "-M", "x.model", "-m", "chrf", "-o", "csv", "--resamples", "0", *more
+        )
+        rows = [row for row in csv.DictReader(io.StringIO(out)) if row["statistic"] == "segment.spearman"]
+        assert [float(row["value"]) for row in rows] == pytest.approx([1, 1])
+    out, _ = printed(
+        "evaluate", "-d", "x.csv", "-M", "x.model", "-o", "json", "--resamples", "0", "--kind", "grade:higher"
+    )
+    assert json.loads(out)["rows"][0]["spearman"]["tie-corrected"]["value"] == pytest.approx(-1)
+    out, _ = printed("agreement", "-d", "x.csv", "--systems", "auto", "--kind", "grade:lower", "-o", "json")
+    assert [row["system"] for row in json.loads(out)["rows"]] == ["system0", "system1", "system2"]
+
+
+def test_a_model_upside_down_is_noted_in_one_line(
+    folder: Path, printed: Printed, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(folder, "x.csv", grade=(1, 2, 3))
+    _, err = printed("train", "-d", "x.csv", "-f", "chrf", "-M", "x.model")
+    assert caplog.messages == [
+        "ranker: note: x: judged by 'grade', higher values are better; if not so: --kind grade:lower"
+    ]
+    assert err == (
+        "ranker: note: the model prefers the candidate with lower chrF in 100% of the training pairs; "
+        "if lower values of 'grade' are better, train with --kind grade:lower\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        (
+            "auto",
+            "x: several ratings may be the judgement: 'grade', 'rank'; choose with --kind NAME, NAME:lower or NAME",
+        ),
+        ("preferences:lower", "--kind preferences:lower: preferences say which output is better and take no direction"),
+        ("grade:up", "no judgements of kind 'grade:up' .did you mean 'grade'.*there are: grade, rank"),
+    ],
+)
+@pytest.mark.parametrize("command", ["train", "evaluate -m bleu", "compare -m bleu", "agreement --systems mean"])
+def test_refused_kinds(command: str, kind: str, says: str, folder: Path, refused: Refused) -> None:
+    write(folder, "x.csv", grade=(1, 2, 3), rank=(1, 2, 3))
+    refused(*command.split(), "-d", "x.csv", "--kind", kind, says=says)
+
+
+def test_references_as_candidates(printed: Printed, refused: Refused) -> None:
+    arguments = ["-d", "sample", "--references-as-candidates"]
+    out, _ = printed("train", *arguments, "-f", "bleu[order=1]", "-M", "x.model")
+    assert "840 judged candidates and 480 references, fluency scores" in out
+    out, _ = printed("evaluate", *arguments, "-M", "x.model", "--resamples", "0")
+    titles = re.findall("agreement with human fluency, (.*)", out)
+    assert titles == ["outputs", "outputs and references"]
+    out, _ = printed("evaluate", *arguments, "-m", "bleu[order=1]", "--resamples", "0", "-o", "json")
+    facts = json.loads(out)
+    assert facts["outputs"]["rows"][0]["sources"] == facts["outputs and references"]["rows"][0]["sources"] == 120
+    out, _ = printed("evaluate", *arguments, "-m", "bleu[order=1]", "--resamples", "0", "-o", "csv")
+    assert [row["candidates"] for row in csv.DictReader(io.StringIO(out))] == titles
+    refused(
+        "evaluate",
+        "-d",
+        "good.json",
+        "--references-as-candidates",
+        "-m",
+        "bleu",
+        says="no judged source has two references",
+    )

@@ -1,0 +1,223 @@
+"""What is a judgement, and which of its values are better: the same for every format."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+
+from ranker.corpora.columns import is_metadata, is_reserved, lower_is_better
+from ranker.corpora.judgements import Kind, human_scores, kinds, resolve_kind
+from ranker.corpora.reading import read_dataset
+from ranker.errors import DataError, OptionError
+from ranker.extractors import registry
+from tests.corpora.damage import refusal
+
+ENDINGS = ["csv", "tsv", "parquet", "jsonl", "json", "wide.json"]
+Rows = list[dict[str, Any]]
+ROWS: Rows = [
+    {"source": source, "reference": f"r {source}", "system": system, "text": f"{system} {source}"}
+    for source in ("x", "y")
+    for system in "ABC"
+]
+
+
+def with_columns(**columns: list[Any]) -> Rows:
+    return [{**row, **{name: values[index] for name, values in columns.items()}} for index, row in enumerate(ROWS)]
+
+
+def write(rows: Rows, path: Path) -> Path:
+    frame = pd.DataFrame(rows)
+    if path.name.endswith("wide.json"):
+        records: dict[str, dict[str, Any]] = {}
+        for row in rows:
+            empty = {"source": row["source"], "references": [row["reference"]], "candidates": []}
+            record = records.setdefault(row["source"], empty)
+            record["candidates"].append({key: row[key] for key in row if key not in ("source", "reference")})
+        path.write_text(json.dumps(list(records.values())), encoding="utf-8")
+    elif path.suffix == ".parquet":
+        frame.to_parquet(path, index=False)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(rows), encoding="utf-8")
+    else:
+        frame.to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
+    return path
+
+
+RANKS = [1, 2, 3, 3, 1, 2]
+
+
+@pytest.mark.parametrize("name", ["rank", "Place", "human_rank", "rankMean", "ERRORS", "post-edits", "hter", "mqm"])
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_lower_is_better_by_name(ending: str, name: str, tmp_path: Path) -> None:
+    dataset = read_dataset(write(with_columns(**{name: RANKS}), tmp_path / f"x.{ending}"))
+    assert human_scores(dataset).tolist() == [-rank for rank in RANKS]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_numbers_that_are_no_judgements_unless_asked_for(ending: str, tmp_path: Path) -> None:
+    rows = with_columns(
+        id=[5, 4, 3, 2, 1, 0], bleu=[0.5] * 6, **{"chrf[order=4]": [0.1] * 6}, src_len=[3] * 6, score=[1, 2, 3, 4, 5, 6]
+    )
+    dataset = read_dataset(write(rows, tmp_path / f"x.{ending}"))
+    assert kinds(dataset) == ["score"]
+    assert human_scores(dataset).tolist() == [1, 2, 3, 4, 5, 6]
+    assert human_scores(dataset, "id").tolist() == [5, 4, 3, 2, 1, 0]
+    alone = read_dataset(write(with_columns(ter=[1, 2, 3, 4, 5, 6], id=[1] * 6), tmp_path / f"y.{ending}"))
+    with pytest.raises(DataError, match=r"y.*: holds no human judgements, .*'id', 'ter'; choose with --kind NAME"):
+        resolve_kind(alone)
+    assert human_scores(alone, "ter").tolist() == [-1, -2, -3, -4, -5, -6]
+    assert human_scores(alone, "ter:higher").tolist() == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_several_unknown_ratings_are_refused_and_one_is_noted(
+    ending: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    several = read_dataset(write(with_columns(alpha=RANKS, rank=RANKS), tmp_path / f"x.{ending}"))
+    with pytest.raises(DataError) as refused:
+        resolve_kind(several)
+    assert str(refused.value) == (
+        f"{several.name}: several ratings may be the judgement: 'alpha', 'rank'; "
+        "choose with --kind NAME, NAME:lower or NAME:higher"
+    )
+    assert resolve_kind(several, "alpha") == "alpha:higher"
+    assert not caplog.messages
+    one = read_dataset(write(with_columns(alpha=RANKS), tmp_path / f"y.{ending}"))
+    assert [resolve_kind(one) for _ in range(3)] == ["alpha:higher"] * 3
+    assert caplog.messages == [
+        f"ranker: note: {one.name}: judged by 'alpha', higher values are better; if not so: --kind alpha:lower"
+    ]
+    known = read_dataset(write(with_columns(alpha=RANKS, Adequacy=RANKS), tmp_path / f"z.{ending}"))
+    assert resolve_kind(known) == "adequacy"
+    assert human_scores(known).tolist() == RANKS
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_metadata_is_not_read_and_one_note_names_it(
+    ending: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    plain = read_dataset(write(with_columns(score=RANKS), tmp_path / f"x.{ending}"), name="x")
+    rows = with_columns(
+        score=RANKS, domain=["news"] * 6, comment=["good", None, "5", None, "bad", None], id=list("abcdef")
+    )
+    noted = read_dataset(write(rows, tmp_path / f"y.{ending}"), name="x")
+    assert noted.fingerprint == plain.fingerprint
+    assert caplog.messages == [
+        f"ranker: note: {tmp_path}/y.{ending}: not read, being no judgements: domain, comment, id"
+    ]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_other_text_is_refused(ending: str, tmp_path: Path) -> None:
+    rows = with_columns(refrence=["good"] * 6)
+    path = write(rows, tmp_path / f"x.{ending}")
+    first = {"csv": 2, "tsv": 2}.get(ending, 1)
+    refusal(lambda: read_dataset(path), path, first, "refrence.*expected a.* number.*reference")
+
+
+def test_unknown_keys_of_records_are_refused_with_what_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    record = {"source": "x", "candidates": {"A": "a"}, "refrences": ["r"]}
+    path.write_text(json.dumps(record))
+    says = (
+        r"key 'refrences' is unknown \(did you mean 'references'\?\); expected lp, doc, .*candidates.*rename or remove"
+    )
+    refusal(lambda: read_dataset(path), path, 1, says)
+    record = {"source": "x", "candidates": [{"system": "A", "text": "a", "human": {"score": 1}, "score": 2}]}
+    path.write_text(json.dumps(record))
+    refusal(lambda: read_dataset(path), path, 1, r"candidates\[0\].score: expected it here or in .*human, not in both")
+
+
+def test_rows_of_judges_as_json(tmp_path: Path) -> None:
+    rows = [{**row, "judge": judge, "fluency": index} for judge in "ab" for index, row in enumerate(ROWS)]
+    table, lines = (read_dataset(write(rows, tmp_path / name)) for name in ("x.csv", "x.jsonl"))
+    assert len(lines.ratings) == 12
+    assert lines.fingerprint == table.fingerprint
+    for again, says in (("a", "'fluency': system 'A' is judged again"), (None, "system 'A' stands twice")):
+        path = write([*rows, {**rows[0], "judge": again}], tmp_path / "y.jsonl")
+        refusal(lambda path=path: read_dataset(path), path, 13, says)  # type: ignore[misc]
+
+
+NAMES = ["rank", "score", "id", "bleu", "mqm_total", "Fluency", "n words", "höhe", "x:lower", "comment"]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.dictionaries(
+        st.sampled_from(NAMES), st.lists(st.none() | st.integers(-5, 5), min_size=6, max_size=6), max_size=3
+    ),
+    st.booleans(),
+)
+def test_every_format_gives_the_same_data_set(
+    tmp_path_factory: pytest.TempPathFactory, columns: dict[str, list[int | None]], judged: bool
+) -> None:
+    folder = tmp_path_factory.mktemp("forms")
+    rows = with_columns(**columns)
+    if judged:
+        rows = [{**row, "judge": "j"} for row in rows]
+    found = [
+        read_dataset(write(rows, folder / f"x.{ending}")) for ending in ENDINGS if not (judged and "wide" in ending)
+    ]
+    assert len({one.fingerprint for one in found}) == 1
+    ratings = sum(value is not None for values in columns.values() for value in values)
+    assert len(found[0].ratings) == ratings
+
+
+def test_names_are_read_by_their_words() -> None:
+    lower = "rank Rank human_rank rank1 mqm_fluency MQMTotal nErrors errors_per_word PER human-ter TER time cost"
+    assert all(map(lower_is_better, lower.split()))
+    higher = "performance terse frank TERse score_per_word Perform marketplace reciprocal_rank fluency score drank"
+    assert not any(map(lower_is_better, higher.split()))
+    reserved = (
+        "id Index segment_id n_words word_count src_len chrF++ BLEU-4 comet22 wmt22-comet-da sacreBLEU ds.x.y line"
+    )
+    assert all(
+        map(is_reserved, [*reserved.split(), "number of words", "Unnamed: 0", "__index_level_0__", *registry.names()])
+    )
+    assert not any(map(is_reserved, ["score", "rank", "hter", "human_ter", "word_order", "fluency", "points"]))
+    assert all(map(is_metadata, ["id", "domain", "meta", "comment", "error_type"]))
+    assert not any(map(is_metadata, ["score", "rank", "refrences", "bleu", "text"]))
+
+
+def test_the_notation_of_kinds() -> None:
+    for text in ("fluency", "mqm", "x:lower", "x:higher", "mqm:higher", "fluency:lower", "preferences", "a:b:lower"):
+        assert str(Kind.parse(text).directed()) == text
+    assert str(Kind("mqm", lower=True)) == "mqm"
+    assert str(Kind.parse("fluency:higher").directed()) == "fluency"
+    assert Kind.parse("a:b") == Kind("a:b")
+    for text in ("preferences:lower", "preferences:higher", "auto:lower", ":lower"):
+        with pytest.raises(OptionError, match=f"--kind {text}: "):
+            Kind.parse(text)
+    assert str(Kind("x").directed(["x:lower", "y:higher"])) == "x:lower"
+    assert str(Kind("x", lower=False).directed(["x:lower"])) == "x:higher"
+    with pytest.raises(OptionError, match="'x' in both directions; choose with --kind x:lower or --kind x:higher"):
+        Kind("x").directed(["x:lower", "x:higher"])
+
+
+def test_what_a_ranker_learnt_from_is_what_auto_means(tmp_path: Path) -> None:
+    dataset = read_dataset(write(with_columns(alpha=RANKS, beta=RANKS, rank=RANKS), tmp_path / "x.csv"))
+    assert resolve_kind(dataset, learnt=["beta:lower"]) == "beta:lower"
+    assert resolve_kind(dataset, "alpha", learnt=["beta:lower"]) == "alpha:higher"
+    assert resolve_kind(dataset, "beta", learnt=["beta:lower"]) == "beta:lower"
+    known = read_dataset(write(with_columns(alpha=RANKS, mqm=RANKS), tmp_path / "y.csv"))
+    assert resolve_kind(known, learnt=["alpha:lower"]) == "mqm"
+
+
+@pytest.mark.parametrize("corpus", ["wmt12-rr", "wmt19-darr", "ted-fluency", "ted21-mqm"])
+def test_our_own_corpora_are_read_without_a_note(
+    corpus: str, shared: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    import gzip
+
+    with gzip.open(shared / "data" / f"{corpus}.jsonl.gz", "rt", encoding="utf-8") as stream:
+        (tmp_path / "x.jsonl").write_text("".join(next(stream) for _ in range(50)), encoding="utf-8")
+    resolve_kind(read_dataset(tmp_path / "x.jsonl"))
+    assert not caplog.messages

@@ -1,0 +1,124 @@
+"""References as candidates: each against the others, above every output."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ranker.corpora import catalogue
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import human_scores, judged
+from ranker.corpora.reading import read_dataset
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import DataError
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.reference_candidates import ReferenceCandidates, references_apart
+from ranker.learning.ngram_counts import count_ngrams
+from ranker.learning.ngram_lm import estimate, log10_scores
+from ranker.ranking import Ranker
+
+
+def small() -> Dataset:
+    def outputs(*values: float) -> list[Candidate]:
+        return [Candidate(f"s{i}", f"the cat {'sat ' * i}", [("rank", None, one)]) for i, one in enumerate(values)]
+
+    return assemble(
+        [
+            Record("x", ["the cat sat", "a cat sat down", "cats sit"], outputs(2, 1), lp="de-en"),
+            Record("y", ["only one"], outputs(1, 2), lp="de-en"),
+            Record("z", ["it rains", "rain falls"], outputs(3), lp="de-en"),
+        ],
+        "small",
+    )
+
+
+@pytest.fixture(scope="module")
+def sample() -> Dataset:
+    return catalogue.load("sample").select_sources(np.arange(120) < 40)
+
+
+def test_every_reference_is_scored_against_the_others_of_its_source() -> None:
+    dataset = small().select_sources([True, False, True])
+    columns = FeatureSet.parse("bleu,chrf").transform_references(dataset, references_apart(dataset))
+    texts = dataset.references["text"].tolist()
+    for row, others in enumerate([[1, 2], [0, 2], [0, 1], [4], [3]]):
+        one = assemble([Record("", [texts[other] for other in others], [Candidate("A", texts[row])])], "one")
+        np.testing.assert_array_equal(columns[row], FeatureSet.parse("bleu,chrf").transform(one)[0])
+
+
+@pytest.mark.parametrize("whole_source", [False, True])
+def test_the_language_model_is_without_the_reference_it_scores(sample: Dataset, whole_source: bool) -> None:
+    perp = FeatureSet.parse(f"perp[leave_out={str(whole_source).lower()}]").extractors[0]
+    found = perp.transform_references(sample, references_apart(sample))[:, 0]
+    batch = perp._batch(sample)  # type: ignore[attr-defined]
+    source = sample.references["source"].to_numpy()
+    discounts = perp._model(sample)[1].discounts  # type: ignore[attr-defined]
+    for row in (0, 7, 159):
+        kept = source != source[row] if whole_source else np.arange(len(source)) != row
+        order = np.argsort(sample.references["text"].to_numpy(object)[kept], kind="stable")
+        counts = count_ngrams(*batch.segments.take(batch.reference[kept][order]), 3)
+        model = estimate(counts, discounts=discounts)
+        alone = log10_scores(model, *batch.segments.take(batch.reference[[row]]))
+        assert found[row] == pytest.approx(alone.log_perplexity[0], abs=1e-12)
+    flattered = FeatureSet.parse("perp").transform(sample.with_references_as_candidates())[:, 0]
+    is_reference = sample.with_references_as_candidates().candidates["is_reference"].to_numpy(bool)
+    assert (found > flattered[is_reference]).all()
+
+
+def test_references_are_above_all_outputs_and_sources_with_one_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    dataset = small()
+    added = ReferenceCandidates.of(dataset, "rank")
+    assert caplog.messages == ["ranker: note: small: sources with fewer than two references, left out: 1 of 3"]
+    human = added.human(human_scores(added.outputs, "rank"))
+    assert human.tolist() == [-2, -1, 0, 0, 0, -3, 0, 0]
+    assert added.is_reference.tolist() == [False, False, True, True, True, False, True, True]
+    assert added.merge(np.zeros((3, 2)), np.ones((5, 2)))[:, 0].tolist() == [0, 0, 1, 1, 1, 0, 1, 1]
+    with pytest.raises(DataError, match=r"small: no judged source has two references.*leave out --references-as-cand"):
+        ReferenceCandidates.of(dataset.select_sources([False, True, False]), "rank")
+    with pytest.raises(DataError, match=r"small: references as candidates need a score.*--kind win-rate"):
+        ReferenceCandidates.of(dataset, "preferences")
+
+
+def test_references_that_are_candidates_already_give_way() -> None:
+    record = small().select_sources([True, False, False])
+    both = record.with_references_as_candidates()
+    assert (
+        ReferenceCandidates.of(both, "rank").together.fingerprint == record.with_references_as_candidates().fingerprint
+    )
+
+
+def test_a_ranker_learns_from_references_too(sample: Dataset, tmp_path: Path) -> None:
+    ranker = Ranker("bleu,perp", references_as_candidates=True).fit(sample)
+    assert ranker.training is not None
+    assert (ranker.training.candidates, ranker.training.references) == (280, 160)
+    assert "|references_as_candidates:160|" in ranker.signature()
+    kept = sample.select_candidates(judged(sample, "fluency"))
+    columns = np.concatenate(
+        [ranker.feature_set.transform(kept), ranker.feature_set.transform_references(kept, references_apart(kept))]
+    )
+    np.testing.assert_allclose(ranker.mean, columns.mean(axis=0))
+    ranker.save(tmp_path / "x.model")
+    loaded = Ranker.load(tmp_path / "x.model")
+    assert loaded.references_as_candidates
+    assert loaded.digest == ranker.digest
+    others = references_apart(kept)
+    np.testing.assert_array_equal(loaded.score_references(kept, others), ranker.score_references(kept, others))
+    plain = Ranker("bleu,perp").fit(sample)
+    assert "references" not in plain._document()["training"]
+    assert not np.allclose(plain.weights, ranker.weights)
+
+
+def test_two_references_of_real_data(shared: Path, tmp_path: Path) -> None:
+    import gzip
+
+    with gzip.open(shared / "data" / "ted21-mqm.jsonl.gz", "rt", encoding="utf-8") as stream:
+        (tmp_path / "x.jsonl").write_text("".join(next(stream) for _ in range(60)), encoding="utf-8")
+    dataset = read_dataset(tmp_path / "x.jsonl")
+    ranker = Ranker("bleu,perp", references_as_candidates=True).fit(dataset)
+    assert ranker.training is not None
+    assert ranker.training.kind == "mqm"
+    assert ranker.training.references == 120
+    assert json.loads(json.dumps(ranker._document()))["training"]["references"] == 120
