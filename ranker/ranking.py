@@ -10,7 +10,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 Loss = Literal["hinge", "squared_hinge"]
 PairCounting = Literal["judgements", "aggregated", "balanced"]
+GRADED, SEARCHED = "graded", "cross-validation"
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,21 @@ class Training:
     objective: float
     duality_gap: float
     seed: int | None
+
+    def settings(self) -> dict[str, Any]:
+        """Return the options of a `Ranker` that trains the same on the same data."""
+        return {
+            "C": "auto" if self.chosen_by == SEARCHED else self.C,
+            "loss": self.loss,
+            "kind": self.kind,
+            "pairs": self.counting,
+            "seed": self.seed or 0,
+        }
+
+    @property
+    def counting(self) -> PairCounting:
+        """How preferences were counted; for graded judgements the default, which changes nothing."""
+        return "judgements" if self.pairs == GRADED else cast(PairCounting, self.pairs)
 
 
 @dataclass(frozen=True)
@@ -234,12 +250,12 @@ class Ranker:
             data=dataset.name,
             data_hash=dataset.fingerprint,
             kind=kind,
-            pairs=self.pairs if lesson.pairs else "graded",
+            pairs=self.pairs if lesson.pairs else GRADED,
             sources=len(np.unique(kept.candidate_source)),
             candidates=len(kept),
             preferences=len(lesson.pairs.better) if lesson.pairs else None,
             C=float(svm.C_),
-            chosen_by="cross-validation" if searched else "given",
+            chosen_by=SEARCHED if searched else "given",
             loss=self.loss,
             objective=float(svm.objective_),
             duality_gap=float(svm.duality_gap_),
@@ -332,7 +348,7 @@ class Ranker:
         try:
             training = Training(**model["training"])
             columns = model["columns"]
-            ranker = cls(model["features"], C=training.C, kind=training.kind)
+            ranker = cls(model["features"], **training.settings())
             numbers = {
                 key: np.array([column[key] for column in columns], dtype=np.float64)
                 for key in ("mean", "scale", "weight")

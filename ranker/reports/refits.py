@@ -5,14 +5,14 @@ The columns are extracted once; every refit is solved to the same certified opti
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import judged
+from ranker.corpora.judgements import balanced, judged
 from ranker.errors import DataError, ModelError
 from ranker.ranking import Lesson, Loss, Ranker
 
@@ -63,7 +63,7 @@ class TrainingColumns:
                 file=dataset.name,
             )
         kept = dataset.select_candidates(judged(dataset, training.kind))
-        lesson = Lesson.of(kept, training.kind, "aggregated" if training.pairs == "aggregated" else "judgements")
+        lesson = Lesson.of(kept, training.kind, training.counting)
         columns = (ranker.feature_set.fit_transform(kept)[1] - ranker.mean) / ranker.scale
         codes = np.unique(kept.source_language_pairs.astype(str), return_inverse=True)[1]
         return cls(ranker, columns, lesson, codes[kept.candidate_source].astype(np.int64))
@@ -76,8 +76,9 @@ class TrainingColumns:
         used : bool array, shape (columns,), optional
             Columns to learn from; the others get weight 0. Default: all.
         rows : bool array, shape (candidates,), optional
-            Candidates, whole sources of them, to learn from. Default: all. C is raised so that C times the number of
-            pairs stays what it was, which is what balances norm and mean loss.
+            Candidates, whole sources of them, to learn from. Default: all. Balanced pairs are balanced again, and C
+            is raised so that C times the number of pairs stays what it was, which is what balances norm and mean
+            loss.
 
         Returns
         -------
@@ -90,6 +91,9 @@ class TrainingColumns:
         columns, lesson, penalty = self.columns[:, chosen], self.lesson, training.C
         if rows is not None:
             columns, lesson = columns[rows], self.lesson.take(rows)
+            if lesson.pairs is not None and training.pairs == "balanced":
+                pair = self.language_pair[rows][lesson.pairs.better]
+                lesson = replace(lesson, pairs=balanced(lesson.pairs, pair))
             pairs = _pair_weight(lesson)
             penalty *= _pair_weight(self.lesson) / pairs if pairs else 1.0
         weights = np.zeros(len(chosen))
