@@ -30,7 +30,7 @@ from ranker.corpora.judgements import (
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.learning.grouped import snap
-from ranker.learning.model_files import model_digest, read_model, write_model
+from ranker.learning.model_files import StoredModel, read_model, write_model
 from ranker.shipped import locate
 from ranker.version import VERSION
 
@@ -213,6 +213,7 @@ class Ranker:
     weights: FloatArray = field(init=False, repr=False)
     fallback: FloatArray | None = field(init=False, default=None, repr=False)
     training: Training | None = field(init=False, default=None, repr=False)
+    _stored: StoredModel | None = field(init=False, default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse options out of range."""
@@ -261,6 +262,7 @@ class Ranker:
             duality_gap=float(svm.duality_gap_),
             seed=self.seed if searched else None,
         )
+        self._stored = None
         return self
 
     def explain(self, dataset: Dataset) -> FloatArray:
@@ -322,7 +324,7 @@ class Ranker:
     @property
     def digest(self) -> str:
         """SHA-256 of the model: equal digests give equal scores."""
-        return model_digest(self._document(), self.feature_set.states())
+        return self._content().digest
 
     def save(self, path: str | Path) -> None:
         """Write the trained ranker to a model file; see `ranker.learning.model_files`.
@@ -332,7 +334,7 @@ class Ranker:
         ModelError
             If it is not trained, or `path` is something else than a model file.
         """
-        write_model(path, self._document(), self.feature_set.states(), self.card())
+        write_model(path, self._content(), self.card())
 
     @classmethod
     def load(cls, path: str | Path) -> Ranker:
@@ -344,7 +346,8 @@ class Ranker:
             If the file is no intact model of a format that this version reads, or its extractors make other columns
             here than where it was trained.
         """
-        model, arrays = read_model(locate(path))
+        stored = read_model(locate(path))
+        model = stored.model
         try:
             training = Training(**model["training"])
             columns = model["columns"]
@@ -372,10 +375,11 @@ class Ranker:
                 f"{path}: was trained on column {differing[0]!r} where this version makes {differing[1]!r}; "
                 "train it again"
             )
-        ranker.feature_set = ranker.feature_set.with_states(arrays)
+        ranker.feature_set = ranker.feature_set.with_states(stored.arrays)
         ranker.mean, ranker.scale, ranker.weights = numbers["mean"], numbers["scale"], numbers["weight"]
         ranker.fallback = None if None in fallback else np.array(fallback, dtype=np.float64)
         ranker.training = training
+        ranker._stored = stored
         return ranker
 
     def card(self) -> str:
@@ -402,6 +406,12 @@ class Ranker:
             ),
         ]
         return "\n".join(lines) + "\n"
+
+    def _content(self) -> StoredModel:
+        """Return what a file of this model holds, made once after a fit, so that it is hashed once."""
+        if self._stored is None:
+            self._stored = StoredModel(self._document(), self.feature_set.states())
+        return self._stored
 
     def _document(self) -> dict[str, Any]:
         numbers = {"mean": self.mean, "scale": self.scale, "weight": self.weights}

@@ -10,6 +10,7 @@ import pytest
 
 from ranker import Ranker, load_dataset
 from ranker.corpora.dataset import table
+from ranker.learning import model_files
 
 
 @pytest.fixture(scope="module")
@@ -47,3 +48,19 @@ def test_a_loaded_ranker_trains_as_it_was_trained(settings, preferred, tmp_path)
     np.testing.assert_array_equal(again.weights, ranker.weights)
     assert again.training == ranker.training
     assert again.digest == ranker.digest
+
+
+def test_a_model_is_hashed_once(preferred, tmp_path, monkeypatch):
+    ranker = Ranker("bleu,paraphrase", kind="adequacy").fit(preferred)
+    hashed = []
+    monkeypatch.setattr(model_files, "array_digest", lambda name, array: hashed.append(name) or "0")
+    ranker.signature()
+    ranker.save(tmp_path / "x.model")
+    assert len(hashed) == len(set(hashed)) > 0
+    assert ranker.digest[:8] in ranker.signature()
+
+
+def test_saving_a_loaded_model_copies_it(preferred, tmp_path):
+    Ranker("bleu,paraphrase", kind="adequacy").fit(preferred).save(tmp_path / "x.model")
+    Ranker.load(tmp_path / "x.model").save(tmp_path / "y.model")
+    assert (tmp_path / "x.model").read_bytes() == (tmp_path / "y.model").read_bytes()
