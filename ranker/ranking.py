@@ -29,7 +29,7 @@ from ranker.corpora.judgements import (
 )
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.learning.grouped import snap
+from ranker.learning.grouped import merge_ties
 from ranker.learning.model_files import StoredModel, read_model, write_model
 from ranker.shipped import locate
 from ranker.version import VERSION
@@ -134,7 +134,7 @@ class Lesson:
             lesson = cls(group, pairs=found)
             orders = len(found.better) > 0
         else:
-            target = human_scores(dataset, kind)
+            target = merge_ties(human_scores(dataset, kind), dataset.candidate_offsets)
             lesson = cls(group, target)
             orders = bool(((group[1:] == group[:-1]) & (target[1:] != target[:-1])).any())
         if not orders:
@@ -440,7 +440,7 @@ def rank_by(dataset: Dataset, scores: npt.ArrayLike) -> pd.DataFrame:
     ----------
     dataset : Dataset
     scores : array-like, shape (candidates,)
-        Higher is better; scores within 1e-10 tie.
+        Higher is better; for ties see `ranker.learning.grouped.merge_ties`.
 
     Returns
     -------
@@ -450,9 +450,9 @@ def rank_by(dataset: Dataset, scores: npt.ArrayLike) -> pd.DataFrame:
         there is none).
     """
     values = np.asarray(scores, dtype=np.float64)
-    snapped = snap(values)
+    merged = merge_ties(values, dataset.candidate_offsets)
     source = dataset.candidate_source
-    order = np.lexsort((np.arange(len(values)), -snapped, source))
+    order = np.lexsort((np.arange(len(values)), -merged, source))
     frame = pd.DataFrame(
         {
             "source": source[order],
@@ -461,7 +461,7 @@ def rank_by(dataset: Dataset, scores: npt.ArrayLike) -> pd.DataFrame:
             "score": values[order],
         }
     )
-    key = pd.Series(snapped[order])
+    key = pd.Series(merged[order])
     by_source = key.groupby(frame["source"])
     frame["rank"] = by_source.rank(method="min", ascending=False).astype(np.int64)
     frame["tied"] = key.groupby([frame["source"], frame["rank"]]).transform("size") > 1

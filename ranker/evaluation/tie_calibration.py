@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
+from ranker.learning.grouped import TIE
+
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
@@ -65,7 +67,7 @@ def calibrate(human: npt.ArrayLike, scores: npt.ArrayLike, offsets: npt.ArrayLik
     Parameters
     ----------
     human, scores : array-like, shape (n,)
-        Without NaN, in groups one behind the other.
+        Without NaN, in groups one behind the other, ties merged (`ranker.learning.grouped.merge_ties`).
     offsets : array-like of int, shape (groups + 1,)
         Groups whose accuracies are averaged; one group pools all pairs. Time and memory grow with the number of pairs.
 
@@ -84,7 +86,8 @@ def calibrate(human: npt.ArrayLike, scores: npt.ArrayLike, offsets: npt.ArrayLik
     correct = _pairs(target, values, bounds, starts, distance, gain).sum()
     order = np.argsort(distance, kind="stable")
     distance, total = distance[order], correct + np.cumsum(gain[order])
-    last = np.append(distance[1:] != distance[:-1], True)
+    # no threshold separates distances that rounding alone makes differ
+    last = np.append(distance[1:] - distance[:-1] > TIE, True)
     thresholds = np.concatenate([[0.0], distance[last]])
     accuracy = np.concatenate([[correct], total[last]]) / groups
     # rounding in the running sum must not prefer a later threshold that is no better

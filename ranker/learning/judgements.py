@@ -5,6 +5,7 @@ Both say which rows are pairs, can be divided by group for cross-validation, and
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,7 +14,7 @@ from numba import njit
 
 from ranker.errors import DataError
 from ranker.learning.gradedpairs import sort_by_grade
-from ranker.learning.grouped import group_offsets, group_spearman, snap
+from ranker.learning.grouped import group_offsets, group_spearman, merge_ties
 from ranker.learning.pairloss import GradedPairs, PairSet, WeightedPairs
 
 FloatArray = npt.NDArray[np.float64]
@@ -72,7 +73,7 @@ class Grades:
         """Return the sum over groups of Spearman's correlation, 0 where all scores tie, and their number."""
         order, offsets = group_offsets(self.groups[units])
         order = units[order]
-        rho = group_spearman(snap(self.X[order] @ coef), self.grades[order], offsets)
+        rho = group_spearman(self.X[order] @ coef, self.grades[order], offsets)
         return float(np.nansum(rho)), float(len(rho))
 
 
@@ -104,9 +105,15 @@ class Preferences:
         place[rows] = np.arange(len(rows))
         return _centred(self.X, rows), WeightedPairs(offsets, place[better], place[worse], self.weights[units])
 
+    @functools.cached_property
+    def _by_group(self) -> tuple[IntArray, IntArray]:
+        return group_offsets(self.groups)
+
     def agreement(self, coef: FloatArray, units: IntArray) -> tuple[float, float]:
         """Return the weight of concordant less that of discordant pairs, and that of all."""
-        scores = snap(self.X @ coef)
+        order, offsets = self._by_group
+        scores = np.empty(len(self.X))
+        scores[order] = merge_ties((self.X @ coef)[order], offsets)
         better, worse = self.pairs[units].T
         weights = self.weights[units]
         return float(weights @ np.sign(scores[better] - scores[worse])), float(weights.sum())

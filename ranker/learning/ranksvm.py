@@ -23,7 +23,7 @@ from sklearn.model_selection import GroupKFold
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ranker.errors import DataError, OptionError
-from ranker.learning.grouped import average_ranks, group_offsets, group_spearman, snap
+from ranker.learning.grouped import average_ranks, group_offsets, group_spearman
 from ranker.learning.judgements import Grades, Judgements, checked_preferences, group_codes
 from ranker.learning.newton import LossName, Solution, minimise
 from ranker.learning.pairloss import PairSet
@@ -208,12 +208,13 @@ class RankSVM(BaseEstimator):
         Returns
         -------
         float array, shape (n,)
-            1 for the highest score of a group; scores within 1e-10 tie and share their mean rank.
+            1 for the highest score of a group; scores that tie (`ranker.learning.grouped.merge_ties`) share their mean
+            rank.
         """
         scores = self.decision_function(X)
         order, offsets = group_offsets(group_codes(groups, len(scores)))
         ranks = np.empty(len(scores))
-        ranks[order] = average_ranks(snap(-scores[order]), offsets)
+        ranks[order] = average_ranks(-scores[order], offsets)
         return ranks
 
     def score(self, X: npt.ArrayLike, y: npt.ArrayLike, groups: Any = None) -> float:
@@ -236,7 +237,7 @@ class RankSVM(BaseEstimator):
         scores = self.decision_function(X)
         _, grades = validate_data(self, X, y, dtype=np.float64, y_numeric=True, reset=False)
         order, offsets = group_offsets(group_codes(groups, len(scores)))
-        rho = group_spearman(snap(scores[order]), np.asarray(grades, dtype=np.float64)[order], offsets)
+        rho = group_spearman(scores[order], np.asarray(grades, dtype=np.float64)[order], offsets)
         defined = rho[~np.isnan(rho)]
         return float(defined.mean()) if len(defined) else float("nan")
 
