@@ -231,8 +231,14 @@ def _components(pairs: IntArray, n_rows: int) -> IntArray:
 
 
 def _centred(X: FloatArray, rows: IntArray) -> FloatArray:
-    """Return some rows less their mean: no difference changes, and their rounding errors get smaller."""
+    """Return some rows less about their mean: no difference changes, and their rounding errors get smaller.
+
+    About, because a round number is the same in whatever order the rows come, and leaves whole numbers exact.
+    """
     chosen = np.take(X, rows, axis=0)
     if len(chosen):
-        chosen -= chosen.mean(axis=0)
+        lowest = chosen.min(axis=0)
+        spread = chosen.max(axis=0) - lowest
+        unit = 2.0 ** np.floor(np.log2(np.where(spread > 0.0, spread, 1.0) / 16.0))
+        chosen -= np.where(spread > 0.0, np.round(chosen.mean(axis=0) / unit) * unit, lowest)
     return chosen

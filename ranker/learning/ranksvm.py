@@ -175,7 +175,7 @@ class RankSVM(BaseEstimator):
         rows, pair_set = judgements.select(judgements.everything)
         self.C_ = float(self.C) if self.C != "auto" else self._choose_C(judgements, pair_set.total_weight)
         start = self._start(judgements, pair_set.total_weight)
-        solution = self._minimise(rows, pair_set, self.C_, self.tol, start)
+        solution = self._minimise(rows, pair_set, self.C_, self.tol, start, exact=True)
         if solution.gap > self.tol * solution.objective:
             warnings.warn(
                 f"the duality gap is {solution.gap / solution.objective:.1e} of the objective after "
@@ -259,11 +259,20 @@ class RankSVM(BaseEstimator):
             if not isinstance(value, Integral) or int(value) < least:
                 raise OptionError(f"{name}={value!r}: expected a whole number of at least {least}")
 
-    def _minimise(self, rows: FloatArray, pairs: PairSet, C: float, tol: float, start: FloatArray | None) -> Solution:
+    def _minimise(
+        self,
+        rows: FloatArray,
+        pairs: PairSet,
+        C: float,
+        tol: float,
+        start: FloatArray | None,
+        *,
+        exact: bool = False,
+    ) -> Solution:
         if pairs.total_weight == 0.0:
             return Solution(np.zeros(rows.shape[1]), 0.0, 0.0, 0)
         loss = cast(LossName, self.loss)
-        return minimise(rows, pairs, C, loss, tol=tol, max_iter=self.max_iter, start=start)
+        return minimise(rows, pairs, C, loss, tol=tol, max_iter=self.max_iter, start=start, exact=exact)
 
     def _start(self, judgements: Judgements, total_weight: float) -> FloatArray | None:
         """Return the minimiser for a tenth of very many pairs: near enough to save half of the steps with all."""
