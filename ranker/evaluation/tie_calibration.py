@@ -2,6 +2,7 @@
 
 People tie often and metrics with decimals never do, so a metric may call scores tied that differ by no more than a
 threshold; the threshold that suits it best is found on the very data that it is judged on, for every metric alike.
+Distances are compared exactly, as by mt-metrics-eval, so that the figures are the same.
 """
 
 from __future__ import annotations
@@ -11,8 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
-
-from ranker.learning.grouped import TIE
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -86,8 +85,7 @@ def calibrate(human: npt.ArrayLike, scores: npt.ArrayLike, offsets: npt.ArrayLik
     correct = _pairs(target, values, bounds, starts, distance, gain).sum()
     order = np.argsort(distance, kind="stable")
     distance, total = distance[order], correct + np.cumsum(gain[order])
-    # no threshold separates distances that rounding alone makes differ
-    last = np.append(distance[1:] - distance[:-1] > TIE, True)
+    last = np.append(distance[1:] != distance[:-1], True)
     thresholds = np.concatenate([[0.0], distance[last]])
     accuracy = np.concatenate([[correct], total[last]]) / groups
     # rounding in the running sum must not prefer a later threshold that is no better
