@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker.corpora.dataset import Dataset
-from ranker.learning.grouped import snap
+from ranker.learning.grouped import merge_ties
 
 
 def rank_by(dataset: Dataset, scores: npt.ArrayLike) -> pd.DataFrame:
@@ -17,7 +17,7 @@ def rank_by(dataset: Dataset, scores: npt.ArrayLike) -> pd.DataFrame:
     ----------
     dataset : Dataset
     scores : array-like, shape (candidates,)
-        Higher is better; scores within 1e-10 tie.
+        Higher is better; for ties see `ranker.learning.grouped.merge_ties`.
 
     Returns
     -------
@@ -27,9 +27,9 @@ def rank_by(dataset: Dataset, scores: npt.ArrayLike) -> pd.DataFrame:
         there is none).
     """
     values = np.asarray(scores, dtype=np.float64)
-    snapped = snap(values)
+    merged = merge_ties(values, dataset.candidate_offsets)
     source = dataset.candidate_source
-    order = np.lexsort((np.arange(len(values)), -snapped, source))
+    order = np.lexsort((np.arange(len(values)), -merged, source))
     frame = pd.DataFrame(
         {
             "source": source[order],
@@ -38,7 +38,7 @@ def rank_by(dataset: Dataset, scores: npt.ArrayLike) -> pd.DataFrame:
             "score": values[order],
         }
     )
-    key = pd.Series(snapped[order])
+    key = pd.Series(merged[order])
     by_source = key.groupby(frame["source"])
     frame["rank"] = by_source.rank(method="min", ascending=False).astype(np.int64)
     frame["tied"] = key.groupby([frame["source"], frame["rank"]]).transform("size") > 1

@@ -10,7 +10,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,8 @@ from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.extractors.target_language import ENGLISH, other_language
-from ranker.learning.model_files import model_digest, read_model, write_model
+from ranker.learning.grouped import merge_ties
+from ranker.learning.model_files import StoredModel, read_model, write_model
 from ranker.ordering import rank_by
 from ranker.shipped import locate, suited
 from ranker.version import VERSION
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 Loss = Literal["hinge", "squared_hinge"]
 PairCounting = Literal["judgements", "aggregated", "balanced"]
+GRADED, SEARCHED = "graded", "cross-validation"
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,22 @@ class Training:
     targets: str | None = None
     references: int | None = None
 
+    def settings(self) -> dict[str, Any]:
+        """Return the options of a `Ranker` that trains the same on the same data."""
+        return {
+            "C": "auto" if self.chosen_by == SEARCHED else self.C,
+            "loss": self.loss,
+            "kind": self.kind,
+            "pairs": self.counting,
+            "seed": self.seed or 0,
+            "references_as_candidates": self.references is not None,
+        }
+
+    @property
+    def counting(self) -> PairCounting:
+        """How preferences were counted; for graded judgements the default, which changes nothing."""
+        return "judgements" if self.pairs == GRADED else cast(PairCounting, self.pairs)
+
 
 @dataclass(frozen=True)
 class Lesson:
@@ -127,7 +145,7 @@ class Lesson:
             lesson = cls(group, pairs=found)
             orders = len(found.better) > 0
         else:
-            target = human_scores(dataset, kind)
+            target = merge_ties(human_scores(dataset, kind), dataset.candidate_offsets)
             lesson = cls(group, target)
             orders = bool(((group[1:] == group[:-1]) & (target[1:] != target[:-1])).any())
         if not orders:
@@ -231,6 +249,7 @@ class Ranker:
     weights: FloatArray = field(init=False, repr=False)
     fallback: FloatArray | None = field(init=False, default=None, repr=False)
     training: Training | None = field(init=False, default=None, repr=False)
+    _stored: StoredModel | None = field(init=False, default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse options out of range."""
@@ -266,12 +285,12 @@ class Ranker:
             data=dataset.name,
             data_hash=dataset.fingerprint,
             kind=kind,
-            pairs=self.pairs if lesson.pairs else "graded",
+            pairs=self.pairs if lesson.pairs else GRADED,
             sources=len(np.unique(kept.candidate_source)),
             candidates=len(kept) - (references or 0),
             preferences=len(lesson.pairs.better) if lesson.pairs else None,
             C=float(svm.C_),
-            chosen_by="cross-validation" if searched else "given",
+            chosen_by=SEARCHED if searched else "given",
             loss=self.loss,
             objective=float(svm.objective_),
             duality_gap=float(svm.duality_gap_),
@@ -279,6 +298,7 @@ class Ranker:
             targets="+".join(sorted(set(kept.target_languages) - {""})) or None,
             references=references,
         )
+        self._stored = None
         return self
 
     def explain(self, dataset: Dataset) -> FloatArray:
@@ -367,7 +387,7 @@ class Ranker:
     @property
     def digest(self) -> str:
         """SHA-256 of the model: equal digests give equal scores."""
-        return model_digest(self._document(), self.feature_set.states())
+        return self._content().digest
 
     def save(self, path: str | Path) -> None:
         """Write the trained ranker to a model file; see `ranker.learning.model_files`.
@@ -377,7 +397,7 @@ class Ranker:
         ModelError
             If it is not trained, or `path` is something else than a model file.
         """
-        write_model(path, self._document(), self.feature_set.states(), self.card())
+        write_model(path, self._content(), self.card())
 
     @classmethod
     def load(cls, path: str | Path) -> Ranker:
@@ -389,12 +409,12 @@ class Ranker:
             If the file is no intact model of a format that this version reads, or its extractors make other columns
             here than where it was trained.
         """
-        model, arrays = read_model(locate(path))
+        stored = read_model(locate(path))
+        model = stored.model
         try:
             training = Training(**model["training"])
             columns = model["columns"]
-            ranker = cls(model["features"], C=training.C, kind=training.kind)
-            ranker.references_as_candidates = training.references is not None
+            ranker = cls(model["features"], **training.settings())
             numbers = {
                 key: np.array([column[key] for column in columns], dtype=np.float64)
                 for key in ("mean", "scale", "weight")
@@ -418,10 +438,11 @@ class Ranker:
                 f"{path}: was trained on column {differing[0]!r} where this version makes {differing[1]!r}; "
                 "train it again"
             )
-        ranker.feature_set = ranker.feature_set.with_states(arrays)
+        ranker.feature_set = ranker.feature_set.with_states(stored.arrays)
         ranker.mean, ranker.scale, ranker.weights = numbers["mean"], numbers["scale"], numbers["weight"]
         ranker.fallback = None if None in fallback else np.array(fallback, dtype=np.float64)
         ranker.training = training
+        ranker._stored = stored
         return ranker
 
     def card(self) -> str:
@@ -449,8 +470,13 @@ class Ranker:
         ]
         return "\n".join(lines) + "\n"
 
+    def _content(self) -> StoredModel:
+        """Return what a file of this model holds, made once after a fit, so that it is hashed once."""
+        if self._stored is None:
+            self._stored = StoredModel(self._document(), self.feature_set.states())
+        return self._stored
+
     def _document(self) -> dict[str, Any]:
-        training = dataclasses.asdict(self._trained())
         numbers = {"mean": self.mean, "scale": self.scale, "weight": self.weights}
         if self.fallback is not None:
             numbers["fallback"] = self.fallback

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ranker.errors import OptionError
 from ranker.evaluation.pair_counts import accuracy_with_ties, consistency_share, count_pairs, tau, tau_b, tau_c
-from ranker.learning.grouped import group_spearman
+from ranker.learning.grouped import group_spearman, merge_ties
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -79,7 +79,10 @@ def correlate(
 def grouped_table(
     human: npt.ArrayLike, scores: npt.ArrayLike, average: Averaging
 ) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Return the judged cells of two tables (systems, items) group by group: human, scores, offsets of the groups."""
+    """Return the judged cells of two tables (systems, items) group by group: human, scores, offsets of the groups.
+
+    Ties are merged inside a group.
+    """
     target, values = (np.asarray(one, dtype=np.float64) for one in (human, scores))
     if average == "item":
         target, values = target.T, values.T
@@ -87,7 +90,7 @@ def grouped_table(
         target, values = target.reshape(1, -1), values.reshape(1, -1)
     judged = ~np.isnan(target)
     offsets = np.concatenate([[0], np.cumsum(judged.sum(axis=1))]).astype(np.int64)
-    return target[judged], values[judged], offsets
+    return merge_ties(target[judged], offsets), merge_ties(values[judged], offsets), offsets
 
 
 def group_correlation(human: npt.ArrayLike, scores: npt.ArrayLike, offsets: npt.ArrayLike, name: str) -> FloatArray:

@@ -12,7 +12,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, Kind, human_scores, judged, preference_pairs
 from ranker.errors import ModelError
 from ranker.extractors.registry import make
-from ranker.learning.grouped import snap
+from ranker.learning.grouped import merge_ties
 
 if TYPE_CHECKING:
     from ranker.ranking import Ranker
@@ -58,7 +58,8 @@ def direction_note(ranker: Ranker, dataset: Dataset, *, seed: int = 0) -> str | 
     drawn = generator.permutation(len(first))[:MOST_PAIRS]
     if not len(drawn):
         return None
-    scores, chrf = snap(ranker.score(kept)), snap(make("chrf").transform(kept)[:, 0])
+    scores = merge_ties(ranker.score(kept), kept.candidate_offsets)
+    chrf = merge_ties(make("chrf").transform(kept)[:, 0], kept.candidate_offsets)
     first, second = first[drawn], second[drawn]
     product = np.sign(scores[first] - scores[second]) * np.sign(chrf[first] - chrf[second])
     against = int((product < 0).sum()) / max(int((product != 0).sum()), 1)

@@ -19,7 +19,7 @@ from ranker.evaluation.pair_counts import accuracy_with_ties, consistency_share,
 from ranker.evaluation.scored import Scored, Slice
 from ranker.evaluation.segment import tau_counts
 from ranker.evaluation.tie_calibration import calibrate
-from ranker.learning.grouped import average_ranks, snap
+from ranker.learning.grouped import average_ranks, merge_ties
 
 FloatArray = npt.NDArray[np.float64]
 Figures = dict[str, FloatArray]
@@ -172,9 +172,9 @@ class SegmentFigures(Family):
         self.piece, self.units = piece, piece.sources
         judged = piece.judged
         self.judged, self.offsets = judged, piece.judged_offsets
-        self.human = snap(piece.human[judged])
+        self.human = merge_ties(piece.human, piece.offsets)[judged]
         self.source = piece.source[judged]
-        self.ranks = average_ranks(self.human, self.offsets)
+        self.ranks = average_ranks(self.human, self.offsets, tie=0.0)
         self.centre = self.human.mean() if len(self.human) else 0.0
         self.shared = np.zeros((self.units, 0))
 
@@ -184,7 +184,8 @@ class SegmentFigures(Family):
         count: dict[str, int] = {}
         undefined: dict[str, int] = {}
         columns: list[FloatArray] = []
-        ranks = average_ranks(scores, self.offsets)
+        # merged by `part_of`, before they were standardised
+        ranks = average_ranks(scores, self.offsets, tie=0.0)
         rho = group_pearson(ranks, self.ranks, self.offsets)
         size = np.diff(self.offsets).astype(np.float64)
         distance = np.bincount(self.source, weights=(ranks - self.ranks) ** 2, minlength=self.units)
@@ -265,7 +266,7 @@ class DocumentFigures(Family):
         cells, self.cell = np.unique(cell, return_inverse=True)
         self.size = np.bincount(self.cell, minlength=len(cells))
         self.offsets = np.searchsorted(cells // max(len(piece.systems), 1), np.arange(self.units + 1)).astype(np.int64)
-        self.human = snap(self._means(piece.human))
+        self.human = self._means(piece.human)
         self.shared = np.zeros((self.units, 0))
 
     def _means(self, values: FloatArray) -> FloatArray:
@@ -273,7 +274,7 @@ class DocumentFigures(Family):
 
     def measure(self, scored: Scored) -> Columns:
         """Return rho of every document."""
-        rho = group_correlation(self.human, snap(self._means(scored.scores)), self.offsets, "spearman")
+        rho = group_correlation(self.human, self._means(scored.scores), self.offsets, "spearman")
         defined = int((~np.isnan(rho)).sum())
         key = "document.spearman"
         return Columns(np.stack(_defined(rho), axis=1), {key: defined}, {key: self.units - defined}, {})

@@ -13,6 +13,7 @@ from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, resolve_k
 from ranker.errors import OptionError
 from ranker.evaluation.resampling import draws, stream
 from ranker.evaluation.trueskill import TrueSkill
+from ranker.learning.grouped import merge_ties
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -245,6 +246,7 @@ def _trueskill(
 def _ranked(
     names: npt.NDArray[np.str_], score: FloatArray, sample: FloatArray, judgements: IntArray
 ) -> tuple[RankedSystem, ...]:
+    score, sample = merge_ties(score), merge_ties(sample)
     rank = (score[:, np.newaxis] < score).sum(axis=1) + 1
     low = high = rank
     if len(sample):

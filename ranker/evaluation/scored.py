@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PreferencePairs
-from ranker.learning.grouped import snap
+from ranker.learning.grouped import merge_ties
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -86,6 +86,11 @@ class Slice:
         return ~np.isnan(self.human)
 
     @property
+    def offsets(self) -> IntArray:
+        """Block of candidates of every source, shape (sources + 1,)."""
+        return np.concatenate([[0], np.cumsum(np.bincount(self.source, minlength=self.sources))]).astype(np.int64)
+
+    @property
     def judged_offsets(self) -> IntArray:
         """Block of judged candidates of every source, shape (sources + 1,)."""
         counts = np.bincount(self.source[self.judged], minlength=self.sources)
@@ -144,8 +149,11 @@ def slices(dataset: Dataset, human: FloatArray, pairs: Mapping[str, PreferencePa
 
 
 def part_of(scored: Scored, piece: Slice, *, standardised: bool = False) -> Scored:
-    """Return the scores of a slice's candidates; `standardised` ones have mean 0, deviation 1 and no statistics."""
-    scores = snap(scored.scores[piece.rows])
+    """Return the scores of a slice's candidates, with ties merged.
+
+    `standardised` ones have mean 0, deviation 1 and no statistics.
+    """
+    scores = merge_ties(scored.scores[piece.rows], piece.offsets)
     if not standardised:
         statistics = None if scored.statistics is None else scored.statistics[piece.rows]
         return Scored(scored.name, scores, statistics, scored.system_score)

@@ -17,7 +17,7 @@ from ranker.corpora.judgements import AUTO, PreferencePairs, human_scores, prefe
 from ranker.errors import DataError
 from ranker.evaluation.pair_counts import TAU_VARIANTS, TauVariant, tau
 from ranker.evaluation.resampling import Estimate, estimate, resampled_sums, stream
-from ranker.learning.grouped import TIE, group_spearman, snap
+from ranker.learning.grouped import group_spearman, merge_ties
 
 __all__ = [
     "TAU_VARIANTS",
@@ -88,7 +88,8 @@ def source_spearman(
     ----------
     dataset : Dataset
     scores, human : array-like, shape (candidates,)
-        Higher is better; `human` is NaN where a candidate was not judged. Scores that differ by less than 1e-10 tie.
+        Higher is better; `human` is NaN where a candidate was not judged. For ties see
+        `ranker.learning.grouped.merge_ties`.
     tie_corrected : bool, default True
         See `ranker.learning.grouped.group_spearman`.
 
@@ -101,7 +102,7 @@ def source_spearman(
     judged = ~np.isnan(target)
     counts = np.bincount(dataset.candidate_source[judged], minlength=len(dataset.sources))
     offsets = np.concatenate([[0], np.cumsum(counts)])
-    return group_spearman(snap(np.asarray(scores)[judged]), snap(target[judged]), offsets, tie_corrected=tie_corrected)
+    return group_spearman(np.asarray(scores)[judged], target[judged], offsets, tie_corrected=tie_corrected)
 
 
 def tau_counts(
@@ -112,6 +113,7 @@ def tau_counts(
     Parameters
     ----------
     scores : array-like, shape (candidates,)
+        Compared exactly: ties are those of `ranker.learning.grouped.merge_ties`, if they were merged by source.
     pairs : PreferencePairs
     group : array-like of int, shape (candidates,)
         Group to count a pair in, as its source.
@@ -120,12 +122,11 @@ def tau_counts(
     Returns
     -------
     int64 array, shape (groups, 3)
-        Concordant, discordant and tied pairs (scores within 1e-10).
+        Concordant, discordant and tied pairs.
     """
     values = np.asarray(scores, dtype=np.float64)
     difference = values[pairs.better] - values[pairs.worse]
-    tied = np.abs(difference) <= TIE / 2
-    outcome = np.where(tied, 2, np.where(difference > 0, 0, 1))
+    outcome = np.where(difference == 0, 2, np.where(difference > 0, 0, 1))
     code = np.asarray(group)[pairs.better] * 3 + outcome
     return np.bincount(code, minlength=3 * groups).reshape(groups, 3).astype(np.int64)
 
@@ -165,7 +166,7 @@ def evaluate(
     """
     kind = resolve_kind(dataset, kind)
     target = human_scores(dataset, kind) if human is None else np.asarray(human, dtype=np.float64)
-    values = np.asarray(scores, dtype=np.float64)
+    values = merge_ties(scores, dataset.candidate_offsets)
     selections = {"official": preference_pairs(dataset, primary=False), "primary": preference_pairs(dataset)}
     needed = ~np.isnan(target)
     for pairs in selections.values():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ranker.learning.grouped import merge_ties
+
 FloatArray = npt.NDArray[np.float64]
 
 
@@ -14,14 +16,15 @@ def pairwise_accuracy(human: npt.ArrayLike, scores: npt.ArrayLike) -> FloatArray
     Parameters
     ----------
     human, scores : array-like, shape (..., systems)
-        Higher is better; leading axes broadcast. Pairs with a NaN are left out; a tie agrees with a tie alone.
+        Higher is better; leading axes broadcast. Pairs with a NaN are left out; a tie agrees with a tie alone
+        (`ranker.learning.grouped.merge_ties`).
 
     Returns
     -------
     float array, shape (...)
         In [0, 1]; NaN where there is no pair.
     """
-    target, values = np.broadcast_arrays(np.asarray(human, dtype=np.float64), np.asarray(scores, dtype=np.float64))
+    target, values = np.broadcast_arrays(merge_ties(human), merge_ties(scores))
     first, second = np.triu_indices(target.shape[-1], 1)
     by_human = np.sign(target[..., first] - target[..., second])
     by_score = np.sign(values[..., first] - values[..., second])

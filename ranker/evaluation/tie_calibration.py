@@ -2,6 +2,7 @@
 
 People tie often and metrics with decimals never do, so a metric may call scores tied that differ by no more than a
 threshold; the threshold that suits it best is found on the very data that it is judged on, for every metric alike.
+Distances are compared exactly, as by mt-metrics-eval, so that the figures are the same.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def calibrate(human: npt.ArrayLike, scores: npt.ArrayLike, offsets: npt.ArrayLik
     Parameters
     ----------
     human, scores : array-like, shape (n,)
-        Without NaN, in groups one behind the other.
+        Without NaN, in groups one behind the other, ties merged (`ranker.learning.grouped.merge_ties`).
     offsets : array-like of int, shape (groups + 1,)
         Groups whose accuracies are averaged; one group pools all pairs. Time and memory grow with the number of pairs.
 

@@ -20,6 +20,7 @@ from ranker.extractors.bilingual_orders import aligned_batch
 from ranker.extractors.lrscore import LRscore
 from ranker.extractors.tokens import token_batch
 from ranker.extractors.word_alignment import align_dataset, learn_aligner
+from ranker.learning.grouped import merge_ties
 from ranker.version import VERSION
 
 FloatArray = npt.NDArray[np.float64]
@@ -69,6 +70,8 @@ class LanguagePair:
     name : str
     monotonicity : float
         Mean d_k between references and source order, the paper's amount of reordering.
+    offsets : int array, shape (sources + 1,)
+        Block of candidates of every source.
     pairs : PreferencePairs
     lexical : dict of float array, shape (candidates,)
         BLEU of order 1 and 4.
@@ -80,6 +83,7 @@ class LanguagePair:
 
     name: str
     monotonicity: float
+    offsets: npt.NDArray[np.int64]
     pairs: PreferencePairs
     lexical: dict[str, FloatArray]
     order: dict[str, FloatArray]
@@ -87,7 +91,9 @@ class LanguagePair:
 
     def consistency(self, scores: FloatArray) -> float:
         """Return the share of strict preferences that the scores agree with; a tie does not agree."""
-        concordant, discordant, tied = tau_counts(scores, self.pairs, np.zeros(len(scores), dtype=int), 1)[0]
+        concordant, discordant, tied = tau_counts(
+            merge_ties(scores, self.offsets), self.pairs, np.zeros(len(scores), dtype=int), 1
+        )[0]
         return float(concordant / (concordant + discordant + tied))
 
     def lrscore(self, variant: str, theta: float) -> FloatArray:
@@ -173,6 +179,7 @@ def _language_pair(dataset: Dataset, name: str, settings: Settings) -> LanguageP
     return LanguagePair(
         name,
         float(with_orders.monotonicity()[0]),
+        dataset.candidate_offsets,
         preference_pairs(dataset),
         {key: registry.make(text).transform(dataset)[:, 0] for key, text in LEXICAL.items()},
         order,

@@ -30,7 +30,6 @@ from ranker.evaluation.systems import Measured, Units
 from ranker.experiments.tables import Experiment, Table
 from ranker.extractors.base import Metric
 from ranker.extractors.registry import make_metric
-from ranker.learning.grouped import snap
 from ranker.version import VERSION
 
 FloatArray = npt.NDArray[np.float64]
@@ -278,9 +277,7 @@ def _language_pair(dataset: Dataset, lp: str, kind: str, human: FloatArray, sett
         sums = np.concatenate([columns.sum(axis=0, keepdims=True), weights @ columns])
         by_people, by_metric, offsets = grouped_table(people, family.metric(sums, part), "system")
         for name, correlation in CORRELATIONS.items():
-            # what differs by rounding alone ties
-            sides = (snap(by_people), snap(by_metric)) if name == "Spearman" else (by_people, by_metric)
-            each = group_correlation(*sides, offsets, correlation)
+            each = group_correlation(by_people, by_metric, offsets, correlation)
             values[name][place], samples[name][:, place] = each[0], each[1:]
     return Part(dataset.name, lp, kind, len(piece.systems), piece.sources, values, samples)
 

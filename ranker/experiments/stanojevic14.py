@@ -20,6 +20,7 @@ from ranker.experiments.tables import Experiment, Table
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.word_order import alignment_signed
 from ranker.files import write_bytes
+from ranker.learning.grouped import merge_ties
 from ranker.version import VERSION
 
 FloatArray = npt.NDArray[np.float64]
@@ -96,7 +97,8 @@ class _Corpus:
 
     def taus(self, scores: FloatArray) -> FloatArray:
         """Return tau of every language pair, ties of either side left out, shape (language pairs,)."""
-        counts = tau_counts(scores, self.pairs, self.language_pair, len(self.dataset.language_pairs))
+        merged = merge_ties(scores, self.dataset.candidate_offsets)
+        counts = tau_counts(merged, self.pairs, self.language_pair, len(self.dataset.language_pairs))
         return tau(counts, "wmt13")
 
 

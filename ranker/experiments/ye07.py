@@ -21,7 +21,7 @@ from ranker.experiments.tables import Experiment, Table
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.reference_candidates import references_apart
 from ranker.extractors.registry import make
-from ranker.learning.grouped import group_offsets, group_spearman, snap
+from ranker.learning.grouped import group_offsets, group_spearman
 from ranker.ranking import Lesson, Loss, standardiser
 from ranker.version import VERSION
 
@@ -389,7 +389,7 @@ def _document_spearman(dataset: Dataset, scores: FloatArray, human: FloatArray) 
     systems = frame.groupby(["lp", "doc", "system"], sort=True)[["score", "human"]].mean().reset_index()
     codes = systems.groupby(["lp", "doc"], sort=True).ngroup().to_numpy()
     _, offsets = group_offsets(codes)
-    return group_spearman(snap(systems["score"]), snap(systems["human"]), offsets)
+    return group_spearman(systems["score"], systems["human"], offsets)
 
 
 def _blocks(offsets: npt.NDArray[np.int64]) -> list[tuple[int, int]]:

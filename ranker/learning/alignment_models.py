@@ -16,7 +16,7 @@ from ranker.learning.alignment_decoding import Words, link_posteriors
 from ranker.learning.alignment_links import Links
 from ranker.learning.alignment_pairs import WordArray, batches, make_pairs
 from ranker.learning.hmm_kernels import JUMPS, FloatArray, Tables
-from ranker.learning.model_files import read_model, write_model
+from ranker.learning.model_files import StoredModel, read_model, write_model
 
 THRESHOLD = 0.5
 """Product of the posteriors of the two directions from which on a link is taken."""
@@ -155,7 +155,7 @@ class AlignmentModel:
             "text": dict(self.text),
         }
         words = {"source": _packed(self.source_vocabulary), "target": _packed(self.target_vocabulary)}
-        write_model(path, model, {"tables": self.tables._asdict(), **words}, self._card())
+        write_model(path, StoredModel(model, {"tables": self.tables._asdict(), **words}), self._card())
 
     def _card(self) -> str:
         ibm1, hmm = self.iterations
@@ -177,7 +177,8 @@ class AlignmentModel:
         """
         if not Path(path).exists():
             raise ModelError(f"{path}: no such aligner; make one with: ranker align train -s SRC -t TGT --model {path}")
-        model, arrays = read_model(path)
+        stored = read_model(path)
+        model, arrays = stored.model, stored.arrays
         if model.get("kind") != _KIND:
             raise ModelError(f"{path}: is no word aligner; make one with: ranker align train -s SRC -t TGT --model M")
         try:

@@ -213,7 +213,7 @@ def _sweep_alphas(
     spare = np.empty_like(order)
     for cut in range(len(cuts)):
         low, middle, high = cuts[cut]
-        _divide(order, low, middle, high, spare)
+        divide(order, low, middle, high, spare)
         _add_better(scores, order[low:middle], order[middle:high], loss, row_alpha, totals)
         _add_worse(scores, order[low:middle], order[middle:high], loss, row_alpha)
 
@@ -227,12 +227,12 @@ def _sweep_laplacian(
     spare = np.empty_like(order)
     for cut in range(len(cuts)):
         low, middle, high = cuts[cut]
-        _divide(order, low, middle, high, spare)
+        divide(order, low, middle, high, spare)
         _add_windows(scores, rows, order[low:middle], order[middle:high], width, product, touched)
 
 
 @njit(cache=True, nogil=True)
-def _divide(order: IntArray, low: int, middle: int, high: int, spare: IntArray) -> None:
+def divide(order: IntArray, low: int, middle: int, high: int, spare: IntArray) -> None:
     """Stably move the rows below `middle` to the front of ``order[low:high]``."""
     front, kept = low, 0
     for position in range(low, high):

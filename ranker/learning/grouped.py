@@ -14,13 +14,85 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 TIE = 1e-10
-"""Scores closer than this are the same score, everywhere in the project."""
+"""Neighbouring scores of a group that differ by at most this tie; see `merge_ties`."""
+
+SMALL = 32
+"""Groups of at most this many rows are sorted by insertion."""
 
 
-def snap(scores: npt.ArrayLike) -> FloatArray:
-    """Round `scores` to multiples of `TIE`, so that what differs by rounding noise alone ties."""
-    values = np.asarray(scores, dtype=np.float64)
-    return np.asarray(np.round(values / TIE) * TIE)
+def merge_ties(values: npt.ArrayLike, offsets: npt.ArrayLike | None = None) -> FloatArray:
+    """Give scores that tie the same value, so that everything else can compare them exactly.
+
+    The rule for ties, everywhere in the project: of the sorted scores of a group, neighbours that differ by at most
+    1e-10 tie, and ties chain. A tie takes its lowest score. Scores that differ by rounding noise alone therefore tie
+    wherever they lie, and noise far below 1e-10 makes or breaks no tie. A group is what is compared: the candidates of
+    a source, the systems of a language pair, or all values that one correlation is taken over.
+
+    Parameters
+    ----------
+    values : array-like, shape (n,), or (..., k) without `offsets`
+        NaN ties with nothing and stays.
+    offsets : array-like of int, shape (n_groups + 1,), optional
+        Groups are blocks of rows. Default: the last axis is a group, for every index before it.
+
+    Returns
+    -------
+    float array, of the shape of `values`
+    """
+    scores = np.ascontiguousarray(values, dtype=np.float64)
+    if offsets is None:
+        size = scores.shape[-1]
+        bounds = np.arange(scores.size // max(size, 1) + 1, dtype=np.int64) * size
+    else:
+        bounds = np.ascontiguousarray(offsets, dtype=np.int64)
+    merged = scores.reshape(-1).copy()
+    _merge(merged, bounds, np.empty(len(merged), dtype=np.int64))
+    return merged.reshape(scores.shape)
+
+
+@njit(cache=True, nogil=True)
+def _sort(values: FloatArray, order: IntArray) -> int:
+    """Write the places of all `values` but NaN in ascending order to the front of `order`, and return their number."""
+    size = 0
+    if len(values) > SMALL:
+        for row in np.argsort(values):
+            if not np.isnan(values[row]):
+                order[size] = row
+                size += 1
+        return size
+    for row in range(len(values)):
+        value = values[row]
+        if np.isnan(value):
+            continue
+        place = size
+        while place > 0 and values[order[place - 1]] > value:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = row
+        size += 1
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _ties(before: float, value: float, tie: float) -> bool:
+    """Return whether the higher `value` ties with the one before it; endless ones are equal or not."""
+    return value - before <= tie or value == before
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _merge(values: FloatArray, offsets: IntArray, order: IntArray) -> None:
+    for group in prange(len(offsets) - 1):
+        start, stop = offsets[group], offsets[group + 1]
+        own, rows = values[start:stop], order[start:stop]
+        # the value before merging, because ties chain
+        before = lowest = np.nan
+        for place in range(_sort(own, rows)):
+            value = own[rows[place]]
+            if _ties(before, value, TIE):
+                own[rows[place]] = lowest
+            else:
+                lowest = value
+            before = value
 
 
 def group_offsets(groups: npt.ArrayLike) -> tuple[IntArray, IntArray]:
@@ -45,12 +117,11 @@ def group_offsets(groups: npt.ArrayLike) -> tuple[IntArray, IntArray]:
 
 
 @njit(cache=True, nogil=True)
-def _rank_block(values: FloatArray, ranks: FloatArray) -> None:
-    order = np.argsort(values, kind="mergesort")
-    start = 0
-    while start < len(values):
+def _rank_block(values: FloatArray, tie: float, order: IntArray, ranks: FloatArray) -> None:
+    start, size = 0, _sort(values, order)
+    while start < size:
         stop = start + 1
-        while stop < len(values) and values[order[stop]] == values[order[start]]:
+        while stop < size and _ties(values[order[stop - 1]], values[order[stop]], tie):
             stop += 1
         for position in range(start, stop):
             ranks[order[position]] = 0.5 * (start + stop + 1)
@@ -58,11 +129,12 @@ def _rank_block(values: FloatArray, ranks: FloatArray) -> None:
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def _average_ranks(values: FloatArray, offsets: IntArray) -> FloatArray:
-    ranks = np.empty_like(values)
+def _average_ranks(values: FloatArray, offsets: IntArray, tie: float) -> FloatArray:
+    ranks = np.full(len(values), np.nan)
+    order = np.empty(len(values), dtype=np.int64)
     for group in prange(len(offsets) - 1):
         start, stop = offsets[group], offsets[group + 1]
-        _rank_block(values[start:stop], ranks[start:stop])
+        _rank_block(values[start:stop], tie, order[start:stop], ranks[start:stop])
     return ranks
 
 
@@ -90,20 +162,23 @@ def _correlate(first: FloatArray, second: FloatArray, offsets: IntArray, tie_cor
     return result
 
 
-def average_ranks(values: npt.ArrayLike, offsets: npt.ArrayLike) -> FloatArray:
-    """Rank the rows of every group from 1 for the smallest value; equal values share their mean rank.
+def average_ranks(values: npt.ArrayLike, offsets: npt.ArrayLike, *, tie: float = TIE) -> FloatArray:
+    """Rank the rows of every group from 1 for the smallest value; what ties shares its mean rank.
 
     Parameters
     ----------
     values : array-like, shape (n,)
     offsets : array-like of int, shape (n_groups + 1,)
+    tie : float, default `TIE`
+        Neighbours that differ by at most this tie, as in `merge_ties`; 0 for values that were merged already.
 
     Returns
     -------
     float array, shape (n,)
+        NaN where the value is.
     """
     rows = np.ascontiguousarray(values, dtype=np.float64)
-    return _average_ranks(rows, np.ascontiguousarray(offsets, dtype=np.int64))
+    return _average_ranks(rows, np.ascontiguousarray(offsets, dtype=np.int64), tie)
 
 
 def group_spearman(
@@ -114,7 +189,7 @@ def group_spearman(
     Parameters
     ----------
     first, second : array-like, shape (n,)
-        Values without NaN; only their order inside a group counts.
+        Values without NaN; only their order inside a group counts, and what ties (see `merge_ties`).
     offsets : array-like of int, shape (n_groups + 1,)
     tie_corrected : bool, default True
         True: Pearson correlation of average ranks. False: ``1 - 6 sum D^2 / (N (N^2 - 1))`` on average ranks,

@@ -5,6 +5,7 @@ Both say which rows are pairs, can be divided by group for cross-validation, and
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,7 +14,7 @@ from numba import njit
 
 from ranker.errors import DataError
 from ranker.learning.gradedpairs import sort_by_grade
-from ranker.learning.grouped import group_offsets, group_spearman, snap
+from ranker.learning.grouped import group_offsets, group_spearman, merge_ties
 from ranker.learning.pairloss import GradedPairs, PairSet, WeightedPairs
 
 FloatArray = npt.NDArray[np.float64]
@@ -72,7 +73,7 @@ class Grades:
         """Return the sum over groups of Spearman's correlation, 0 where all scores tie, and their number."""
         order, offsets = group_offsets(self.groups[units])
         order = units[order]
-        rho = group_spearman(snap(self.X[order] @ coef), self.grades[order], offsets)
+        rho = group_spearman(self.X[order] @ coef, self.grades[order], offsets)
         return float(np.nansum(rho)), float(len(rho))
 
 
@@ -104,9 +105,15 @@ class Preferences:
         place[rows] = np.arange(len(rows))
         return _centred(self.X, rows), WeightedPairs(offsets, place[better], place[worse], self.weights[units])
 
+    @functools.cached_property
+    def _by_group(self) -> tuple[IntArray, IntArray]:
+        return group_offsets(self.groups)
+
     def agreement(self, coef: FloatArray, units: IntArray) -> tuple[float, float]:
         """Return the weight of concordant less that of discordant pairs, and that of all."""
-        scores = snap(self.X @ coef)
+        order, offsets = self._by_group
+        scores = np.empty(len(self.X))
+        scores[order] = merge_ties((self.X @ coef)[order], offsets)
         better, worse = self.pairs[units].T
         weights = self.weights[units]
         return float(weights @ np.sign(scores[better] - scores[worse])), float(weights.sum())
@@ -224,8 +231,14 @@ def _components(pairs: IntArray, n_rows: int) -> IntArray:
 
 
 def _centred(X: FloatArray, rows: IntArray) -> FloatArray:
-    """Return some rows less their mean: no difference changes, and their rounding errors get smaller."""
+    """Return some rows less about their mean: no difference changes, and their rounding errors get smaller.
+
+    About, because a round number is the same in whatever order the rows come, and leaves whole numbers exact.
+    """
     chosen = np.take(X, rows, axis=0)
     if len(chosen):
-        chosen -= chosen.mean(axis=0)
+        lowest = chosen.min(axis=0)
+        spread = chosen.max(axis=0) - lowest
+        unit = 2.0 ** np.floor(np.log2(np.where(spread > 0.0, spread, 1.0) / 16.0))
+        chosen -= np.where(spread > 0.0, np.round(chosen.mean(axis=0) / unit) * unit, lowest)
     return chosen

@@ -7,16 +7,21 @@
 ``CARD.md``
     What the model is, for people.
 
-Equal models give equal bytes.
+The digest of an array is that of its name, type, shape and values, so it does not depend on how the array was
+compressed or in which byte order. Equal models give equal bytes. Format 1, which is still read, had digests of whole
+npz files.
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import io
 import json
 import zipfile
 import zlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +31,7 @@ import numpy.typing as npt
 from ranker.errors import ModelError
 from ranker.files import replacing, sha256
 
-FORMAT = 1
+FORMAT = 2
 _MODEL, _CARD = "model.json", "CARD.md"
 _LARGEST = 1 << 30
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -34,16 +39,50 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 
-def write_model(path: str | Path, model: Mapping[str, Any], arrays: Mapping[str, Arrays], card: str) -> None:
+@dataclass(frozen=True, eq=False)
+class StoredModel:
+    """What a model file holds.
+
+    Parameters
+    ----------
+    model : dict
+        JSON values.
+    arrays : dict of dict of array
+        One npz file each.
+    """
+
+    model: Mapping[str, Any]
+    arrays: Mapping[str, Arrays]
+
+    @functools.cached_property
+    def array_digests(self) -> dict[str, dict[str, str]]:
+        """SHA-256 of every array, by file and name."""
+        return {
+            f"{file}.npz": {name: array_digest(name, group[name]) for name in sorted(group)}
+            for file, group in self.arrays.items()
+        }
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """SHA-256 of the whole: equal digests, equal models."""
+        return _digest({"model": self.model, "arrays": self.array_digests})
+
+
+def array_digest(name: str, array: npt.NDArray[Any]) -> str:
+    """Return the SHA-256 of an array: of its name, type, shape and values, in little-endian C order."""
+    little = array.dtype.newbyteorder("<")
+    head = json.dumps([name, little.str, array.shape])
+    values = np.ascontiguousarray(array, dtype=little)
+    return hashlib.sha256(head.encode() + b"\n" + values.tobytes()).hexdigest()
+
+
+def write_model(path: str | Path, stored: StoredModel, card: str) -> None:
     """Write a model file, replacing one that is there.
 
     Parameters
     ----------
     path : path
-    model : dict
-        JSON values.
-    arrays : dict of dict of array
-        One npz file each.
+    stored : StoredModel
     card : str
         Markdown.
 
@@ -56,17 +95,14 @@ def write_model(path: str | Path, model: Mapping[str, Any], arrays: Mapping[str,
     """
     path = Path(path)
     check_target(path)
-    files = {f"{name}.npz": _npz(group) for name, group in arrays.items()}
-    body = {"model": model, "arrays": {name: sha256(raw) for name, raw in files.items()}}
-    document = {"format": FORMAT, "digest": _digest(body), **body}
+    files = {f"{name}.npz": _npz(group) for name, group in stored.arrays.items()}
+    body = {"model": stored.model, "arrays": stored.array_digests}
+    document = {"format": FORMAT, "digest": stored.digest, **body}
     files[_MODEL] = (json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
     files[_CARD] = card.encode()
-    with replacing(path) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+    with replacing(path) as stream, zipfile.ZipFile(stream, "w") as archive:
         for name in sorted(files):
-            entry = zipfile.ZipInfo(name, _EPOCH)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = 0o644 << 16
-            archive.writestr(entry, files[name])
+            archive.writestr(_entry(name), files[name])
 
 
 def check_target(path: Path) -> None:
@@ -87,13 +123,8 @@ def check_target(path: Path) -> None:
         raise ModelError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
-def read_model(path: str | Path) -> tuple[dict[str, Any], dict[str, dict[str, npt.NDArray[Any]]]]:
+def read_model(path: str | Path) -> StoredModel:
     """Read a model file and check it.
-
-    Returns
-    -------
-    model : dict
-    arrays : dict of dict of array
 
     Raises
     ------
@@ -109,36 +140,50 @@ def read_model(path: str | Path) -> tuple[dict[str, Any], dict[str, dict[str, np
         found = document["format"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ModelError(f"{path}: {_MODEL} is damaged; train or copy the model again") from None
-    if found != FORMAT:
+    if found not in (1, FORMAT):
         raise ModelError(
-            f"{path}: model format {found!r}, this version reads format {FORMAT}; "
+            f"{path}: model format {found!r}, this version reads formats 1 to {FORMAT}; "
             "train it again or use the version of ranker that made it"
         )
     try:
-        body = {"model": document["model"], "arrays": document["arrays"]}
-        intact = document["digest"] == _digest(body) and all(
-            sha256(files[name]) == digest for name, digest in body["arrays"].items()
-        )
+        model, digests = document["model"], document["arrays"]
+        intact = document["digest"] == _digest({"model": model, "arrays": digests})
+        if intact and found == 1:
+            intact = all(sha256(files[name]) == digest for name, digest in digests.items())
+        arrays = {name.removesuffix(".npz"): _arrays(path, name, files[name]) for name in digests if intact}
+        if found == 1:
+            for group in arrays.values():
+                # an option that numpy before 2.1 took for an array
+                group.pop("allow_pickle", None)
+        stored = StoredModel(model, arrays)
+        intact = intact and (found == 1 or stored.array_digests == digests)
     except (KeyError, TypeError, AttributeError):
         intact = False
     if not intact:
         raise ModelError(f"{path}: content and digest disagree, so the file is damaged or was changed")
-    arrays = {name.removesuffix(".npz"): _arrays(path, name, files[name]) for name in body["arrays"]}
-    return body["model"], arrays
-
-
-def model_digest(model: Mapping[str, Any], arrays: Mapping[str, Arrays]) -> str:
-    """Return the digest that a model file of this content carries."""
-    return _digest({"model": model, "arrays": {f"{name}.npz": sha256(_npz(group)) for name, group in arrays.items()}})
+    return stored
 
 
 def _digest(body: Mapping[str, Any]) -> str:
     return sha256(json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode())
 
 
+def _entry(name: str) -> zipfile.ZipInfo:
+    """Return a compressed entry of a zip that has the same bytes whenever it is written."""
+    entry = zipfile.ZipInfo(name, _EPOCH)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.external_attr = 0o644 << 16
+    return entry
+
+
 def _npz(arrays: Arrays) -> bytes:
+    """Return an npz file; unlike with `numpy.savez`, an array may bear any name, and none is added."""
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **{name: arrays[name] for name in sorted(arrays)})
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name in sorted(arrays):
+            raw = io.BytesIO()
+            np.lib.format.write_array(raw, np.asarray(arrays[name]), allow_pickle=False)
+            archive.writestr(_entry(f"{name}.npy"), raw.getvalue())
     return buffer.getvalue()
 
 

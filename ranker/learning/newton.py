@@ -12,6 +12,10 @@ be without its gap, and the gap is a sum of things that are never negative,
 
 so it needs no difference of large numbers. The best primal and the best dual value seen certify the result.
 
+Any solution of a gap has weights with errors of about its root. Of the last fit the minimum itself is asked for, so
+that whatever ties at the minimum ties: the squared hinge takes Newton steps until they no longer help, the hinge is
+solved on its margin (`ranker.learning.polish`), and both are rounded.
+
 The squared hinge is piecewise quadratic: Newton steps with an exact line search reach its minimum in a few.
 The hinge is smoothed to a parabola of some width around its kink and the width is taken down. For one set of pairs
 in the zone the minimiser is, up to the square of the width, a straight line in the width. So at the minimum for one
@@ -35,6 +39,7 @@ from threadpoolctl import threadpool_limits
 
 from ranker.errors import DataError
 from ranker.learning.pairloss import PairLoss, PairSet, Totals, count_blocks, for_each_block
+from ranker.learning.polish import exact_product, polish, rounded
 
 FloatArray = npt.NDArray[np.float64]
 LossName = Literal["hinge", "squared_hinge"]
@@ -50,6 +55,15 @@ REMOVAL = 1e-6
 
 FLAT = 0.1
 """A line search ends when the slope is this fraction of the slope it began with."""
+
+MAX_REFINEMENTS = 5
+"""Newton steps at most that refine a minimiser of the squared hinge; it takes 2 or 3."""
+
+NOISE = 1e-12
+"""Relative rounding error of an objective at most."""
+
+RETRIES, RETRY = 3, 1e-2
+"""Times that a hinge which cannot be solved on its margin is minimised further, and to which fraction of the gap."""
 
 MAX_TRIALS = 40
 """Points that a line search tries at most; it needs 2 to 6."""
@@ -86,6 +100,7 @@ def minimise(
     tol: float,
     max_iter: int,
     start: FloatArray | None = None,
+    exact: bool = False,
 ) -> Solution:
     """Minimise ``1/2 |w|^2 + C * sum over pairs of weight * loss(1 - w.(x_better - x_worse))``.
 
@@ -103,6 +118,8 @@ def minimise(
         Newton systems solved at most.
     start : float array, shape (d,), optional
         Weights near the minimum, such as those of a sample of the pairs; default 0.
+    exact : bool, default False
+        Go on to the minimum as far as floating point allows, and round it to 40 bits (`ranker.learning.polish`).
 
     Returns
     -------
@@ -117,7 +134,7 @@ def minimise(
     # One thread, because the bits of a BLAS product may depend on the number of its threads; the work that is
     # worth threads is done in blocks. What overflows is found in the Hessian, and refused there.
     with threadpool_limits(limits=1, user_api="blas"), np.errstate(over="ignore", invalid="ignore"):
-        return _Descent(rows, pairs, C, loss, start).run(tol, max_iter)
+        return _Descent(rows, pairs, C, loss, start).run(tol, max_iter, exact)
 
 
 class _Descent:
@@ -130,32 +147,75 @@ class _Descent:
         self.primal, self.dual = np.inf, -np.inf
         self.n_iter = 0
 
-    def run(self, tol: float, max_iter: int) -> Solution:
+    def run(self, tol: float, max_iter: int, exact: bool) -> Solution:
         point = self.at(self.coef)
+        enough = tol
+        retries = RETRIES if exact else 0
         while True:
             gradient = point.coef - self.combined(point.row_alpha)
             descent_gap = 0.5 * float(gradient @ gradient)
             smoothing_gap = self.loss.smoothing_gap(point.totals)
             primal = self.note_primal(point)
             self.dual = max(self.dual, primal - descent_gap - smoothing_gap)
-            enough = tol * self.primal
-            if self.gap <= enough or self.n_iter >= max_iter:
-                break
-            settled = max(0.01 * self.loss.width * smoothing_gap, 0.1 * enough) if smoothing_gap else 0.0
+            if self.gap <= enough * self.primal or self.n_iter >= max_iter:
+                solution = self.exactly(tol) if exact else None
+                if solution is not None or not retries or self.n_iter >= max_iter:
+                    break
+                retries, enough = retries - 1, RETRY * enough
+            settled = max(0.01 * self.loss.width * smoothing_gap, 0.1 * enough * self.primal) if smoothing_gap else 0.0
             if descent_gap <= settled:
                 predicted = self.without_width(point)
                 self.note_primal(self.at(predicted))
-                if self.gap <= enough:
-                    break
                 coef = predicted + NARROWING * (point.coef - predicted)
                 self.loss = self.loss.narrowed(NARROWING)
                 point = self.at(coef)
                 continue
             moved = self.descend(point, gradient)
             if moved is None:
+                solution = self.exactly(tol) if exact else None
                 break
             point = moved
-        return Solution(self.coef, self.primal, max(0.0, self.gap), self.n_iter)
+        return solution or Solution(self.coef, self.primal, max(0.0, self.gap), self.n_iter)
+
+    def exactly(self, tol: float) -> Solution | None:
+        """Return the minimum near the best weights, rounded unless that is too coarse for `tol`, or None."""
+        if np.isinf(self.loss.width):
+            exact = self.refined(self.coef)
+            gap_of = self.squared_gap
+        else:
+            polished = polish(self.rows, self.pairs, self.loss.cap, self.coef)
+            if polished is None:
+                return None
+            exact, gap_of = polished.coef, polished.gap
+        for coef in (rounded(exact), exact):
+            primal = 0.5 * float(coef @ coef) + self.loss.unsmoothed(self.at(coef).totals)
+            gap = gap_of(coef)
+            if gap <= tol * primal and primal - gap <= self.primal * (1.0 + NOISE):
+                return Solution(coef, primal, gap, self.n_iter)
+        return None
+
+    def refined(self, coef: FloatArray) -> FloatArray:
+        """Take full Newton steps on the squared hinge for as long as they bring the minimum nearer."""
+        best, distance = coef, np.inf
+        for _ in range(MAX_REFINEMENTS):
+            gradient = self.gradient(coef)
+            step = self.newton_step(self.scored(coef), self.loss, gradient)
+            # in the norm of the Hessian, where rounding errors of steep directions weigh little
+            left = -float(gradient @ step)
+            if not left < distance:
+                break
+            best, distance = coef, left
+            coef = coef + step
+        return best
+
+    def gradient(self, coef: FloatArray) -> FloatArray:
+        """Return the gradient at `coef`, its sum over rows free of rounding."""
+        return coef - exact_product(self.rows, self.at(coef).row_alpha)
+
+    def squared_gap(self, coef: FloatArray) -> float:
+        """Return the duality gap of the squared hinge, whose alphas are all allowed."""
+        gradient = self.gradient(coef)
+        return 0.5 * float(gradient @ gradient)
 
     @property
     def gap(self) -> float:

@@ -36,6 +36,7 @@ import numpy.typing as npt
 from numba import njit
 
 from ranker.learning.gradedpairs import Groups, graded_alphas, graded_laplacian, plan_cuts
+from ranker.learning.tightpairs import graded_tight, listed_tight
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -101,6 +102,7 @@ class PairSet:
 
     _alphas: Callable[..., None]
     _laplacian: Callable[..., None]
+    _tight: Callable[..., tuple[IntArray, FloatArray]]
     _pairs: tuple[NamedTuple, ...]
 
     def _divide(self, cost: FloatArray, first_rows: IntArray) -> None:
@@ -162,6 +164,22 @@ class PairSet:
         for_each_block(run, len(parts), self._work * n_columns)
         return cast(FloatArray, parts.sum(axis=0))
 
+    def tight(self, scores: FloatArray, width: float, limit: int) -> tuple[IntArray, FloatArray] | None:
+        """Return the pairs whose margin is 1 but for `width`: (better, worse), shape (k, 2), and their weights.
+
+        None if there are `limit` or more.
+        """
+        lists: list[tuple[IntArray, FloatArray]] = [(np.zeros((0, 2), dtype=np.int64), np.zeros(0))] * (
+            len(self._blocks) - 1
+        )
+
+        def run(block: int) -> None:
+            lists[block] = self._tight(block, self._blocks, *self._pairs, scores, width, limit)
+
+        for_each_block(run, len(lists), self._work)
+        pairs, weights = np.concatenate([one for one, _ in lists]), np.concatenate([one for _, one in lists])
+        return (pairs, weights) if len(pairs) < limit else None
+
 
 class GradedPairs(PairSet):
     """All pairs inside a group in which one row has the higher grade, each with weight 1.
@@ -191,7 +209,7 @@ class GradedPairs(PairSet):
         cut_offsets = np.concatenate([[0], np.cumsum(n_cuts)]).astype(np.int64)
         cuts = plan_cuts(offsets, level_starts[level], level_stop, cut_offsets)
         self._pairs = (Groups(offsets, level_stop, is_large, cut_offsets, cuts),)
-        self._alphas, self._laplacian = graded_alphas, graded_laplacian
+        self._alphas, self._laplacian, self._tight = graded_alphas, graded_laplacian, graded_tight
         self._divide(np.where(is_large, 40.0 * sizes * np.log2(sizes + 1.0), 0.5 * sizes * sizes), offsets)
 
 
@@ -212,14 +230,16 @@ class WeightedPairs(PairSet):
     def __init__(self, offsets: IntArray, better: IntArray, worse: IntArray, weights: FloatArray) -> None:
         self.total_weight = float(weights.sum())
         starts = np.concatenate([[0], np.cumsum(np.bincount(better, minlength=offsets[-1]))]).astype(np.int64)
-        wins = _Wins(offsets, starts, np.empty(len(worse), dtype=np.int64), np.empty(len(weights)))
+        wins = Wins(offsets, starts, np.empty(len(worse), dtype=np.int64), np.empty(len(weights)))
         _list_wins(better, worse, weights, starts[:-1].copy(), wins)
         self._pairs = (wins,)
-        self._alphas, self._laplacian = _listed_alphas, _listed_laplacian
+        self._alphas, self._laplacian, self._tight = _listed_alphas, _listed_laplacian, listed_tight
         self._divide(np.diff(starts[offsets]) + 0.5 * np.diff(offsets), offsets)
 
 
-class _Wins(NamedTuple):
+class Wins(NamedTuple):
+    """Pairs by the row that wins them."""
+
     offsets: IntArray
     starts: IntArray
     """Row ``r`` wins the pairs ``starts[r]:starts[r + 1]``."""
@@ -228,7 +248,7 @@ class _Wins(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _list_wins(better: IntArray, worse: IntArray, weights: FloatArray, places: IntArray, wins: _Wins) -> None:
+def _list_wins(better: IntArray, worse: IntArray, weights: FloatArray, places: IntArray, wins: Wins) -> None:
     for pair in range(len(better)):
         place = places[better[pair]]
         places[better[pair]] += 1
@@ -295,7 +315,7 @@ if hasattr(os, "register_at_fork"):
 def _listed_alphas(
     block: int,
     blocks: IntArray,
-    wins: _Wins,
+    wins: Wins,
     scores: FloatArray,
     loss: PairLoss,
     row_alpha: FloatArray,
@@ -326,7 +346,7 @@ def _listed_alphas(
 def _listed_laplacian(
     block: int,
     blocks: IntArray,
-    wins: _Wins,
+    wins: Wins,
     scores: FloatArray,
     rows: FloatArray,
     width: float,

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import human_scores, preference_pairs
 from ranker.evaluation.segment import Estimate, source_spearman, tau, tau_counts
+from ranker.learning.grouped import merge_ties
 from ranker.ranking import Ranker
 from ranker.reports.refits import TrainingColumns
 from ranker.reports.resampling import estimate, resampled_sums
@@ -157,7 +158,8 @@ def _statistics(dataset: Dataset, kind: str, scores: FloatArray) -> FloatArray:
     size = len(dataset.sources)
     human, pairs = human_scores(dataset, kind), preference_pairs(dataset)
     found = np.zeros((size, scores.shape[1], _STATISTICS))
-    for index, column in enumerate(scores.T):
+    for index, each in enumerate(scores.T):
+        column = merge_ties(each, dataset.candidate_offsets)
         rho = source_spearman(dataset, column, human)
         found[:, index, 0] = np.nan_to_num(rho)
         found[:, index, 1] = ~np.isnan(rho)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, human_scores, preference_pairs
 from ranker.evaluation.segment import Estimate
-from ranker.learning.grouped import TIE
+from ranker.learning.grouped import merge_ties
 from ranker.reports.resampling import estimate, resampled_sums
 
 FloatArray = npt.NDArray[np.float64]
@@ -79,7 +79,7 @@ def strict_pairs(dataset: Dataset, kind: str) -> tuple[IntArray, IntArray]:
     if kind == PREFERENCES:
         pairs = preference_pairs(dataset)
         return pairs.better, pairs.worse
-    human = human_scores(dataset, kind)
+    human = merge_ties(human_scores(dataset, kind), dataset.candidate_offsets)
     ends = dataset.candidate_offsets[1:][dataset.candidate_source]
     partners = ends - np.arange(len(dataset)) - 1
     first = np.repeat(np.arange(len(dataset)), partners)
@@ -87,7 +87,7 @@ def strict_pairs(dataset: Dataset, kind: str) -> tuple[IntArray, IntArray]:
     second = np.arange(len(first)) - starts[first] + first + 1
     with np.errstate(invalid="ignore"):
         difference = human[first] - human[second]
-        strict = np.abs(difference) > TIE / 2
+        strict = np.abs(difference) > 0
     first, second, above = first[strict], second[strict], difference[strict] > 0
     return np.where(above, first, second), np.where(above, second, first)
 
@@ -100,7 +100,7 @@ def calibrate(
     Parameters
     ----------
     margins : float array, shape (pairs,)
-        Score of the candidate that people prefer less that of the other.
+        Score of the candidate that people prefer less that of the other; 0 if they tie.
     source : int array, shape (pairs,)
         Source of every pair.
     sources : int
@@ -114,7 +114,7 @@ def calibrate(
     -------
     Calibration
     """
-    untied = np.abs(margins) > TIE / 2
+    untied = margins != 0
     tied = int((~untied).sum())
     margins, source = margins[untied], source[untied]
     if not len(margins):

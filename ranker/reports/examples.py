@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.tokens import token_batch
-from ranker.learning.grouped import snap
+from ranker.learning.grouped import merge_ties
 from ranker.ranking import Ranker
 
 FloatArray = npt.NDArray[np.float64]
@@ -254,8 +254,8 @@ def _spans(text: str, words: Sequence[str]) -> tuple[str, list[tuple[int, int]]]
 
 
 def _ranks(values: FloatArray) -> IntArray:
-    """Rank from 1 for the highest; equal values share the better rank, and NaN comes last."""
-    filled = np.where(np.isnan(values), -np.inf, snap(values))
+    """Rank from 1 for the highest; what ties shares the better rank, and NaN comes last."""
+    filled = np.where(np.isnan(values), -np.inf, merge_ties(values))
     return np.asarray(1 + (filled[np.newaxis, :] > filled[:, np.newaxis]).sum(axis=1), dtype=np.int64)
 
 

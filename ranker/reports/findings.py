@@ -13,6 +13,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, human_scores, judged, resolve_kind
 from ranker.errors import DataError
 from ranker.evaluation.segment import Evaluation, Row, evaluate, source_spearman
+from ranker.learning.grouped import merge_ties
 from ranker.ranking import Ranker
 from ranker.reports.ablation import Ablation, ablate, extractor_columns, shares
 from ranker.reports.calibration import Calibration, calibrate, strict_pairs
@@ -248,7 +249,8 @@ def examine(
 def _calibration(measured: Sequence[Measured], resamples: int, seed: int) -> Calibration:
     margins, sources, start = [], [], 0
     for one in measured:
-        margins.append(one.scores[one.better] - one.scores[one.worse])
+        scores = merge_ties(one.scores, one.dataset.candidate_offsets)
+        margins.append(scores[one.better] - scores[one.worse])
         sources.append(one.pair_source + start)
         start += len(one.dataset.sources)
     return calibrate(np.concatenate(margins), np.concatenate(sources), start, resamples=resamples, seed=seed)

@@ -5,15 +5,16 @@ The columns are extracted once; every refit is solved to the same certified opti
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import balanced
 from ranker.errors import DataError, ModelError
-from ranker.ranking import Lesson, Loss, PairCounting, Ranker, training_columns
+from ranker.ranking import Lesson, Loss, Ranker, training_columns
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -61,9 +62,8 @@ class TrainingColumns:
                 "and the same language pairs",
                 file=dataset.name,
             )
-        pairs: PairCounting = "aggregated" if training.pairs == "aggregated" else "judgements"
         _, kept, lesson, matrix = training_columns(
-            ranker.feature_set, dataset, training.kind, pairs, references=training.references is not None
+            ranker.feature_set, dataset, training.kind, training.counting, references=training.references is not None
         )
         columns = (matrix - ranker.mean) / ranker.scale
         codes = np.unique(kept.source_language_pairs.astype(str), return_inverse=True)[1]
@@ -77,8 +77,9 @@ class TrainingColumns:
         used : bool array, shape (columns,), optional
             Columns to learn from; the others get weight 0. Default: all.
         rows : bool array, shape (candidates,), optional
-            Candidates, whole sources of them, to learn from. Default: all. C is raised so that C times the number of
-            pairs stays what it was, which is what balances norm and mean loss.
+            Candidates, whole sources of them, to learn from. Default: all. Balanced pairs are balanced again, and C
+            is raised so that C times the number of pairs stays what it was, which is what balances norm and mean
+            loss.
 
         Returns
         -------
@@ -91,6 +92,9 @@ class TrainingColumns:
         columns, lesson, penalty = self.columns[:, chosen], self.lesson, training.C
         if rows is not None:
             columns, lesson = columns[rows], self.lesson.take(rows)
+            if lesson.pairs is not None and training.pairs == "balanced":
+                pair = self.language_pair[rows][lesson.pairs.better]
+                lesson = replace(lesson, pairs=balanced(lesson.pairs, pair))
             pairs = _pair_weight(lesson)
             penalty *= _pair_weight(self.lesson) / pairs if pairs else 1.0
         weights = np.zeros(len(chosen))

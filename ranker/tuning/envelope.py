@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from ranker.learning.grouped import TIE
+
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.int64]
 
@@ -32,13 +34,28 @@ def project(features: FloatArray, weights: FloatArray) -> FloatArray:
 
 @njit(cache=True, nogil=True)
 def best_of_blocks(values: FloatArray, offsets: IndexArray) -> IndexArray:
-    """Return the row of the highest value of every block, of equal ones the first; -1 for an empty block."""
+    """Return the row of the highest value of every block, the first of those that tie for it; -1 for an empty block.
+
+    What ties is said in `ranker.learning.grouped.merge_ties`.
+    """
     result = np.empty(len(offsets) - 1, dtype=np.int64)
     for block in range(len(offsets) - 1):
         best = -1
         for row in range(offsets[block], offsets[block + 1]):
             if best < 0 or values[row] > values[best]:
                 best = row
+        if best >= 0:
+            lowest = values[best]
+            while True:
+                first, reached = best, lowest
+                for row in range(offsets[block], offsets[block + 1]):
+                    if reached - values[row] <= TIE:
+                        first = min(first, row)
+                        lowest = min(lowest, values[row])
+                best = first
+                # ties chain, so a lower member may bring in others
+                if lowest == reached:
+                    break
         result[block] = best
     return result
 

@@ -12,7 +12,7 @@ from scipy import stats
 from ranker.corpora.judgements import PreferencePairs
 from ranker.errors import DataError
 from ranker.evaluation.segment import evaluate, source_spearman, tau, tau_counts
-from ranker.learning.grouped import average_ranks, group_offsets, group_spearman
+from ranker.learning.grouped import average_ranks, group_offsets, group_spearman, merge_ties
 from tests.evaluation.made import graded
 
 
@@ -98,7 +98,7 @@ def test_group_offsets_keep_the_order_inside_a_group():
 
 def test_scores_within_1e_10_tie():
     pairs = PreferencePairs(np.array([0, 0]), np.array([1, 2]), np.ones(2))
-    counts = tau_counts([1.0, 1.0 - 4e-11, 1.0 - 3e-10], pairs, [0, 0, 0], 1)
+    counts = tau_counts(merge_ties([1.0, 1.0 - 4e-11, 1.0 - 3e-10]), pairs, [0, 0, 0], 1)
     assert counts.tolist() == [[1, 0, 1]]
 
 

@@ -22,7 +22,7 @@ from ranker.learning.alignment_links import alignment_error_rate, make_links
 from ranker.learning.alignment_models import AlignmentModel
 from ranker.learning.alignment_simulation import ParallelText, simulate_parallel_text
 from ranker.learning.hmm_kernels import REACH
-from ranker.learning.model_files import read_model, write_model
+from ranker.learning.model_files import StoredModel, read_model, write_model
 
 
 def arrays(text: ParallelText) -> tuple[np.ndarray, ...]:
@@ -251,7 +251,7 @@ def test_files_that_are_no_aligner(tmp_path: Path) -> None:
     path = tmp_path / "x"
     with pytest.raises(ModelError, match="no such aligner; make one with: ranker align train"):
         AlignmentModel.load(path)
-    write_model(path, {"kind": "ranker"}, {}, "")
+    write_model(path, StoredModel({"kind": "ranker"}, {}), "")
     with pytest.raises(ModelError, match="is no word aligner"):
         AlignmentModel.load(path)
     path.write_bytes(b"text")
@@ -274,7 +274,8 @@ DAMAGE = {
 def test_models_whose_parts_do_not_fit(name: str, tmp_path: Path) -> None:
     path = tmp_path / "model"
     learn().save(path)
-    model, parts = read_model(path)
+    stored = read_model(path)
+    model, parts = dict(stored.model), {name: dict(group) for name, group in stored.arrays.items()}
     if name == "missing":
         del parts["source"]
     elif name == "utf8":
@@ -283,7 +284,7 @@ def test_models_whose_parts_do_not_fit(name: str, tmp_path: Path) -> None:
         model["pairs"] = "many"
     else:
         parts["tables"][name] = DAMAGE[name](parts["tables"][name])
-    write_model(path, model, parts, "")
+    write_model(path, StoredModel(model, parts), "")
     with pytest.raises(ModelError, match="a part of the aligner is missing or damaged"):
         AlignmentModel.load(path)
 

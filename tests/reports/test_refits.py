@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import dataclasses
 from types import SimpleNamespace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -10,9 +12,10 @@ from scipy.stats import t
 
 from ranker import Ranker
 from ranker.corpora import catalogue
+from ranker.corpora.judgements import balanced, judged, preference_pairs
 from ranker.errors import DataError
 from ranker.learning.ranksvm import RankSVM
-from ranker.ranking import Lesson
+from ranker.ranking import Lesson, Loss, PairCounting
 from ranker.reports.refits import TrainingColumns, _pair_weight, jackknife
 
 
@@ -26,6 +29,44 @@ def test_learning_again_on_everything_gives_the_same_weights(learnt, preferred, 
     assert preferred_findings.deviation == 0.0
     with pytest.raises(DataError, match=r"is not what the model was trained on: fingerprint .* same order"):
         TrainingColumns.of(learnt.ranker, preferred)
+
+
+def by_language_pair(dataset, shares):
+    """Keep a share of the preferences of every language pair, so that balancing them matters."""
+    pair = dataset.source_language_pairs[dataset.candidate_source[dataset.preferences["first"].to_numpy()]]
+    drawn = np.random.default_rng(0).random(len(pair))
+    kept = drawn < np.array([shares[one] for one in pair])
+    return dataclasses.replace(dataset, preferences=dataset.preferences[kept].reset_index(drop=True), _memo={})
+
+
+@pytest.mark.parametrize("loss", get_args(Loss))
+@pytest.mark.parametrize("pairs", get_args(PairCounting))
+def test_learning_again_counts_pairs_as_the_training_did(pairs, loss, preferred):
+    uneven = by_language_pair(preferred, {"de-en": 1.0, "fr-en": 0.3})
+    ranker = Ranker("bleu[order=1],chrf", C=0.1, pairs=pairs, loss=loss).fit(uneven)
+    assert TrainingColumns.of(ranker, uneven).deviation() == 0.0
+
+
+@pytest.mark.parametrize("kind", ["adequacy", "fluency"])
+def test_learning_again_from_grades_gives_the_same_weights(kind, sample):
+    ranker = Ranker("bleu1-4", C="auto", kind=kind, loss="squared_hinge", pairs="balanced").fit(sample)
+    assert ranker.training.pairs == "graded"
+    assert TrainingColumns.of(ranker, sample).deviation() == 0.0
+
+
+def test_sources_left_out_leave_balanced_pairs_balanced(preferred):
+    uneven = by_language_pair(preferred, {"de-en": 1.0, "fr-en": 0.3})
+    learnt = TrainingColumns.of(Ranker("bleu[order=1],chrf", C=0.1, pairs="balanced").fit(uneven), uneven)
+    source = learnt.lesson.group
+    rows = ~((source % 4 == 0) & (source < 30))
+    kept = uneven.select_sources(np.isin(np.arange(len(uneven.sources)), source[rows]))
+    kept = kept.select_candidates(judged(kept, "preferences"))
+    pairs = preference_pairs(kept, aggregated=True)
+    fewer = balanced(pairs, kept.source_language_pairs[kept.candidate_source[pairs.better]])
+    expected = RankSVM(C=0.1 * learnt.lesson.pairs.weight.sum() / fewer.weight.sum()).fit(
+        learnt.columns[rows], pairs=np.stack([fewer.better, fewer.worse], axis=1), pair_weight=fewer.weight
+    )
+    assert learnt.weights(rows=rows) == pytest.approx(expected.coef_, abs=1e-9)
 
 
 def test_weights_of_columns_left_out_are_zero_and_the_others_a_fit_of_their_own(learnt):
