@@ -266,12 +266,16 @@ class Ranker:
         return np.asarray(weights * ((matrix - self.mean) / self.scale))
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return what a user should know about the scores of `dataset`: that the fallback is used, and why."""
+        """Return what a user should know about the scores of `dataset`, in one line, or None.
+
+        That the fallback is used, and why; and the notes of the extractors.
+        """
         reason = self.feature_set.unusable(dataset)
-        if reason is None:
-            return None
-        names = [one.name for one in self.feature_set.extractors if one.fit_scope == "ranked"]
-        return f"{reason}; ranked without {', '.join(dict.fromkeys(names))}"
+        notes = [self.feature_set.note(dataset)]
+        if reason is not None:
+            names = [one.name for one in self.feature_set.extractors if one.fit_scope == "ranked"]
+            notes.insert(0, f"{reason}; ranked without {', '.join(dict.fromkeys(names))}")
+        return "; ".join(filter(None, notes)) or None
 
     def score(self, dataset: Dataset) -> FloatArray:
         """Return the score of every candidate, shape (candidates,); comparable inside one source only."""

@@ -138,12 +138,10 @@ def _named(models: list[Path]) -> dict[str, Path]:
 
 
 def _notes(name: str, scorer: Scorer, dataset: Dataset, kept: Dataset) -> tuple[str, ...]:
-    from ranker.ranking import Ranker
-
     notes = []
     if scorer.was_trained_on(dataset):
         notes.append(f"was trained on {dataset.name}")
-    note = scorer.using.note(kept) if isinstance(scorer.using, Ranker) else None
+    note = scorer.using.note(kept)
     if note:
         notes.append(f"{dataset.name}: {note}")
     for one in notes:

@@ -50,8 +50,8 @@ class Scorer:
         """Return a score for every candidate, higher is better."""
         from ranker.ranking import Ranker
 
+        self.say_note(dataset)
         if isinstance(self.using, Ranker):
-            self.say_note(dataset)
             return self.using.score(dataset)
         from ranker.extractors.feature_sets import FeatureSet
 
@@ -84,10 +84,8 @@ class Scorer:
         return isinstance(self.using, Ranker) or self.using.higher_is_better
 
     def say_note(self, dataset: Dataset) -> None:
-        """Tell the user on stderr if the model cannot use all its columns."""
-        from ranker.ranking import Ranker
-
-        note = self.using.note(dataset) if isinstance(self.using, Ranker) else None
+        """Tell the user on stderr what there is to know about the scores of `dataset`."""
+        note = self.using.note(dataset)
         if note:
             typer.echo(f"ranker: note: {note}", err=True)
 
@@ -112,6 +110,6 @@ class Scorer:
             f"ranked:{dataset.name}#{dataset.fingerprint[:8]}",
             *(f"{key}:{value}" for key, value in more.items()),
         ]
-        if isinstance(self.using, Ranker) and self.using.note(dataset):
+        if isinstance(self.using, Ranker) and self.using.feature_set.unusable(dataset):
             parts.append("fallback")
         return "|".join([mine, *parts])

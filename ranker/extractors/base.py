@@ -101,6 +101,10 @@ class Extractor(ABC):
         """Return why this extractor can say nothing about `dataset`, or None."""
         return None
 
+    def note(self, dataset: Dataset) -> str | None:
+        """Return what a user should know about the columns of `dataset`, in one line, or None."""
+        return None
+
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays that `fit` learnt, to be kept with a model; nothing unless `fit_scope` is ``train``."""
         return {}

@@ -142,6 +142,11 @@ class FeatureSet:
         reasons = (one.unusable(dataset) for one in self.extractors if one.fit_scope == "ranked")
         return next((reason for reason in reasons if reason), None)
 
+    def note(self, dataset: Dataset) -> str | None:
+        """Return what a user should know about the columns of `dataset`, each thing once, or None."""
+        notes = [note for one in self.extractors if (note := one.note(dataset))]
+        return "; ".join(dict.fromkeys(notes)) or None
+
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return all columns, shape (candidates, columns).
 
