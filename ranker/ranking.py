@@ -28,6 +28,7 @@ from ranker.corpora.judgements import (
     resolve_kind,
 )
 from ranker.errors import DataError, ModelError, OptionError
+from ranker.extractors.base import join_notes
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.learning.grouped import snap
 from ranker.learning.model_files import model_digest, read_model, write_model
@@ -275,7 +276,7 @@ class Ranker:
         if reason is not None:
             names = [one.name for one in self.feature_set.extractors if one.fit_scope == "ranked"]
             notes.insert(0, f"{reason}; ranked without {', '.join(dict.fromkeys(names))}")
-        return "; ".join(filter(None, notes)) or None
+        return join_notes(notes)
 
     def score(self, dataset: Dataset) -> FloatArray:
         """Return the score of every candidate, shape (candidates,); comparable inside one source only."""

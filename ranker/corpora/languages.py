@@ -67,3 +67,12 @@ def language_code(name: str) -> str | None:
         return None
     language = _CODES.get(code[1].lower(), code[1].lower())
     return f"{language}_{code[2]}" if code[2] else language
+
+
+def target_language(pair: str) -> str | None:
+    """Return the two-letter code of the language that a pair, as ``en-zh`` or ``eng-zho_CN``, translates into.
+
+    None where it is not known.
+    """
+    code = language_code(pair.partition("-")[2])
+    return code.partition("_")[0] if code else None

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +19,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.corpora.dataset import Dataset
-from ranker.extractors.tokenizers import TOKENIZERS, WORDWISE, one_line
+from ranker.corpora.languages import target_language
+from ranker.extractors.tokenizers import OF_LANGUAGE, TOKENIZERS, WORDWISE, one_line
 
 Tokenizer = Literal[
+    "auto",
     "13a",
     "none",
-    "characters",
+    "intl",
+    "zh",
+    "ja-mecab",
+    "ko-mecab",
+    "char",
     "spaced-characters",
+    "spm",
+    "flores101",
+    "flores200",
     "chrf-words",
     "terp",
     "tercom",
@@ -76,7 +85,7 @@ class Segments:
 
 def intern(sentences: Sequence[str], tokenizer: Tokenizer = "13a", *, lowercase: bool = False) -> Segments:
     """Tokenise `sentences` in batches and number their words."""
-    if tokenizer in ("characters", "spaced-characters"):
+    if tokenizer in ("char", "spaced-characters"):
         return _characters(sentences, lowercase=lowercase, spaced=tokenizer == "spaced-characters")
     texts = [sentence.lower() for sentence in sentences] if lowercase else sentences
     if tokenizer not in WORDWISE:
@@ -142,6 +151,17 @@ def _characters(sentences: Sequence[str], *, lowercase: bool, spaced: bool) -> S
     )
 
 
+def _joined(parts: Sequence[Segments]) -> Segments:
+    """Put sentences one behind the other, with one vocabulary."""
+    numbers: dict[str, int] = {}
+    values = [
+        np.array([numbers.setdefault(word, len(numbers)) for word in part.vocabulary], dtype=np.int32)[part.values]
+        for part in parts
+    ]
+    lengths = np.concatenate([part.lengths for part in parts])
+    return Segments(np.concatenate(values), np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), list(numbers))
+
+
 @dataclass(frozen=True, eq=False)
 class TokenBatch:
     """Candidates and references of a data set as `Segments`, and who belongs to whom.
@@ -162,6 +182,10 @@ class TokenBatch:
         The distinct sentences as written, for `tokenized`.
     source_texts : sequence of str
         The source sentences, for `sources`.
+    language_tokenizer : tuple of Tokenizer
+        What ``auto`` is for the target languages that occur.
+    source_language : int64 array, shape (sources,)
+        Which of these is for the sentences of every source.
     """
 
     segments: Segments
@@ -172,27 +196,54 @@ class TokenBatch:
     reference_offsets: IndexArray
     texts: Sequence[str]
     source_texts: Sequence[str]
+    language_tokenizer: tuple[Tokenizer, ...]
+    source_language: IndexArray
     tokenizer: Tokenizer
     lowercase: bool
     _others: dict[tuple[Tokenizer, bool], TokenBatch] = field(default_factory=dict, repr=False)
 
     def tokenized(self, tokenizer: Tokenizer, *, lowercase: bool = False) -> TokenBatch:
-        """Return the same candidates and references tokenised in another way; made once."""
+        """Return the same candidates and references tokenised in another way; made once.
+
+        ``auto`` is what suits the target language; where there are several, each source's sentences by their own.
+        """
+        if tokenizer == "auto" and len(self.language_tokenizer) == 1:
+            tokenizer = self.language_tokenizer[0]
         if (tokenizer, lowercase) == (self.tokenizer, self.lowercase):
             return self
         if (tokenizer, lowercase) not in self._others:
-            self._others[tokenizer, lowercase] = dataclasses.replace(
-                self,
-                segments=intern(self.texts, tokenizer, lowercase=lowercase),
-                tokenizer=tokenizer,
-                lowercase=lowercase,
-            )
+            if tokenizer == "auto":
+                made = self._by_language(lowercase=lowercase)
+            else:
+                made = dataclasses.replace(self, segments=intern(self.texts, tokenizer, lowercase=lowercase))
+            self._others[tokenizer, lowercase] = dataclasses.replace(made, tokenizer=tokenizer, lowercase=lowercase)
         return self._others[tokenizer, lowercase]
+
+    def _by_language(self, *, lowercase: bool) -> TokenBatch:
+        """Tokenise each source's sentences as their target language is; a text in two languages is two sentences."""
+        reference_source = np.repeat(np.arange(len(self.source_language)), np.diff(self.reference_offsets))
+        candidate, reference = np.zeros_like(self.candidate), np.zeros_like(self.reference)
+        texts: list[str] = []
+        parts: list[Segments] = []
+        for code, tokenizer in enumerate(self.language_tokenizer):
+            of_candidates = self.source_language[self.candidate_source] == code
+            of_references = self.source_language[reference_source] == code
+            sentences, place = np.unique(
+                np.concatenate([self.candidate[of_candidates], self.reference[of_references]]), return_inverse=True
+            )
+            places = np.split(len(texts) + place, [int(of_candidates.sum())])
+            candidate[of_candidates], reference[of_references] = places
+            parts.append(intern([self.texts[sentence] for sentence in sentences], tokenizer, lowercase=lowercase))
+            texts.extend(self.texts[sentence] for sentence in sentences)
+        return dataclasses.replace(
+            self, segments=_joined(parts), candidate=candidate, reference=reference, texts=texts, _others={}
+        )
 
     @functools.cached_property
     def sources(self) -> Segments:
         """The source sentences, tokenised alike, with a vocabulary of their own."""
-        return intern(self.source_texts, self.tokenizer, lowercase=self.lowercase)
+        tokenizer: Tokenizer = "13a" if self.tokenizer == "auto" else self.tokenizer
+        return intern(self.source_texts, tokenizer, lowercase=self.lowercase)
 
     @functools.cached_property
     def candidate_lengths(self) -> IndexArray:
@@ -240,10 +291,12 @@ def token_batch(dataset: Dataset, tokenizer: Tokenizer = "13a", *, lowercase: bo
     """Return the token batch of `dataset`; made once for each tokeniser and case."""
     first: list[TokenBatch] = dataset.memo("token batch", list)
     if not first:
+        names, source_language = language_tokenizers(dataset)
+        begun: Tokenizer = names[0] if tokenizer == "auto" else tokenizer
         distinct = distinct_sentences(dataset)
         first.append(
             TokenBatch(
-                segments=intern(distinct.texts, tokenizer, lowercase=lowercase),
+                segments=intern(distinct.texts, begun, lowercase=lowercase),
                 candidate=distinct.candidate,
                 reference=distinct.reference,
                 candidate_source=dataset.candidate_source,
@@ -251,8 +304,23 @@ def token_batch(dataset: Dataset, tokenizer: Tokenizer = "13a", *, lowercase: bo
                 reference_offsets=dataset.reference_offsets,
                 texts=distinct.texts,
                 source_texts=dataset.sources["text"].tolist(),
-                tokenizer=tokenizer,
+                language_tokenizer=names,
+                source_language=source_language,
+                tokenizer=begun,
                 lowercase=lowercase,
             )
         )
     return first[0].tokenized(tokenizer, lowercase=lowercase)
+
+
+def language_tokenizers(dataset: Dataset) -> tuple[tuple[Tokenizer, ...], IndexArray]:
+    """Return what ``auto`` is for the target languages of `dataset`, and which of them every source has."""
+
+    def make() -> tuple[tuple[Tokenizer, ...], IndexArray]:
+        codes, pairs = pd.factorize(np.asarray(dataset.source_language_pairs, dtype=object))
+        chosen = [OF_LANGUAGE.get(target_language(pair) or "", "13a") for pair in pairs] or ["13a"]
+        names = sorted(set(chosen))
+        by_pair = np.array([names.index(name) for name in chosen], dtype=np.int64)
+        return cast("tuple[Tokenizer, ...]", tuple(names)), by_pair[codes]
+
+    return dataset.memo("language tokenizers", make)

@@ -313,4 +313,4 @@ def test_options_out_of_range():
     with pytest.raises(OptionError, match=r"paraphrase\[folds=1\]: expected 2 or more"):
         Paraphrase(folds=1)
     with pytest.raises(OptionError, match=r"tokenizer=characters\]: expected a tokeniser that makes words"):
-        Paraphrase(tokenizer="characters")
+        Paraphrase(tokenizer="char")
