@@ -59,7 +59,7 @@ def tokenizer_note(dataset: Dataset, tokenizer: Tokenizer) -> str | None:
             of_pair = "" if one.language_pair == "?" else f" of {one.language_pair}"
             return (
                 f"the references{of_pair} are {one.language}, written without spaces, and tokenizer={used} takes each "
-                f"clause for one word: choose tokenizer={_BETTER.get(one.language, _BETTER_FOR_OTHERS)}"
+                f"clause for one word; better: tokenizer={_BETTER.get(one.language, _BETTER_FOR_OTHERS)}"
             )
     return None
 

@@ -84,7 +84,9 @@ class Segments:
 
 
 def intern(sentences: Sequence[str], tokenizer: Tokenizer = "13a", *, lowercase: bool = False) -> Segments:
-    """Tokenise `sentences` in batches and number their words."""
+    """Tokenise `sentences` in batches and number their words; ``auto`` is ``13a`` here, where no language is known."""
+    if tokenizer == "auto":
+        tokenizer = "13a"
     if tokenizer in ("char", "spaced-characters"):
         return _characters(sentences, lowercase=lowercase, spaced=tokenizer == "spaced-characters")
     texts = [sentence.lower() for sentence in sentences] if lowercase else sentences
@@ -242,8 +244,7 @@ class TokenBatch:
     @functools.cached_property
     def sources(self) -> Segments:
         """The source sentences, tokenised alike, with a vocabulary of their own."""
-        tokenizer: Tokenizer = "13a" if self.tokenizer == "auto" else self.tokenizer
-        return intern(self.source_texts, tokenizer, lowercase=self.lowercase)
+        return intern(self.source_texts, self.tokenizer, lowercase=self.lowercase)
 
     @functools.cached_property
     def candidate_lengths(self) -> IndexArray:

@@ -121,6 +121,9 @@ def test_auto_tokenises_every_source_by_its_own_language():
     np.testing.assert_array_equal(batch.tokenized("13a").candidate_lengths, [3, 3, 3])
     assert make_metric("bleu").resolved(dataset) == make_metric("bleu")
     assert make_metric("bleu").sacrebleu(dataset, segments=True) is None
+    ter = make_metric("ter").transform(dataset)[:, 0]
+    np.testing.assert_allclose(make_metric("combine[bleu - ter]").transform(dataset)[:, 0], scores - ter, atol=1e-12)
+    assert batch.sources.words(0) == ["s"]
 
 
 @settings(deadline=None, max_examples=200)
