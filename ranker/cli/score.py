@@ -96,7 +96,7 @@ def command(
 
     with working("scoring"):
         levels = [Units.of(dataset, one) for one in _levels(dataset, level, output)]
-        say_notes(scorers.values(), dataset)
+        say_notes((scorer.using for scorer in scorers.values()), dataset)
         measured = {name: Measured.of(scorer.using, dataset) for name, scorer in scorers.items()}
     if out is not None:
         _write(out, dataset, scorers, measured, levels)

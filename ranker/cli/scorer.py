@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
     from ranker.extractors.base import Metric
     from ranker.ranking import Ranker
+    from ranker.tuning.objectives import Objective
 
 MetricOption = Annotated[
     str | None,
@@ -85,7 +86,7 @@ class Scorer:
 
     def say_note(self, dataset: Dataset) -> None:
         """Tell the user on stderr what there is to know about the scores of `dataset`."""
-        say_notes([self], dataset)
+        say_notes([self.using], dataset)
 
     def was_trained_on(self, dataset: Dataset) -> bool:
         """Whether this is a ranker that learnt from just this data set."""
@@ -133,8 +134,8 @@ class Scorer:
         return "|".join([mine, *parts]) + self.sacrebleu_signature(dataset, levels or ("segment",))
 
 
-def say_notes(scorers: Iterable[Scorer], dataset: Dataset) -> None:
+def say_notes(scorers: Iterable[Ranker | Metric | Objective], dataset: Dataset) -> None:
     """Tell the user on stderr what there is to know about the scores of `dataset`, each thing once."""
-    notes = [scorer.using.note(dataset) for scorer in scorers]
+    notes = [scorer.note(dataset) for scorer in scorers]
     for note in dict.fromkeys(note for note in notes if note):
         typer.echo(f"ranker: note: {note}", err=True)

@@ -10,6 +10,7 @@ import typer
 
 from ranker.cli.options import JobsOption, Output, OutputOption, SeedOption
 from ranker.cli.output import emit_json, print_table
+from ranker.cli.scorer import say_notes
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ def command(
     reported = list({one.name: one for one in (objective, *others)}.values())
     called = Decoder(decoder, time_limit) if decoder is not None else None
     references = read_references(refs or [], source)
+    say_notes(reported, references)
     test = None
     if test_nbest is not None:
         test = read_nbest(test_nbest), read_references(test_refs or [], test_source)

@@ -45,6 +45,10 @@ class Objective(ABC):
     def signature(self) -> str:
         """Return all that changes the score, in one line."""
 
+    def note(self, dataset: Dataset) -> str | None:
+        """Return what a user should know about the scores of `dataset`, in one line, or None."""
+        return None
+
     def gain(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return the score, negated where lower is better; what is not a number counts as the worst."""
         scores = self.sign * self.score(statistics)
@@ -89,6 +93,10 @@ class MetricObjective(Objective):
     def signature(self) -> str:
         """Return the signature of the metric."""
         return f"metric:{self.metric.signature()}"
+
+    def note(self, dataset: Dataset) -> str | None:
+        """Return the note of the metric."""
+        return self.metric.note(dataset)
 
 
 @dataclass(frozen=True)
