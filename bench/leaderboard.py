@@ -209,7 +209,14 @@ class Board:
         metric = make_metric(text)
         signature = f"{VERSION}|{metric.signature()}"
         scores = self._scores(corpus, text, signature, lambda: FeatureSet((metric,)).transform(corpus)[:, 0])
-        return Scored(text, scores if metric.higher_is_better else -scores, type="metric", signature=signature)
+        note = metric.note(corpus)
+        return Scored(
+            text,
+            scores if metric.higher_is_better else -scores,
+            type="metric",
+            signature=signature,
+            notes=(note,) if note else (),
+        )
 
     def _by_ranker(self, corpus: Dataset, name: str, ranker: Ranker) -> Scored:
         used = self.unseen(name, ranker, corpus.name)

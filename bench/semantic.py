@@ -89,6 +89,7 @@ def main() -> None:
     dataset = dataset.select_sources(np.arange(len(dataset.sources)) % options.every == 0)
     extractor = make(options.features)
     assert isinstance(extractor, Semantic)
+    extractor = extractor.fit(dataset)
     texts = distinct_sentences(dataset).texts
     encoder = load(extractor.encoder)
     pieces = encoder.split(texts)

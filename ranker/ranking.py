@@ -30,9 +30,10 @@ from ranker.corpora.judgements import (
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.base import join_notes
 from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.target_language import ENGLISH, other_language
 from ranker.learning.grouped import snap
 from ranker.learning.model_files import model_digest, read_model, write_model
-from ranker.shipped import locate
+from ranker.shipped import locate, suited
 from ranker.version import VERSION
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class Training:
         Of the solution.
     seed : int or None
         Only where it made a difference.
+    targets : str or None
+        Languages of the translations, as ``de`` or ``de+fr``; None where they are not known, or not kept.
     """
 
     data: str
@@ -83,6 +86,7 @@ class Training:
     objective: float
     duality_gap: float
     seed: int | None
+    targets: str | None = None
 
 
 @dataclass(frozen=True)
@@ -245,6 +249,7 @@ class Ranker:
             objective=float(svm.objective_),
             duality_gap=float(svm.duality_gap_),
             seed=self.seed if searched else None,
+            targets="+".join(sorted(set(kept.target_languages) - {""})) or None,
         )
         return self
 
@@ -269,14 +274,27 @@ class Ranker:
     def note(self, dataset: Dataset) -> str | None:
         """Return what a user should know about the scores of `dataset`, in one line, or None.
 
-        That the fallback is used, and why; and the notes of the extractors.
+        That the fallback is used, and why; and that the translations are in another language than those learnt from,
+        or else the notes of the extractors.
         """
         reason = self.feature_set.unusable(dataset)
-        notes = [self.feature_set.note(dataset)]
+        notes = [self._language_note(dataset) or self.feature_set.note(dataset)]
         if reason is not None:
             names = [one.name for one in self.feature_set.extractors if one.fit_scope == "ranked"]
             notes.insert(0, f"{reason}; ranked without {', '.join(dict.fromkeys(names))}")
         return join_notes(notes)
+
+    def _language_note(self, dataset: Dataset) -> str | None:
+        targets = None if self.training is None else self.training.targets
+        if targets is None and any(one.english_only for one in self.feature_set.extractors):
+            targets = ENGLISH
+        other = other_language(dataset, targets) if targets and "+" not in targets else None
+        if other is None:
+            return None
+        return (
+            f"this model was made for translations into {targets}, and these are in {other}: choose --model "
+            f"{suited(dataset)}, or train one on such translations"
+        )
 
     def score(self, dataset: Dataset) -> FloatArray:
         """Return the score of every candidate, shape (candidates,); comparable inside one source only."""
@@ -396,10 +414,13 @@ class Ranker:
         numbers = {"mean": self.mean, "scale": self.scale, "weight": self.weights}
         if self.fallback is not None:
             numbers["fallback"] = self.fallback
+        training = dataclasses.asdict(self._trained())
+        if self._trained().targets is None:
+            del training["targets"]
         return {
             "version": VERSION,
             "features": str(self.feature_set),
-            "training": dataclasses.asdict(self._trained()),
+            "training": training,
             "columns": [
                 {"name": name, **{key: float(values[index]) for key, values in numbers.items()}}
                 for index, name in enumerate(self.feature_set.columns)

@@ -7,17 +7,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from ranker import share
 from ranker.corpora.dataset import Dataset
-from ranker.extractors.tokens import token_batch
-from ranker.extractors.word_classes import in_class
+from ranker.extractors.target_language import looks_english
 
 ENGLISH, ANY = "full", "full-any"
 _MODEL = "model.json"
-_ENOUGH_FUNCTION_WORDS = 0.2
-_SENTENCES_LOOKED_AT = 1000
 
 
 def names() -> list[str]:
@@ -44,11 +39,4 @@ def suited(dataset: Dataset) -> str:
         return ANY
     if len(pairs) == len(dataset.language_pairs):
         return ENGLISH
-    batch = token_batch(dataset, "13a", lowercase=True)
-    sentences = batch.reference if len(batch.reference) else batch.candidate
-    words = batch.segments.take(sentences[:_SENTENCES_LOOKED_AT])[0]
-    vocabulary = batch.segments.vocabulary
-    lettered = np.fromiter(map(str.isalpha, vocabulary), dtype=bool, count=len(vocabulary))
-    function = in_class(vocabulary, "function") & lettered
-    share_of_function_words = function[words].sum() / max(lettered[words].sum(), 1)
-    return ENGLISH if share_of_function_words >= _ENOUGH_FUNCTION_WORDS else ANY
+    return ENGLISH if looks_english(dataset) else ANY

@@ -81,6 +81,7 @@ def command(
     if output not in (Output.table, Output.json):
         raise OptionError("--output: train prints table or json")
     dataset = read_input(data or [], source, references, translations, lp)
+    from ranker.extractors.target_language import english_note
     from ranker.learning.model_files import check_target
     from ranker.ranking import Ranker
 
@@ -94,6 +95,9 @@ def command(
     )
     target = model or Path(f"{dataset.name.split('+')[0]}.model")
     check_target(target)
+    note = english_note(ranker.feature_set.extractors, dataset)
+    if note:
+        typer.echo(f"ranker: note: {note}", err=True)
     with working("training"):
         ranker.fit(dataset)
         ranker.save(target)

@@ -31,6 +31,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from ranker.corpora.languages import target_language
 from ranker.errors import DataError
 
 TEXT = pd.StringDtype("pyarrow")
@@ -132,6 +133,15 @@ class Dataset:
     def source_language_pairs(self) -> npt.NDArray[np.object_]:
         """Language pair of every source, shape (sources,); ``?`` where it is not known."""
         return self.sources["lp"].fillna("?").to_numpy(object)
+
+    @functools.cached_property
+    def target_languages(self) -> npt.NDArray[np.object_]:
+        """Code of the language that every source is translated into, without region, shape (sources,).
+
+        Empty where it is not known.
+        """
+        codes = {pair: target_language(pair) or "" for pair in self.language_pairs}
+        return np.array([codes[pair] for pair in self.source_language_pairs], dtype=object)
 
     @functools.cached_property
     def fingerprint(self) -> str:

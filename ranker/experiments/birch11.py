@@ -147,7 +147,7 @@ def run(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings(
         "seed": settings.seed,
     }
     if settings.mert is not None:
-        parts.update({f"mert {key}": value for key, value in settings.mert.signed().items()})
+        parts.update({f"mert {key}": value for key, value in birch11_mert.signed(settings.mert).items()})
     signature = "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None)
     return Experiment("birch11", tuple(tables), signature)
 

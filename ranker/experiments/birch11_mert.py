@@ -46,6 +46,11 @@ def metrics(theta: Mapping[str, float]) -> dict[str, Metric]:
     }
 
 
+def signed(settings: TuningSettings) -> dict[str, object]:
+    """Return what of the tuning belongs into a signature; METEOR scores by the WordNet that is installed."""
+    return {**settings.signed(), "meteor": make_metric("meteor").signature()}
+
+
 def tables(dataset: Dataset, theta: Mapping[str, float], settings: TuningSettings) -> list[Table]:
     """Tune to BLEU, LR-HB4 and LR-KB4 on half of the documents, and score the choices on both halves.
 

@@ -68,7 +68,7 @@ ROOTS: dict[str, Callable[[FloatArray], FloatArray]] = {
 }
 """What is done to the sentence scores of NKT before their mean is taken (section 5)."""
 METEOR_ABROAD = "meteor[parameters=li,modules=exact,function_words=none]"
-"""METEOR of targets other than English, whose stems, synonyms and function words are not at hand."""
+"""METEOR of targets other than English: equal words alone, so that all languages are treated alike."""
 NTCIR7: dict[str, dict[str, tuple[float | None, ...]]] = {
     "adequacy": {
         "Spearman": (

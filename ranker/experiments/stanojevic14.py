@@ -18,6 +18,7 @@ from ranker.errors import MissingError, OptionError
 from ranker.evaluation.segment import tau, tau_counts
 from ranker.experiments.tables import Experiment, Table
 from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.word_order import alignment_signed
 from ranker.files import write_bytes
 from ranker.version import VERSION
 
@@ -136,6 +137,7 @@ def run(dataset: Dataset, settings: Settings = Settings()) -> Experiment:
         "beta": settings.beta,
         "gamma": settings.gamma,
         "alignment": settings.alignment,
+        **alignment_signed(settings.alignment),
         "lexical": settings.lexical,
         "tokenizer": settings.tokenizer,
         "lowercase": "false",

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ranker import notation
 from ranker.corpora.dataset import Dataset
+from ranker.errors import ModelError
 from ranker.extractors.scripts import tokenizer_note
 from ranker.extractors.tokens import TokenBatch, Tokenizer, language_tokenizers, token_batch
 
@@ -99,6 +100,11 @@ class Extractor(ABC):
         """Return what of one candidate matched, by reference, for people to read; nothing if there is no such thing."""
         return {}
 
+    @property
+    def english_only(self) -> tuple[str, ...]:
+        """Options whose values are for English alone and do not follow the language of the data."""
+        return ()
+
     def unusable(self, dataset: Dataset) -> str | None:
         """Return why this extractor can say nothing about `dataset`, or None."""
         return None
@@ -117,7 +123,20 @@ class Extractor(ABC):
 
     @abstractmethod
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the columns, shape (candidates, columns)."""
+        """Return the columns, shape (candidates, columns).
+
+        Raises
+        ------
+        ModelError
+            If it must learn in training first, and has not.
+        """
+
+    def unfitted(self) -> ModelError:
+        """Return the error to raise where an extractor that must learn in training is used without."""
+        return ModelError(
+            f"{self} has learnt nothing yet, and would learn from the very data it scores: train a ranker with it "
+            f"(ranker train --features {self}), or call fit on other data first"
+        )
 
 
 class Metric(Extractor):

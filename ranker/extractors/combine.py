@@ -67,7 +67,10 @@ class Combination(Metric):
                 raise OptionError(f"{self.terms!r}, character {term.place}: {error}") from None
         scopes = {metric.fit_scope for metric in metrics} - {"none"}
         if len(scopes) > 1:
-            raise OptionError(f"{self.terms!r}: metrics that learn from training data and from what is ranked")
+            raise OptionError(
+                f"{self.terms!r}: one metric learns from training data, another from whatever is ranked; expected "
+                "metrics of one of the two kinds"
+            )
         written = [notation.Term(term.weight, str(metric)) for term, metric in zip(parsed, metrics, strict=True)]
         object.__setattr__(self, "terms", notation.write_sum(written))
 
@@ -201,7 +204,7 @@ class Combination(Metric):
 
 def _width(metric: Metric) -> int:
     """Return how many statistics `metric` has."""
-    return _probe(metric) if metric.fit_scope != "none" else _known_width(metric)
+    return _probe(metric) if metric.fit_scope == "train" else _known_width(metric)
 
 
 @functools.lru_cache(maxsize=256)

@@ -56,6 +56,11 @@ class DependencyStructure(Extractor):
         counts = [f"{self}.{kind}.{level}" for kind in TYPES for level in LEVELS]
         return (*counts, *(f"{column}.f1" for column in counts if self.f1))
 
+    @property
+    def english_only(self) -> tuple[str, ...]:
+        """The parser, if it is the one that ships."""
+        return ("parser",) if self.parser == SHIPPED else ()
+
     def signed(self) -> dict[str, object]:
         """Sign with the content of the parser."""
         return {"parser": parser_signature(self.parser)}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 
 from ranker.errors import DataError
+from ranker.extractors.function_word_lists import WORDS
 from ranker.files import display_name, read_text, sha256
 
 _ARTICLES = "a an the"
@@ -44,6 +45,8 @@ ENGLISH = frozenset(
     ).split()
 )
 """English function words, lower-cased."""
+LISTS = {"english": ENGLISH, **{name: words | frozenset(_PUNCTUATION.split()) for name, words in WORDS.items()}}
+"""Function words by name of the list, punctuation among them."""
 
 
 @functools.cache
@@ -53,15 +56,16 @@ def function_words(name: str) -> tuple[frozenset[str], str]:
     Parameters
     ----------
     name : str
-        ``english``; ``none``, no words at all; or a file with one word or several a line.
+        ``czech``, ``english``, ``french``, ``german`` or ``spanish``; ``none``, no words at all; or a file with one
+        word or several a line.
 
     Raises
     ------
     DataError
         If the file cannot be read or holds no word.
     """
-    if name == "english":
-        return ENGLISH, name
+    if name in LISTS:
+        return LISTS[name], name
     if name == "none":
         return frozenset(), name
     text = read_text(name)

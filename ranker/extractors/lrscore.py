@@ -12,13 +12,19 @@ import numpy.typing as npt
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors import registry
-from ranker.extractors.base import FloatArray, Metric, join_notes
+from ranker.extractors.base import FitScope, FloatArray, Metric, join_notes
 from ranker.extractors.bilingual_orders import aligned, bilingual_batch
 from ranker.extractors.ngrams import closest_reference_lengths
 from ranker.extractors.per_reference import reference_pairs
 from ranker.extractors.permutations import permutation_scores
 from ranker.extractors.tokens import TokenBatch, Tokenizer
-from ranker.extractors.word_order import Alignment, best_of_references, brevity_penalty, word_permutations
+from ranker.extractors.word_order import (
+    Alignment,
+    alignment_signed,
+    best_of_references,
+    brevity_penalty,
+    word_permutations,
+)
 from ranker.learning.alignment_orders import Rule
 
 Distance = Literal["hamming", "kendall_sqrt"]
@@ -47,7 +53,8 @@ class LRscore(Metric):
         Weight of the order, 0 to 1.
     theta : float, optional
         Instead of `alpha`, 0 to 1: alpha is theta to the power of the mean d_k between the references and the order of
-        the source, for each language pair (equation 4). A corpus of several pairs has their mean alpha.
+        the source, for each language pair (equation 4), over all references of whatever is ranked. A corpus of several
+        pairs has their mean alpha.
     alignment : {"bilingual", "isozaki", "ribes", "meteor"}, default "bilingual"
         Where the orders come from: alignments of both translations with the source, or exact matches between the two,
         with repeated words aligned as `kendall` does; then d is the distance of the aligned words' order.
@@ -93,11 +100,10 @@ class LRscore(Metric):
             )
         if self.aligner is not None and self.alignment != "bilingual":
             raise OptionError(f"lrscore[aligner={self.aligner}]: only alignment=bilingual takes an aligner")
-        scope = self._lexical_metric.fit_scope
-        if scope != "none":
+        if self._lexical_metric.fit_scope == "train":
             raise OptionError(
-                f"lrscore[lexical={self.lexical}]: {self._lexical_metric.name} learns from data first, expected a "
-                "metric that scores as it is, such as bleu[order=1]"
+                f"lrscore[lexical={self.lexical}]: {self._lexical_metric.name} learns from training data first, "
+                "expected a metric that does not, such as bleu[order=1]"
             )
 
     def note(self, dataset: Dataset) -> str | None:
@@ -109,8 +115,17 @@ class LRscore(Metric):
         return dataclasses.replace(super().resolved(dataset), lexical=str(self._lexical_metric.resolved(dataset)))
 
     @property
+    def fit_scope(self) -> FitScope:  # type: ignore[override]
+        """``ranked`` if the order's weight or the lexical metric follows the references of whatever is ranked."""
+        return self._lexical_metric.fit_scope if self.theta is None else "ranked"
+
+    @property
     def _lexical_metric(self) -> Metric:
         return registry.make_metric(self.lexical)
+
+    def signed(self) -> dict[str, object]:
+        """Sign with all options of the lexical metric, and with the WordNet of METEOR's alignment."""
+        return {"lexical": self._lexical_metric.signature(), **alignment_signed(self.alignment)}
 
     def batch(self, dataset: Dataset) -> TokenBatch:
         """Return the token batch of `dataset`, with word alignments if they are bilingual."""

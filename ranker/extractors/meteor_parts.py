@@ -9,8 +9,10 @@ import numpy as np
 
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.base import Extractor, FloatArray
-from ranker.extractors.meteor import Matchers, Meteor, ParameterSet
+from ranker.extractors.meteor import AUTO, Matchers, Meteor
+from ranker.extractors.meteor_alignment import STATISTICS
 from ranker.extractors.meteor_matching import MODULES, SYNONYM
+from ranker.extractors.meteor_parameters import LANGUAGES, ParameterSet
 from ranker.extractors.rouge import ratio
 from ranker.extractors.wordnet import find_wordnet
 
@@ -30,7 +32,7 @@ class MeteorParts(Extractor):
     modules : {"exact", "exact+stem", "exact+synonym", "exact+stem+synonym"}, default "exact+stem"
         Which words match besides equal ones. With synonyms WordNet must be there, in training and in ranking: a column
         that meant something else without it would mislead the ranker.
-    stemmer, wordnet, function_words
+    language, stemmer, wordnet, function_words
         As of `meteor`.
 
     Notes
@@ -42,9 +44,10 @@ class MeteorParts(Extractor):
     name: ClassVar[str] = "meteor_parts"
     parameters: ParameterSet = "rank"
     modules: Matchers = "exact+stem"
-    stemmer: str = "english"
+    language: str = AUTO
+    stemmer: str = AUTO
     wordnet: str = "auto"
-    function_words: str = "english"
+    function_words: str = AUTO
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -55,6 +58,15 @@ class MeteorParts(Extractor):
     def signature(self) -> str:
         """Return the notation with all options in force, as `meteor` writes them."""
         return self._metric.signature().replace(Meteor.name, self.name, 1)
+
+    @property
+    def english_only(self) -> tuple[str, ...]:
+        """As of `meteor`."""
+        return self._metric.english_only
+
+    def note(self, dataset: Dataset) -> str | None:
+        """Return the note of `meteor` with these options."""
+        return self._metric.note(dataset)
 
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the columns, shape (candidates, 5 + modules).
@@ -69,8 +81,9 @@ class MeteorParts(Extractor):
             find_wordnet(self.wordnet)
         rows = metric.statistics(metric.batch(dataset))
         parts = metric.parts(rows)
-        matched = rows[:, 5:].reshape(len(rows), len(MODULES), -1).sum(axis=2)
-        penalty = np.where(matched.sum(axis=1) > 0, parts.penalty, metric.values.gamma)
+        matched = rows[:, 5:STATISTICS].reshape(len(rows), len(MODULES), -1).sum(axis=2)
+        gamma = np.array([metric.values(language).gamma for language in LANGUAGES])[metric.parameter_numbers(rows)]
+        penalty = np.where(matched.sum(axis=1) > 0, parts.penalty, gamma)
         shares = ratio(matched, np.broadcast_to(rows[:, :2].sum(axis=1, keepdims=True), matched.shape))
         used = [MODULES.index(module) for module in self._used]
         columns = [metric.score(rows), parts.precision, parts.recall, parts.mean, penalty, *shares[:, used].T]
@@ -85,6 +98,7 @@ class MeteorParts(Extractor):
         return Meteor(
             parameters=self.parameters,
             modules=self.modules,
+            language=self.language,
             stemmer=self.stemmer,
             wordnet=self.wordnet,
             function_words=self.function_words,

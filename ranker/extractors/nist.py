@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.errors import OptionError
-from ranker.extractors.base import FloatArray, Metric
+from ranker.extractors.base import FitScope, FloatArray, Metric
 from ranker.extractors.global_ngrams import ngram_ids, reference_counts, weighted_matches
 from ranker.extractors.ngrams import ngram_totals
 from ranker.extractors.tokens import TokenBatch, Tokenizer
@@ -27,9 +27,10 @@ class Nist(Metric):
               \cdot \exp\Bigl(\beta \log^2 \min(1, c / \bar r)\Bigr), \quad
               \text{info}(w_1 \dots w_n) = \log_2 \frac{\#(w_1 \dots w_{n-1})}{\#(w_1 \dots w_n)}
 
-    with counts # over all references of the data set, :math:`t_n` n-grams of the candidate, its length c and the mean
-    length of its references; beta makes the penalty one half at c two thirds of the mean (Doddington 2002). Matches are
-    clipped against the reference that has the n-gram most often. A candidate or references without tokens score 0.
+    with counts # over all references of whatever is ranked, :math:`t_n` n-grams of the candidate, its length c and the
+    mean length of its references; beta makes the penalty one half at c two thirds of the mean (Doddington 2002).
+    Matches are clipped against the reference that has the n-gram most often. A candidate or references without tokens
+    score 0.
 
     Parameters
     ----------
@@ -41,10 +42,11 @@ class Nist(Metric):
     Notes
     -----
     Statistics: information and n-grams of order 1..N, candidate length, mean reference length. Equal to mteval-v13a's.
-    The score of a segment depends on the references of the whole data set.
+    The score of a segment depends on the references of all other segments.
     """
 
     name: ClassVar[str] = "nist"
+    fit_scope: ClassVar[FitScope] = "ranked"
     is_fraction: ClassVar[bool] = False
     order: int = 5
     tokenizer: Tokenizer = "13a"

@@ -62,6 +62,7 @@ def reference_pairs(batch: TokenBatch) -> ReferencePairs:
         candidate_offsets=offsets,
         reference_offsets=np.arange(len(source) + 1, dtype=np.int64),
         source_texts=[batch.source_texts[index] for index in source.tolist()],
+        languages=[batch.languages[index] for index in source.tolist()] if batch.languages else (),
         _others={},
     )
     return ReferencePairs(expanded, candidate, reference)

@@ -111,6 +111,11 @@ class Semantic(Extractor):
         """``semantic.precision``, ``.recall``, ``.f`` and ``.cosine``."""
         return tuple(f"{self}.{column}" for column in COLUMNS)
 
+    @property
+    def english_only(self) -> tuple[str, ...]:
+        """The encoder, if it is the default, which was trained on English."""
+        return ("encoder",) if self.encoder == SMALL else ()
+
     def signature(self) -> str:
         """Return the notation with all options, and the beginning of the encoder's digest once that is known."""
         return super().signature() + (f"#{self._learnt.encoder[:8]}" if self._learnt else "")
@@ -157,16 +162,22 @@ class Semantic(Extractor):
         )
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the columns, shape (candidates, 4)."""
+        """Return the columns, shape (candidates, 4).
+
+        Raises
+        ------
+        ModelError
+            With ``idf=true`` before `fit`; if the encoder is another than in training.
+        """
+        self._check_weights()
         encoder = self._encoder()
-        fitted = self if self._learnt or not self.idf else self.fit(dataset)
         result = np.full((len(dataset), len(COLUMNS)), -np.inf)
-        with semantic_cache.opened(fitted._cache_name(encoder), len(COLUMNS)) as cache:
+        with semantic_cache.opened(self._cache_name(encoder), len(COLUMNS)) as cache:
             done = 0
             for rows in _blocks(dataset, self.against, _BLOCK // encoder.files.width):
                 candidate, target = self._pairs(dataset, rows)
                 texts, codes = _distinct(dataset, rows[candidate], target, self.against)
-                values = fitted._values(encoder, cache, texts, codes, (done, len(rows), len(dataset)))
+                values = self._values(encoder, cache, texts, codes, (done, len(rows), len(dataset)))
                 np.maximum.at(result, rows[candidate], values)
                 done += len(rows)
                 progress.report("candidates compared", done, len(dataset))
@@ -174,6 +185,7 @@ class Semantic(Extractor):
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
         """Return which word matched which, as ``word~match 0.87``: the candidate's words, then the other text's."""
+        self._check_weights()
         encoder = self._encoder()
         row = np.array([candidate])
         _, targets = self._pairs(dataset, row)
@@ -192,6 +204,10 @@ class Semantic(Extractor):
                     for each in word_matches(tokens, one, other)
                 ]
         return found
+
+    def _check_weights(self) -> None:
+        if self.idf and self._learnt is None:
+            raise self.unfitted()
 
     def _encoder(self) -> Encoder:
         encoder = load(self.encoder)

@@ -105,8 +105,6 @@ class Paraphrase(Extractor):
     training, columns are cross-fitted: those of one part of the sources come from a table, and from word frequencies,
     learnt on the other parts. Sources with a reference or a document in common stay in one part.
 
-    Without `fit`, as where columns are taken of a data set alone, the table is learnt from the very data set.
-
     Parameters
     ----------
     stemmer : str, default "english"
@@ -153,6 +151,11 @@ class Paraphrase(Extractor):
         """Return the digest of the function words for the name of their file."""
         return {"function_words": function_words(self.function_words)[1]}
 
+    @property
+    def english_only(self) -> tuple[str, ...]:
+        """The stemmer and the function words, if they are those of English."""
+        return tuple(option for option in ("function_words", "stemmer") if getattr(self, option) == "english")
+
     def fit(self, dataset: Dataset) -> Paraphrase:
         """Learn the table and the weights of words from the candidates and references of `dataset`."""
         return self._knowing(_Lesson.of(dataset, self).learn(self))
@@ -171,9 +174,14 @@ class Paraphrase(Extractor):
         return fitted, matrix
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the columns, shape (candidates, 10)."""
-        fitted = self if self._learnt else self.fit(dataset)
-        return fitted._columns(dataset, np.ones(len(dataset), dtype=bool))
+        """Return the columns, shape (candidates, 10).
+
+        Raises
+        ------
+        ModelError
+            Before `fit`.
+        """
+        return self._columns(dataset, np.ones(len(dataset), dtype=bool))
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return words, in how many references they stand, and the table."""
@@ -198,10 +206,9 @@ class Paraphrase(Extractor):
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
         """Return the matches with each reference: ``word = word``, ``word ~ word (stem)``, ``word ~ word (.43)``."""
-        fitted = self if self._learnt else dataset.memo((self, "learnt here"), lambda: self.fit(dataset))
         batch = self._batch(dataset)
         words = self._words(dataset)
-        table, _ = fitted._lookup(dataset)
+        table, _ = self._lookup(dataset)
         segments = batch.segments
         sentence, source = int(batch.candidate[candidate]), batch.candidate_source[candidate]
         mine = segments.words(sentence)
@@ -242,7 +249,7 @@ class Paraphrase(Extractor):
     def _lookup(self, dataset: Dataset) -> tuple[Lookup, FloatArray]:
         learnt = self._learnt
         if learnt is None:
-            raise ValueError("nothing is learnt yet; call fit")
+            raise self.unfitted()
         vocabulary = self._batch(dataset).segments.vocabulary
         return dataset.memo(("substitutions", learnt, self.tokenizer), lambda: learnt.lookup(vocabulary))
 

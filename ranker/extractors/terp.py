@@ -17,6 +17,7 @@ from ranker.extractors.function_words import function_words
 from ranker.extractors.paraphrases import table_digest
 from ranker.extractors.parity import missing_paraphrases, missing_wordnet, missing_words, parity_note
 from ranker.extractors.per_reference import reference_pairs
+from ranker.extractors.target_language import english_note
 from ranker.extractors.ter import PUNCTUATION, fewest_edits, without_marks
 from ranker.extractors.terp_costs import COST_SETS, CostSet, EditCosts
 from ranker.extractors.terp_lattice import DELETION, INSERTION, PHRASE
@@ -127,10 +128,6 @@ class TranslationEditRatePlus(Metric):
         written = tuple((name, notation.write(value)) for name, value in options if value is not None)
         return str(notation.Spec(self.name, written))
 
-    def note(self, dataset: Dataset) -> str | None:
-        """Return what is missing for the scores of the program if `parity` names it, and notes on the tokenizer."""
-        return join_notes([super().note(dataset), self._parity_note()])
-
     def _parity_note(self) -> str | None:
         if self.parity is None:
             return None
@@ -142,6 +139,19 @@ class TranslationEditRatePlus(Metric):
             missing_paraphrases() if chosen.paraphrases and self.paraphrases is None else None,
         ]
         return parity_note("TERp", missing)
+
+    @property
+    def english_only(self) -> tuple[str, ...]:
+        """The stop words, and the costs where stems match."""
+        used = {
+            "costs": self.edit_costs.stems,
+            "stop_words": self.edit_costs.stop_words and self.stop_words == "english",
+        }
+        return tuple(option for option, is_used in used.items() if is_used)
+
+    def note(self, dataset: Dataset) -> str | None:
+        """Say what is missing for `parity`, and if the language is another than that of the list and the stems."""
+        return join_notes([self._parity_note(), super().note(dataset) or english_note([self], dataset)])
 
     def statistics(self, batch: TokenBatch) -> FloatArray:
         """Return least cost of edits and average reference length, shape (candidates, 2)."""

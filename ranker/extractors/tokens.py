@@ -19,7 +19,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.languages import target_language
 from ranker.extractors.tokenizers import OF_LANGUAGE, TOKENIZERS, WORDWISE, one_line
 
 Tokenizer = Literal[
@@ -188,6 +187,8 @@ class TokenBatch:
         What ``auto`` is for the target languages that occur.
     source_language : int64 array, shape (sources,)
         Which of these is for the sentences of every source.
+    languages : sequence of str
+        Language that every source is translated into, empty where it is not known; of no source, if none is known.
     """
 
     segments: Segments
@@ -202,6 +203,7 @@ class TokenBatch:
     source_language: IndexArray
     tokenizer: Tokenizer
     lowercase: bool
+    languages: Sequence[str] = ()
     _others: dict[tuple[Tokenizer, bool], TokenBatch] = field(default_factory=dict, repr=False)
 
     def tokenized(self, tokenizer: Tokenizer, *, lowercase: bool = False) -> TokenBatch:
@@ -309,6 +311,7 @@ def token_batch(dataset: Dataset, tokenizer: Tokenizer = "13a", *, lowercase: bo
                 source_language=source_language,
                 tokenizer=begun,
                 lowercase=lowercase,
+                languages=dataset.target_languages.tolist(),
             )
         )
     return first[0].tokenized(tokenizer, lowercase=lowercase)
@@ -318,10 +321,10 @@ def language_tokenizers(dataset: Dataset) -> tuple[tuple[Tokenizer, ...], IndexA
     """Return what ``auto`` is for the target languages of `dataset`, and which of them every source has."""
 
     def make() -> tuple[tuple[Tokenizer, ...], IndexArray]:
-        codes, pairs = pd.factorize(np.asarray(dataset.source_language_pairs, dtype=object))
-        chosen = [OF_LANGUAGE.get(target_language(pair) or "", "13a") for pair in pairs] or ["13a"]
+        codes, languages = pd.factorize(dataset.target_languages)
+        chosen = [OF_LANGUAGE.get(language, "13a") for language in languages] or ["13a"]
         names = sorted(set(chosen))
-        by_pair = np.array([names.index(name) for name in chosen], dtype=np.int64)
-        return cast("tuple[Tokenizer, ...]", tuple(names)), by_pair[codes]
+        by_language = np.array([names.index(name) for name in chosen], dtype=np.int64)
+        return cast("tuple[Tokenizer, ...]", tuple(names)), by_language[codes]
 
     return dataset.memo("language tokenizers", make)

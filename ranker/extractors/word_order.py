@@ -23,6 +23,7 @@ from ranker.extractors.ngrams import closest_reference_lengths, ngram_matches
 from ranker.extractors.per_reference import ReferencePairs, reference_pairs
 from ranker.extractors.permutations import permutation_scores
 from ranker.extractors.tokens import IndexArray, TokenBatch, Tokenizer
+from ranker.extractors.wordnet import optional_wordnet
 
 Lexical = Literal["bleu1", "f1"]
 Alignment = Literal["isozaki", "ribes", "meteor", "bilingual"]
@@ -104,10 +105,17 @@ def word_permutations(
     if alignment == "bilingual":
         return aligned(batch).relative_orders(pairs)
     if alignment == "meteor":
-        sentences = np.stack([batch.candidate[pairs.candidate], batch.reference[pairs.reference]], axis=1)
-        return Meteor().orders(batch.segments, sentences)
+        return Meteor().orders(batch, pairs)
     orders = align_contexts(pairs, alignment)
     return orders.permutations(), orders.offsets
+
+
+def alignment_signed(alignment: str) -> dict[str, object]:
+    """Return what a signature says beside the name of an alignment: METEOR's depends on which WordNet is installed."""
+    if alignment != "meteor":
+        return {}
+    found = optional_wordnet("auto", Meteor.name)
+    return {"wordnet": found.digest if found else "none"}
 
 
 @dataclass(frozen=True)
@@ -134,6 +142,14 @@ class PermutationMetric(SentenceMean):
         if self.alignment != "bilingual":
             return super().batch(dataset)
         return bilingual_batch(dataset, self.tokenizer, lowercase=self.lowercase, aligner=self.aligner)
+
+    def signed(self) -> dict[str, object]:
+        """Sign with the WordNet of METEOR's alignment too."""
+        return alignment_signed(self.alignment)
+
+    def note(self, dataset: Dataset) -> str | None:
+        """Return what there is to know about METEOR's alignment."""
+        return super().note(dataset) or (Meteor().note(dataset) if self.alignment == "meteor" else None)
 
     def sentence_scores(self, batch: TokenBatch) -> FloatArray:
         """Return the score of every candidate, shape (candidates,)."""

@@ -45,9 +45,9 @@ class Objective(ABC):
     def signature(self) -> str:
         """Return all that changes the score, in one line."""
 
+    @abstractmethod
     def note(self, dataset: Dataset) -> str | None:
-        """Return what a user should know about the scores of `dataset`, in one line, or None."""
-        return None
+        """Return what a user should know about scores against the references of `dataset`, or None."""
 
     def gain(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return the score, negated where lower is better; what is not a number counts as the worst."""
@@ -67,9 +67,9 @@ class MetricObjective(Objective):
     metric: Metric
 
     def __post_init__(self) -> None:
-        """Refuse metrics that learn from data first."""
-        if self.metric.fit_scope != "none":
-            raise OptionError(f"{self.metric} learns from data first; expected a metric that scores as it is")
+        """Refuse metrics that learn from training data first."""
+        if self.metric.fit_scope == "train":
+            raise OptionError(f"{self.metric} learns from training data first; expected a metric that does not")
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -129,6 +129,10 @@ class RankerObjective(Objective):
     def signature(self) -> str:
         """Return the signature of the ranker."""
         return self.ranker.signature()
+
+    def note(self, dataset: Dataset) -> str | None:
+        """Return the note of the ranker."""
+        return self.ranker.note(dataset)
 
 
 def objective_of(metric: str | None, model: str | Path | None) -> Objective:

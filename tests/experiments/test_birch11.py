@@ -10,6 +10,7 @@ from ranker.errors import DataError
 from ranker.experiments import birch11, birch11_mert
 from ranker.experiments.birch11 import LanguagePair, Settings, run
 from ranker.experiments.tuned_choices import TuningSettings
+from ranker.extractors.registry import make
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +99,7 @@ def test_tuning_to_lrscore_adds_the_papers_fifth_table(preferred):
     assert [row["tuned to"] for row in people.rows] == ["LR-HB4", "LR-KB4"]
     assert people.rows[0]["p of the published"] == pytest.approx(0.322, abs=1e-3)
     assert "mert restarts:1" in found.signature
+    assert f"mert meteor:{make('meteor').signature()}" in found.signature
 
 
 def test_lrscore_is_tuned_to_with_the_theta_that_was_trained():

@@ -8,7 +8,10 @@ from ranker.corpora.judgements import preference_pairs
 from ranker.errors import OptionError
 from ranker.evaluation.segment import tau, tau_counts
 from ranker.experiments.stanojevic14 import ALPHAS, METRICS, Settings, plot, run
+from ranker.extractors import wordnet
 from ranker.extractors.registry import make
+from ranker.extractors.wordnet import find_wordnet
+from tests.extractors.small_wordnet import write_wordnet
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +56,17 @@ def test_plots_are_drawn_the_same_each_time(experiment, tmp_path):
         assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
     with pytest.raises(OptionError, match=r"x\.gif: expected a name ending in \.png, \.svg or \.pdf"):
         plot(experiment, tmp_path / "x.gif")
+
+
+def test_the_signature_names_the_wordnet_of_meteors_alignment(preferred, tmp_path, monkeypatch):
+    directory = write_wordnet(tmp_path / "wordnet")
+    signatures = []
+    for there in ([directory], []):
+        monkeypatch.setattr(wordnet, "installed_places", lambda there=there: iter(there))
+        signatures.append(run(preferred, Settings(alignment="meteor", sweeps=False)).signature)
+    assert f"wordnet:{find_wordnet(str(directory)).digest}" in signatures[0]
+    assert signatures[1] == signatures[0].replace(find_wordnet(str(directory)).digest, "none")
+    assert "wordnet" not in run(preferred, Settings(sweeps=False)).signature
 
 
 def test_no_sweeps_on_request(preferred):

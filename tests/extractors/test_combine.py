@@ -239,7 +239,7 @@ def test_metrics_that_learn_keep_what_they_learnt_in_the_model(learning, tmp_pat
 
 def test_scopes_do_not_mix(learning):
     assert make("combine[bleu - refitted]").fit_scope == "ranked"
-    with pytest.raises(OptionError, match="learn from training data and from what is ranked"):
+    with pytest.raises(OptionError, match="one metric learns from training data, another from whatever is ranked"):
         make("combine[learnt + refitted]")
 
 

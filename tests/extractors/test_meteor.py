@@ -13,6 +13,7 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, MissingError, OptionError
 from ranker.extractors import wordnet
 from ranker.extractors.meteor import Meteor
+from ranker.extractors.per_reference import reference_pairs
 from ranker.extractors.registry import make_metric
 from tests.extractors.small_wordnet import write_wordnet
 
@@ -79,7 +80,7 @@ def test_equals_meteor_1_5(golden, inputs, run):
     counts = ["hyp_len", "ref_len", "hyp_func", "ref_func"]
     assert statistics[:, :4].tolist() == [[float(row[name]) for name in counts] for row in expected]
     # the program counts one chunk where all words match, and leaves it out of the sum
-    assert np.maximum(statistics[:, 4], statistics[:, 5:].any(axis=1)).tolist() == [
+    assert np.maximum(statistics[:, 4], statistics[:, 5:21].any(axis=1)).tolist() == [
         float(row["chunks"]) for row in expected
     ]
     for column, name in enumerate(("hyp_content", "hyp_func", "ref_content", "ref_func")):
@@ -95,11 +96,10 @@ def test_alignments_equal_meteor_1_5(golden, inputs):
     metric = make_metric("meteor[modules=exact+stem,parity=meteor-1.5]")
     expected = [row for row in table(golden / "meteor.exact_stem_norm.tsv") if len(inputs[row["id"]]["refs"]) == 1]
     batch = metric.batch(dataset_of([(inputs[row["id"]]["refs"], [inputs[row["id"]]["hyp"]]) for row in expected]))
-    tables = metric._tables(batch.segments)
+    tables = metric._tables(batch.segments, "en")
     for number, row in enumerate(expected):
-        places, found = metric._align(
-            batch.segments, tables, int(batch.candidate[number]), int(batch.reference[number])
-        )
+        sentences = int(batch.candidate[number]), int(batch.reference[number])
+        places, found = metric._align(batch.segments, tables, sentences, "en")
         ours = [f"{j}:{n} {i}:{m} {kind}" for j, (i, m, n, kind) in zip(places, found, strict=True)]
         assert "|".join(ours) == row["matches(ref_start:len hyp_start:len module)"], row["id"]
 
@@ -113,7 +113,7 @@ def test_orders_equal_those_made_of_meteor_1_5_alignments(golden, inputs):
     ]
     assert len(rows) > 300
     batch = metric.batch(dataset_of([(inputs[row["id"]]["refs"], [inputs[row["id"]]["hyp"]]) for row in rows]))
-    values, offsets = metric.orders(batch.segments, np.stack([batch.candidate, batch.reference], axis=1))
+    values, offsets = metric.orders(batch, reference_pairs(batch))
     for row, start, stop in zip(rows, offsets, offsets[1:], strict=False):
         assert values[start:stop].tolist() == list(map(int, row["ignore_and_normalize"].split())), row["id"]
 
@@ -129,7 +129,7 @@ def test_worked_example():
     metric = Meteor(modules="exact", function_words="none")
     # "the cat sat on the mat" has 5 of 6 words in the chunks "on the mat" and "the cat"
     rows = metric.statistics(metric.batch(dataset_of([(["the cat sat on the mat"], ["on the mat the cat"])])))
-    assert rows[0].tolist() == [5, 6, 0, 0, 2, 5, 0, 5, 0, *[0] * 12]
+    assert rows[0].tolist() == [5, 6, 0, 0, 2, 5, 0, 5, 0, *[0] * 12, 1, *[0] * 5]
     mean = (5 / 5) * (5 / 6) / (0.85 * 5 / 5 + 0.15 * 5 / 6)
     assert metric.score(rows)[0] == pytest.approx(mean * (1 - 0.6 * (2 / 5) ** 0.2))
 
@@ -165,7 +165,7 @@ def test_phrases_match_by_a_paraphrase_table(tmp_path):
     items = [(["he finally died"], ["he in the end passed away", "he finally died"])]
     rows = metric.statistics(metric.batch(dataset_of(items)))
     # of six and three words one is the same, the rest are two paraphrases; one chunk holds all
-    assert rows[0].tolist() == [6, 3, 0, 0, 0, 1, 0, 1, 0, *[0] * 8, 5, 0, 2, 0]
+    assert rows[0].tolist() == [6, 3, 0, 0, 0, 1, 0, 1, 0, *[0] * 8, 5, 0, 2, 0, 1, *[0] * 5]
     precision, recall = (1 + 5 * 0.6) / 6, (1 + 2 * 0.6) / 3
     assert metric.score(rows)[0] == pytest.approx(precision * recall / (0.85 * precision + 0.15 * recall))
     assert metric.score(rows)[1] == 1.0
@@ -228,16 +228,18 @@ def test_the_signature_names_contents_not_files(tmp_path, small_wordnet):
     first, second = tmp_path / "one", tmp_path / "two"
     for path in (first, second):
         path.write_text("the\nof\n")
-    signatures = {Meteor(function_words=str(path), wordnet=str(small_wordnet)).signature() for path in (first, second)}
+    made = [Meteor(function_words=str(path), wordnet=str(small_wordnet), language="en") for path in (first, second)]
+    signatures = {metric.signature() for metric in made}
     (signature,) = signatures
     assert "alpha=0.85" in signature
     assert "modules=exact+stem+synonym" in signature
     assert "synonym_weight=0.8" in signature
     assert "paraphrase_weight" not in signature
-    assert Meteor(alpha=0.85, modules="exact").signature() == Meteor(modules="exact", wordnet="elsewhere").signature()
+    plain = Meteor(modules="exact", wordnet="elsewhere", language="en")
+    assert Meteor(alpha=0.85, modules="exact", language="en").signature() == plain.signature()
     assert str(tmp_path) not in signature
     second.write_text("the of to")
-    assert Meteor(function_words=f"{tmp_path}/./two").signature() not in signatures
+    assert Meteor(function_words=f"{tmp_path}/./two", language="en").signature() not in signatures
     assert str(Meteor(parameters="METR:0.5", parity="meteor-1.5")) == "meteor[parameters=METR:0.5,parity=meteor-1.5]"
 
 

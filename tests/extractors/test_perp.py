@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 
+import kenlm
 import numpy as np
 import pytest
 
@@ -11,6 +12,10 @@ from ranker.errors import DataError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.parsed_tokens import tag_batch
 from ranker.extractors.perp import Perplexity
+from ranker.extractors.tokens import intern
+from ranker.learning.arpa import write_arpa
+from ranker.learning.ngram_counts import count_ngrams
+from ranker.learning.ngram_lm import estimate
 
 
 def dataset(items: list[tuple[list[str], list[str]]]):
@@ -69,6 +74,40 @@ def test_shuffling_sources_changes_nothing():
         first = Perplexity(**options).transform(made)[:, 0].reshape(-1, 3)
         second = Perplexity(**options).transform(shuffled)[:, 0].reshape(-1, 3)
         np.testing.assert_allclose(first[order], second, rtol=1e-12)
+
+
+def by_kenlm(lines: list[str], texts: list[str], path) -> list[float]:
+    """Return log perplexities under the trigram model of lines in the order given, read from its ARPA file."""
+    segments = intern(lines, "13a", lowercase=True)
+    write_arpa(estimate(count_ngrams(segments.values, segments.offsets, 3)), segments.vocabulary, path)
+    model = kenlm.Model(str(path))
+    words = intern(texts, "13a", lowercase=True)
+    found = []
+    for row in range(len(texts)):
+        tokens = words.words(row)
+        found.append(-np.log(10) * model.score(" ".join(tokens)) / (len(tokens) + 1))
+    return found
+
+
+def test_the_model_is_that_of_the_sorted_references(tmp_path):
+    generator = np.random.default_rng(0)
+    # case and accents sort by code point: W before w, é after z
+    names = [f"{letter}{number}" for number in range(20) for letter in ("w", "W", "é")]
+
+    def sentence() -> str:
+        return " ".join(names[min(word, 59)] for word in generator.geometric(0.08, size=generator.integers(2, 8)))
+
+    lines, texts = ([sentence() for _ in range(120)] for _ in range(2))
+    # the last word to appear in sorted lines, three times after one and the same word, is what lmplz counts its own way
+    lines[:3] = ["ê p q"] * 3
+    found = Perplexity().transform(dataset([([line], [text]) for line, text in zip(lines, texts, strict=True)]))[:, 0]
+    turned = dataset([([line], [text]) for line, text in zip(lines[::-1], texts, strict=True)])
+    np.testing.assert_allclose(Perplexity().transform(turned)[:, 0], found, rtol=1e-12)
+    in_order = sorted(lines, key=str.encode)
+    np.testing.assert_allclose(by_kenlm(in_order, texts, tmp_path / "lm.arpa"), found, atol=1e-5)
+    # in other orders lmplz estimates other discounts
+    others = [by_kenlm(generator.permutation(lines).tolist(), texts, tmp_path / "lm.arpa") for _ in range(5)]
+    assert np.abs(np.array(others) - found).max() > 1e-3
 
 
 def test_too_few_references_make_the_column_unusable():

@@ -1,0 +1,135 @@
+"""What extractors declare to learn from is what they learn from."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+from ranker.cli.main import run
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import ModelError, OptionError
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.registry import BUILT_IN, make
+from ranker.extractors.semantic import Semantic
+from ranker.ranking import Ranker
+from ranker.tuning.objectives import MetricObjective
+
+VARIANTS = (
+    *("ngrams[words=content]", "ngrams[words=function]", "ngrams[match=stem]", "ngrams[unit=tag]", "ds[f1=true]"),
+    *("meteor[parameters=METR]", "lrscore[lexical=ter]", "lrscore[alignment=meteor]", "kendall[alignment=bilingual]"),
+    *("combine[bleu - 2*ter]", "rouge_s[distance=4]", "pef[alignment=meteor,tokenizer=meteor]"),
+)
+RANKED = (
+    "nist",
+    "perp",
+    "perp[leave_out=true]",
+    "lrscore[theta=0.3]",
+    "lrscore[lexical=nist]",
+    "combine[bleu + 0.1*nist]",
+)
+SENTENCES = [
+    "the cat sat on the mat near the open door .",
+    "she was walking home slowly in the rain .",
+    "a man saw three small houses on the hill .",
+    "nobody knows what the president said yesterday .",
+]
+OTHERS = [["a cat was sitting on the mat", "door open mat the cat"], ["slowly she walked home", "rain"]]
+
+
+def dataset(chosen: range):
+    """Return sources with two references each and word alignments, of all or some of the sentences."""
+    records = []
+    for i in chosen:
+        text, other = SENTENCES[i], SENTENCES[i].replace("the", "a")
+        candidates = [*OTHERS[i % 2], text, f"{text} {SENTENCES[(i + 1) % 4]}", ""]
+        words = [f"w{n}" for n in range(4)]
+        # the order of the source is kept more or less, source by source
+        links = [" ".join(f"{n}-{(n * (i + 1)) % 5}" for n in range(4)), "0-1 1-0 2-3 3-2"]
+        sides = [Candidate(f"s{n}", one, alignment="0-0" if one else "") for n, one in enumerate(candidates)]
+        records.append(Record(" ".join(words), [text, other], sides, lp="de-en", reference_alignments=links))
+    return assemble(records, "test")
+
+
+def depends_on_other_sources(text: str) -> bool:
+    """Tell whether the columns of any source change when half of the sources are taken away."""
+    together = make(text).transform(dataset(range(4)))
+    halves = [make(text).transform(dataset(range(i, i + 2))) for i in (0, 2)]
+    return not np.array_equal(together, np.concatenate(halves))
+
+
+@pytest.mark.parametrize("text", [*sorted(BUILT_IN), *VARIANTS, *RANKED])
+def test_scores_depend_on_other_sources_only_where_that_is_declared(text):
+    if make(text).fit_scope == "train":
+        pytest.skip("learns in training")
+    assert depends_on_other_sources(text) == (make(text).fit_scope == "ranked")
+
+
+@pytest.mark.parametrize("text", RANKED)
+def test_what_learns_from_whatever_is_ranked_says_so(text):
+    assert make(text).fit_scope == "ranked"
+    if not text.startswith("combine"):
+        assert "whatever is ranked" in " ".join((inspect.getdoc(type(make(text))) or "").split())
+
+
+def test_a_ranker_knows_which_columns_learn_from_what_is_ranked():
+    features = FeatureSet.parse("bleu,nist,lrscore[theta=0.3]")
+    assert features.learns_from_ranked.tolist() == [False, True, True]
+    made = dataset(range(4))
+    assert features.unusable(made) is None
+    np.testing.assert_array_equal(features.transform(made)[:, 1], make("nist").transform(made)[:, 0])
+
+
+def test_what_learns_from_whatever_is_ranked_can_be_tuned_to():
+    made = dataset(range(4))
+    objective = MetricObjective(make("combine[bleu + 0.1*nist]"))
+    assert objective.score(objective.statistics(made).sum(axis=0)) > 0
+    assert MetricObjective(make("nist")).name == "nist"
+
+
+MESSAGE = (
+    "{text} has learnt nothing yet, and would learn from the very data it scores: train a ranker with it "
+    "(ranker train --features {text}), or call fit on other data first"
+)
+
+
+def test_nothing_is_learnt_from_the_data_that_are_scored():
+    made = dataset(range(4))
+    for text in ("paraphrase", "paraphrase[stemmer=none]", "semantic[idf=true]"):
+        calls = [make(text).transform, lambda data, text=text: make(text).evidence(data, 0)]
+        for call in calls:
+            with pytest.raises(ModelError) as caught:
+                call(made)
+            assert str(caught.value) == MESSAGE.format(text=text)
+    with pytest.raises(ModelError, match="paraphrase has learnt nothing yet"):
+        FeatureSet.parse("bleu,paraphrase").transform(made)
+    fitted = make("paraphrase").fit(made)
+    assert fitted.transform(made).shape == (len(made), 10)
+    assert Semantic(idf=True).fit_scope == "train"
+    assert Ranker("bleu,paraphrase").feature_set.columns[0] == "bleu"
+
+
+@pytest.mark.parametrize("text", ["paraphrase", "semantic[idf=true]"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("score", "sample", "--metric"),
+        ("rank", "sample", "--metric"),
+        ("evaluate", "--data", "sample", "--metric"),
+        ("compare", "--data", "sample", "--metric"),
+        ("rerank", "x.nbest", "--mbr"),
+        ("tune", "--nbest", "x.nbest", "--refs", "x.ref", "--metric"),
+    ],
+)
+def test_no_command_scores_by_what_must_learn_first(tmp_path, monkeypatch, capsys, text, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.nbest").write_text("0 ||| a b ||| f= 1 ||| 1\n")
+    (tmp_path / "x.ref").write_text("a b\n")
+    with pytest.raises(SystemExit) as ended:
+        run([*words, text])
+    assert ended.value.code == 2
+    err = capsys.readouterr().err
+    assert f"{text!r} makes columns for a ranker, it is no metric with a score of its own" in err
+    with pytest.raises(OptionError):
+        make(f"combine[{text} - ter]")
