@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -138,6 +139,13 @@ def test_13a_equals_sacrebleu_on_real_text(shared):
     sentences = [one["text"] for record in records for one in record["candidates"]]
     tokenizer = Tokenizer13a()
     assert tokens(sentences, "13a") == [tokenizer(sentence.rstrip()).split() for sentence in sentences]
+
+
+def test_white_space_at_the_end_of_the_last_sentence_is_none_of_its_words():
+    generator = random.Random(1)
+    for _ in range(2000):
+        sentences = ["".join(generator.choices("aB1\x1f\x85\u3000\u200b .,\u00a0\u2028é中", k=20)) for _ in range(2)]
+        assert tokens(sentences, "none") == [sentence.split() for sentence in sentences]
 
 
 @given(st.lists(st.text(max_size=8), max_size=5))
