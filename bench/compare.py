@@ -27,7 +27,8 @@ from ranker.evaluation.scored import Scored
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 METRICS = (
-    *("bleu", "bleu[order=1]", "bleu[order=2]", "bleu[order=3]", "bleu[smoothing=add-one]", "bleu[smoothing=exp]"),
+    *(f"bleu[order={order},smoothing=epsilon]" for order in range(1, 5)),
+    *("bleu[smoothing=add-one]", "bleu"),
     *("chrf", "chrf[word_order=2]", "chrf[order=4]", "nist", "ribes", "nkt", "nsr", "rouge_l", "rouge_n", "rouge_s"),
     *("rouge_w", "gtm", "wer", "per"),
 )

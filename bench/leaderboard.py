@@ -50,11 +50,19 @@ CORPORA = ("wmt12", "wmt13", "wmt14", "wmt15", "ted-fluency", "ted21-mqm")
 NORMALISED = "ted-fluency"
 TWO_SYSTEMS = "ted-fluency-fa-ko"
 METRICS = (
-    *("bleu[smoothing=exp]", "bleu[smoothing=add-one]"),
+    *("bleu", "bleu[smoothing=add-one]"),
     *(f"bleu[order={order},smoothing=add-one]" for order in (1, 2, 3)),
     *("bp", "precision", "recall", "f1", "chrf", "chrf[word_order=2]", "nist", "gtm", "gtm[exponent=2.0]"),
     *("rouge_n[order=1]", "rouge_n", "rouge_l", "rouge_w", "rouge_s", "rouge_su"),
-    *("wer", "per", "ter", "terp", "terp[costs=terpa]", "meteor[modules=exact+stem]", "meteor"),
+    *(
+        "wer",
+        "per",
+        "ter[search=tercom,tokenizer=13a]",
+        "terp",
+        "terp[costs=terpa]",
+        "meteor[modules=exact+stem]",
+        "meteor",
+    ),
     *("ribes", "nkt[precision=0.25]", "nsr[precision=0.25]", "lrscore[alignment=isozaki]"),
     *(f"{name}[alpha=0.5]" for name in ("hamming", "kendall", "kendall_sqrt", "spearman", "ulam", "fuzzy", "pef")),
     *(f"{name}[alpha=0.5]" for name in ("pef_size", "pet", "pet_arity", "pet_flat", "pet_max_arity", "pet_size")),

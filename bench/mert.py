@@ -80,7 +80,7 @@ def main() -> None:
     parser.add_argument("--hypotheses", type=int, default=100)
     parser.add_argument("--columns", type=int, default=15)
     parser.add_argument("--mbr", type=int, default=50, help="hypotheses a sentence for minimum Bayes risk")
-    parser.add_argument("--metric", default="bleu[order=4]")
+    parser.add_argument("--metric", default="bleu[smoothing=epsilon]")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     set_jobs(options.jobs)

@@ -66,7 +66,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--train", nargs="+", default=["wmt12-rr", "wmt13-rr", "wmt14-rr"])
     parser.add_argument("--test", nargs="+", default=["wmt15-rr"])
-    parser.add_argument("--features", nargs="+", default=["bleu", "bleu[smoothing=add-one]", "bleu1-4"])
+    parser.add_argument(
+        "--features", nargs="+", default=["bleu[smoothing=epsilon]", "bleu[smoothing=add-one]", "bleu1-4"]
+    )
     parser.add_argument("--lp", nargs="*", default=["*-en"])
     parser.add_argument("--C", default="1.0")
     parser.add_argument("--loss", default="hinge")

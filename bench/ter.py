@@ -21,8 +21,8 @@ import numpy as np
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 PEER = "sacreBLEU"
-SAME_SEARCH = "ter[search=sacrebleu,tokenizer=none]"
-METRICS = ("ter", "ter[tokenizer=none]", SAME_SEARCH)
+SAME_SEARCH = "ter"
+METRICS = ("ter[search=tercom,tokenizer=13a]", "ter[search=tercom]", SAME_SEARCH)
 
 
 def measure(name: str, corpus: str, most: int, runs: int, output: str) -> None:

@@ -25,7 +25,10 @@ from ranker.extractors.base import Metric
 from ranker.extractors.registry import make_metric
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
-METRICS = ("ter", "terp[costs=ter]", "terp", "terp[costs=terpa]", "terp[costs=terph]", "terp[costs=terpa,wordnet=none]")
+METRICS = (
+    *("ter[search=tercom,tokenizer=13a]", "terp[costs=ter]", "terp", "terp[costs=terpa]", "terp[costs=terph]"),
+    "terp[costs=terpa,wordnet=none]",
+)
 
 
 def read(name: str) -> Dataset:

@@ -27,6 +27,7 @@ from ranker.corpora.judgements import (
     resolve_kind,
 )
 from ranker.errors import DataError, ModelError, OptionError
+from ranker.extractors.base import join_notes
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.extractors.target_language import ENGLISH, other_language
@@ -339,7 +340,7 @@ class Ranker:
         if reason is not None:
             names = [one.name for one in self.feature_set.extractors if one.fit_scope == "ranked"]
             notes.insert(0, f"{reason}; ranked without {', '.join(dict.fromkeys(names))}")
-        return "; ".join(filter(None, notes)) or None
+        return join_notes(notes)
 
     def _language_note(self, dataset: Dataset) -> str | None:
         targets = None if self.training is None else self.training.targets

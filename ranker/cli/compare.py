@@ -25,6 +25,8 @@ from ranker.errors import OptionError
 from ranker.evaluation.choices import Correction, Test
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ranker.corpora.dataset import Dataset
     from ranker.evaluation.comparison import Comparison, Scope, Statistic
     from ranker.evaluation.scored import Scored
@@ -93,13 +95,15 @@ def command(
     scorers |= {name: Scorer.choose(path, None) for name, path in _named(model or []).items()}
     datasets = [read_input([one], None, None, None, lp) for one in data]
     learnt = [one for scorer in scorers.values() for one in scorer.learnt]
+    signatures = {name: _signature(one, datasets, levels) for name, one in scorers.items()}
     scored = []
     for dataset in datasets:
         used = resolve_kind(dataset, kind, learnt=learnt)
         kept = dataset.select_candidates(judged(dataset, used)) if levels == ["segment"] else dataset
         notes = {name: _notes(name, one, dataset, kept) for name, one in scorers.items()}
         with working(f"scoring {dataset.name}"):
-            scored.append((kept, [_score(name, one, kept, notes[name]) for name, one in scorers.items()]))
+            made = [_score(name, one, kept, signatures[name], notes[name]) for name, one in scorers.items()]
+            scored.append((kept, made))
     with working("comparing"):
         found = compare(
             scored,
@@ -141,7 +145,13 @@ def _notes(name: str, scorer: Scorer, dataset: Dataset, kept: Dataset) -> tuple[
     return tuple(notes)
 
 
-def _score(name: str, scorer: Scorer, dataset: Dataset, notes: tuple[str, ...]) -> Scored:
+def _signature(scorer: Scorer, datasets: list[Dataset], levels: Sequence[str]) -> str:
+    """Return the signature of a metric or ranker; where data sets make it differ, one for each."""
+    found = [scorer.metric_signature(one) + scorer.sacrebleu_signature(one, levels) for one in datasets]
+    return "; ".join(dict.fromkeys(found))
+
+
+def _score(name: str, scorer: Scorer, dataset: Dataset, signature: str, notes: tuple[str, ...]) -> Scored:
     from ranker.evaluation.scored import Scored
     from ranker.evaluation.systems import Measured, Units
     from ranker.ranking import Ranker
@@ -149,7 +159,7 @@ def _score(name: str, scorer: Scorer, dataset: Dataset, notes: tuple[str, ...]) 
     measured = Measured.of(scorer.using, dataset)
     scores = measured.score(Units.of(dataset, "segment"))
     if isinstance(scorer.using, Ranker):
-        return Scored(name, scores, type="ranker", signature=scorer.using.signature(), notes=notes)
+        return Scored(name, scores, type="ranker", signature=signature, notes=notes)
     sign, using = (1.0 if scorer.higher_is_better else -1.0), scorer.using
     return Scored(
         name,
@@ -157,7 +167,7 @@ def _score(name: str, scorer: Scorer, dataset: Dataset, notes: tuple[str, ...]) 
         measured.rows,
         lambda statistics: sign * using.score(statistics),
         "metric",
-        using.signature(),
+        signature,
         notes,
     )
 

@@ -11,7 +11,8 @@ import typer
 
 from ranker.cli.options import JobsOption, working
 from ranker.cli.output import emit_json, emit_lines
-from ranker.cli.tune import RefsOption, say
+from ranker.cli.scorer import say_notes
+from ranker.cli.tune import RefsOption
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def command(
         else:
             assert references is not None
             objective = objective_of(oracle, model)
-            say(objective.note(references))
+            say_notes([objective], references)
             scores = sentence_scores(found, references, objective)
         if oracle is not None and references is not None:
             chosen = best_of_all(found, references, objective)
@@ -109,8 +110,8 @@ def command(
     if references is not None and reported:
         from ranker.tuning.reranking import score_of_choice
 
+        say_notes(reported, references)
         for one in reported:
-            say(one.note(references))
             typer.echo(f"{one.name} {score_of_choice(found, references, one, chosen):.6f}", err=True)
 
 

@@ -21,7 +21,7 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import emit_csv, emit_json, emit_lines, print_table
-from ranker.cli.scorer import Scorer
+from ranker.cli.scorer import Scorer, say_notes
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
@@ -96,15 +96,14 @@ def command(
 
     with working("scoring"):
         levels = [Units.of(dataset, one) for one in _levels(dataset, level, output)]
-        for scorer in scorers.values():
-            scorer.say_note(dataset)
+        say_notes((scorer.using for scorer in scorers.values()), dataset)
         measured = {name: Measured.of(scorer.using, dataset) for name, scorer in scorers.items()}
     if out is not None:
         _write(out, dataset, scorers, measured, levels)
         return
     (units,) = levels
     rows = _rows(units, measured, percent=percent)
-    signatures = [scorer.signature(dataset, level=units.level) for scorer in scorers.values()]
+    signatures = [scorer.signature(dataset, units.level, level=units.level) for scorer in scorers.values()]
     lower = [name for name, scorer in scorers.items() if not scorer.higher_is_better]
     if output is Form.json:
         emit_json({"signature": "\n".join(signatures), "level": units.level, "lower_is_better": lower, "rows": rows})
@@ -155,7 +154,8 @@ def _write(
 ) -> None:
     from ranker.evaluation.score_files import write_score_files
 
-    signatures = {name: scorer.signature(dataset) for name, scorer in scorers.items()}
+    made = [units.level for units in levels]
+    signatures = {name: scorer.signature(dataset, *made) for name, scorer in scorers.items()}
     for path in write_score_files(out, dataset, measured, levels, signatures):
         typer.echo(f"written: {path}")
     typer.echo("\n" + "\n".join(signatures.values()))

@@ -11,7 +11,7 @@ import typer
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
     from ranker.extractors.base import Metric
     from ranker.ranking import Ranker
+    from ranker.tuning.objectives import Objective
 
 MetricOption = Annotated[
     str | None,
@@ -96,9 +97,7 @@ class Scorer:
 
     def say_note(self, dataset: Dataset) -> None:
         """Tell the user on stderr what there is to know about the scores of `dataset`."""
-        note = self.using.note(dataset)
-        if note:
-            typer.echo(f"ranker: note: {note}", err=True)
+        say_notes([self.using], dataset)
 
     def was_trained_on(self, dataset: Dataset) -> bool:
         """Whether this is a ranker that learnt from just this data set."""
@@ -115,20 +114,47 @@ class Scorer:
         trained = self.using.training if isinstance(self.using, Ranker) else None
         return (trained.kind,) if trained else ()
 
-    def signature(self, dataset: Dataset, **more: object) -> str:
-        """Return the signature of results on `dataset`."""
+    def metric_signature(self, dataset: Dataset) -> str:
+        """Return the signature of a ranker, or of a metric with the tokenizers that it uses on `dataset`."""
+        from ranker.extractors.tokens import language_tokenizers
+        from ranker.ranking import Ranker
+
+        if isinstance(self.using, Ranker):
+            return self.using.signature()
+        signature = self.using.resolved(dataset).signature()
+        names, _ = language_tokenizers(dataset)
+        return f"{signature}|auto:{'+'.join(names)}" if "tokenizer=auto" in signature else signature
+
+    def sacrebleu_signature(self, dataset: Dataset, levels: Sequence[str]) -> str:
+        """Return sacreBLEU's signature of the same scores at `levels`, as a part of one; empty if it has none."""
+        from ranker.ranking import Ranker
+
+        if isinstance(self.using, Ranker):
+            return ""
+        found = {level: self.using.sacrebleu(dataset, segments=level == "segment") for level in levels}
+        if len(set(found.values())) > 1:
+            return "".join(f"|sacrebleu[{level}]:{signature}" for level, signature in found.items())
+        return "".join(f"|sacrebleu:{signature}" for signature in set(found.values()) - {None})
+
+    def signature(self, dataset: Dataset, *levels: str, **more: object) -> str:
+        """Return the signature of results on `dataset` at `levels`, by default of segments."""
         from ranker.ranking import Ranker
         from ranker.version import VERSION
 
-        mine = (
-            self.using.signature()
-            if isinstance(self.using, Ranker)
-            else f"ranker:{VERSION}|metric:{self.using.signature()}"
-        )
+        mine = self.metric_signature(dataset)
+        if not isinstance(self.using, Ranker):
+            mine = f"ranker:{VERSION}|metric:{mine}"
         parts = [
             f"ranked:{dataset.name}#{dataset.fingerprint[:8]}",
             *(f"{key}:{value}" for key, value in more.items()),
         ]
         if isinstance(self.using, Ranker) and self.using.feature_set.unusable(dataset):
             parts.append("fallback")
-        return "|".join([mine, *parts])
+        return "|".join([mine, *parts]) + self.sacrebleu_signature(dataset, levels or ("segment",))
+
+
+def say_notes(scorers: Iterable[Ranker | Metric | Objective], dataset: Dataset) -> None:
+    """Tell the user on stderr what there is to know about the scores of `dataset`, each thing once."""
+    notes = [scorer.note(dataset) for scorer in scorers]
+    for note in dict.fromkeys(note for note in notes if note):
+        typer.echo(f"ranker: note: {note}", err=True)

@@ -10,6 +10,7 @@ import typer
 
 from ranker.cli.options import JobsOption, Output, OutputOption, SeedOption
 from ranker.cli.output import emit_json, print_table
+from ranker.cli.scorer import say_notes
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
@@ -115,8 +116,7 @@ def command(
     reported = list({one.name: one for one in (objective, *others)}.values())
     called = Decoder(decoder, time_limit) if decoder is not None else None
     references = read_references(refs or [], source)
-    for one in reported:
-        say(one.note(references))
+    say_notes(reported, references)
     test = None
     if test_nbest is not None:
         test = read_nbest(test_nbest), read_references(test_refs or [], test_source)
@@ -143,12 +143,6 @@ def command(
     sets = [("tuning", found.nbest, references), *([("test", *test)] if test else [])]
     rows = [_scores(name, one, lists, texts, found) for name, lists, texts in sets for one in reported]
     _print(found, rows, signature, [str(path) for path in written], output)
-
-
-def say(note: str | None) -> None:
-    """Tell the user on stderr what there is to know about scores."""
-    if note:
-        typer.echo(f"ranker: note: {note}", err=True)
 
 
 def _say(line: str) -> None:

@@ -24,6 +24,7 @@ from ranker.learning.grouped import merge_ties
 from ranker.version import VERSION
 
 FloatArray = npt.NDArray[np.float64]
+TERCOM = "ter[search=tercom,tokenizer=13a]"
 LEXICAL = {"1": "bleu[order=1,smoothing=add-one]", "4": "bleu[smoothing=add-one]"}
 DISTANCES = {"H": "hamming", "K": "kendall_sqrt"}
 VARIANTS = {f"LR-{letter}B{order}": (letter, order) for letter in DISTANCES for order in LEXICAL}
@@ -175,7 +176,7 @@ def _language_pair(dataset: Dataset, name: str, settings: Settings) -> LanguageP
     for letter, distance in DISTANCES.items():
         metric = LRscore(distance=distance, alpha=1.0)  # type: ignore[arg-type]
         order[letter] = metric.score(metric.statistics(with_orders))
-    ter = -registry.make("ter").transform(dataset)[:, 0] if "ter" in registry.BUILT_IN else None
+    ter = -registry.make(TERCOM).transform(dataset)[:, 0] if "ter" in registry.BUILT_IN else None
     return LanguagePair(
         name,
         float(with_orders.monotonicity()[0]),

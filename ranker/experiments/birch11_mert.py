@@ -37,10 +37,10 @@ def metrics(theta: Mapping[str, float]) -> dict[str, Metric]:
     """
     lrscore = "lrscore[distance={},theta={!r}]"
     return {
-        "BLEU": make_metric("bleu"),
+        "BLEU": make_metric("bleu[smoothing=epsilon]"),
         "LR-HB4": make_metric(lrscore.format("hamming", theta["LR-HB4"])),
         "LR-KB4": make_metric(lrscore.format("kendall_sqrt", theta["LR-KB4"])),
-        "TER": make_metric("ter"),
+        "TER": make_metric("ter[search=tercom,tokenizer=13a]"),
         "METEOR": make_metric("meteor"),
     }
 

@@ -26,7 +26,8 @@ from ranker.ranking import Lesson, Loss, standardiser
 from ranker.version import VERSION
 
 FloatArray = npt.NDArray[np.float64]
-EXTRACTORS = "bleu,ds,perp"
+BLEU = "bleu[smoothing=epsilon]"
+EXTRACTORS = f"{BLEU},ds,perp"
 FEATURE_SETS: dict[str, tuple[str, ...]] = {
     "BLEU": ("bleu",),
     "DS": ("ds",),
@@ -286,7 +287,7 @@ def reference_table(dataset: Dataset) -> list[Table]:
                 records.append(Record("", [text], candidates, seg_id=f"{source}.{index}"))
     if not records:
         return []
-    scores = make("bleu").transform(assemble(records, dataset.name))
+    scores = make(BLEU).transform(assemble(records, dataset.name))
     row = {"comparisons": len(scores), "mean BLEU": scores.mean(), "standard deviation": scores.std(ddof=1)}
     if dataset.name == "mtc03":
         row.update(zip(("published mean", "published deviation"), PUBLISHED_REFERENCE_BLEU, strict=True))

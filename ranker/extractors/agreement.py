@@ -118,7 +118,7 @@ class NgramAgreement(Extractor):
 
     def _batch(self, dataset: Dataset) -> TokenBatch:
         if self.unit == "character":
-            return token_batch(dataset, "characters", lowercase=self.lowercase)
+            return token_batch(dataset, "char", lowercase=self.lowercase)
         if self.unit == "tag":
             return tag_batch(dataset, self.parser)
         return class_batch(
@@ -188,6 +188,6 @@ class LengthRatio(Extractor):
 
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the columns, shape (candidates, 2)."""
-        batch = token_batch(dataset, "characters" if self.unit == "character" else self.tokenizer, lowercase=True)
+        batch = token_batch(dataset, "char" if self.unit == "character" else self.tokenizer, lowercase=True)
         difference = np.log1p(batch.candidate_lengths) - np.log1p(closest_reference_lengths(batch))
         return np.asarray(np.maximum(np.stack([-difference, difference], axis=1), 0.0))

@@ -7,9 +7,10 @@ their notation ``name[option=value]`` is their identity, their column head and t
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,8 @@ import numpy.typing as npt
 from ranker import notation
 from ranker.corpora.dataset import Dataset
 from ranker.errors import ModelError
-from ranker.extractors.tokens import TokenBatch, Tokenizer, token_batch
+from ranker.extractors.scripts import tokenizer_note
+from ranker.extractors.tokens import TokenBatch, Tokenizer, language_tokenizers, token_batch
 
 FloatArray = npt.NDArray[np.float64]
 FitScope = Literal["none", "train", "ranked"]
@@ -166,6 +168,30 @@ class Metric(Extractor):
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return the score of statistics of shape (..., k), shape (...)."""
 
+    def note(self, dataset: Dataset) -> str | None:
+        """Return a line if the tokenizer cannot split the references of `dataset` into words, or None."""
+        return tokenizer_note(dataset, self.tokenizer)
+
+    def resolved(self, dataset: Dataset) -> Self:
+        """Return this metric with the tokenizer that ``auto`` is for `dataset`, unless there are several."""
+        names, _ = language_tokenizers(dataset)
+        fields = {field.name for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        if "tokenizer" not in fields or self.tokenizer != "auto" or len(names) > 1:
+            return self
+        return dataclasses.replace(self, tokenizer=names[0])  # type: ignore[type-var]
+
+    def sacrebleu(self, dataset: Dataset, *, segments: bool) -> str | None:
+        """Return the signature that sacreBLEU prints for the same scores, of segments or of a corpus, or None.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            The data set that is scored.
+        segments : bool
+            Whether single segments are scored.
+        """
+        return None
+
     def batch(self, dataset: Dataset) -> TokenBatch:
         """Return the token batch of `dataset` that this metric reads."""
         return token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
@@ -173,3 +199,8 @@ class Metric(Extractor):
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the score of every candidate, shape (candidates, 1)."""
         return self.score(self.statistics(self.batch(dataset)))[:, np.newaxis]
+
+
+def join_notes(notes: Iterable[str | None]) -> str | None:
+    """Return `notes` in one line, each thing once, or None if there are none."""
+    return "; ".join(dict.fromkeys(filter(None, notes))) or None

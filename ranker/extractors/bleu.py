@@ -8,12 +8,14 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors.base import FloatArray, Metric
 from ranker.extractors.ngrams import closest_reference_lengths, ngram_matches, ngram_totals
+from ranker.extractors.sacrebleu_signature import sacrebleu_signature, sacrebleu_tokenizer
 from ranker.extractors.tokens import TokenBatch, Tokenizer
 
-Smoothing = Literal["epsilon", "add-one", "exp", "floor", "none"]
+Smoothing = Literal["exp", "add-one", "floor", "epsilon", "none"]
 MAX_ORDER = 9
 _DEFAULT_VALUES = {"epsilon": 1e-7, "add-one": 1.0, "floor": 0.1}
 
@@ -33,36 +35,40 @@ class Bleu(Metric):
     ----------
     order : int, default 4
         Longest n-gram N, 1 to 9.
-    smoothing : {"epsilon", "add-one", "exp", "floor", "none"}, default "epsilon"
+    smoothing : {"exp", "add-one", "floor", "epsilon", "none"}, default "exp"
         How a count of zero is kept from making the score zero.
 
+        * ``exp``: the k-th zero becomes ``1 / (2^k t)`` (NIST's mteval and sacreBLEU's default).
+        * ``add-one``: ``(m + 1) / (t + 1)`` for n > 1 (Lin and Och 2004).
+        * ``floor``: a zero becomes ``0.1 / t``.
         * ``epsilon``: ``(m + e) / (t + e)`` for every n (Ye, Zhou and Lin 2007). The paper gives no value; 1e-7
           here. An order that has no n-grams at all, of a candidate shorter than n, thereby has precision 1.
-        * ``add-one``: ``(m + 1) / (t + 1)`` for n > 1 (Lin and Och 2004).
-        * ``exp``: the k-th zero becomes ``1 / (2^k t)`` (NIST's mteval and sacreBLEU's default).
-        * ``floor``: a zero becomes ``0.1 / t``.
         * ``none``: a zero makes the score zero.
 
         All but ``epsilon`` give 0 when nothing at all matches.
     value : float, optional
         What ``epsilon`` and ``add-one`` add and ``floor`` puts in; by default 1e-7, 1 and 0.1.
-    effective_order : bool, default True
+    effective_order : bool or none, default none
         Leave out the orders that the candidate is too short for (``exp``, ``floor``, ``none``), instead of scoring 0.
-    tokenizer : {"13a", "none"}, default "13a"
+        By default a single segment does and a corpus does not, as in sacreBLEU.
+    tokenizer : str, default "auto"
+        ``auto`` follows the target language as sacreBLEU does: ``zh`` for Chinese, ``ja-mecab`` for Japanese,
+        ``ko-mecab`` for Korean, ``13a`` for all others and where the language is not known.
     lowercase : bool, default False
 
     Notes
     -----
-    Statistics: matches of order 1..N, totals of order 1..N, candidate length, closest reference length. Except for
-    ``epsilon`` the scores equal sacreBLEU's divided by 100.
+    Statistics: matches of order 1..N, totals of order 1..N, candidate length, closest reference length, segments.
+    Except for ``epsilon`` the scores of segments and corpora equal sacreBLEU's divided by 100; a corpus of one segment
+    is scored as a segment.
     """
 
     name: ClassVar[str] = "bleu"
     order: int = 4
-    smoothing: Smoothing = "epsilon"
+    smoothing: Smoothing = "exp"
     value: float | None = None
-    effective_order: bool = True
-    tokenizer: Tokenizer = "13a"
+    effective_order: bool | None = None
+    tokenizer: Tokenizer = "auto"
     lowercase: bool = False
 
     def __post_init__(self) -> None:
@@ -74,32 +80,46 @@ class Bleu(Metric):
         if self.value is not None and not 0 < self.value < np.inf:
             raise OptionError(f"bleu[value={self.value}]: expected a positive number")
 
+    def sacrebleu(self, dataset: Dataset, *, segments: bool) -> str | None:
+        """Return sacreBLEU's signature of the same scores, or None: of order 4, and not of ``epsilon``."""
+        tokenizer = sacrebleu_tokenizer(self.resolved(dataset).tokenizer)
+        if self.order != 4 or self.smoothing == "epsilon" or tokenizer is None:
+            return None
+        smoothing = {"add-one": "add-k"}.get(self.smoothing, self.smoothing)
+        if self.smoothing in _DEFAULT_VALUES:
+            smoothing += f"[{self.value or _DEFAULT_VALUES[self.smoothing]:.2f}]"
+        effective = segments if self.effective_order is None else self.effective_order
+        case = "lc" if self.lowercase else "mixed"
+        return sacrebleu_signature("BLEU", dataset, case=case, eff=effective, tok=tokenizer, smooth=smoothing)
+
     def statistics(self, batch: TokenBatch) -> FloatArray:
-        """Return matches, totals, candidate length and closest reference length, shape (candidates, 2N + 2)."""
+        """Return matches, totals, candidate and closest reference length, and 1, shape (candidates, 2N + 3)."""
         return np.concatenate(
             [
                 ngram_matches(batch, self.order),
                 ngram_totals(batch, self.order),
                 batch.candidate_lengths[:, np.newaxis],
                 closest_reference_lengths(batch)[:, np.newaxis],
+                np.ones((len(batch.candidate), 1)),
             ],
             axis=1,
         ).astype(np.float64)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return BLEU of statistics of shape (..., 2N + 2), shape (...)."""
+        """Return BLEU of statistics of shape (..., 2N + 3), shape (...)."""
         rows = np.asarray(statistics, dtype=np.float64)
         matches, totals = rows[..., : self.order], rows[..., self.order : 2 * self.order]
-        length, reference_length = rows[..., -2], rows[..., -1]
+        length, reference_length, segments = rows[..., -3], rows[..., -2], rows[..., -1]
+        effective = segments <= 1 if self.effective_order is None else np.asarray(self.effective_order)
         with np.errstate(divide="ignore", invalid="ignore"):
             log_precision, used = self._log_precisions(matches, totals)
-            number = used.sum(axis=-1) if self.effective_order else self.order
+            number = np.where(effective, used.sum(axis=-1), self.order)
             mean = np.where(used, log_precision, 0.0).sum(axis=-1) / number
             brevity = np.minimum(0.0, 1.0 - reference_length / length)
             scores = np.exp(mean + brevity)
         if self.smoothing == "epsilon":
             return np.where(length > 0, scores, 0.0)
-        complete = used.all(axis=-1) | self.effective_order
+        complete = used.all(axis=-1) | effective
         return np.where((length > 0) & matches.any(axis=-1) & complete, scores, 0.0)
 
     def _log_precisions(self, matches: FloatArray, totals: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:

@@ -8,10 +8,12 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors.base import FloatArray, Metric
 from ranker.extractors.ngrams import ngram_matches, ngram_totals
 from ranker.extractors.per_reference import ReferencePairs, reference_pairs
+from ranker.extractors.sacrebleu_signature import sacrebleu_signature
 from ranker.extractors.tokens import TokenBatch, Tokenizer
 
 _EPSILON = 1e-16
@@ -66,7 +68,19 @@ class Chrf(Metric):
     @property
     def tokenizer(self) -> Tokenizer:  # type: ignore[override]
         """Characters, with or without white space."""
-        return "spaced-characters" if self.whitespace else "characters"
+        return "spaced-characters" if self.whitespace else "char"
+
+    def sacrebleu(self, dataset: Dataset, *, segments: bool) -> str:
+        """Return sacreBLEU's signature of the same scores."""
+        return sacrebleu_signature(
+            f"chrF{self.beta:g}" + "+" * self.word_order,
+            dataset,
+            case="lc" if self.lowercase else "mixed",
+            eff=not self.epsilon,
+            nc=self.order,
+            nw=self.word_order,
+            space=self.whitespace,
+        )
 
     def statistics(self, batch: TokenBatch) -> FloatArray:
         """Return candidate n-grams, reference n-grams and matches of every order, shape (candidates, 3 x orders)."""

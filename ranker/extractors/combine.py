@@ -16,7 +16,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
 from ranker.extractors import registry
-from ranker.extractors.base import FitScope, FloatArray, Metric
+from ranker.extractors.base import FitScope, FloatArray, Metric, join_notes
 from ranker.extractors.bilingual_orders import aligned_batch
 from ranker.extractors.tokens import TokenBatch, Tokenizer, token_batch
 from ranker.learning.alignment_links import make_links
@@ -135,6 +135,14 @@ class Combination(Metric):
     def unusable(self, dataset: Dataset) -> str | None:
         """Return why one of the metrics can say nothing about `dataset`, or None."""
         return next((reason for metric in self.metrics if (reason := metric.unusable(dataset))), None)
+
+    def note(self, dataset: Dataset) -> str | None:
+        """Return the notes of the metrics, or None."""
+        return join_notes(metric.note(dataset) for metric in self.metrics)
+
+    def resolved(self, dataset: Dataset) -> Combination:
+        """Return the sum of the metrics with the tokenizer that ``auto`` is for `dataset`."""
+        return self._with(tuple(metric.resolved(dataset) for metric in self.metrics))
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return what the metrics learnt, by place in the sum and name."""

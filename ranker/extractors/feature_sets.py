@@ -14,7 +14,7 @@ from ranker import notation, share
 from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError, OptionError
 from ranker.extractors import registry
-from ranker.extractors.base import Extractor, FloatArray
+from ranker.extractors.base import Extractor, FloatArray, join_notes
 from ranker.files import sha256
 
 
@@ -144,8 +144,7 @@ class FeatureSet:
 
     def note(self, dataset: Dataset) -> str | None:
         """Return what a user should know about the columns of `dataset`, each thing once, or None."""
-        notes = [note for one in self.extractors if (note := one.note(dataset))]
-        return "; ".join(dict.fromkeys(notes)) or None
+        return join_notes(one.note(dataset) for one in self.extractors)
 
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return all columns, shape (candidates, columns).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors import registry
-from ranker.extractors.base import FitScope, FloatArray, Metric
+from ranker.extractors.base import FitScope, FloatArray, Metric, join_notes
 from ranker.extractors.bilingual_orders import aligned, bilingual_batch
 from ranker.extractors.ngrams import closest_reference_lengths
 from ranker.extractors.per_reference import reference_pairs
@@ -104,6 +105,14 @@ class LRscore(Metric):
                 f"lrscore[lexical={self.lexical}]: {self._lexical_metric.name} learns from training data first, "
                 "expected a metric that does not, such as bleu[order=1]"
             )
+
+    def note(self, dataset: Dataset) -> str | None:
+        """Return the notes of the order and of the lexical metric, or None."""
+        return join_notes([super().note(dataset), self._lexical_metric.note(dataset)])
+
+    def resolved(self, dataset: Dataset) -> LRscore:
+        """Return this metric with the tokenizers that ``auto`` is for `dataset`."""
+        return dataclasses.replace(super().resolved(dataset), lexical=str(self._lexical_metric.resolved(dataset)))
 
     @property
     def fit_scope(self) -> FitScope:  # type: ignore[override]

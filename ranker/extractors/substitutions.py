@@ -139,7 +139,7 @@ class Paraphrase(Extractor):
             raise OptionError(f"paraphrase[least={self.least}]: expected a similarity between 0 and 1")
         if self.folds < 2:
             raise OptionError(f"paraphrase[folds={self.folds}]: expected 2 or more")
-        if self.tokenizer.endswith("characters"):
+        if self.tokenizer in ("char", "spaced-characters"):
             raise OptionError(f"paraphrase[tokenizer={self.tokenizer}]: expected a tokeniser that makes words")
 
     @property

@@ -9,16 +9,18 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors.base import FloatArray, Metric
 from ranker.extractors.per_reference import ReferencePairs, reference_pairs
+from ranker.extractors.sacrebleu_signature import sacrebleu_signature
 from ranker.extractors.shift_search import shift_edits_of_pairs
 from ranker.extractors.shift_trials import SACREBLEU, TERCOM, Limits
 from ranker.extractors.tokenizers import ASIAN_PUNCTUATION
 from ranker.extractors.tokens import Segments, TokenBatch, Tokenizer
 from ranker.extractors.wer import error_rate
 
-Search = Literal["tercom", "sacrebleu"]
+Search = Literal["sacrebleu", "tercom"]
 _BEAMS: dict[Search, int] = {"tercom": 20, "sacrebleu": 25}
 PUNCTUATION = '.,?:;!"()'
 
@@ -54,13 +56,14 @@ class TranslationEditRate(Metric):
     .. math:: \frac{\min_r \mathrm{edits}(c, r)}{\mathrm{mean}_r |r|}
 
     where an edit inserts, deletes or substitutes a word or shifts a block of words (Snover et al. 2006). Shifts are
-    found by greedy search; on equal tokens ``tercom`` finds the edits that tercom 0.10.0 finds, ``sacrebleu`` those of
-    sacreBLEU 2, which sometimes are a few more. An empty candidate scores 1, against one reference. Against an empty
-    reference a candidate with words scores 1, an empty one 0.
+    found by greedy search. By default scores equal sacreBLEU's divided by 100, with ``search=tercom`` those of tercom
+    0.10.0. The two prune alignments differently (see `beam`), so that sacreBLEU finds a few more edits in some long
+    segments. An empty candidate scores 1, against one reference. Against an empty reference a candidate with words
+    scores 1, an empty one 0.
 
     Parameters
     ----------
-    search : {"tercom", "sacrebleu"}, default "tercom"
+    search : {"sacrebleu", "tercom"}, default "sacrebleu"
         Whose greedy search.
     beam : int or none, default none
         How far the edit distance is pruned; none stands for the program's own value, tercom 20, sacreBLEU 25. In tercom
@@ -74,9 +77,9 @@ class TranslationEditRate(Metric):
         Remove the marks ``. , ? : ; ! " ( )``, and East Asian ones with tokenizer ``tercom-asian``. As in tercom, with
         its search, an empty word remains before a sentence whose first token they were, or as a sentence which was such
         a token alone.
-    tokenizer : {"13a", "none", "tercom", "tercom-asian"}, default "13a"
-        tercom and sacreBLEU themselves split at white space (``none``). ``tercom`` is what tercom's option -N does,
-        ``tercom-asian`` that of -N -A.
+    tokenizer : str, default "none"
+        tercom and sacreBLEU split at white space (``none``). ``tercom`` is what tercom's option -N does,
+        ``tercom-asian`` that of -N -A; ``13a`` separates punctuation too.
     lowercase : bool, default True
 
     Notes
@@ -86,12 +89,12 @@ class TranslationEditRate(Metric):
 
     name: ClassVar[str] = "ter"
     higher_is_better: ClassVar[bool] = False
-    search: Search = "tercom"
+    search: Search = "sacrebleu"
     beam: int | None = None
     max_distance: int = 50
     max_size: int = 10
     no_punct: bool = False
-    tokenizer: Tokenizer = "13a"
+    tokenizer: Tokenizer = "none"
     lowercase: bool = True
 
     def __post_init__(self) -> None:
@@ -100,6 +103,15 @@ class TranslationEditRate(Metric):
             value = getattr(self, option)
             if value is not None and value < lowest:
                 raise OptionError(f"ter[{option}={value}]: expected {lowest} or more")
+
+    def sacrebleu(self, dataset: Dataset, *, segments: bool) -> str | None:
+        """Return sacreBLEU's signature of the same scores, or None: with its search, limits and words only."""
+        limits = (self.search, self.beam or _BEAMS["sacrebleu"], self.max_distance, self.max_size)
+        if limits != ("sacrebleu", _BEAMS["sacrebleu"], 50, 10) or self.tokenizer != "none":
+            return None
+        case = "lc" if self.lowercase else "mixed"
+        fields = {"case": case, "tok": "tercom", "norm": False, "punct": not self.no_punct, "asian": False}
+        return sacrebleu_signature("TER", dataset, **fields)
 
     def statistics(self, batch: TokenBatch) -> FloatArray:
         """Return fewest edits and average reference length, shape (candidates, 2)."""

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +19,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.corpora.dataset import Dataset
-from ranker.extractors.tokenizers import TOKENIZERS, WORDWISE, one_line
+from ranker.extractors.tokenizers import OF_LANGUAGE, TOKENIZERS, WORDWISE, one_line
 
 Tokenizer = Literal[
+    "auto",
     "13a",
     "none",
-    "characters",
+    "intl",
+    "zh",
+    "ja-mecab",
+    "ko-mecab",
+    "char",
     "spaced-characters",
+    "spm",
+    "flores101",
+    "flores200",
     "chrf-words",
     "terp",
     "tercom",
@@ -75,8 +83,10 @@ class Segments:
 
 
 def intern(sentences: Sequence[str], tokenizer: Tokenizer = "13a", *, lowercase: bool = False) -> Segments:
-    """Tokenise `sentences` in batches and number their words."""
-    if tokenizer in ("characters", "spaced-characters"):
+    """Tokenise `sentences` in batches and number their words; ``auto`` is ``13a`` here, where no language is known."""
+    if tokenizer == "auto":
+        tokenizer = "13a"
+    if tokenizer in ("char", "spaced-characters"):
         return _characters(sentences, lowercase=lowercase, spaced=tokenizer == "spaced-characters")
     texts = [sentence.lower() for sentence in sentences] if lowercase else sentences
     if tokenizer not in WORDWISE:
@@ -94,7 +104,8 @@ def intern(sentences: Sequence[str], tokenizer: Tokenizer = "13a", *, lowercase:
 
 def _number_words(sentences: Sequence[str]) -> Segments:
     """Split at white space and number the words, as `_number` with `str.split`, but without a Python object a word."""
-    lists = pc.utf8_split_whitespace(pa.array(sentences, type=pa.large_string()))
+    # Arrow does not always see white space beyond ASCII at the very end of the array, so something comes after it
+    lists = pc.utf8_split_whitespace(pa.array([*sentences, "."], type=pa.large_string()))[:-1]
     encoded = pc.dictionary_encode(lists.flatten())
     ids, offsets = encoded.indices.to_numpy(), lists.offsets.to_numpy().astype(np.int64)
     vocabulary: list[str] = encoded.dictionary.to_pylist()
@@ -142,6 +153,17 @@ def _characters(sentences: Sequence[str], *, lowercase: bool, spaced: bool) -> S
     )
 
 
+def _joined(parts: Sequence[Segments]) -> Segments:
+    """Put sentences one behind the other, with one vocabulary."""
+    numbers: dict[str, int] = {}
+    values = [
+        np.array([numbers.setdefault(word, len(numbers)) for word in part.vocabulary], dtype=np.int32)[part.values]
+        for part in parts
+    ]
+    lengths = np.concatenate([part.lengths for part in parts])
+    return Segments(np.concatenate(values), np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), list(numbers))
+
+
 @dataclass(frozen=True, eq=False)
 class TokenBatch:
     """Candidates and references of a data set as `Segments`, and who belongs to whom.
@@ -162,6 +184,10 @@ class TokenBatch:
         The distinct sentences as written, for `tokenized`.
     source_texts : sequence of str
         The source sentences, for `sources`.
+    language_tokenizer : tuple of Tokenizer
+        What ``auto`` is for the target languages that occur.
+    source_language : int64 array, shape (sources,)
+        Which of these is for the sentences of every source.
     languages : sequence of str
         Language that every source is translated into, empty where it is not known; of no source, if none is known.
     """
@@ -174,23 +200,49 @@ class TokenBatch:
     reference_offsets: IndexArray
     texts: Sequence[str]
     source_texts: Sequence[str]
+    language_tokenizer: tuple[Tokenizer, ...]
+    source_language: IndexArray
     tokenizer: Tokenizer
     lowercase: bool
     languages: Sequence[str] = ()
     _others: dict[tuple[Tokenizer, bool], TokenBatch] = field(default_factory=dict, repr=False)
 
     def tokenized(self, tokenizer: Tokenizer, *, lowercase: bool = False) -> TokenBatch:
-        """Return the same candidates and references tokenised in another way; made once."""
+        """Return the same candidates and references tokenised in another way; made once.
+
+        ``auto`` is what suits the target language; where there are several, each source's sentences by their own.
+        """
+        if tokenizer == "auto" and len(self.language_tokenizer) == 1:
+            tokenizer = self.language_tokenizer[0]
         if (tokenizer, lowercase) == (self.tokenizer, self.lowercase):
             return self
         if (tokenizer, lowercase) not in self._others:
-            self._others[tokenizer, lowercase] = dataclasses.replace(
-                self,
-                segments=intern(self.texts, tokenizer, lowercase=lowercase),
-                tokenizer=tokenizer,
-                lowercase=lowercase,
-            )
+            if tokenizer == "auto":
+                made = self._by_language(lowercase=lowercase)
+            else:
+                made = dataclasses.replace(self, segments=intern(self.texts, tokenizer, lowercase=lowercase))
+            self._others[tokenizer, lowercase] = dataclasses.replace(made, tokenizer=tokenizer, lowercase=lowercase)
         return self._others[tokenizer, lowercase]
+
+    def _by_language(self, *, lowercase: bool) -> TokenBatch:
+        """Tokenise each source's sentences as their target language is; a text in two languages is two sentences."""
+        reference_source = np.repeat(np.arange(len(self.source_language)), np.diff(self.reference_offsets))
+        candidate, reference = np.zeros_like(self.candidate), np.zeros_like(self.reference)
+        texts: list[str] = []
+        parts: list[Segments] = []
+        for code, tokenizer in enumerate(self.language_tokenizer):
+            of_candidates = self.source_language[self.candidate_source] == code
+            of_references = self.source_language[reference_source] == code
+            sentences, place = np.unique(
+                np.concatenate([self.candidate[of_candidates], self.reference[of_references]]), return_inverse=True
+            )
+            places = np.split(len(texts) + place, [int(of_candidates.sum())])
+            candidate[of_candidates], reference[of_references] = places
+            parts.append(intern([self.texts[sentence] for sentence in sentences], tokenizer, lowercase=lowercase))
+            texts.extend(self.texts[sentence] for sentence in sentences)
+        return dataclasses.replace(
+            self, segments=_joined(parts), candidate=candidate, reference=reference, texts=texts, _others={}
+        )
 
     @functools.cached_property
     def sources(self) -> Segments:
@@ -243,10 +295,12 @@ def token_batch(dataset: Dataset, tokenizer: Tokenizer = "13a", *, lowercase: bo
     """Return the token batch of `dataset`; made once for each tokeniser and case."""
     first: list[TokenBatch] = dataset.memo("token batch", list)
     if not first:
+        names, source_language = language_tokenizers(dataset)
+        begun: Tokenizer = names[0] if tokenizer == "auto" else tokenizer
         distinct = distinct_sentences(dataset)
         first.append(
             TokenBatch(
-                segments=intern(distinct.texts, tokenizer, lowercase=lowercase),
+                segments=intern(distinct.texts, begun, lowercase=lowercase),
                 candidate=distinct.candidate,
                 reference=distinct.reference,
                 candidate_source=dataset.candidate_source,
@@ -254,9 +308,24 @@ def token_batch(dataset: Dataset, tokenizer: Tokenizer = "13a", *, lowercase: bo
                 reference_offsets=dataset.reference_offsets,
                 texts=distinct.texts,
                 source_texts=dataset.sources["text"].tolist(),
-                tokenizer=tokenizer,
+                language_tokenizer=names,
+                source_language=source_language,
+                tokenizer=begun,
                 lowercase=lowercase,
                 languages=dataset.target_languages.tolist(),
             )
         )
     return first[0].tokenized(tokenizer, lowercase=lowercase)
+
+
+def language_tokenizers(dataset: Dataset) -> tuple[tuple[Tokenizer, ...], IndexArray]:
+    """Return what ``auto`` is for the target languages of `dataset`, and which of them every source has."""
+
+    def make() -> tuple[tuple[Tokenizer, ...], IndexArray]:
+        codes, languages = pd.factorize(dataset.target_languages)
+        chosen = [OF_LANGUAGE.get(language, "13a") for language in languages] or ["13a"]
+        names = sorted(set(chosen))
+        by_language = np.array([names.index(name) for name in chosen], dtype=np.int64)
+        return cast("tuple[Tokenizer, ...]", tuple(names)), by_language[codes]
+
+    return dataset.memo("language tokenizers", make)

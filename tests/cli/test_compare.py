@@ -39,6 +39,9 @@ def test_table_has_figures_of_every_level_and_a_win_matrix(ranker):
         assert f"sample zh-en, {words}" in printed
     assert "> significantly ahead, < behind (bootstrap, Westfall-Young correction, alpha 0.05)" in printed
     assert "\nbleu: bleu[order=4," in printed
+    assert "|sacrebleu[segment]:BLEU|nrefs:4|case:mixed|eff:yes|tok:13a|smooth:exp|version:2.6.0|" in printed
+    assert "|sacrebleu[system]:BLEU|nrefs:4|case:mixed|eff:no|tok:13a|" in printed
+    assert "|sacrebleu:chrF2|nrefs:4|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.6.0\n" in printed
     assert printed.splitlines()[-1].startswith("ranker:")
     assert "|seed:0" in printed
 

@@ -106,9 +106,9 @@ def test_a_ranker_scores_the_mean_of_its_segments(score: Score) -> None:
 
 
 def test_lists_of_metrics_in_one_notation(score: Score) -> None:
-    printed = score("-m", "bleu,ter", "-m", "bleu[order=2,smoothing=exp] , chrf", "-o", "csv")
+    printed = score("-m", "bleu,ter", "-m", "bleu[order=2,smoothing=floor] , chrf", "-o", "csv")
     found = list(csv.DictReader(io.StringIO(printed)))
-    assert list(found[0]) == ["lp", "seg_id", "system", "bleu", "ter", "bleu[order=2,smoothing=exp]", "chrf"]
+    assert list(found[0]) == ["lp", "seg_id", "system", "bleu", "ter", "bleu[order=2,smoothing=floor]", "chrf"]
     lines = [json.loads(line) for line in score("-m", "bleu,ter", "-o", "jsonl").splitlines()]
     assert [one["ter"] for one in lines] == [float(one["ter"]) for one in found]
 
@@ -116,14 +116,38 @@ def test_lists_of_metrics_in_one_notation(score: Score) -> None:
 def test_signatures_and_the_direction_of_scores_are_said(score: Score) -> None:
     printed = json.loads(score("-m", "bleu,ter", "--level", "document", "-o", "json"))
     first, second = printed["signature"].split("\n")
-    assert "|metric:bleu[order=4,smoothing=epsilon" in first
-    assert "|metric:ter[search=tercom" in second
-    assert first.endswith("|level:document")
+    assert "|metric:bleu[order=4,smoothing=exp" in first
+    assert "|metric:ter[search=sacrebleu" in second
+    assert first.endswith("|level:document|sacrebleu:BLEU|nrefs:var|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0")
+    assert json.loads(score("-m", "bleu", "-o", "json"))["signature"].count("|eff:yes|") == 1
     assert printed["lower_is_better"] == ["ter"]
     table = score("-m", "bleu,ter", "--level", "document").splitlines()
     assert table[-3] == "lower is better: ter"
     assert table[-2:] == [first, second]
     assert "lower is better" not in score("-m", "bleu")
+
+
+def test_references_without_spaces_give_one_note_for_all_metrics(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = {"source": "The cat.", "references": ["我很喜欢那只坐在垫子上的猫。"], "candidates": {"A": "我喜欢那只猫。"}}
+    for lp, tokenizer in (("en-zh", "zh"), (None, "13a")):
+        Path("c.json").write_text(json.dumps([{**made, "lp": lp}]))
+        with pytest.raises(SystemExit):
+            run(["score", "c.json", "-m", "bleu,wer,per", "-o", "json"])
+        out, err = capsys.readouterr()
+        assert f"metric:bleu[order=4,smoothing=exp,tokenizer={tokenizer}," in out
+        assert err.count("ranker: note: the references") == 1
+        assert "are Chinese, written without spaces" in err
+
+
+def test_several_target_languages_are_signed(score: Score) -> None:
+    both = [{**one, "lp": lp, "seg_id": f"{lp}{one['seg_id']}"} for lp in ("en-de", "en-zh") for one in corpus()]
+    Path("both.json").write_text(json.dumps(both))
+    signature = json.loads(score("-m", "bleu", "-o", "json", data="both.json"))["signature"]
+    assert "tokenizer=auto,lowercase=false]|auto:13a+zh|" in signature
+    assert "sacrebleu" not in signature
 
 
 def test_percent_is_of_tables_and_fractions(score: Score) -> None:
@@ -243,9 +267,9 @@ def test_refusals(words: str, refused: Refused, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("metric", "group", "expected"),
     [
-        ("bleu[smoothing=exp]", "all.ref0", 0.2381248286),
+        ("bleu", "all.ref0", 0.2381248286),
         ("chrf", "all.ref0", 0.5030672757),
-        ("ter", "all.ref0", 0.6151171116),
+        ("ter[search=tercom,tokenizer=13a]", "all.ref0", 0.6151171116),
         ("nist", "all.ref0", 5.778067334),
     ],
 )

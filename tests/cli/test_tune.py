@@ -159,3 +159,14 @@ def test_refusals_take_one_line(arguments, says, call):
 @pytest.mark.parametrize("command", [["tune"], ["rerank"], ["nbest", "from-dataset"], ["nbest", "merge"]])
 def test_help_ends_with_an_example(command, call):
     assert "Example: ranker " in call(*command, "--help")[0]
+
+
+def test_references_without_spaces_are_told(call):
+    texts = ["我很喜欢那只坐在垫子上的猫。", "它今天很安静，一点声音也没有。"]
+    Path("refs").write_text("".join(f"{text}\n" for text in texts))
+    Path("nbest").write_text("".join(f"{at} ||| {text} ||| f= {at} 1 ||| 0\n" for at, text in enumerate(texts)))
+    options = ["--nbest", "nbest", "--refs", "refs", *EXTRA]
+    _, note = call("tune", *options, "-m", "bleu", "--report", "wer")
+    assert note.count("are Chinese, written without spaces") == 1
+    assert "Chinese" not in call("tune", *options, "-m", "bleu[tokenizer=zh]")[1]
+    assert "Chinese" in call("rerank", "nbest", "--refs", "refs", "--oracle", "bleu")[1]

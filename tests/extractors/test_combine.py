@@ -244,7 +244,7 @@ def test_scopes_do_not_mix(learning):
 
 
 def test_a_list_of_features_may_hold_combinations(dataset):
-    text = "bleu,combine[bleu[order=2,smoothing=exp] - 2*ter],combine[wer + per]"
+    text = "bleu,combine[bleu[order=2,smoothing=floor] - 2*ter],combine[wer + per]"
     features = FeatureSet.parse(text)
     assert str(features) == text
     assert FeatureSet.parse(str(features)).columns == features.columns == tuple(notation.split(text))
@@ -269,7 +269,7 @@ def test_on_the_command_line(printed):
     text = "combine[bleu[order=2] - 2*ter]"
     metrics = [argument for name in (text, "ter", "bleu[order=2]") for argument in ("-m", name)]
     found = printed("score", "sample", *metrics, "--level", "system")
-    assert "metric:combine[bleu[order=2,smoothing=epsilon" in str(found["signature"])
+    assert "metric:combine[bleu[order=2,smoothing=exp" in str(found["signature"])
     for row in found["rows"]:
         assert row[text] == pytest.approx(row["bleu[order=2]"] - 2 * row["ter"], abs=1e-12)
     found = printed("evaluate", "--data", "sample", "--metric", text, "--resamples", "0")

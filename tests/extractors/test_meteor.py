@@ -264,3 +264,24 @@ def test_an_empty_list_of_function_words_is_refused(tmp_path):
     (tmp_path / "empty").write_text("\n")
     with pytest.raises(DataError, match="holds no function word"):
         scores(Meteor(function_words=str(tmp_path / "empty")), [(["a"], ["a"])])
+
+
+def test_parity_works_alone_and_names_what_is_missing_for_the_scores_of_the_program(small_wordnet, tmp_path):
+    dataset = dataset_of([(["a cat"], ["a dog"])])
+    assert Meteor(wordnet=str(small_wordnet)).note(dataset) is None
+    metric = Meteor(parity="meteor-1.5", wordnet=str(small_wordnet))
+    assert 0 < metric.transform(dataset)[0, 0] < 1
+    note = metric.note(dataset)
+    for part in ("Meteor 1.5 exactly", "function_words=FILE", "paraphrases=FILE"):
+        assert part in note
+    assert "WordNet" not in note
+    (tmp_path / "words").write_text("a\n")
+    exact = Meteor(parity="meteor-1.5", modules="exact+stem", function_words=str(tmp_path / "words"))
+    assert exact.note(dataset) is None
+    assert "function_words" not in Meteor(parity="meteor-1.5", parameters="METR").note(dataset)
+
+
+def test_parity_names_a_missing_wordnet(monkeypatch):
+    monkeypatch.setattr(wordnet, "installed_places", lambda: iter(()))
+    note = Meteor(parity="meteor-1.5").note(dataset_of([(["a cat"], ["a dog"])]))
+    assert "WordNet 3.0 (wordnet=DIRECTORY; none is installed, so synonyms do not match)" in note

@@ -24,13 +24,13 @@ from tests.extractors.small_wordnet import write_wordnet
 from tests.extractors.terp_plain import Plain
 
 RUNS = {
-    "terp_ter.multi": "costs=ter",
-    "terp_ter.ref0": "costs=ter",
-    "terpa.nopt.multi": "costs=terpa",
-    "terpa.pt.multi": "costs=terpa,paraphrases=PATH",
-    "terpa.pt.ref0": "costs=terpa,paraphrases=PATH",
-    "terph.pt.multi": "costs=terph,paraphrases=PATH",
-    "terp_default.pt.multi": "tokenizer=none,paraphrases=PATH",
+    "terp_ter.multi": "parity=terp,costs=ter",
+    "terp_ter.ref0": "parity=terp,costs=ter",
+    "terpa.nopt.multi": "parity=terp,costs=terpa",
+    "terpa.pt.multi": "parity=terp,costs=terpa,paraphrases=PATH",
+    "terpa.pt.ref0": "parity=terp,costs=terpa,paraphrases=PATH",
+    "terph.pt.multi": "parity=terp,costs=terph,paraphrases=PATH",
+    "terp_default.pt.multi": "parity=terp,paraphrases=PATH",
 }
 """Runs of TERp, and the options that stand for them."""
 # how TERp's own list of stop words differs from ours, as far as these sentences tell
@@ -365,3 +365,24 @@ def test_punctuation_may_be_removed():
 def test_wrong_options_are_refused(text, message):
     with pytest.raises(OptionError, match=message):
         make_metric(text)
+
+
+def test_parity_names_what_is_missing_for_the_scores_of_the_program(small_wordnet, stop_words, golden):
+    dataset = dataset_of([(["a"], "a")])
+    assert make_metric("terp[costs=terpa]").note(dataset) is None
+    assert make_metric("terp[costs=ter,parity=terp]").note(dataset) is None
+    note = make_metric("terp[costs=terpa,parity=terp,wordnet=none]").note(dataset)
+    for part in ("TERp exactly", "stop_words=FILE", "WordNet 3.0", "paraphrases=FILE"):
+        assert part in note
+    table = golden / "terp_phrasetable.txt"
+    rest = f"wordnet={small_wordnet},stop_words={stop_words}"
+    assert make_metric(f"terp[costs=terpa,parity=terp,{rest},paraphrases={table}]").note(dataset) is None
+    note = make_metric(f"terp[costs=terpa,parity=terp,{rest}]").note(dataset)
+    assert "stop_words" not in note
+    assert "paraphrases=FILE" in note
+
+
+def test_parity_tokenises_as_the_program_does():
+    assert make_metric("terp[parity=terp]").tokenizer == "none"
+    assert make_metric("terp[costs=terpa,parity=terp]").tokenizer == "terp"
+    assert make_metric(str(make_metric("terp[parity=terp]"))) == make_metric("terp[parity=terp]")

@@ -132,4 +132,4 @@ def test_statistics_are_extracted_once_for_equal_texts_of_a_sentence(monkeypatch
     alone = StatisticsTable(objective, references)
     expected = alone.rows(together)
     assert table.statistics[rows].tolist() == alone.statistics[expected].tolist()
-    assert table.statistics[row].shape == (len(first), 10)
+    assert table.statistics[row].shape == (len(first), 11)

@@ -1,0 +1,26 @@
+"""What a metric needs besides this package to score as the program that it was defined by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def parity_note(program: str, missing: Iterable[str | None]) -> str | None:
+    """Return one line with what is `missing` for the very scores of `program`, or None if nothing is."""
+    listed = "; ".join(filter(None, missing))
+    return f"scores will not equal those of {program} exactly, for lack of {listed}" if listed else None
+
+
+def missing_words(kind: str, option: str, effect: str) -> str:
+    """Describe a list of words that may not be included."""
+    return f"its own list of {kind} ({option}=FILE; the list used here {effect})"
+
+
+def missing_wordnet() -> str:
+    """Describe the lack of WordNet."""
+    return "WordNet 3.0 (wordnet=DIRECTORY; none is installed, so synonyms do not match)"
+
+
+def missing_paraphrases() -> str:
+    """Describe the lack of a table of paraphrases."""
+    return "its paraphrase table (paraphrases=FILE; scores are those of the program without paraphrases)"

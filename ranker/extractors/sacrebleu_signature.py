@@ -1,0 +1,45 @@
+"""The signature that sacreBLEU prints for the same score."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ranker.corpora.dataset import Dataset
+from ranker.extractors.tokens import Tokenizer
+from ranker.extractors.trained_tokenizers import mecab_signature
+
+TESTED_VERSION = "2.6.0"
+"""The version of sacreBLEU with which scores and signatures are tested to be equal."""
+_SAME_NAME = frozenset({"13a", "none", "intl", "zh", "char", "flores101", "flores200"})
+
+
+def sacrebleu_signature(name: str, dataset: Dataset, **fields: object) -> str:
+    """Return the name of a score and its signature, as sacreBLEU prints them before the score.
+
+    Parameters
+    ----------
+    name : str
+        As ``BLEU``.
+    dataset : Dataset
+        The data set that is scored, of which the number of references is named.
+    **fields : object
+        What comes between the number of references and the version, in sacreBLEU's order; booleans as yes and no.
+    """
+    written = {key: ("no", "yes")[value] if isinstance(value, bool) else value for key, value in fields.items()}
+    named = {"nrefs": _references(dataset), **written, "version": TESTED_VERSION}
+    return "|".join([name, *(f"{key}:{value}" for key, value in named.items())])
+
+
+def sacrebleu_tokenizer(tokenizer: Tokenizer) -> str | None:
+    """Return what sacreBLEU's signature calls `tokenizer`, or None if it has none like it."""
+    if tokenizer == "spm":
+        return "flores101"
+    if tokenizer in ("ja-mecab", "ko-mecab"):
+        return mecab_signature(tokenizer)
+    return tokenizer if tokenizer in _SAME_NAME else None
+
+
+def _references(dataset: Dataset) -> int | str:
+    """Return how many references the sources with candidates have, ``var`` if not all as many."""
+    numbers = np.unique(np.diff(dataset.reference_offsets)[np.diff(dataset.candidate_offsets) > 0])
+    return int(numbers[0]) if len(numbers) == 1 else "var"

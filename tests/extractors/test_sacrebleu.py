@@ -1,0 +1,128 @@
+"""The defaults of bleu, ter and chrf, and signatures, against the installed sacreBLEU."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import sacrebleu
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ranker.extractors.registry import make_metric
+from ranker.extractors.sacrebleu_signature import TESTED_VERSION
+from tests.extractors.edit_rates import Item, dataset_of, inputs, items_of
+
+SEGMENTS = {
+    "bleu": lambda: sacrebleu.metrics.BLEU(effective_order=True),
+    "ter": sacrebleu.metrics.TER,
+    "chrf": sacrebleu.metrics.CHRF,
+}
+CORPORA = {**SEGMENTS, "bleu": sacrebleu.metrics.BLEU}
+words = st.sampled_from(["a", "b", "The", "the", "cat.", ".", "12,5", "x-y", "it's", "\u00a0", "(no)", "你好"])
+sentences = st.lists(words, max_size=9).map(" ".join)
+
+
+def check(name: str, items: list[Item]) -> None:
+    """Compare every segment, and the corpus if all have as many references."""
+    metric = make_metric(name)
+    rows = metric.statistics(metric.batch(dataset_of(items)))
+    theirs = [SEGMENTS[name]().sentence_score(text, references).score / 100 for references, text in items]
+    assert metric.score(rows).tolist() == pytest.approx(theirs, abs=1e-12)
+    if len(items) > 1 and len({len(references) for references, _ in items}) == 1:
+        references = [list(one) for one in zip(*(references for references, _ in items), strict=True)]
+        whole = CORPORA[name]().corpus_score([text for _, text in items], references).score / 100
+        assert float(metric.score(rows.sum(axis=0))) == pytest.approx(whole, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", SEGMENTS)
+@settings(deadline=None, max_examples=60)
+@given(data=st.data(), references=st.integers(1, 3))
+def test_segments_and_corpora_equal_sacrebleu_by_default(name, data, references):
+    items = st.tuples(st.lists(sentences, min_size=references, max_size=references), sentences)
+    check(name, data.draw(st.lists(items, min_size=1, max_size=5)))
+
+
+@pytest.mark.parametrize("name", SEGMENTS)
+def test_real_segments_and_corpora_equal_sacrebleu_by_default(golden, name):
+    check(name, items_of(golden, 1))
+    check(name, items_of(golden))
+
+
+def test_a_corpus_without_any_4_gram_scores_0_and_its_segments_do_not():
+    items = [(["a b c"], "a b c"), (["d e"], "d e")]
+    check("bleu", items)
+    metric = make_metric("bleu")
+    rows = metric.statistics(metric.batch(dataset_of(items)))
+    assert metric.score(rows).tolist() == pytest.approx([1, 1])
+    assert metric.score(rows.sum(axis=0)) == 0
+    effective = make_metric("bleu[effective_order=true]")
+    assert effective.score(rows.sum(axis=0)) == pytest.approx(1)
+
+
+SIGNED = {
+    "bleu": ("BLEU", sacrebleu.metrics.BLEU()),
+    "bleu[lowercase=true,tokenizer=zh]": ("BLEU", sacrebleu.metrics.BLEU(lowercase=True, tokenize="zh")),
+    "bleu[tokenizer=intl,effective_order=true]": (
+        "BLEU",
+        sacrebleu.metrics.BLEU(tokenize="intl", effective_order=True),
+    ),
+    "bleu[smoothing=floor,tokenizer=char]": ("BLEU", sacrebleu.metrics.BLEU(smooth_method="floor", tokenize="char")),
+    "bleu[smoothing=add-one,value=0.5]": ("BLEU", sacrebleu.metrics.BLEU(smooth_method="add-k", smooth_value=0.5)),
+    "bleu[smoothing=none,tokenizer=none]": ("BLEU", sacrebleu.metrics.BLEU(smooth_method="none", tokenize="none")),
+    "chrf": ("chrF2", sacrebleu.metrics.CHRF()),
+    "chrf[word_order=2,lowercase=true]": ("chrF2++", sacrebleu.metrics.CHRF(word_order=2, lowercase=True)),
+    "chrf[beta=3,order=4,whitespace=true,epsilon=true]": (
+        "chrF3",
+        sacrebleu.metrics.CHRF(beta=3, char_order=4, whitespace=True, eps_smoothing=True),
+    ),
+    "ter": ("TER", sacrebleu.metrics.TER()),
+    "ter[lowercase=false,no_punct=true]": ("TER", sacrebleu.metrics.TER(case_sensitive=True, no_punct=True)),
+}
+
+
+@pytest.mark.skipif(sacrebleu.__version__ != TESTED_VERSION, reason="another version names itself")
+@pytest.mark.parametrize("references", [[1, 1], [2, 2], [1, 2]], ids=str)
+@pytest.mark.parametrize("name", SIGNED)
+def test_the_signature_is_that_of_sacrebleu_with_the_same_scores(name, references):
+    title, theirs = SIGNED[name]
+    items = [(["the Cat sat on a mat (1)", "a cat"][:number], "The cat, on a mat .") for number in references]
+    columns = [list(one) for one in zip(*((*one, None)[:2] for one, _ in items), strict=True)]
+    found = theirs.corpus_score([text for _, text in items], columns[: max(references)])
+    dataset, metric = dataset_of(items), make_metric(name)
+    assert found.name == title
+    assert metric.sacrebleu(dataset, segments=False) == f"{title}|{theirs.get_signature().format()}"
+    assert metric.score(metric.statistics(metric.batch(dataset)).sum(axis=0)) == pytest.approx(found.score / 100)
+
+
+def test_segments_are_signed_with_effective_order():
+    dataset = dataset_of([(["a"], "a")])
+    assert "|eff:yes|" in make_metric("bleu").sacrebleu(dataset, segments=True)
+    assert "|eff:no|" in make_metric("bleu[effective_order=false]").sacrebleu(dataset, segments=True)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("bleu[smoothing=epsilon]", "bleu[order=2]", "bleu[tokenizer=meteor]", "ter[search=tercom]", "ter[beam=20]"),
+        *("ter[tokenizer=13a]", "ter[max_size=5]", "wer"),
+    ],
+)
+def test_what_sacrebleu_does_not_compute_has_none_of_its_signatures(name):
+    assert make_metric(name).sacrebleu(dataset_of([(["a"], "a")]), segments=True) is None
+
+
+def test_tercom_differs_where_the_documentation_says(golden):
+    differing = [
+        item["id"]
+        for item, default, tercom in zip(
+            inputs(golden),
+            *(
+                make_metric(f"ter{one}").transform(dataset_of(items_of(golden)))[:, 0]
+                for one in ("", "[search=tercom]")
+            ),
+            strict=True,
+        )
+        if abs(default - tercom) > 1e-12
+    ]
+    assert 0 < len(differing) < 10, json.dumps(differing)

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.registry import make
+from ranker.ranking import Ranker
+
+CHINESE = "我很喜欢那只坐在垫子上的猫，因为它很安静。"
+JAPANESE = "私はマットの上に座っている猫がとても好きです。"
+THAI = "ฉันชอบแมวที่นั่งอยู่บนเสื่อเพราะมันเงียบมาก"
+KOREAN = "나는 매트 위에 앉아 있는 고양이를 아주 좋아한다."
+SPLIT = "我 很 喜欢 那 只 坐 在 垫子 上 的 猫 ， 因为 它 很 安静 。"
+
+
+def dataset_of(reference: str, *pairs: str | None):
+    records = [Record("The cat.", [reference], [Candidate("a", reference)], lp=pair) for pair in pairs or (None,)]
+    return assemble(records, "test")
+
+
+@pytest.mark.parametrize(
+    ("metric", "reference", "note"),
+    [
+        *(
+            (name, CHINESE, "Chinese.*tokenizer=zh")
+            for name in ("bleu", "nist", "wer", "per", "rouge_l", "gtm", "ribes")
+        ),
+        ("ter", CHINESE, "Chinese, written without spaces, and tokenizer=none takes .*; better: tokenizer=zh"),
+        ("terp", CHINESE, "tokenizer=terp.*tokenizer=zh"),
+        ("meteor[tokenizer=none]", CHINESE, "tokenizer=none.*tokenizer=zh"),
+        ("meteor[tokenizer=meteor-words]", CHINESE, "tokenizer=meteor-words.*tokenizer=zh"),
+        ("combine[wer - chrf]", CHINESE, "tokenizer=13a.*tokenizer=zh"),
+        ("lrscore[lexical=ter,tokenizer=zh,alignment=isozaki]", CHINESE, "tokenizer=none.*tokenizer=zh"),
+        ("bleu", JAPANESE, "Japanese.*tokenizer=ja-mecab or char"),
+        ("wer[tokenizer=zh]", JAPANESE, "tokenizer=zh takes .*tokenizer=ja-mecab or char"),
+        ("bleu", THAI, "Thai.*tokenizer=char or flores200"),
+        ("meteor", THAI, "tokenizer=meteor .*tokenizer=char"),
+    ],
+)
+def test_a_tokenizer_that_cannot_split_the_references_is_named_with_a_better_one(metric, reference, note):
+    found = make(metric).note(dataset_of(reference))
+    assert found is not None
+    assert re.search(note, found)
+    assert "\n" not in found
+
+
+@pytest.mark.parametrize(
+    ("metric", "reference", "pair"),
+    [
+        ("bleu", CHINESE, "en-zh"),
+        ("bleu[tokenizer=char]", THAI, None),
+        ("wer[tokenizer=zh]", CHINESE, None),
+        ("ter[tokenizer=tercom-asian]", CHINESE, None),
+        ("meteor[modules=exact,function_words=none]", CHINESE, None),
+        ("chrf", THAI, None),
+        ("bleu", KOREAN, None),
+        ("bleu", SPLIT, None),
+        ("ter", "The 猫 sat on the mat", None),
+        ("ter", "", None),
+    ],
+)
+def test_nothing_is_said_where_words_are_told_apart(metric, reference, pair):
+    assert make(metric).note(dataset_of(reference, pair)) is None
+
+
+def test_the_language_pair_is_named():
+    together = dataset_of(CHINESE, "en-zh", "de-zh")
+    assert make("bleu").note(together) is None
+    assert "the references of de-zh are Chinese" in make("ter").note(together)
+
+
+def test_a_ranker_says_it_once_for_all_its_extractors():
+    features = FeatureSet.parse("wer,per,rouge_l,chrf")
+    note = features.note(dataset_of(CHINESE))
+    assert note == make("wer").note(dataset_of(CHINESE))
+    assert Ranker("wer,per").note(dataset_of(CHINESE)) == note
+    assert features.note(dataset_of("The cat.")) is None
