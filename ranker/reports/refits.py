@@ -14,7 +14,8 @@ import numpy.typing as npt
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import balanced, judged
 from ranker.errors import DataError, ModelError
-from ranker.ranking import Lesson, Loss, Ranker
+from ranker.ranking import Lesson, Ranker
+from ranker.training import Loss
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
