@@ -10,7 +10,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,7 @@ from ranker.learning.grouped import merge_ties
 from ranker.learning.model_files import StoredModel, read_model, write_model
 from ranker.ordering import rank_by
 from ranker.shipped import locate, suited
+from ranker.training import GRADED, SEARCHED, Loss, PairCounting, Training
 from ranker.version import VERSION
 
 if TYPE_CHECKING:
@@ -43,73 +44,6 @@ if TYPE_CHECKING:
     from ranker.learning.ranksvm import RankSVM
 
 FloatArray = npt.NDArray[np.float64]
-Loss = Literal["hinge", "squared_hinge"]
-PairCounting = Literal["judgements", "aggregated", "balanced"]
-GRADED, SEARCHED = "graded", "cross-validation"
-
-
-@dataclass(frozen=True)
-class Training:
-    """What a ranker was trained on and how: all that changes its weights.
-
-    Parameters
-    ----------
-    data : str
-        Names of the corpora.
-    data_hash : str
-        Fingerprint of the data set.
-    kind : str
-        Kind of judgement learnt from.
-    pairs : str
-        ``graded`` (scores), or how preferences were counted.
-    sources, candidates, preferences : int
-        Sizes; `preferences` is the number of training pairs, None for graded judgements.
-    C : float
-        Penalty used; found by cross-validation if it was ``auto``.
-    chosen_by : str
-        ``given`` or ``cross-validation``.
-    loss : str
-    objective, duality_gap : float
-        Of the solution.
-    seed : int or None
-        Only where it made a difference.
-    targets : str or None
-        Languages of the translations, as ``de`` or ``de+fr``; None where they are not known, or not kept.
-    references : int or None
-        Number of references learnt from as candidates, None if they were not.
-    """
-
-    data: str
-    data_hash: str
-    kind: str
-    pairs: str
-    sources: int
-    candidates: int
-    preferences: int | None
-    C: float
-    chosen_by: str
-    loss: str
-    objective: float
-    duality_gap: float
-    seed: int | None
-    targets: str | None = None
-    references: int | None = None
-
-    def settings(self) -> dict[str, Any]:
-        """Return the options of a `Ranker` that trains the same on the same data."""
-        return {
-            "C": "auto" if self.chosen_by == SEARCHED else self.C,
-            "loss": self.loss,
-            "kind": self.kind,
-            "pairs": self.counting,
-            "seed": self.seed or 0,
-            "references_as_candidates": self.references is not None,
-        }
-
-    @property
-    def counting(self) -> PairCounting:
-        """How preferences were counted; for graded judgements the default, which changes nothing."""
-        return "judgements" if self.pairs == GRADED else cast(PairCounting, self.pairs)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.reference_candidates import references_apart
 from ranker.extractors.registry import make
 from ranker.learning.grouped import group_offsets, group_spearman
-from ranker.ranking import Lesson, Loss, standardiser
+from ranker.ranking import Lesson, standardiser
+from ranker.training import Loss
 from ranker.version import VERSION
 
 FloatArray = npt.NDArray[np.float64]

@@ -56,8 +56,8 @@ REMOVAL = 1e-6
 FLAT = 0.1
 """A line search ends when the slope is this fraction of the slope it began with."""
 
-MAX_REFINEMENTS = 5
-"""Newton steps at most that refine a minimiser of the squared hinge; it takes 2 or 3."""
+MAX_REFINEMENTS, SETTLED = 5, 1e-15
+"""Newton steps at most that refine a minimiser of the squared hinge, and the relative step that ends them."""
 
 NOISE = 1e-12
 """Relative rounding error of an objective at most."""
@@ -200,6 +200,8 @@ class _Descent:
         for _ in range(MAX_REFINEMENTS):
             gradient = self.gradient(coef)
             step = self.newton_step(self.scored(coef), self.loss, gradient)
+            if step @ step <= (SETTLED * SETTLED) * (coef @ coef):
+                return coef
             # in the norm of the Hessian, where rounding errors of steep directions weigh little
             left = -float(gradient @ step)
             if not left < distance:

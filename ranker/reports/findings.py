@@ -21,7 +21,7 @@ from ranker.reports.examples import ShownSource, choose, show
 from ranker.reports.refits import TrainingColumns, WeightIntervals, jackknife
 
 if TYPE_CHECKING:
-    from ranker.ranking import Training
+    from ranker.training import Training
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

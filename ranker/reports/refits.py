@@ -14,7 +14,8 @@ import numpy.typing as npt
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import balanced
 from ranker.errors import DataError, ModelError
-from ranker.ranking import Lesson, Loss, Ranker, training_columns
+from ranker.ranking import Lesson, Ranker, training_columns
+from ranker.training import Loss
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

@@ -35,7 +35,7 @@ def margins():
 
 def test_bins_count_agreement_and_are_about_equally_full(margins):
     values, source = margins
-    found = calibrate(np.concatenate([values, [0, 1e-12]]), np.concatenate([source, [0, 0]]), 300, resamples=200)
+    found = calibrate(np.concatenate([values, [0.0, 0.0]]), np.concatenate([source, [0, 0]]), 300, resamples=200)
     assert (found.pairs, found.tied) == (4000, 2)
     assert [one.pairs for one in found.bins] == [400] * 10
     for one in found.bins:

@@ -15,8 +15,9 @@ from ranker.corpora import catalogue
 from ranker.corpora.judgements import balanced, judged, preference_pairs
 from ranker.errors import DataError
 from ranker.learning.ranksvm import RankSVM
-from ranker.ranking import Lesson, Loss, PairCounting
+from ranker.ranking import Lesson
 from ranker.reports.refits import TrainingColumns, _pair_weight, jackknife
+from ranker.training import Loss, PairCounting
 
 
 @pytest.fixture(scope="module")
