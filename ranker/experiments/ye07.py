@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,15 @@ from ranker.errors import DataError
 from ranker.evaluation.judges import cohen_kappa, consistency
 from ranker.evaluation.segment import source_spearman
 from ranker.evaluation.significance import bootstrap_interval, paired_permutation
+from ranker.experiments.plan import Once, Plan, Task
 from ranker.experiments.tables import Experiment, Table
+from ranker.experiments.ye07_published import (
+    NAMES,
+    PUBLISHED,
+    PUBLISHED_CONSISTENCY,
+    PUBLISHED_REFERENCE_BLEU,
+    Protocol,
+)
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import make
 from ranker.learning.grouped import group_offsets, group_spearman, snap
@@ -35,48 +44,6 @@ FEATURE_SETS: dict[str, tuple[str, ...]] = {
     "PERP+DS": ("perp", "ds"),
     "All": ("bleu", "ds", "perp"),
 }
-Protocol = Literal["within-year, MT and human", "within-year, MT", "cross-year", "document level"]
-PUBLISHED: dict[Protocol, dict[str, tuple[float, float]]] = {
-    "within-year, MT and human": {
-        "BLEU": (0.3590644, 0.0076498),
-        "DS": (0.4002753, 0.0061299),
-        "PERP": (0.4273000, 0.0014043),
-        "BLEU+DS": (0.4128991, 0.0027576),
-        "BLEU+PERP": (0.4288112, 0.0013783),
-        "PERP+DS": (0.4313611, 0.0014594),
-        "All": (0.4310457, 0.0014494),
-    },
-    "within-year, MT": {
-        "BLEU": (0.2913541, 0.0324386),
-        "DS": (0.3058766, 0.0226442),
-        "PERP": (0.2921684, 0.0210605),
-        "BLEU+DS": (0.315106, 0.0206144),
-        "BLEU+PERP": (0.2954833, 0.0211094),
-        "PERP+DS": (0.3067157, 0.0217037),
-        "All": (0.305248, 0.0218777),
-    },
-    "cross-year": {
-        "BLEU": (0.3133257, 0.1957059),
-        "DS": (0.4896355, 0.0727430),
-        "PERP": (0.4582005, 0.0542485),
-        "BLEU+DS": (0.4907745, 0.0678395),
-        "BLEU+PERP": (0.4577449, 0.0563994),
-        "PERP+DS": (0.4709567, 0.0549708),
-        "All": (0.4707289, 0.0565538),
-    },
-    "document level": {
-        "BLEU": (0.543, 0.0853),
-        "DS": (0.685, 0.0723),
-        "PERP": (0.575, 0.0778),
-        "BLEU+DS": (0.639, 0.0773),
-        "BLEU+PERP": (0.567, 0.0785),
-        "PERP+DS": (0.597, 0.0861),
-        "All": (0.599, 0.0849),
-    },
-}
-PUBLISHED_CONSISTENCY = {2: (0.453, 0.926), 3: (0.234, 0.870)}
-PUBLISHED_REFERENCE_BLEU = (0.1456398, 0.1522381)
-NAMES = ("acl05", "mtc03")
 
 
 @dataclass(frozen=True)
@@ -135,6 +102,11 @@ class Prepared:
         """Which candidates are references, shape (candidates,)."""
         return self.dataset.candidates["is_reference"].to_numpy(bool)
 
+    @property
+    def human_of_outputs(self) -> FloatArray:
+        """The human scores without those of references, shape (candidates,)."""
+        return np.where(self.is_reference, np.nan, self.human)
+
 
 def run(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings()) -> Experiment:
     """Run all of the paper's experiments that the data allow.
@@ -153,12 +125,29 @@ def run(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings(
         Tables within the year (with references as candidates where sources have two or more), across years, per
         document where documents are known, of the judges where they are known, and of reference against reference.
     """
-    prepared = prepare(train, settings)
-    tables = within_year(prepared, settings)
+    return plan(train, tests, settings).run()
+
+
+def plan(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings()) -> Plan:
+    """Return the tables that `run` makes, to be made one by one.
+
+    Raises
+    ------
+    DataError
+        If `train` has no judgements of the kind, or is too small for a language model.
+    """
+    reason = FeatureSet.parse(EXTRACTORS).unusable(_judged(train, resolve_kind(train, settings.kind)))
+    if reason:
+        raise DataError(reason, file=train.name)
+    learnt_on = Once(partial(prepare, train, settings))
+    tasks = within_year(train, learnt_on, settings)
     for test in tests:
-        tables += cross_year(prepared, prepare(test, settings), settings)
+        tasks += cross_year(train, learnt_on, test, settings)
     for dataset in (train, *tests):
-        tables += [*judges_table(dataset, settings), *reference_table(dataset)]
+        tasks += [
+            Task(f"consistency of judges, {dataset.name}", partial(judges_table, dataset, settings)),
+            Task(f"BLEU of one reference against another, {dataset.name}", partial(reference_table, dataset)),
+        ]
     extractors = FeatureSet.parse(EXTRACTORS).extractors
     parts = {
         "ranker": VERSION,
@@ -176,18 +165,18 @@ def run(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings(
         "seed": settings.seed,
     }
     signature = "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None)
-    return Experiment("ye07", tuple(tables), signature)
+    return Plan("ye07", tuple(tasks), signature)
 
 
 def prepare(dataset: Dataset, settings: Settings) -> Prepared:
     """Extract the columns of the judged candidates, and of the references as candidates where that makes sense."""
     kind = resolve_kind(dataset, settings.kind)
-    kept = dataset.select_candidates(judged(dataset, kind))
+    kept = _judged(dataset, kind)
     features = FeatureSet.parse(EXTRACTORS)
     reason = features.unusable(kept)
     if reason:
         raise DataError(reason, file=dataset.name)
-    if kind == PREFERENCES or np.diff(kept.reference_offsets).min() < 2:
+    if not _with_references(dataset, kind):
         lesson = Lesson.of(kept, kind)
         return Prepared(kept, features.transform(kept), human_scores(kept, kind), lesson)
     kept = kept.with_references_as_candidates()
@@ -202,50 +191,64 @@ def prepare(dataset: Dataset, settings: Settings) -> Prepared:
     return Prepared(kept, matrix, human, Lesson(kept.candidate_source, human))
 
 
-def within_year(data: Prepared, settings: Settings) -> list[Table]:
+def within_year(dataset: Dataset, prepared: Once[Prepared], settings: Settings) -> list[Task]:
     """Cross-validate over sources, and test on outputs and references together and on outputs alone."""
-    sources = len(data.dataset.sources)
-    fold = np.random.default_rng(settings.seed).permutation(sources) % settings.folds
-    row_fold = fold[data.dataset.candidate_source]
-    scores = {name: np.empty(len(data.human)) for name in FEATURE_SETS}
-    for number in range(settings.folds):
-        test = row_fold == number
-        for name, found in _learn_and_score(data, ~test, data.matrix[test], settings).items():
-            scores[name][test] = found
-    return _tables(data, scores, settings, data.dataset.name, bool(data.is_reference.any()))
+
+    def cross_validate() -> dict[str, FloatArray]:
+        data = prepared()
+        fold = np.random.default_rng(settings.seed).permutation(len(data.dataset.sources)) % settings.folds
+        row_fold = fold[data.dataset.candidate_source]
+        scores = {name: np.empty(len(data.human)) for name in FEATURE_SETS}
+        for number in range(settings.folds):
+            test = row_fold == number
+            for name, found in _learn_and_score(data, ~test, data.matrix[test], settings).items():
+                scores[name][test] = found
+        return scores
+
+    scores = Once(cross_validate)
+
+    def make(title: str, protocol: Protocol, *, references: bool) -> list[Table]:
+        data = prepared()
+        human = data.human if references else data.human_of_outputs
+        rho = {name: _judged_spearman(data.dataset, found, human) for name, found in scores().items()}
+        return [_table(protocol, title, rho, settings, dataset.name == NAMES[0])]
+
+    start = f"within-year, {settings.folds} folds of {dataset.name}"
+    both, alone = f"{start}: outputs and references", f"{start}: outputs"
+    tasks = [Task(alone, partial(make, alone, "within-year, MT", references=False))]
+    if _with_references(dataset, resolve_kind(dataset, settings.kind)):
+        tasks.insert(0, Task(both, partial(make, both, "within-year, MT and human", references=True)))
+    return tasks
 
 
-def cross_year(train: Prepared, test: Prepared, settings: Settings) -> list[Table]:
+def cross_year(train: Dataset, learnt_on: Once[Prepared], test: Dataset, settings: Settings) -> list[Task]:
     """Train on one year and test on another, per source and per document."""
-    everything = np.ones(len(train.human), dtype=bool)
-    scores = _learn_and_score(train, everything, test.matrix, settings)
-    names = train.dataset.name, test.dataset.name
-    human = test.human.copy()
-    drawn = _one_reference_each(test, settings.seed)
-    human[test.is_reference & ~drawn] = np.nan
-    what = "outputs and one reference drawn at random" if test.is_reference.any() else "outputs"
-    tables = [
-        _table(
-            "cross-year",
-            f"cross-year, trained on {names[0]}, tested on {names[1]}: {what}",
-            {name: _judged_spearman(test.dataset, found, human) for name, found in scores.items()},
-            settings,
-            names == NAMES,
-        )
-    ]
-    if test.dataset.sources["doc"].notna().all():
-        outputs = np.where(test.is_reference, np.nan, test.human)
-        tables.append(
-            _table(
-                "document level",
-                f"document level, trained on {names[0]}, tested on {names[1]}: systems by mean score",
-                {name: _document_spearman(test.dataset, found, outputs) for name, found in scores.items()},
-                settings,
-                names == NAMES,
-                items="documents",
-            )
-        )
-    return tables
+    names = train.name, test.name
+    prepared = Once(partial(prepare, test, settings))
+
+    def learn() -> dict[str, FloatArray]:
+        everything = np.ones(len(learnt_on().human), dtype=bool)
+        return _learn_and_score(learnt_on(), everything, prepared().matrix, settings)
+
+    scores = Once(learn)
+
+    def per_source() -> list[Table]:
+        data = prepared()
+        human = data.human.copy()
+        human[data.is_reference & ~_one_reference_each(data, settings.seed)] = np.nan
+        what = "outputs and one reference drawn at random" if data.is_reference.any() else "outputs"
+        rho = {name: _judged_spearman(data.dataset, found, human) for name, found in scores().items()}
+        return [_table("cross-year", f"{title}: {what}", rho, settings, names == NAMES)]
+
+    def per_document() -> list[Table]:
+        data = prepared()
+        rho = {name: _document_spearman(data.dataset, found, data.human_of_outputs) for name, found in scores().items()}
+        return [_table("document level", by_document, rho, settings, names == NAMES, items="documents")]
+
+    title = f"cross-year, trained on {names[0]}, tested on {names[1]}"
+    by_document = f"document level, trained on {names[0]}, tested on {names[1]}: systems by mean score"
+    documents = [Task(by_document, per_document)] if test.sources["doc"].notna().all() else []
+    return [Task(title, per_source), *documents]
 
 
 def judges_table(dataset: Dataset, settings: Settings) -> list[Table]:
@@ -306,25 +309,6 @@ def _learn_and_score(
     return scores
 
 
-def _tables(
-    data: Prepared, scores: dict[str, FloatArray], settings: Settings, name: str, with_references: bool
-) -> list[Table]:
-    humans: list[tuple[Protocol, str, FloatArray]] = []
-    if with_references:
-        humans.append(("within-year, MT and human", "outputs and references", data.human))
-    humans.append(("within-year, MT", "outputs", np.where(data.is_reference, np.nan, data.human)))
-    return [
-        _table(
-            protocol,
-            f"within-year, {settings.folds} folds of {name}: {what}",
-            {features: _judged_spearman(data.dataset, found, human) for features, found in scores.items()},
-            settings,
-            name == NAMES[0],
-        )
-        for protocol, what, human in humans
-    ]
-
-
 def _table(
     protocol: Protocol,
     title: str,
@@ -365,6 +349,15 @@ def _without_self(dataset: Dataset) -> Dataset:
             for index, text in enumerate(texts)
         ]
     return assemble(records, dataset.name)
+
+
+def _judged(dataset: Dataset, kind: str) -> Dataset:
+    return dataset.select_candidates(judged(dataset, kind))
+
+
+def _with_references(dataset: Dataset, kind: str) -> bool:
+    """Return whether references are candidates too: judgements are scores, and every source has two references."""
+    return kind != PREFERENCES and bool((np.diff(dataset.reference_offsets) >= 2).all())
 
 
 def _one_reference_each(data: Prepared, seed: int) -> npt.NDArray[np.bool_]:
