@@ -15,26 +15,21 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, judged, resolve_kind
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
-from ranker.evaluation.judges import cohen_kappa, consistency
 from ranker.evaluation.segment import source_spearman
 from ranker.evaluation.significance import bootstrap_interval, paired_permutation
+from ranker.experiments import ye07_data
 from ranker.experiments.plan import Once, Plan, Task
 from ranker.experiments.tables import Experiment, Table
-from ranker.experiments.ye07_published import (
-    NAMES,
-    PUBLISHED,
-    PUBLISHED_CONSISTENCY,
-    PUBLISHED_REFERENCE_BLEU,
-    Protocol,
-)
+from ranker.experiments.ye07_published import KIND, NAMES, PUBLISHED, Protocol
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.registry import make
+from ranker.extractors.perp import Perplexity
 from ranker.learning.grouped import group_offsets, group_spearman, snap
 from ranker.ranking import Lesson, Loss, standardiser
 from ranker.version import VERSION
 
 FloatArray = npt.NDArray[np.float64]
-EXTRACTORS = "bleu,ds,perp"
+SMOOTHED_BLEU = "bleu[smoothing=epsilon]"
+EXTRACTORS = f"{SMOOTHED_BLEU},ds,perp"
 FEATURE_SETS: dict[str, tuple[str, ...]] = {
     "BLEU": ("bleu",),
     "DS": ("ds",),
@@ -44,6 +39,11 @@ FEATURE_SETS: dict[str, tuple[str, ...]] = {
     "PERP+DS": ("perp", "ds"),
     "All": ("bleu", "ds", "perp"),
 }
+"""Names of the extractors that are used together."""
+NOTE = (
+    "Equation 1, the paper's form of rho, does not correct for ties. Where one side is constant it gives 0.5 to 1 "
+    'whatever the order; "all" counts those {items} too.'
+)
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Settings:
     folds : int, default 3
         Of the within-year experiment.
     exclude_self : bool, default False
-        Score a reference that stands as a candidate against the other references only; as published it is among its
-        own.
+        Score a reference that is a candidate without itself: against the other references of its source, and under a
+        language model of all other references. As published it is compared with itself and part of the model.
     resamples : int, default 1000
         For the intervals.
     permutations : int, default 10000
@@ -108,6 +108,22 @@ class Prepared:
         return np.where(self.is_reference, np.nan, self.human)
 
 
+@dataclass(frozen=True, eq=False)
+class Correlations:
+    """Spearman's rho per source or document, in both forms.
+
+    Parameters
+    ----------
+    corrected : float array, shape (items,)
+        With correction for ties; NaN where either side is constant.
+    formula : float array, shape (items,)
+        Equation 1 of the paper; NaN where there is but one candidate.
+    """
+
+    corrected: FloatArray
+    formula: FloatArray
+
+
 def run(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings()) -> Experiment:
     """Run all of the paper's experiments that the data allow.
 
@@ -144,10 +160,10 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings
     for test in tests:
         tasks += cross_year(train, learnt_on, test, settings)
     for dataset in (train, *tests):
-        tasks += [
-            Task(f"consistency of judges, {dataset.name}", partial(judges_table, dataset, settings)),
-            Task(f"BLEU of one reference against another, {dataset.name}", partial(reference_table, dataset)),
-        ]
+        judges = partial(ye07_data.judges_table, dataset, settings.kind, published=not settings.exclude_self)
+        references = partial(ye07_data.reference_table, dataset, SMOOTHED_BLEU)
+        tasks.append(Task(f"consistency of judges, {dataset.name}", judges))
+        tasks.append(Task(f"BLEU of one reference against another, {dataset.name}", references))
     extractors = FeatureSet.parse(EXTRACTORS).extractors
     parts = {
         "ranker": VERSION,
@@ -184,9 +200,7 @@ def prepare(dataset: Dataset, settings: Settings) -> Prepared:
     human = human_scores(kept, kind)
     is_reference = kept.candidates["is_reference"].to_numpy(bool)
     if settings.exclude_self:
-        excluding = ~features.learns_from_ranked
-        others = FeatureSet(tuple(one for one in features.extractors if one.fit_scope != "ranked"))
-        matrix[np.ix_(np.flatnonzero(is_reference), np.flatnonzero(excluding))] = others.transform(_without_self(kept))
+        matrix[is_reference] = _scored_without_self(kept, features)
     human[is_reference] = np.nanmax(human) + 1
     return Prepared(kept, matrix, human, Lesson(kept.candidate_source, human))
 
@@ -210,13 +224,15 @@ def within_year(dataset: Dataset, prepared: Once[Prepared], settings: Settings) 
     def make(title: str, protocol: Protocol, *, references: bool) -> list[Table]:
         data = prepared()
         human = data.human if references else data.human_of_outputs
-        rho = {name: _judged_spearman(data.dataset, found, human) for name, found in scores().items()}
-        return [_table(protocol, title, rho, settings, dataset.name == NAMES[0])]
+        found = _per_source(data.dataset, scores(), human)
+        return [_table(protocol, title, found, settings, published)]
 
+    kind = resolve_kind(dataset, settings.kind)
+    published = (dataset.name, kind) == (NAMES[0], KIND) and not settings.exclude_self
     start = f"within-year, {settings.folds} folds of {dataset.name}"
     both, alone = f"{start}: outputs and references", f"{start}: outputs"
     tasks = [Task(alone, partial(make, alone, "within-year, MT", references=False))]
-    if _with_references(dataset, resolve_kind(dataset, settings.kind)):
+    if _with_references(dataset, kind):
         tasks.insert(0, Task(both, partial(make, both, "within-year, MT and human", references=True)))
     return tasks
 
@@ -232,65 +248,27 @@ def cross_year(train: Dataset, learnt_on: Once[Prepared], test: Dataset, setting
 
     scores = Once(learn)
 
+    def published() -> bool:
+        kinds = {resolve_kind(dataset, settings.kind) for dataset in (train, test)}
+        return names == NAMES and kinds == {KIND} and not settings.exclude_self
+
     def per_source() -> list[Table]:
         data = prepared()
         human = data.human.copy()
         human[data.is_reference & ~_one_reference_each(data, settings.seed)] = np.nan
         what = "outputs and one reference drawn at random" if data.is_reference.any() else "outputs"
-        rho = {name: _judged_spearman(data.dataset, found, human) for name, found in scores().items()}
-        return [_table("cross-year", f"{title}: {what}", rho, settings, names == NAMES)]
+        found = _per_source(data.dataset, scores(), human)
+        return [_table("cross-year", f"{title}: {what}", found, settings, published())]
 
     def per_document() -> list[Table]:
         data = prepared()
-        rho = {name: _document_spearman(data.dataset, found, data.human_of_outputs) for name, found in scores().items()}
-        return [_table("document level", by_document, rho, settings, names == NAMES, items="documents")]
+        found = _per_document(data.dataset, scores(), data.human_of_outputs)
+        return [_table("document level", by_document, found, settings, published(), items="documents")]
 
     title = f"cross-year, trained on {names[0]}, tested on {names[1]}"
     by_document = f"document level, trained on {names[0]}, tested on {names[1]}: systems by mean score"
     documents = [Task(by_document, per_document)] if test.sources["doc"].notna().all() else []
     return [Task(title, per_source), *documents]
-
-
-def judges_table(dataset: Dataset, settings: Settings) -> list[Table]:
-    """Return how consistent the judges are, if there are scores of single judges."""
-    kind = resolve_kind(dataset, settings.kind)
-    rows: list[dict[str, Any]] = []
-    for number, (agreeing, tolerated) in PUBLISHED_CONSISTENCY.items():
-        try:
-            found = consistency(dataset, kind, number)
-        except DataError:
-            return []
-        rows.append(
-            {
-                "judges": number,
-                "comparisons": found.pairs,
-                "consistent": found.agreeing,
-                "consistent with ties": found.with_ties,
-                **({"published": agreeing, "published with ties": tolerated} if dataset.name == "mtc03" else {}),
-            }
-        )
-    note = f"Cohen's kappa on the scores themselves: {cohen_kappa(dataset, kind):.3f}"
-    published = " (published: negative)" if dataset.name in NAMES else ""
-    return [Table(f"consistency of judges of {kind}, {dataset.name}", tuple(rows), note + published)]
-
-
-def reference_table(dataset: Dataset) -> list[Table]:
-    """Return the BLEU of references against each single other reference, if there are several."""
-    records = []
-    for source, (start, stop) in enumerate(_blocks(dataset.reference_offsets)):
-        texts = dataset.references["text"].iloc[start:stop].tolist()
-        for index, text in enumerate(texts):
-            others = [one for place, one in enumerate(texts) if place != index]
-            candidates = [Candidate(str(place), one) for place, one in enumerate(others)]
-            if candidates:
-                records.append(Record("", [text], candidates, seg_id=f"{source}.{index}"))
-    if not records:
-        return []
-    scores = make("bleu").transform(assemble(records, dataset.name))
-    row = {"comparisons": len(scores), "mean BLEU": scores.mean(), "standard deviation": scores.std(ddof=1)}
-    if dataset.name == "mtc03":
-        row.update(zip(("published mean", "published deviation"), PUBLISHED_REFERENCE_BLEU, strict=True))
-    return [Table(f"BLEU of one reference against another, {dataset.name}", (row,))]
 
 
 def _learn_and_score(
@@ -312,31 +290,57 @@ def _learn_and_score(
 def _table(
     protocol: Protocol,
     title: str,
-    rho: dict[str, FloatArray],
+    correlations: dict[str, Correlations],
     settings: Settings,
     published: bool,
     items: str = "sources",
 ) -> Table:
     rows = []
-    for name, values in rho.items():
-        known = values[~np.isnan(values)]
-        low, high = bootstrap_interval(values, resamples=settings.resamples, seed=settings.seed)
-        p = paired_permutation(values, rho["BLEU"], permutations=settings.permutations, seed=settings.seed)
+    baseline = correlations["BLEU"].corrected
+    for name, one in correlations.items():
+        defined = ~np.isnan(one.corrected)
+        low, high = bootstrap_interval(one.corrected, resamples=settings.resamples, seed=settings.seed)
+        p = paired_permutation(one.corrected, baseline, permutations=settings.permutations, seed=settings.seed)
         row: dict[str, Any] = {
             "features": name,
-            "mean": known.mean() if len(known) else np.nan,
+            "tie-corrected mean": _mean(one.corrected[defined]),
             "low": low,
             "high": high,
-            "variance": known.var(ddof=1) if len(known) > 1 else np.nan,
+            "tie-corrected variance": _variance(one.corrected[defined]),
             "p against BLEU": None if name == "BLEU" else p,
-            items: len(known),
-            "undefined": len(values) - len(known),
+            items: int(defined.sum()),
+            "undefined": int((~defined).sum()),
+            "eq. 1 mean": _mean(one.formula[defined]),
+            "eq. 1 variance": _variance(one.formula[defined]),
+            "constant": int((~defined & ~np.isnan(one.formula)).sum()),
+            "eq. 1 mean, all": _mean(one.formula),
+            "eq. 1 variance, all": _variance(one.formula),
         }
         if published:
             mean, variance = PUBLISHED[protocol][name]
             row.update({"published mean": mean, "published variance": variance})
         rows.append(row)
-    return Table(title, tuple(rows))
+    return Table(title, tuple(rows), NOTE.format(items=items))
+
+
+def _mean(values: FloatArray) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else np.nan
+
+
+def _variance(values: FloatArray) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.var(ddof=1)) if len(known) > 1 else np.nan
+
+
+def _scored_without_self(dataset: Dataset, features: FeatureSet) -> FloatArray:
+    """Return the columns of the references, each scored by the others, shape (references, columns)."""
+    alone = _without_self(dataset)
+    blocks = [
+        one.of_references(dataset) if isinstance(one, Perplexity) else FeatureSet((one,)).transform(alone)
+        for one in features.extractors
+    ]
+    return np.concatenate(blocks, axis=1)
 
 
 def _without_self(dataset: Dataset) -> Dataset:
@@ -370,13 +374,23 @@ def _one_reference_each(data: Prepared, seed: int) -> npt.NDArray[np.bool_]:
     return mask
 
 
-def _judged_spearman(dataset: Dataset, scores: FloatArray, human: FloatArray) -> FloatArray:
-    """Spearman's rho of every source that has a judged candidate."""
+def _per_source(dataset: Dataset, scores: dict[str, FloatArray], human: FloatArray) -> dict[str, Correlations]:
+    """Correlate scores with `human` in every source that has a judged candidate."""
     judged_sources = np.unique(dataset.candidate_source[~np.isnan(human)])
-    return source_spearman(dataset, scores, human)[judged_sources]
+    return {
+        name: Correlations(
+            source_spearman(dataset, values, human)[judged_sources],
+            source_spearman(dataset, values, human, tie_corrected=False, constant=True)[judged_sources],
+        )
+        for name, values in scores.items()
+    }
 
 
-def _document_spearman(dataset: Dataset, scores: FloatArray, human: FloatArray) -> FloatArray:
+def _per_document(dataset: Dataset, scores: dict[str, FloatArray], human: FloatArray) -> dict[str, Correlations]:
+    return {name: _document_correlations(dataset, values, human) for name, values in scores.items()}
+
+
+def _document_correlations(dataset: Dataset, scores: FloatArray, human: FloatArray) -> Correlations:
     """Spearman's rho of systems by mean score and by mean human score, for every document."""
     sources = dataset.sources.iloc[dataset.candidate_source]
     frame = pd.DataFrame(
@@ -391,7 +405,10 @@ def _document_spearman(dataset: Dataset, scores: FloatArray, human: FloatArray) 
     systems = frame.groupby(["lp", "doc", "system"], sort=True)[["score", "human"]].mean().reset_index()
     codes = systems.groupby(["lp", "doc"], sort=True).ngroup().to_numpy()
     _, offsets = group_offsets(codes)
-    return group_spearman(snap(systems["score"]), snap(systems["human"]), offsets)
+    sides = snap(systems["score"]), snap(systems["human"])
+    return Correlations(
+        group_spearman(*sides, offsets), group_spearman(*sides, offsets, tie_corrected=False, constant=True)
+    )
 
 
 def _blocks(offsets: npt.NDArray[np.int64]) -> list[tuple[int, int]]:

@@ -46,3 +46,4 @@ PUBLISHED: dict[Protocol, dict[str, tuple[float, float]]] = {
 PUBLISHED_CONSISTENCY = {2: (0.453, 0.926), 3: (0.234, 0.870)}
 PUBLISHED_REFERENCE_BLEU = (0.1456398, 0.1522381)
 NAMES = ("acl05", "mtc03")
+KIND = "fluency"

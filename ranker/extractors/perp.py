@@ -16,7 +16,7 @@ from ranker.extractors.parsed_tokens import parser_signature, tag_batch
 from ranker.extractors.tokens import TokenBatch, Tokenizer, token_batch
 from ranker.learning.ngram_counts import NgramCounts, count_ngrams
 from ranker.learning.ngram_leave_out import leave_out_scores
-from ranker.learning.ngram_lm import NgramModel, estimate, log10_scores
+from ranker.learning.ngram_lm import NgramModel, SentenceScores, estimate, log10_scores
 
 ENOUGH_REFERENCES = 100
 MAX_ORDER = 6
@@ -94,26 +94,30 @@ class Perplexity(Extractor):
         batch = self._batch(dataset)
         counts, model = self._model(dataset)
         if self.leave_out:
-            values, offsets = batch.segments.take(batch.candidate)
-            found = leave_out_scores(
-                counts,
-                model.discounts,
-                dataset.references["source"].to_numpy()[_by_text(dataset)],
-                values,
-                offsets,
-                batch.candidate_source,
-            )
-            row = np.arange(len(dataset))
-        else:
-            found = log10_scores(model, batch.segments.values, batch.segments.offsets)
-            row = batch.candidate
+            own = dataset.references["source"].to_numpy()[_by_text(dataset)]
+            segments = batch.segments.take(batch.candidate)
+            return self._columns(leave_out_scores(counts, model.discounts, own, *segments, batch.candidate_source))
+        return self._columns(log10_scores(model, batch.segments.values, batch.segments.offsets))[batch.candidate]
+
+    def of_references(self, dataset: Dataset) -> FloatArray:
+        """Return the columns of the references, each under the model of all the others, shape (references, 1 to 3).
+
+        The other references of its source are among the others. Counts are exact, discounts those of the whole model.
+        """
+        batch = self._batch(dataset)
+        counts, model = self._model(dataset)
+        segments = batch.segments.take(batch.reference)
+        own = np.arange(len(batch.reference))
+        return self._columns(leave_out_scores(counts, model.discounts, _by_text(dataset), *segments, own))
+
+    def _columns(self, found: SentenceScores) -> FloatArray:
         columns = {
             "perp": found.log_perplexity,
             "oov": found.unknown / np.maximum(found.tokens, 1),
             "match": found.matched_length,
         }
         wanted = ["perp", *(column for column in ("oov", "match") if getattr(self, column))]
-        return np.stack([columns[column][row] for column in wanted], axis=1)
+        return np.stack([columns[column] for column in wanted], axis=1)
 
     def _model(self, dataset: Dataset) -> tuple[NgramCounts, NgramModel]:
         def make() -> tuple[NgramCounts, NgramModel]:
