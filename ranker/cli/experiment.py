@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from ranker.experiments.tuned_choices import TuningSettings
 
 app = typer.Typer(
-    help="Reproduce the papers' tables on any corpus.",
+    help="Reproduce the papers' tables on any corpus. Each table is printed as soon as it is made. One that fails is "
+    "reported on stderr, the others are printed, and the exit code is 2.",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,
@@ -94,7 +95,12 @@ def ye07(
     loss: Annotated[Loss, typer.Option("--loss", help="Loss of a pair.")] = Loss.hinge,
     folds: Annotated[int, typer.Option("--folds", help="Folds of the within-year experiment.", min=2)] = 3,
     exclude_self: Annotated[
-        bool, typer.Option("--exclude-self", help="Score a reference against the other references only.")
+        bool,
+        typer.Option(
+            "--exclude-self",
+            help="Score a reference that is a candidate without itself: by the other references of its source, and "
+            "under a language model of all other references.",
+        ),
     ] = False,
     write: WriteOption = None,
     seed: SeedOption = 0,
@@ -103,7 +109,8 @@ def ye07(
 ) -> None:
     """Ye, Zhou and Lin (2007): BLEU, dependencies and perplexity, alone and together.
 
-    Spearman's rho per source within a year (cross-validated), across years and per document.
+    Spearman's rho per source within a year (cross-validated), across years and per document, with correction for ties
+    and in the paper's form.
 
     Example: ranker experiment ye07 --train sample
     """
