@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -280,6 +281,19 @@ def _emit(plan: Plan, write: list[Path] | None, output: Form, draw: Callable[[Ex
     for path in write or []:
         check_name(path)
     tables, failures = [], []
+    unread: list[OSError] = []
+
+    def show(print_now: Callable[[], None]) -> None:
+        # when nobody reads what is printed any more, go on for the sake of the files alone
+        if unread:
+            return
+        try:
+            print_now()
+        except OSError as error:
+            if not write and draw is None:
+                raise
+            unread.append(error)
+
     outcomes = plan.outcomes()
     while True:
         with working("experimenting"):
@@ -291,18 +305,15 @@ def _emit(plan: Plan, write: list[Path] | None, output: Form, draw: Callable[[Ex
             typer.echo(f"ranker: error: table {outcome.title!r} could not be made: {outcome.reason}", err=True)
         else:
             tables.append(outcome)
-            _print_table(outcome, output)
+            show(partial(_print_table, outcome, output))
     found = Experiment(plan.name, tuple(tables), plan.signature, tuple(failures))
-    if output is Form.table:
-        typer.echo(found.signature)
-    elif output is Form.markdown:
-        typer.echo("".join([*(one.markdown() for one in failures), found.closing()]), nl=False)
-    else:
-        typer.echo(found.json() if output is Form.json else found.csv(), nl=False)
     for path in write or []:
         found.write(path)
+    show(partial(_print_end, found, output))
     if draw is not None:
         draw(found)
+    if unread:
+        raise unread[0]
     # a fault of the program is shown as such, after everything that could be made
     for one in failures:
         if not isinstance(one.error, RankerError):
@@ -320,3 +331,13 @@ def _print_table(table: Table, output: Form) -> None:
         print_table(rows, table.title)
         typer.echo(f"{table.note}\n" if table.note else "")
     sys.stdout.flush()
+
+
+def _print_end(found: Experiment, output: Form) -> None:
+    """Print what follows the tables, or the whole document."""
+    if output is Form.table:
+        typer.echo(found.signature)
+    elif output is Form.markdown:
+        typer.echo("".join([*(one.markdown() for one in found.failures), found.closing()]), nl=False)
+    else:
+        typer.echo(found.json() if output is Form.json else found.csv(), nl=False)

@@ -180,10 +180,8 @@ def plan(dataset: Dataset, settings: Settings = Settings()) -> Plan:
 
     Raises
     ------
-    OptionError
-        For an unknown metric or feature.
-    DataError
-        If a side has no sources, a reference is missing, or a text cannot be aligned.
+    OptionError, DataError
+        As `run`, for what can be told before the work.
     """
     metrics = settings.chosen()
     scored = {name: one for name, (one, family) in metrics.items() if family != BLENDS}

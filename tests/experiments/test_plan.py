@@ -9,6 +9,7 @@ import json
 import pytest
 
 from ranker.cli import experiment as command
+from ranker.cli import main
 from ranker.cli.main import run as run_command
 from ranker.errors import DataError
 from ranker.experiments import ye07
@@ -138,6 +139,18 @@ def test_a_fault_of_the_program_is_raised_after_everything_else(monkeypatch, cap
     assert "table 'second' could not be made: unexpected ZeroDivisionError: division by zero" in printed.err
     assert "third" in printed.out
     assert len(json.loads((tmp_path / "out.json").read_text())["tables"]) == 3
+
+
+def test_files_are_written_although_nobody_reads_the_output(monkeypatch, tmp_path):
+    def closed(*_):
+        raise BrokenPipeError
+
+    monkeypatch.setattr(command, "_print_table", closed)
+    # leaves the standard output of the test alone
+    monkeypatch.setattr(main, "_silence_stdout", lambda: None)
+    path = tmp_path / "out.json"
+    assert emit(monkeypatch, plan(DataError("no")), "--write", str(path)) == 1
+    assert len(json.loads(path.read_text())["tables"]) == 3
 
 
 def test_the_name_of_a_file_is_checked_before_the_work(monkeypatch, capsys):
