@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,13 +13,16 @@ import typer
 
 from ranker.cli.options import DataOption, JobsOption, KindOption, LpOption, SeedOption, read_input, working
 from ranker.cli.output import print_table
+from ranker.errors import RankerError
 
 if TYPE_CHECKING:
-    from ranker.experiments.tables import Experiment
+    from ranker.experiments.plan import Plan
+    from ranker.experiments.tables import Experiment, Table
     from ranker.experiments.tuned_choices import TuningSettings
 
 app = typer.Typer(
-    help="Reproduce the papers' tables on any corpus.",
+    help="Reproduce the papers' tables on any corpus. Each table is printed as soon as it is made. One that fails is "
+    "reported on stderr, the others are printed, and the exit code is 2.",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,
@@ -90,7 +96,12 @@ def ye07(
     loss: Annotated[Loss, typer.Option("--loss", help="Loss of a pair.")] = Loss.hinge,
     folds: Annotated[int, typer.Option("--folds", help="Folds of the within-year experiment.", min=2)] = 3,
     exclude_self: Annotated[
-        bool, typer.Option("--exclude-self", help="Score a reference against the other references only.")
+        bool,
+        typer.Option(
+            "--exclude-self",
+            help="Score a reference that is a candidate without itself: by the other references of its source, and "
+            "under a language model of all other references.",
+        ),
     ] = False,
     write: WriteOption = None,
     seed: SeedOption = 0,
@@ -99,18 +110,17 @@ def ye07(
 ) -> None:
     """Ye, Zhou and Lin (2007): BLEU, dependencies and perplexity, alone and together.
 
-    Spearman's rho per source within a year (cross-validated), across years and per document.
+    Spearman's rho per source within a year (cross-validated), across years and per document, with correction for ties
+    and in the paper's form.
 
     Example: ranker experiment ye07 --train sample
     """
     trained_on = read_input(train, None, None, None, lp)
     tested_on = [read_input([one], None, None, None, lp) for one in test or []]
-    from ranker.experiments.ye07 import Settings, run
+    from ranker.experiments.ye07 import Settings, plan
 
     settings = Settings(kind=kind, C=penalty, loss=loss.value, folds=folds, exclude_self=exclude_self, seed=seed)
-    with working("experimenting"):
-        found = run(trained_on, tested_on, settings)
-    _emit(found, write, output)
+    _emit(plan(trained_on, tested_on, settings), write, output)
 
 
 @app.command()
@@ -144,13 +154,11 @@ def birch11(
     """
     trained_on = read_input(train, None, None, None, lp)
     tested_on = [read_input([one], None, None, None, lp) for one in test or []]
-    from ranker.experiments.birch11 import Settings, run
+    from ranker.experiments.birch11 import Settings, plan
 
     tuning = _tuning(features, lm_data, mert_restarts, 25, 3, seed) if mert else None
     settings = Settings(restarts, seed, align_candidates, tuning)
-    with working("experimenting"):
-        found = run(trained_on, tested_on, settings)
-    _emit(found, write, output)
+    _emit(plan(trained_on, tested_on, settings), write, output)
 
 
 @app.command()
@@ -177,14 +185,11 @@ def stanojevic14(
     Example: ranker experiment stanojevic14 --data wmt13 --lp "*-en" --plot sweeps.svg
     """
     dataset = read_input(data or [], None, None, None, lp)
-    from ranker.experiments.stanojevic14 import Settings, plot, run
+    from ranker.experiments.stanojevic14 import Settings, plan, plot
 
     settings = Settings(alpha, beta, gamma, alignment.value, lexical.value, sweeps)
-    with working("experimenting"):
-        found = run(dataset, settings)
-    if draw is not None:
-        plot(found, draw)
-    _emit(found, write, output)
+    draw_sweeps = None if draw is None else lambda found: plot(found, draw)
+    _emit(plan(dataset, settings), write, output, draw_sweeps)
 
 
 @app.command()
@@ -208,12 +213,10 @@ def isozaki10(
     Example: ranker experiment isozaki10 --data sample --kind adequacy
     """
     datasets = [read_input([one], None, None, None, lp) for one in data or []]
-    from ranker.experiments.isozaki10 import Settings, run
+    from ranker.experiments.isozaki10 import Settings, plan
 
     settings = Settings(kind=kind, lowercase=lowercase, resamples=resamples, seed=seed)
-    with working("experimenting"):
-        found = run(datasets, settings)
-    _emit(found, write, output)
+    _emit(plan(datasets, settings), write, output)
 
 
 @app.command()
@@ -252,11 +255,9 @@ def cer10(
     """
     dataset = read_input(data or [], None, None, None, lp)
     tuning = _tuning(features, lm_data, restarts, iterations, runs, seed)
-    from ranker.experiments.cer10 import METRICS, Settings, run
+    from ranker.experiments.cer10 import METRICS, Settings, plan
 
-    with working("experimenting"):
-        found = run(dataset, Settings(tuning, tuple(metric or METRICS), times))
-    _emit(found, write, output)
+    _emit(plan(dataset, Settings(tuning, tuple(metric or METRICS), times)), write, output)
 
 
 def _tuning(
@@ -269,17 +270,74 @@ def _tuning(
     return TuningSettings(features or FEATURES, other, restarts, iterations, runs, seed)
 
 
-def _emit(found: Experiment, write: list[Path] | None, output: Form) -> None:
-    """Write the files that were asked for, and print."""
+def _emit(plan: Plan, write: list[Path] | None, output: Form, draw: Callable[[Experiment], None] | None = None) -> None:
+    """Print every table as soon as it is made, then write the files that were asked for.
+
+    A table that fails is reported in one line on stderr; the others follow, and the exit code is 2. JSON and CSV are
+    one document, which is printed when all tables are made.
+    """
+    from ranker.experiments.tables import Experiment, Failure, check_name
+
+    for path in write or []:
+        check_name(path)
+    tables, failures = [], []
+    unread: list[OSError] = []
+
+    def show(print_now: Callable[[], None]) -> None:
+        # when nobody reads what is printed any more, go on for the sake of the files alone
+        if unread:
+            return
+        try:
+            print_now()
+        except OSError as error:
+            if not write and draw is None:
+                raise
+            unread.append(error)
+
+    outcomes = plan.outcomes()
+    while True:
+        with working("experimenting"):
+            outcome = next(outcomes, None)
+        if outcome is None:
+            break
+        if isinstance(outcome, Failure):
+            failures.append(outcome)
+            typer.echo(f"ranker: error: table {outcome.title!r} could not be made: {outcome.reason}", err=True)
+        else:
+            tables.append(outcome)
+            show(partial(_print_table, outcome, output))
+    found = Experiment(plan.name, tuple(tables), plan.signature, tuple(failures))
     for path in write or []:
         found.write(path)
+    show(partial(_print_end, found, output))
+    if draw is not None:
+        draw(found)
+    if unread:
+        raise unread[0]
+    # a fault of the program is shown as such, after everything that could be made
+    for one in failures:
+        if not isinstance(one.error, RankerError):
+            raise one.error
+    if failures:
+        raise typer.Exit(2)
+
+
+def _print_table(table: Table, output: Form) -> None:
+    if output is Form.markdown:
+        typer.echo(table.markdown(), nl=False)
+    elif output is Form.table:
+        # numbers with a mark are shown in a form of their own
+        rows = [{key: getattr(value, "text", value) for key, value in row.items()} for row in table.rows]
+        print_table(rows, table.title)
+        typer.echo(f"{table.note}\n" if table.note else "")
+    sys.stdout.flush()
+
+
+def _print_end(found: Experiment, output: Form) -> None:
+    """Print what follows the tables, or the whole document."""
     if output is Form.table:
-        for table in found.tables:
-            # numbers with a mark are shown in a form of their own
-            rows = [{key: getattr(value, "text", value) for key, value in row.items()} for row in table.rows]
-            print_table(rows, table.title)
-            typer.echo(f"{table.note}\n" if table.note else "")
         typer.echo(found.signature)
+    elif output is Form.markdown:
+        typer.echo("".join([*(one.markdown() for one in found.failures), found.closing()]), nl=False)
     else:
-        forms = {Form.json: found.json, Form.csv: found.csv, Form.markdown: found.markdown}
-        typer.echo(forms[output](), nl=False)
+        typer.echo(found.json() if output is Form.json else found.csv(), nl=False)

@@ -129,14 +129,25 @@ def consistency(dataset: Dataset, kind: str, judges: int = 2) -> Consistency:
 
 
 def cohen_kappa(dataset: Dataset, kind: str) -> float:
-    """Cohen's kappa (1960) on the absolute scores, averaged over pairs of judges by their common candidates.
+    """Cohen's kappa (1960), averaged over pairs of judges by what they both judged.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    kind : str
+        A rating with judges, as ``fluency``, whose absolute scores are compared, or ``preferences``.
+
+    Returns
+    -------
+    float
+        NaN if no two judges judged the same, or chance cannot disagree.
 
     Raises
     ------
     DataError
-        If the data set has no scores of single judges of that kind.
+        If the data set has no judgements of that kind by two judges.
     """
-    votes = rating_votes(dataset, kind)
+    votes = preference_votes(dataset) if kind == PREFERENCES else rating_votes(dataset, kind)
     _, counts = _confusions(votes)
     return float(_weighted_mean(cohen_kappa_of(counts), counts.sum(axis=(-2, -1))))
 

@@ -80,7 +80,12 @@ class Evaluation:
 
 
 def source_spearman(
-    dataset: Dataset, scores: npt.ArrayLike, human: npt.ArrayLike, *, tie_corrected: bool = True
+    dataset: Dataset,
+    scores: npt.ArrayLike,
+    human: npt.ArrayLike,
+    *,
+    tie_corrected: bool = True,
+    constant: bool = False,
 ) -> FloatArray:
     """Spearman's rho between scores and human scores among the judged candidates of every source.
 
@@ -90,7 +95,7 @@ def source_spearman(
     scores, human : array-like, shape (candidates,)
         Higher is better; `human` is NaN where a candidate was not judged. For ties see
         `ranker.learning.grouped.merge_ties`.
-    tie_corrected : bool, default True
+    tie_corrected, constant : bool
         See `ranker.learning.grouped.group_spearman`.
 
     Returns
@@ -102,7 +107,8 @@ def source_spearman(
     judged = ~np.isnan(target)
     counts = np.bincount(dataset.candidate_source[judged], minlength=len(dataset.sources))
     offsets = np.concatenate([[0], np.cumsum(counts)])
-    return group_spearman(np.asarray(scores)[judged], target[judged], offsets, tie_corrected=tie_corrected)
+    sides = np.asarray(scores)[judged], target[judged]
+    return group_spearman(*sides, offsets, tie_corrected=tie_corrected, constant=constant)
 
 
 def tau_counts(

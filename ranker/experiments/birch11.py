@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, preference_pairs, resolve_kind
 from ranker.evaluation.segment import tau_counts
 from ranker.experiments import birch11_mert
+from ranker.experiments.plan import Once, Plan, Task
 from ranker.experiments.tables import Experiment, Table
 from ranker.experiments.tuned_choices import TuningSettings
 from ranker.extractors import registry
@@ -126,21 +128,32 @@ def run(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings(
     DataError
         If there are no preferences, or a text cannot be aligned.
     """
-    learnt_on = prepare(train, settings)
-    theta = {variant: _climb(_objective(learnt_on, variant), settings) for variant in VARIANTS}
-    rows = [
-        {
-            "variant": variant,
-            "theta": value,
-            "mean consistency in training": _objective(learnt_on, variant)(value),
-        }
-        for variant, value in theta.items()
-    ]
-    tables = [Table(f"theta, trained on {train.name}", tuple(rows))]
-    for dataset, found in [(test, prepare(test, settings)) for test in tests] or [(train, learnt_on)]:
-        tables += _tables(dataset.name, found, theta, in_sample=not tests)
+    return plan(train, tests, settings).run()
+
+
+def plan(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings()) -> Plan:
+    """Return the tables that `run` makes, to be made one by one.
+
+    Raises
+    ------
+    DataError
+        If there are no preferences.
+    """
+    for dataset in (train, *tests):
+        resolve_kind(dataset, PREFERENCES)
+    learnt_on = Once(lambda: prepare(train, settings))
+
+    def climb() -> dict[str, float]:
+        return {variant: _climb(_objective(learnt_on(), variant), settings) for variant in VARIANTS}
+
+    theta = Once(climb)
+    title = f"theta, trained on {train.name}"
+    tasks = [Task(title, lambda: [_theta_table(title, learnt_on(), theta())])]
+    for dataset in tests or [train]:
+        prepared = Once(partial(prepare, dataset, settings)) if tests else learnt_on
+        tasks += _tasks(dataset.name, prepared, theta, in_sample=not tests)
         if settings.mert is not None:
-            tables += birch11_mert.tables(dataset, theta, settings.mert)
+            tasks.append(birch11_mert.task(dataset, theta, settings.mert))
     parts: dict[str, object] = {
         "ranker": VERSION,
         "experiment": "birch11",
@@ -155,7 +168,7 @@ def run(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings(
     if settings.mert is not None:
         parts.update({f"mert {key}": value for key, value in birch11_mert.signed(settings.mert).items()})
     signature = "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None)
-    return Experiment("birch11", tuple(tables), signature)
+    return Plan("birch11", tuple(tasks), signature)
 
 
 def prepare(dataset: Dataset, settings: Settings) -> list[LanguagePair]:
@@ -214,13 +227,41 @@ def _climb(objective: Callable[[float], float], settings: Settings) -> float:
     return best
 
 
-def _tables(name: str, corpus: list[LanguagePair], theta: dict[str, float], *, in_sample: bool) -> list[Table]:
+def _theta_table(title: str, corpus: list[LanguagePair], theta: dict[str, float]) -> Table:
+    rows = [
+        {
+            "variant": variant,
+            "theta": value,
+            "mean consistency in training": _objective(corpus, variant)(value),
+        }
+        for variant, value in theta.items()
+    ]
+    return Table(title, tuple(rows))
+
+
+def _tasks(
+    name: str, corpus: Once[list[LanguagePair]], theta: Once[dict[str, float]], *, in_sample: bool
+) -> list[Task]:
+    first, second = f"reordering and alpha, {name}", f"consistency with human preferences, {name}"
+    return [
+        Task(first, lambda: [_reordering_table(first, corpus(), theta())]),
+        Task(second, lambda: [_consistency_table(second, corpus(), theta(), in_sample=in_sample)]),
+    ]
+
+
+def _reordering_table(title: str, corpus: list[LanguagePair], theta: dict[str, float]) -> Table:
     reordering = []
     for one in corpus:
         row: dict[str, Any] = {"language pair": one.name, "d_k to the source order": one.monotonicity}
         row.update({f"alpha {variant}": value**one.monotonicity for variant, value in theta.items()})
         row["published d_k"] = PUBLISHED_REORDERING.get(one.name)
         reordering.append(row)
+    return Table(title, tuple(reordering), "The lower d_k, the more reordering.")
+
+
+def _consistency_table(
+    table_title: str, corpus: list[LanguagePair], theta: dict[str, float], *, in_sample: bool
+) -> Table:
     scorers: dict[str, Callable[[LanguagePair], FloatArray | None]] = {
         "BLEU1": lambda one: one.lexical["1"],
         "BLEU": lambda one: one.lexical["4"],
@@ -241,7 +282,4 @@ def _tables(name: str, corpus: list[LanguagePair], theta: dict[str, float], *, i
     note = f"{pairs:,} strict preferences; a tie of the metric does not agree."
     if in_sample:
         note += " Theta was trained on the same preferences."
-    return [
-        Table(f"reordering and alpha, {name}", tuple(reordering), "The lower d_k, the more reordering."),
-        Table(f"consistency with human preferences, {name}", tuple(rows), note),
-    ]
+    return Table(table_title, tuple(rows), note)

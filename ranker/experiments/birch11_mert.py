@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,7 @@ import numpy.typing as npt
 from ranker.corpora.dataset import Dataset
 from ranker.evaluation.significance import sign_test
 from ranker.experiments.choice_comparison import People, compare_all, people_judged
+from ranker.experiments.plan import Task
 from ranker.experiments.tables import Marked, Table
 from ranker.experiments.tuned_choices import TuningSettings, language_pairs, tune
 from ranker.extractors.base import Metric
@@ -50,7 +51,12 @@ def signed(settings: TuningSettings) -> dict[str, object]:
     return {**settings.signed(), "meteor": make_metric("meteor").signature()}
 
 
-def tables(dataset: Dataset, theta: Mapping[str, float], settings: TuningSettings) -> list[Table]:
+def task(dataset: Dataset, theta: Callable[[], Mapping[str, float]], settings: TuningSettings) -> Task:
+    """Return the making of `tables` with the values of theta that `theta` returns."""
+    return Task(f"tuned choices, {dataset.name}", lambda: tables(dataset, theta(), settings))
+
+
+def tables(dataset: Dataset, theta: Mapping[str, float], settings: TuningSettings) -> Iterator[Table]:
     """Tune to BLEU, LR-HB4 and LR-KB4 on half of the documents, and score the choices on both halves.
 
     Parameters
@@ -60,9 +66,9 @@ def tables(dataset: Dataset, theta: Mapping[str, float], settings: TuningSetting
         Of the variants of LRscore.
     settings : TuningSettings
 
-    Returns
-    -------
-    list of Table
+    Yields
+    ------
+    Table
         Scores of both sides, means over runs, per language pair and over all; and preferences of people between what is
         tuned to LRscore and to BLEU (table 6), of the first run, on the test side.
     """
@@ -80,7 +86,6 @@ def tables(dataset: Dataset, theta: Mapping[str, float], settings: TuningSetting
             choices[-1].append(chosen[0])
             report("metrics tuned to", number * len(PUBLISHED) + row + 1, len(pairs) * len(PUBLISHED))
     names = [pair.name for pair in pairs]
-    made = []
     for side, values in found.items():
         rows = [
             {"language pair": pair, "tuned to": name, **dict(zip(scored, map(Marked, line), strict=True))}
@@ -96,13 +101,10 @@ def tables(dataset: Dataset, theta: Mapping[str, float], settings: TuningSetting
                 }
                 for name, line in PUBLISHED.items()
             ]
-        made.append(
-            Table(f"tuned choices, {side} side, {dataset.name}", tuple(rows), f"Means of {settings.runs} runs.")
-        )
+        yield Table(f"tuned choices, {side} side, {dataset.name}", tuple(rows), f"Means of {settings.runs} runs.")
     if people_judged(dataset):
         people = [People(pair.test.dataset) for pair in pairs]
-        made.append(_preferences(people, choices, f"{dataset.name}, {', '.join(names)}"))
-    return made
+        yield _preferences(people, choices, f"{dataset.name}, {', '.join(names)}")
 
 
 def _preferences(people: list[People], choices: list[list[IndexArray]], over: str) -> Table:

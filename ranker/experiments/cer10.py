@@ -7,6 +7,7 @@ import itertools
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,14 @@ from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError, nearest
 from ranker.evaluation.significance import holm
 from ranker.experiments.choice_comparison import People, compare_all, matrix, people_judged, standardised
+from ranker.experiments.plan import Once, Plan, Task
 from ranker.experiments.tables import Experiment, Marked, Table
 from ranker.experiments.tuned_choices import (
     LanguagePair,
     Run,
     TuningSettings,
     equal_weights,
-    language_pairs,
+    language_pair_parts,
     needs_alignments,
     tune,
 )
@@ -170,19 +172,42 @@ def run(dataset: Dataset, settings: Settings = Settings()) -> Experiment:
     DataError
         If a side has no sources, a reference is missing, or a text cannot be aligned.
     """
+    return plan(dataset, settings).run()
+
+
+def plan(dataset: Dataset, settings: Settings = Settings()) -> Plan:
+    """Return the tables that `run` makes, to be made one by one.
+
+    Raises
+    ------
+    OptionError, DataError
+        As `run`, for what can be told before the work.
+    """
     metrics = settings.chosen()
     scored = {name: one for name, (one, family) in metrics.items() if family != BLENDS}
-    pairs = language_pairs(dataset, settings.tuning, align=needs_alignments([one for one, _ in metrics.values()]))
-    outcomes = []
-    for number, pair in enumerate(pairs):
-        outcomes.append(_outcome(pair, metrics, scored, settings, (number, len(pairs))))
-    tables = []
-    for one in outcomes:
-        tables += _pair_tables(one, metrics, scored, settings)
-    tables += [_families(outcomes, metrics, scored, side) for side in ("tuning", "test")]
-    tables.append(_ranks(outcomes, metrics, scored))
+    align = needs_alignments([one for one, _ in metrics.values()])
+    parts_of_pairs = language_pair_parts(dataset, settings.tuning)
+
+    def outcome(number: int) -> Outcome:
+        pair = parts_of_pairs[number].make(align=align)
+        return _outcome(pair, metrics, scored, settings, (number, len(parts_of_pairs)))
+
+    made = [Once(partial(outcome, number)) for number in range(len(parts_of_pairs))]
+
+    def outcomes() -> list[Outcome]:
+        return [one() for one in made]
+
+    def of_pair(number: int) -> list[Table]:
+        return _pair_tables(made[number](), metrics, scored, settings)
+
+    def families(side: str) -> list[Table]:
+        return [_families(outcomes(), metrics, scored, side)]
+
+    tasks = [Task(f"scores, {part.name}", partial(of_pair, number)) for number, part in enumerate(parts_of_pairs)]
+    tasks += [Task(f"families of metrics, {side} side", partial(families, side)) for side in ("tuning", "test")]
+    tasks.append(Task("what serves a metric best", lambda: [_ranks(outcomes(), metrics, scored)]))
     if people_judged(dataset):
-        tables += _people(outcomes, list(metrics))
+        tasks.append(Task("preferences of people", lambda: _people(outcomes(), list(metrics))))
     texts = [metric.signature() for metric, _ in metrics.values()]
     parts = {
         "ranker": VERSION,
@@ -192,7 +217,7 @@ def run(dataset: Dataset, settings: Settings = Settings()) -> Experiment:
         **settings.tuning.signed(),
     }
     signature = "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None)
-    return Experiment("cer10", tuple(tables), signature)
+    return Plan("cer10", tuple(tasks), signature)
 
 
 def _outcome(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import (
     AUTO,
     PREFERENCES,
-    PreferencePairs,
     human_scores,
     judged,
     preference_pairs,
@@ -23,10 +23,11 @@ from ranker.corpora.judgements import (
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.correlation import group_correlation, grouped_table
 from ranker.evaluation.resampling import draws, estimate, stream
-from ranker.evaluation.scored import Scored, part_of, slices
+from ranker.evaluation.scored import Scored, Slice, part_of, slices
 from ranker.evaluation.significance import bootstrap_p
 from ranker.evaluation.system_figures import SystemFigures
 from ranker.evaluation.systems import Measured, Units
+from ranker.experiments.plan import Once, Plan, Task
 from ranker.experiments.tables import Experiment, Table
 from ranker.extractors.base import Metric
 from ranker.extractors.registry import make_metric
@@ -159,6 +160,46 @@ class Part:
     samples: dict[str, FloatArray]
 
 
+@dataclass(frozen=True, eq=False)
+class JudgedPair:
+    """One language pair of a data set, with the judgements of its systems.
+
+    Parameters
+    ----------
+    data, lp, kind : str
+    dataset : Dataset
+        Outputs for the judged sources.
+    slice : Slice
+        The same, as `ranker.evaluation.scored` cuts it.
+    """
+
+    data: str
+    lp: str
+    kind: str
+    dataset: Dataset
+    slice: Slice
+
+    def correlate(self, settings: Settings) -> Part:
+        """Correlate all metrics with people."""
+        piece = self.slice
+        family = SystemFigures(piece)
+        weights = np.empty((settings.resamples, piece.sources))
+        for start, block in draws(piece.sources, settings.resamples, stream(settings.seed, self.data, self.lp)):
+            weights[start : start + len(block)] = block
+        people = family.human(np.concatenate([family.shared.sum(axis=0, keepdims=True), weights @ family.shared]))
+        values = {name: np.empty(len(METRICS)) for name in CORRELATIONS}
+        samples = {name: np.empty((settings.resamples, len(METRICS))) for name in CORRELATIONS}
+        for place, scored in enumerate(_scored(self.dataset, _target(self.lp), settings)):
+            part = part_of(scored, piece)
+            columns = family.measure(part).columns
+            sums = np.concatenate([columns.sum(axis=0, keepdims=True), weights @ columns])
+            by_people, by_metric, offsets = grouped_table(people, family.metric(sums, part), "system")
+            for name, correlation in CORRELATIONS.items():
+                each = group_correlation(by_people, by_metric, offsets, correlation)
+                values[name][place], samples[name][:, place] = each[0], each[1:]
+        return Part(self.data, self.lp, self.kind, len(piece.systems), piece.sources, values, samples)
+
+
 def run(data: Sequence[Dataset], settings: Settings = Settings()) -> Experiment:
     """Correlate the metrics of the paper with people, system by system.
 
@@ -184,32 +225,45 @@ def run(data: Sequence[Dataset], settings: Settings = Settings()) -> Experiment:
     DataError
         If a data set has no such judgements or no language pair with three systems, or a reference is missing.
     """
+    return plan(data, settings).run()
+
+
+def plan(data: Sequence[Dataset], settings: Settings = Settings()) -> Plan:
+    """Return the tables that `run` makes, to be made one by one.
+
+    Raises
+    ------
+    OptionError
+        If two data sets have the same name.
+    DataError
+        If a data set has no such judgements or no language pair with three systems.
+    """
     names = [dataset.name for dataset in data]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise OptionError(f"two of the data sets are called {twice[0]!r}; give each once, or rename a file")
-    found = [language_pairs(dataset, settings) for dataset in data]
+    judged_pairs = [judged_language_pairs(dataset, settings) for dataset in data]
     there = tuple(
         {
             "data": one.data,
             "language pair": one.lp,
             "judged by": EXPECTED_WINS if one.kind == PREFERENCES else one.kind,
-            "systems": one.systems,
-            "sources": one.sources,
+            "systems": len(one.slice.systems),
+            "sources": one.slice.sources,
         }
-        for parts in found
-        for one in parts
+        for pairs in judged_pairs
+        for one in pairs
     )
-    tables = [Table("what was judged", there)]
-    means = [_mean(parts) for parts in found]
-    for parts, mean in zip(found, means, strict=True):
-        tables += _tables(mean, parts, [f"{one.lp} ({one.systems})" for one in parts])
-    if len(means) > 1:
-        tables += _tables(_mean(means), means, [one.data for one in means])
-    targets = {_target(one.lp) for parts in found for one in parts}
+    tasks = [Task("what was judged", lambda: [Table("what was judged", there)])]
+    found = [Once(partial(_correlate, pairs, settings)) for pairs in judged_pairs]
+    for name, parts in zip(names, found, strict=True):
+        tasks.append(Task(f"correlations, {name}", partial(_of_data_set, parts)))
+    if len(found) > 1:
+        tasks.append(Task("correlations, all data sets", partial(_of_all, found)))
+    targets = {_target(one.lp) for pairs in judged_pairs for one in pairs}
     plain = [_metric(title, "en", settings) for title in METRICS if title != "METEOR"]
     meteors = [_metric("METEOR", target, settings).signature() for target in sorted(targets, key=str)]
-    kinds = {mean.kind for mean in means}
+    kinds = {one.kind for pairs in judged_pairs for one in pairs}
     signed = {
         "ranker": VERSION,
         "experiment": "isozaki10",
@@ -221,11 +275,22 @@ def run(data: Sequence[Dataset], settings: Settings = Settings()) -> Experiment:
         "seed": settings.seed if settings.resamples else None,
     }
     signature = "|".join(f"{key}:{value}" for key, value in signed.items() if value is not None)
-    return Experiment("isozaki10", tuple(tables), signature)
+    return Plan("isozaki10", tuple(tasks), signature)
 
 
 def language_pairs(dataset: Dataset, settings: Settings) -> list[Part]:
     """Return the correlations in every language pair that has at least three judged systems.
+
+    Raises
+    ------
+    DataError
+        As `judged_language_pairs`.
+    """
+    return _correlate(judged_language_pairs(dataset, settings), settings)
+
+
+def judged_language_pairs(dataset: Dataset, settings: Settings) -> list[JudgedPair]:
+    """Return every language pair that has at least three judged systems.
 
     Automatic scores are those of all outputs of a system for sources with a judgement; references that stand as
     candidates are left out.
@@ -245,8 +310,10 @@ def language_pairs(dataset: Dataset, settings: Settings) -> list[Part]:
         chosen = seen & (dataset.source_language_pairs == lp)
         rows = outputs & chosen[dataset.candidate_source]
         mine = dataset.select_candidates(rows).select_sources(chosen)
-        part = _language_pair(mine, lp, kind, human[rows], settings)
-        found += [part] if part else []
+        pairs = {"primary": preference_pairs(mine)} if kind == PREFERENCES else {}
+        pieces = slices(mine, human[rows], pairs)
+        if pieces and len(pieces[0].systems) >= FEWEST_SYSTEMS:
+            found.append(JudgedPair(dataset.name, lp, kind, mine, pieces[0]))
     if not found:
         raise DataError(
             f"no language pair has {FEWEST_SYSTEMS} systems with judgements of {kind}, which a correlation of "
@@ -254,32 +321,6 @@ def language_pairs(dataset: Dataset, settings: Settings) -> list[Part]:
             file=dataset.name,
         )
     return found
-
-
-def _language_pair(dataset: Dataset, lp: str, kind: str, human: FloatArray, settings: Settings) -> Part | None:
-    pairs: dict[str, PreferencePairs] = {}
-    if kind == PREFERENCES:
-        pairs = {"primary": preference_pairs(dataset)}
-    pieces = slices(dataset, human, pairs)
-    if not pieces or len(pieces[0].systems) < FEWEST_SYSTEMS:
-        return None
-    piece = pieces[0]
-    family = SystemFigures(piece)
-    weights = np.empty((settings.resamples, piece.sources))
-    for start, block in draws(piece.sources, settings.resamples, stream(settings.seed, dataset.name, lp)):
-        weights[start : start + len(block)] = block
-    people = family.human(np.concatenate([family.shared.sum(axis=0, keepdims=True), weights @ family.shared]))
-    values = {name: np.empty(len(METRICS)) for name in CORRELATIONS}
-    samples = {name: np.empty((settings.resamples, len(METRICS))) for name in CORRELATIONS}
-    for place, scored in enumerate(_scored(dataset, _target(lp), settings)):
-        part = part_of(scored, piece)
-        columns = family.measure(part).columns
-        sums = np.concatenate([columns.sum(axis=0, keepdims=True), weights @ columns])
-        by_people, by_metric, offsets = grouped_table(people, family.metric(sums, part), "system")
-        for name, correlation in CORRELATIONS.items():
-            each = group_correlation(by_people, by_metric, offsets, correlation)
-            values[name][place], samples[name][:, place] = each[0], each[1:]
-    return Part(dataset.name, lp, kind, len(piece.systems), piece.sources, values, samples)
 
 
 def _target(lp: str) -> str:
@@ -328,6 +369,20 @@ def _mean(parts: Sequence[Part]) -> Part:
         {name: np.mean([one.values[name] for one in parts], axis=0) for name in CORRELATIONS},
         {name: np.mean([one.samples[name] for one in parts], axis=0) for name in CORRELATIONS},
     )
+
+
+def _correlate(pairs: Sequence[JudgedPair], settings: Settings) -> list[Part]:
+    return [one.correlate(settings) for one in pairs]
+
+
+def _of_data_set(correlated: Once[list[Part]]) -> list[Table]:
+    parts = correlated()
+    return _tables(_mean(parts), parts, [f"{one.lp} ({one.systems})" for one in parts])
+
+
+def _of_all(correlated: Sequence[Once[list[Part]]]) -> list[Table]:
+    means = [_mean(parts()) for parts in correlated]
+    return _tables(_mean(means), means, [one.data for one in means])
 
 
 def _tables(mean: Part, parts: Sequence[Part], heads: Sequence[str]) -> list[Table]:

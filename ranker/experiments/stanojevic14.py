@@ -16,6 +16,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, preference_pairs, resolve_kind
 from ranker.errors import MissingError, OptionError
 from ranker.evaluation.segment import tau, tau_counts
+from ranker.experiments.plan import Plan, Task
 from ranker.experiments.tables import Experiment, Table
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.word_order import alignment_signed
@@ -122,15 +123,25 @@ def run(dataset: Dataset, settings: Settings = Settings()) -> Experiment:
     DataError
         If there are no preferences.
     """
+    return plan(dataset, settings).run()
+
+
+def plan(dataset: Dataset, settings: Settings = Settings()) -> Plan:
+    """Return the tables that `run` makes, to be made one by one.
+
+    Raises
+    ------
+    DataError
+        If there are no preferences.
+    """
     resolve_kind(dataset, PREFERENCES)
     kept = dataset.select_candidates(judged(dataset, PREFERENCES))
     kept = kept.select_sources(np.diff(kept.candidate_offsets) > 0)
     number = np.unique(kept.source_language_pairs.astype(str), return_inverse=True)[1]
     corpus = _Corpus(kept, preference_pairs(kept), number[kept.candidate_source], settings)
-    taus = {name: corpus.taus(corpus.scores(name, settings.alpha, settings.beta, settings.gamma)) for name in METRICS}
-    tables = [_comparison(corpus, taus)]
+    tasks = [_comparison(corpus)]
     if settings.sweeps:
-        tables += _sweeps(corpus)
+        tasks += _sweeps(corpus)
     parts = {
         "ranker": VERSION,
         "experiment": "stanojevic14",
@@ -144,7 +155,7 @@ def run(dataset: Dataset, settings: Settings = Settings()) -> Experiment:
         "tokenizer": settings.tokenizer,
         "lowercase": "false",
     }
-    return Experiment("stanojevic14", tuple(tables), "|".join(f"{key}:{value}" for key, value in parts.items()))
+    return Plan("stanojevic14", tuple(tasks), "|".join(f"{key}:{value}" for key, value in parts.items()))
 
 
 def plot(experiment: Experiment, path: str | Path) -> None:
@@ -166,6 +177,8 @@ def plot(experiment: Experiment, path: str | Path) -> None:
     except ImportError:
         raise MissingError("plots need matplotlib: pip install 'ranker[plot]'") from None
     sweeps = [table for table in experiment.tables if "average tau over" in table.title]
+    if not sweeps:
+        raise OptionError("there are no sweeps to plot: leave out --no-sweeps")
     # equal input gives equal bytes: no random ids, no date
     mpl.rcParams["svg.hashsalt"] = "ranker"
     figure = Figure(figsize=(4.6 * len(sweeps), 3.6), layout="constrained")
@@ -184,40 +197,51 @@ def plot(experiment: Experiment, path: str | Path) -> None:
     write_bytes(path, drawn.getvalue())
 
 
-def _comparison(corpus: _Corpus, taus: dict[str, FloatArray]) -> Table:
-    # 1 is best; equal taus share their mean rank
-    ranks = stats.rankdata(-np.stack(list(taus.values())), axis=0)
+def _comparison(corpus: _Corpus) -> Task:
     settings = corpus.settings
-    rows = [
-        {
-            "metric": name,
-            **dict(zip(corpus.dataset.language_pairs, values, strict=True)),
-            "average rank": float(ranks[index].mean()),
-            "average tau": float(values.mean()),
-        }
-        for index, (name, values) in enumerate(taus.items())
-    ]
     title = f"Kendall's tau on {corpus.dataset.name}, alpha {settings.alpha}, beta {settings.beta}"
-    return Table(title, tuple(rows), f"{len(corpus.pairs.better):,} strict preferences; ties of the metric dropped.")
+
+    def make() -> list[Table]:
+        taus = [corpus.taus(corpus.scores(name, settings.alpha, settings.beta, settings.gamma)) for name in METRICS]
+        # 1 is best; equal taus share their mean rank
+        ranks = stats.rankdata(-np.stack(taus), axis=0)
+        rows = [
+            {
+                "metric": name,
+                **dict(zip(corpus.dataset.language_pairs, values, strict=True)),
+                "average rank": float(ranks[index].mean()),
+                "average tau": float(values.mean()),
+            }
+            for index, (name, values) in enumerate(zip(METRICS, taus, strict=True))
+        ]
+        note = f"{len(corpus.pairs.better):,} strict preferences; ties of the metric dropped."
+        return [Table(title, tuple(rows), note)]
+
+    return Task(title, make)
 
 
-def _sweeps(corpus: _Corpus) -> list[Table]:
+def _sweeps(corpus: _Corpus) -> list[Task]:
     settings = corpus.settings
 
     def average(name: str, alpha: float, beta: float, gamma: float) -> float:
         return float(corpus.taus(corpus.scores(name, alpha, beta, gamma)).mean())
 
-    def table(parameter: str, values: Sequence[float], names: Sequence[str]) -> Table:
-        rows = []
-        for value in values:
-            chosen = {"alpha": settings.alpha, "beta": settings.beta, "gamma": settings.gamma, parameter: value}
-            row: dict[str, Any] = {parameter: value}
-            row.update({name: average(name, **chosen) for name in names})
-            rows.append(row)
-        return Table(f"average tau over {parameter}, {corpus.dataset.name}", tuple(rows))
+    def task(parameter: str, values: Sequence[float], names: Sequence[str]) -> Task:
+        title = f"average tau over {parameter}, {corpus.dataset.name}"
+
+        def make() -> list[Table]:
+            rows = []
+            for value in values:
+                chosen = {"alpha": settings.alpha, "beta": settings.beta, "gamma": settings.gamma, parameter: value}
+                row: dict[str, Any] = {parameter: value}
+                row.update({name: average(name, **chosen) for name in names})
+                rows.append(row)
+            return [Table(title, tuple(rows))]
+
+        return Task(title, make)
 
     return [
-        table("alpha", ALPHAS, tuple(METRICS)),
-        table("beta", BETAS, WITH_TREES),
-        table("gamma", GAMMAS, WITH_TREES),
+        task("alpha", ALPHAS, tuple(METRICS)),
+        task("beta", BETAS, WITH_TREES),
+        task("gamma", GAMMAS, WITH_TREES),
     ]

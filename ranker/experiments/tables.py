@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ranker.errors import OptionError
-from ranker.files import write_bytes
+from ranker.errors import OptionError, RankerError
+from ranker.files import printable, write_bytes
+
+FILE_FORMS = (".json", ".csv", ".md")
 
 
 class Marked(float):
@@ -49,6 +51,34 @@ class Table:
     rows: tuple[Mapping[str, Any], ...]
     note: str = ""
 
+    def markdown(self) -> str:
+        """Return the table as Markdown under its title."""
+        return _section(self.title, *([self.note] if self.note else []), markdown_table(self.rows))
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A table that could not be made.
+
+    Parameters
+    ----------
+    title : str
+    error : Exception
+    """
+
+    title: str
+    error: Exception
+
+    @property
+    def reason(self) -> str:
+        """The error in one line; one that is not the project's own with its type."""
+        text = printable(" ".join(str(self.error).split()))
+        return text if isinstance(self.error, RankerError) else f"unexpected {type(self.error).__name__}: {text}"
+
+    def markdown(self) -> str:
+        """Return the reason as Markdown under the title of the table."""
+        return _section(self.title, f"This table could not be made: {self.reason}")
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -60,11 +90,14 @@ class Experiment:
     tables : tuple of Table
     signature : str
         All that changes the figures.
+    failures : tuple of Failure
+        Tables that could not be made.
     """
 
     name: str
     tables: tuple[Table, ...]
     signature: str
+    failures: tuple[Failure, ...] = ()
 
     def json(self) -> str:
         """Return everything as JSON."""
@@ -74,6 +107,7 @@ class Experiment:
             "tables": [
                 {"title": one.title, "note": one.note, "rows": [_plain(row) for row in one.rows]} for one in self.tables
             ],
+            "failures": [{"title": one.title, "reason": one.reason} for one in self.failures],
         }
         return json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
@@ -89,12 +123,12 @@ class Experiment:
 
     def markdown(self) -> str:
         """Return the tables as Markdown."""
-        parts = []
-        for one in self.tables:
-            parts += [f"### {one.title}", ""]
-            parts += [one.note, ""] if one.note else []
-            parts += [markdown_table(one.rows), ""]
-        return "\n".join([*parts, f"`{self.signature}`"]) + "\n"
+        tables, failures = ([one.markdown() for one in part] for part in (self.tables, self.failures))
+        return "".join([*tables, *failures, self.closing()])
+
+    def closing(self) -> str:
+        """Return the last line of the Markdown, the signature."""
+        return f"`{self.signature}`\n"
 
     def write(self, path: str | Path) -> None:
         """Write a file in the form that its name promises: ``.json``, ``.csv`` or ``.md``.
@@ -104,11 +138,20 @@ class Experiment:
         OptionError
             If the name promises none of them.
         """
+        check_name(path)
         forms = {".json": self.json, ".csv": self.csv, ".md": self.markdown}
-        make = forms.get(Path(path).suffix)
-        if make is None:
-            raise OptionError(f"{path}: expected a name ending in {', '.join(forms)}")
-        write_bytes(path, make().encode())
+        write_bytes(path, forms[Path(path).suffix]().encode())
+
+
+def check_name(path: str | Path) -> None:
+    """Refuse the name of a file that `Experiment.write` has no form for.
+
+    Raises
+    ------
+    OptionError
+    """
+    if Path(path).suffix not in FILE_FORMS:
+        raise OptionError(f"{path}: expected a name ending in {', '.join(FILE_FORMS)}")
 
 
 def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -129,6 +172,10 @@ def show(value: Any) -> str:
     if isinstance(plain, float):
         return f"{plain:.3f}" if plain == 0 or abs(plain) >= 0.001 else f"{plain:.1g}"
     return f"{plain:,}" if isinstance(plain, int) and not isinstance(plain, bool) else str(plain)
+
+
+def _section(title: str, *paragraphs: str) -> str:
+    return "\n\n".join([f"### {title}", *paragraphs, ""])
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -150,6 +150,48 @@ class LanguagePair:
 
 
 @dataclass(frozen=True, eq=False)
+class LanguagePairPart:
+    """Sources of one language pair, and how they are split.
+
+    Parameters
+    ----------
+    name : str
+    dataset : Dataset
+    first : bool array, shape (sources,)
+        Which are of the tuning side.
+    settings : TuningSettings
+    """
+
+    name: str
+    dataset: Dataset
+    first: npt.NDArray[np.bool_]
+    settings: TuningSettings
+
+    def make(self, *, align: bool) -> LanguagePair:
+        """Extract the features of all hypotheses, and align the words if told so."""
+        dataset = self.dataset
+        text = _lm_text(self.settings.lm, self.name)
+        made = from_dataset(dataset, FeatureOptions(self.settings.all_features, text))
+        references, candidates = None, None
+        if align:
+            found = align_dataset(learn_aligner(dataset), dataset)
+            references, candidates = found.references, found.candidates
+        sides = []
+        for keep in (self.first, ~self.first):
+            rows = keep[dataset.candidate_source]
+            reference_rows = keep[dataset.references["source"].to_numpy()]
+            sides.append(
+                Side(
+                    dataset.select_sources(keep),
+                    np.ascontiguousarray(made.nbest.features[rows]),
+                    None if references is None else references.take(np.flatnonzero(reference_rows)),
+                    None if candidates is None else candidates.take(np.flatnonzero(rows)),
+                )
+            )
+        return LanguagePair(self.name, made.nbest, sides[0], sides[1])
+
+
+@dataclass(frozen=True, eq=False)
 class Run:
     """What one run of tuning found.
 
@@ -196,15 +238,31 @@ def language_pairs(dataset: Dataset, settings: TuningSettings, *, align: bool) -
     DataError
         If a side of a language pair is left without sources.
     """
+    return [part.make(align=align) for part in language_pair_parts(dataset, settings)]
+
+
+def language_pair_parts(dataset: Dataset, settings: TuningSettings) -> list[LanguagePairPart]:
+    """Split a corpus into what `language_pairs` makes of it one by one.
+
+    Raises
+    ------
+    DataError
+        If a side of a language pair is left without sources.
+    """
     outputs = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool))
     filled = (outputs.sources["text"].fillna("").str.strip() != "").to_numpy(bool)
     kept = outputs.select_sources(filled & (np.diff(outputs.candidate_offsets) > 0))
     first = split(kept, settings.seed)
-    pairs = []
+    parts = []
     for name in kept.language_pairs:
         mine = kept.source_language_pairs == name
-        pairs.append(_language_pair(kept.select_sources(mine), first[mine], name, settings, align))
-    return pairs
+        if first[mine].all() or not first[mine].any():
+            raise DataError(
+                f"language pair {name}: {mine.sum()} sources in too few documents to make a tuning and a test side",
+                file=dataset.name,
+            )
+        parts.append(LanguagePairPart(name, kept.select_sources(mine), first[mine], settings))
+    return parts
 
 
 def split(dataset: Dataset, seed: int) -> npt.NDArray[np.bool_]:
@@ -219,35 +277,6 @@ def split(dataset: Dataset, seed: int) -> npt.NDArray[np.bool_]:
     sizes = np.bincount(code, minlength=len(distinct))
     before = np.cumsum(sizes[order]) - sizes[order]
     return np.asarray(np.isin(code, order[before < len(names) / 2]), dtype=bool)
-
-
-def _language_pair(
-    dataset: Dataset, first: npt.NDArray[np.bool_], name: str, settings: TuningSettings, align: bool
-) -> LanguagePair:
-    if first.all() or not first.any():
-        raise DataError(
-            f"language pair {name}: {len(first)} sources in too few documents to make a tuning and a test side",
-            file=dataset.name,
-        )
-    text = _lm_text(settings.lm, name)
-    made = from_dataset(dataset, FeatureOptions(settings.all_features, text))
-    references, candidates = None, None
-    if align:
-        found = align_dataset(learn_aligner(dataset), dataset)
-        references, candidates = found.references, found.candidates
-    sides = []
-    for keep in (first, ~first):
-        rows = keep[dataset.candidate_source]
-        reference_rows = keep[dataset.references["source"].to_numpy()]
-        sides.append(
-            Side(
-                dataset.select_sources(keep),
-                np.ascontiguousarray(made.nbest.features[rows]),
-                None if references is None else references.take(np.flatnonzero(reference_rows)),
-                None if candidates is None else candidates.take(np.flatnonzero(rows)),
-            )
-        )
-    return LanguagePair(name, made.nbest, sides[0], sides[1])
 
 
 def _lm_text(corpus: Dataset | None, name: str) -> list[str]:

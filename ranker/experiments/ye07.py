@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,23 +13,23 @@ import pandas as pd
 
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, judged, resolve_kind
-from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
-from ranker.evaluation.judges import cohen_kappa, consistency
 from ranker.evaluation.segment import source_spearman
 from ranker.evaluation.significance import bootstrap_interval, paired_permutation
+from ranker.experiments import ye07_data
+from ranker.experiments.plan import Once, Plan, Task
 from ranker.experiments.tables import Experiment, Table
+from ranker.experiments.ye07_published import KIND, NAMES, PUBLISHED, Protocol
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.reference_candidates import references_apart
-from ranker.extractors.registry import make
 from ranker.learning.grouped import group_offsets, group_spearman
 from ranker.ranking import Lesson, standardiser
 from ranker.training import Loss
 from ranker.version import VERSION
 
 FloatArray = npt.NDArray[np.float64]
-BLEU = "bleu[smoothing=epsilon]"
-EXTRACTORS = f"{BLEU},ds,perp"
+SMOOTHED_BLEU = "bleu[smoothing=epsilon]"
+EXTRACTORS = f"{SMOOTHED_BLEU},ds,perp"
 FEATURE_SETS: dict[str, tuple[str, ...]] = {
     "BLEU": ("bleu",),
     "DS": ("ds",),
@@ -38,48 +39,11 @@ FEATURE_SETS: dict[str, tuple[str, ...]] = {
     "PERP+DS": ("perp", "ds"),
     "All": ("bleu", "ds", "perp"),
 }
-Protocol = Literal["within-year, MT and human", "within-year, MT", "cross-year", "document level"]
-PUBLISHED: dict[Protocol, dict[str, tuple[float, float]]] = {
-    "within-year, MT and human": {
-        "BLEU": (0.3590644, 0.0076498),
-        "DS": (0.4002753, 0.0061299),
-        "PERP": (0.4273000, 0.0014043),
-        "BLEU+DS": (0.4128991, 0.0027576),
-        "BLEU+PERP": (0.4288112, 0.0013783),
-        "PERP+DS": (0.4313611, 0.0014594),
-        "All": (0.4310457, 0.0014494),
-    },
-    "within-year, MT": {
-        "BLEU": (0.2913541, 0.0324386),
-        "DS": (0.3058766, 0.0226442),
-        "PERP": (0.2921684, 0.0210605),
-        "BLEU+DS": (0.315106, 0.0206144),
-        "BLEU+PERP": (0.2954833, 0.0211094),
-        "PERP+DS": (0.3067157, 0.0217037),
-        "All": (0.305248, 0.0218777),
-    },
-    "cross-year": {
-        "BLEU": (0.3133257, 0.1957059),
-        "DS": (0.4896355, 0.0727430),
-        "PERP": (0.4582005, 0.0542485),
-        "BLEU+DS": (0.4907745, 0.0678395),
-        "BLEU+PERP": (0.4577449, 0.0563994),
-        "PERP+DS": (0.4709567, 0.0549708),
-        "All": (0.4707289, 0.0565538),
-    },
-    "document level": {
-        "BLEU": (0.543, 0.0853),
-        "DS": (0.685, 0.0723),
-        "PERP": (0.575, 0.0778),
-        "BLEU+DS": (0.639, 0.0773),
-        "BLEU+PERP": (0.567, 0.0785),
-        "PERP+DS": (0.597, 0.0861),
-        "All": (0.599, 0.0849),
-    },
-}
-PUBLISHED_CONSISTENCY = {2: (0.453, 0.926), 3: (0.234, 0.870)}
-PUBLISHED_REFERENCE_BLEU = (0.1456398, 0.1522381)
-NAMES = ("acl05", "mtc03")
+"""Names of the extractors that are used together."""
+NOTE = (
+    "Equation 1, the paper's form of rho, does not correct for ties. Where one side is constant it gives 0.5 to 1 "
+    'whatever the order; "all" counts those {items} too.'
+)
 
 
 @dataclass(frozen=True)
@@ -95,8 +59,8 @@ class Settings:
     folds : int, default 3
         Of the within-year experiment.
     exclude_self : bool, default False
-        Score a reference that stands as a candidate against the other references only; as published it is among its
-        own.
+        Score a reference that is a candidate without itself: against the other references of its source, and under a
+        language model of all other references. As published it is compared with itself and part of the model.
     resamples : int, default 1000
         For the intervals.
     permutations : int, default 10000
@@ -138,6 +102,27 @@ class Prepared:
         """Which candidates are references, shape (candidates,)."""
         return self.dataset.candidates["is_reference"].to_numpy(bool)
 
+    @property
+    def human_of_outputs(self) -> FloatArray:
+        """The human scores without those of references, shape (candidates,)."""
+        return np.where(self.is_reference, np.nan, self.human)
+
+
+@dataclass(frozen=True, eq=False)
+class Correlations:
+    """Spearman's rho per source or document, in both forms.
+
+    Parameters
+    ----------
+    corrected : float array, shape (items,)
+        With correction for ties; NaN where either side is constant.
+    formula : float array, shape (items,)
+        Equation 1 of the paper; NaN where there is but one candidate.
+    """
+
+    corrected: FloatArray
+    formula: FloatArray
+
 
 def run(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings()) -> Experiment:
     """Run all of the paper's experiments that the data allow.
@@ -156,12 +141,29 @@ def run(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings(
         Tables within the year (with references as candidates where sources have two or more), across years, per
         document where documents are known, of the judges where they are known, and of reference against reference.
     """
-    prepared = prepare(train, settings)
-    tables = within_year(prepared, settings)
+    return plan(train, tests, settings).run()
+
+
+def plan(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings()) -> Plan:
+    """Return the tables that `run` makes, to be made one by one.
+
+    Raises
+    ------
+    DataError
+        If `train` has no judgements of the kind, or is too small for a language model.
+    """
+    reason = FeatureSet.parse(EXTRACTORS).unusable(_judged(train, resolve_kind(train, settings.kind)))
+    if reason:
+        raise DataError(reason, file=train.name)
+    learnt_on = Once(partial(prepare, train, settings))
+    tasks = within_year(train, learnt_on, settings)
     for test in tests:
-        tables += cross_year(prepared, prepare(test, settings), settings)
+        tasks += cross_year(train, learnt_on, test, settings)
     for dataset in (train, *tests):
-        tables += [*judges_table(dataset, settings), *reference_table(dataset)]
+        judges = partial(ye07_data.judges_table, dataset, settings.kind, published=not settings.exclude_self)
+        references = partial(ye07_data.reference_table, dataset, SMOOTHED_BLEU)
+        tasks.append(Task(f"consistency of judges, {dataset.name}", judges))
+        tasks.append(Task(f"BLEU of one reference against another, {dataset.name}", references))
     extractors = FeatureSet.parse(EXTRACTORS).extractors
     parts = {
         "ranker": VERSION,
@@ -179,120 +181,94 @@ def run(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings(
         "seed": settings.seed,
     }
     signature = "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None)
-    return Experiment("ye07", tuple(tables), signature)
+    return Plan("ye07", tuple(tasks), signature)
 
 
 def prepare(dataset: Dataset, settings: Settings) -> Prepared:
     """Extract the columns of the judged candidates, and of the references as candidates where that makes sense."""
     kind = resolve_kind(dataset, settings.kind)
-    kept = dataset.select_candidates(judged(dataset, kind))
+    outputs = _judged(dataset, kind)
     features = FeatureSet.parse(EXTRACTORS)
-    reason = features.unusable(kept)
+    reason = features.unusable(outputs)
     if reason:
         raise DataError(reason, file=dataset.name)
-    if kind == PREFERENCES or np.diff(kept.reference_offsets).min() < 2:
-        lesson = Lesson.of(kept, kind)
-        return Prepared(kept, features.transform(kept), human_scores(kept, kind), lesson)
-    kept = kept.with_references_as_candidates()
+    if not _with_references(dataset, kind):
+        lesson = Lesson.of(outputs, kind)
+        return Prepared(outputs, features.transform(outputs), human_scores(outputs, kind), lesson)
+    kept = outputs.with_references_as_candidates()
     matrix = features.transform(kept)
     human = human_scores(kept, kind)
     is_reference = kept.candidates["is_reference"].to_numpy(bool)
     if settings.exclude_self:
-        excluding = ~features.learns_from_ranked
-        others = FeatureSet(tuple(one for one in features.extractors if one.fit_scope != "ranked"))
-        matrix[np.ix_(np.flatnonzero(is_reference), np.flatnonzero(excluding))] = others.transform(
-            references_apart(kept)
-        )
+        matrix[is_reference] = features.transform_references(outputs, references_apart(outputs))
     human[is_reference] = np.nanmax(human) + 1
     return Prepared(kept, matrix, human, Lesson(kept.candidate_source, human))
 
 
-def within_year(data: Prepared, settings: Settings) -> list[Table]:
+def within_year(dataset: Dataset, prepared: Once[Prepared], settings: Settings) -> list[Task]:
     """Cross-validate over sources, and test on outputs and references together and on outputs alone."""
-    sources = len(data.dataset.sources)
-    fold = np.random.default_rng(settings.seed).permutation(sources) % settings.folds
-    row_fold = fold[data.dataset.candidate_source]
-    scores = {name: np.empty(len(data.human)) for name in FEATURE_SETS}
-    for number in range(settings.folds):
-        test = row_fold == number
-        for name, found in _learn_and_score(data, ~test, data.matrix[test], settings).items():
-            scores[name][test] = found
-    return _tables(data, scores, settings, data.dataset.name, bool(data.is_reference.any()))
 
+    def cross_validate() -> dict[str, FloatArray]:
+        data = prepared()
+        fold = np.random.default_rng(settings.seed).permutation(len(data.dataset.sources)) % settings.folds
+        row_fold = fold[data.dataset.candidate_source]
+        scores = {name: np.empty(len(data.human)) for name in FEATURE_SETS}
+        for number in range(settings.folds):
+            test = row_fold == number
+            for name, found in _learn_and_score(data, ~test, data.matrix[test], settings).items():
+                scores[name][test] = found
+        return scores
 
-def cross_year(train: Prepared, test: Prepared, settings: Settings) -> list[Table]:
-    """Train on one year and test on another, per source and per document."""
-    everything = np.ones(len(train.human), dtype=bool)
-    scores = _learn_and_score(train, everything, test.matrix, settings)
-    names = train.dataset.name, test.dataset.name
-    human = test.human.copy()
-    drawn = _one_reference_each(test, settings.seed)
-    human[test.is_reference & ~drawn] = np.nan
-    what = "outputs and one reference drawn at random" if test.is_reference.any() else "outputs"
-    tables = [
-        _table(
-            "cross-year",
-            f"cross-year, trained on {names[0]}, tested on {names[1]}: {what}",
-            {name: _judged_spearman(test.dataset, found, human) for name, found in scores.items()},
-            settings,
-            names == NAMES,
-        )
-    ]
-    if test.dataset.sources["doc"].notna().all():
-        outputs = np.where(test.is_reference, np.nan, test.human)
-        tables.append(
-            _table(
-                "document level",
-                f"document level, trained on {names[0]}, tested on {names[1]}: systems by mean score",
-                {name: _document_spearman(test.dataset, found, outputs) for name, found in scores.items()},
-                settings,
-                names == NAMES,
-                items="documents",
-            )
-        )
-    return tables
+    scores = Once(cross_validate)
 
+    def make(title: str, protocol: Protocol, *, references: bool) -> list[Table]:
+        data = prepared()
+        human = data.human if references else data.human_of_outputs
+        found = _per_source(data.dataset, scores(), human)
+        return [_table(protocol, title, found, settings, published)]
 
-def judges_table(dataset: Dataset, settings: Settings) -> list[Table]:
-    """Return how consistent the judges are, if there are scores of single judges."""
     kind = resolve_kind(dataset, settings.kind)
-    rows: list[dict[str, Any]] = []
-    for number, (agreeing, tolerated) in PUBLISHED_CONSISTENCY.items():
-        try:
-            found = consistency(dataset, kind, number)
-        except DataError:
-            return []
-        rows.append(
-            {
-                "judges": number,
-                "comparisons": found.pairs,
-                "consistent": found.agreeing,
-                "consistent with ties": found.with_ties,
-                **({"published": agreeing, "published with ties": tolerated} if dataset.name == "mtc03" else {}),
-            }
-        )
-    note = f"Cohen's kappa on the scores themselves: {cohen_kappa(dataset, kind):.3f}"
-    published = " (published: negative)" if dataset.name in NAMES else ""
-    return [Table(f"consistency of judges of {kind}, {dataset.name}", tuple(rows), note + published)]
+    published = (dataset.name, kind) == (NAMES[0], KIND) and not settings.exclude_self
+    start = f"within-year, {settings.folds} folds of {dataset.name}"
+    both, alone = f"{start}: outputs and references", f"{start}: outputs"
+    tasks = [Task(alone, partial(make, alone, "within-year, MT", references=False))]
+    if _with_references(dataset, kind):
+        tasks.insert(0, Task(both, partial(make, both, "within-year, MT and human", references=True)))
+    return tasks
 
 
-def reference_table(dataset: Dataset) -> list[Table]:
-    """Return the BLEU of references against each single other reference, if there are several."""
-    records = []
-    for source, (start, stop) in enumerate(_blocks(dataset.reference_offsets)):
-        texts = dataset.references["text"].iloc[start:stop].tolist()
-        for index, text in enumerate(texts):
-            others = [one for place, one in enumerate(texts) if place != index]
-            candidates = [Candidate(str(place), one) for place, one in enumerate(others)]
-            if candidates:
-                records.append(Record("", [text], candidates, seg_id=f"{source}.{index}"))
-    if not records:
-        return []
-    scores = make(BLEU).transform(assemble(records, dataset.name))
-    row = {"comparisons": len(scores), "mean BLEU": scores.mean(), "standard deviation": scores.std(ddof=1)}
-    if dataset.name == "mtc03":
-        row.update(zip(("published mean", "published deviation"), PUBLISHED_REFERENCE_BLEU, strict=True))
-    return [Table(f"BLEU of one reference against another, {dataset.name}", (row,))]
+def cross_year(train: Dataset, learnt_on: Once[Prepared], test: Dataset, settings: Settings) -> list[Task]:
+    """Train on one year and test on another, per source and per document."""
+    names = train.name, test.name
+    prepared = Once(partial(prepare, test, settings))
+
+    def learn() -> dict[str, FloatArray]:
+        everything = np.ones(len(learnt_on().human), dtype=bool)
+        return _learn_and_score(learnt_on(), everything, prepared().matrix, settings)
+
+    scores = Once(learn)
+
+    def published() -> bool:
+        kinds = {resolve_kind(dataset, settings.kind) for dataset in (train, test)}
+        return names == NAMES and kinds == {KIND} and not settings.exclude_self
+
+    def per_source() -> list[Table]:
+        data = prepared()
+        human = data.human.copy()
+        human[data.is_reference & ~_one_reference_each(data, settings.seed)] = np.nan
+        what = "outputs and one reference drawn at random" if data.is_reference.any() else "outputs"
+        found = _per_source(data.dataset, scores(), human)
+        return [_table("cross-year", f"{title}: {what}", found, settings, published())]
+
+    def per_document() -> list[Table]:
+        data = prepared()
+        found = _per_document(data.dataset, scores(), data.human_of_outputs)
+        return [_table("document level", by_document, found, settings, published(), items="documents")]
+
+    title = f"cross-year, trained on {names[0]}, tested on {names[1]}"
+    by_document = f"document level, trained on {names[0]}, tested on {names[1]}: systems by mean score"
+    documents = [Task(by_document, per_document)] if test.sources["doc"].notna().all() else []
+    return [Task(title, per_source), *documents]
 
 
 def _learn_and_score(
@@ -311,53 +287,59 @@ def _learn_and_score(
     return scores
 
 
-def _tables(
-    data: Prepared, scores: dict[str, FloatArray], settings: Settings, name: str, with_references: bool
-) -> list[Table]:
-    humans: list[tuple[Protocol, str, FloatArray]] = []
-    if with_references:
-        humans.append(("within-year, MT and human", "outputs and references", data.human))
-    humans.append(("within-year, MT", "outputs", np.where(data.is_reference, np.nan, data.human)))
-    return [
-        _table(
-            protocol,
-            f"within-year, {settings.folds} folds of {name}: {what}",
-            {features: _judged_spearman(data.dataset, found, human) for features, found in scores.items()},
-            settings,
-            name == NAMES[0],
-        )
-        for protocol, what, human in humans
-    ]
-
-
 def _table(
     protocol: Protocol,
     title: str,
-    rho: dict[str, FloatArray],
+    correlations: dict[str, Correlations],
     settings: Settings,
     published: bool,
     items: str = "sources",
 ) -> Table:
     rows = []
-    for name, values in rho.items():
-        known = values[~np.isnan(values)]
-        low, high = bootstrap_interval(values, resamples=settings.resamples, seed=settings.seed)
-        p = paired_permutation(values, rho["BLEU"], permutations=settings.permutations, seed=settings.seed)
+    baseline = correlations["BLEU"].corrected
+    for name, one in correlations.items():
+        defined = ~np.isnan(one.corrected)
+        low, high = bootstrap_interval(one.corrected, resamples=settings.resamples, seed=settings.seed)
+        p = paired_permutation(one.corrected, baseline, permutations=settings.permutations, seed=settings.seed)
         row: dict[str, Any] = {
             "features": name,
-            "mean": known.mean() if len(known) else np.nan,
+            "tie-corrected mean": _mean(one.corrected[defined]),
             "low": low,
             "high": high,
-            "variance": known.var(ddof=1) if len(known) > 1 else np.nan,
+            "tie-corrected variance": _variance(one.corrected[defined]),
             "p against BLEU": None if name == "BLEU" else p,
-            items: len(known),
-            "undefined": len(values) - len(known),
+            items: int(defined.sum()),
+            "undefined": int((~defined).sum()),
+            "eq. 1 mean": _mean(one.formula[defined]),
+            "eq. 1 variance": _variance(one.formula[defined]),
+            "constant": int((~defined & ~np.isnan(one.formula)).sum()),
+            "eq. 1 mean, all": _mean(one.formula),
+            "eq. 1 variance, all": _variance(one.formula),
         }
         if published:
             mean, variance = PUBLISHED[protocol][name]
             row.update({"published mean": mean, "published variance": variance})
         rows.append(row)
-    return Table(title, tuple(rows))
+    return Table(title, tuple(rows), NOTE.format(items=items))
+
+
+def _mean(values: FloatArray) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else np.nan
+
+
+def _variance(values: FloatArray) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.var(ddof=1)) if len(known) > 1 else np.nan
+
+
+def _judged(dataset: Dataset, kind: str) -> Dataset:
+    return dataset.select_candidates(judged(dataset, kind))
+
+
+def _with_references(dataset: Dataset, kind: str) -> bool:
+    """Return whether references are candidates too: judgements are scores, and every source has two references."""
+    return kind != PREFERENCES and bool((np.diff(dataset.reference_offsets) >= 2).all())
 
 
 def _one_reference_each(data: Prepared, seed: int) -> npt.NDArray[np.bool_]:
@@ -370,13 +352,23 @@ def _one_reference_each(data: Prepared, seed: int) -> npt.NDArray[np.bool_]:
     return mask
 
 
-def _judged_spearman(dataset: Dataset, scores: FloatArray, human: FloatArray) -> FloatArray:
-    """Spearman's rho of every source that has a judged candidate."""
+def _per_source(dataset: Dataset, scores: dict[str, FloatArray], human: FloatArray) -> dict[str, Correlations]:
+    """Correlate scores with `human` in every source that has a judged candidate."""
     judged_sources = np.unique(dataset.candidate_source[~np.isnan(human)])
-    return source_spearman(dataset, scores, human)[judged_sources]
+    return {
+        name: Correlations(
+            source_spearman(dataset, values, human)[judged_sources],
+            source_spearman(dataset, values, human, tie_corrected=False, constant=True)[judged_sources],
+        )
+        for name, values in scores.items()
+    }
 
 
-def _document_spearman(dataset: Dataset, scores: FloatArray, human: FloatArray) -> FloatArray:
+def _per_document(dataset: Dataset, scores: dict[str, FloatArray], human: FloatArray) -> dict[str, Correlations]:
+    return {name: _document_correlations(dataset, values, human) for name, values in scores.items()}
+
+
+def _document_correlations(dataset: Dataset, scores: FloatArray, human: FloatArray) -> Correlations:
     """Spearman's rho of systems by mean score and by mean human score, for every document."""
     sources = dataset.sources.iloc[dataset.candidate_source]
     frame = pd.DataFrame(
@@ -391,7 +383,10 @@ def _document_spearman(dataset: Dataset, scores: FloatArray, human: FloatArray) 
     systems = frame.groupby(["lp", "doc", "system"], sort=True)[["score", "human"]].mean().reset_index()
     codes = systems.groupby(["lp", "doc"], sort=True).ngroup().to_numpy()
     _, offsets = group_offsets(codes)
-    return group_spearman(systems["score"], systems["human"], offsets)
+    sides = systems["score"], systems["human"]
+    return Correlations(
+        group_spearman(*sides, offsets), group_spearman(*sides, offsets, tie_corrected=False, constant=True)
+    )
 
 
 def _blocks(offsets: npt.NDArray[np.int64]) -> list[tuple[int, int]]:

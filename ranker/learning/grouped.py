@@ -139,7 +139,9 @@ def _average_ranks(values: FloatArray, offsets: IntArray, tie: float) -> FloatAr
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def _correlate(first: FloatArray, second: FloatArray, offsets: IntArray, tie_corrected: bool) -> FloatArray:
+def _correlate(
+    first: FloatArray, second: FloatArray, offsets: IntArray, tie_corrected: bool, constant: bool
+) -> FloatArray:
     result = np.empty(len(offsets) - 1)
     for group in prange(len(offsets) - 1):
         start, stop = offsets[group], offsets[group + 1]
@@ -152,7 +154,7 @@ def _correlate(first: FloatArray, second: FloatArray, offsets: IntArray, tie_cor
             squares_first += a * a
             squares_second += b * b
             distance += (a - b) * (a - b)
-        if squares_first == 0.0 or squares_second == 0.0:
+        if (squares_first == 0.0 or squares_second == 0.0) and (size < 2 or not constant):
             result[group] = np.nan
         elif tie_corrected:
             value = product / np.sqrt(squares_first * squares_second)
@@ -182,7 +184,12 @@ def average_ranks(values: npt.ArrayLike, offsets: npt.ArrayLike, *, tie: float =
 
 
 def group_spearman(
-    first: npt.ArrayLike, second: npt.ArrayLike, offsets: npt.ArrayLike, *, tie_corrected: bool = True
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    offsets: npt.ArrayLike,
+    *,
+    tie_corrected: bool = True,
+    constant: bool = False,
 ) -> FloatArray:
     """Spearman's rank correlation of two sets of values inside every group.
 
@@ -194,12 +201,22 @@ def group_spearman(
     tie_corrected : bool, default True
         True: Pearson correlation of average ranks. False: ``1 - 6 sum D^2 / (N (N^2 - 1))`` on average ranks,
         the form of Ye, Zhou and Lin (2007), equation 1. They differ only where there are ties.
+    constant : bool, default False
+        With ``tie_corrected=False``, also evaluate the formula where a side is constant: it gives 0.5 to 1, whatever
+        the other side is.
 
     Returns
     -------
     float array, shape (n_groups,)
-        In [-1, 1]; NaN where either side is constant (a group of one row included).
+        In [-1, 1]; NaN in groups of one row and, without `constant`, where either side is constant.
+
+    Raises
+    ------
+    ValueError
+        If `constant` is asked for in the tie-corrected form, which is undefined there.
     """
+    if constant and tie_corrected:
+        raise ValueError("constant=True needs tie_corrected=False")
     bounds = np.ascontiguousarray(offsets, dtype=np.int64)
     ranks = average_ranks(first, bounds), average_ranks(second, bounds)
-    return _correlate(*ranks, bounds, tie_corrected)
+    return _correlate(*ranks, bounds, tie_corrected, constant)

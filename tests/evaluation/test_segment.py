@@ -71,6 +71,18 @@ def test_source_spearman_equals_scipy_and_the_formula(cases, metric):
     assert compared > 100
 
 
+def test_equation_1_where_a_side_is_constant():
+    first = [1, 2, 3, 4, 5, 5, 5, 5, 1, 1, 2, 7]
+    second = [3, 3, 3, 3, 2, 2, 2, 2, 0, 0, 0, 1]
+    offsets = [0, 4, 8, 11, 12]
+    found = group_spearman(first, second, offsets, tie_corrected=False, constant=True)
+    # ranks 1.5, 1.5 and 3 against 2, 2 and 2: 1 - 6 * 1.5 / 24
+    np.testing.assert_allclose(found, [0.5, 1, 0.625, np.nan])
+    assert np.isnan(group_spearman(first, second, offsets, tie_corrected=False)).all()
+    with pytest.raises(ValueError, match="constant=True needs tie_corrected=False"):
+        group_spearman(first, second, offsets, constant=True)
+
+
 small = arrays(np.float64, st.integers(2, 9), elements=st.integers(0, 4).map(float))
 
 

@@ -6,17 +6,25 @@ import io
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import stats
 
 from ranker.cli.main import run as run_command
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import human_scores
+from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
+from ranker.evaluation.judges import judges_agreement
 from ranker.evaluation.segment import source_spearman
 from ranker.experiments.tables import Experiment, markdown_table
 from ranker.experiments.ye07 import FEATURE_SETS, Settings, prepare, run
+from ranker.experiments.ye07_data import judges_table
 from ranker.extractors.registry import make
+from ranker.extractors.tokens import token_batch
+from ranker.learning.ngram_counts import count_ngrams
+from ranker.learning.ngram_lm import estimate, log10_scores
 
 SETTINGS = Settings(kind="fluency", resamples=50, permutations=200)
 
@@ -69,15 +77,75 @@ def test_published_figures_stand_beside_ours(experiment, sample):
     assert "published mean" not in within["BLEU"]
 
 
+@pytest.mark.parametrize("change", [{"kind": "adequacy"}, {"exclude_self": True}])
+def test_published_figures_are_those_of_fluency_as_published(years, change):
+    found = run(years[0], [years[1]], dataclasses.replace(SETTINGS, **change))
+    assert len(found.tables) == 8
+    for table in found.tables:
+        # that BLEU of references has nothing to do with judgements
+        if not table.title.startswith("BLEU of one reference"):
+            assert not any("published" in key for row in table.rows for key in row), table.title
+            assert "published" not in table.note
+
+
 def test_a_single_column_ranks_as_the_metric_itself(experiment, years):
     """BLEU alone is one column with a positive weight, so folds and training cannot matter."""
-    scores = make("bleu").transform(years[0])[:, 0]
+    scores = make("bleu[smoothing=epsilon]").transform(years[0])[:, 0]
     rho = source_spearman(years[0], scores, human_scores(years[0], "fluency"))
     title = "within-year, 3 folds of acl05: outputs"
     row = next(table for table in experiment.tables if table.title == title).rows[0]
-    assert row["mean"] == pytest.approx(np.nanmean(rho), abs=1e-12)
-    assert row["variance"] == pytest.approx(np.nanvar(rho, ddof=1), abs=1e-12)
+    assert row["tie-corrected mean"] == pytest.approx(np.nanmean(rho), abs=1e-12)
+    assert row["tie-corrected variance"] == pytest.approx(np.nanvar(rho, ddof=1), abs=1e-12)
     assert row["sources"] + row["undefined"] == 60
+
+
+def plain_forms(scores: list[float], human: list[float]) -> tuple[float, float]:
+    """Spearman's rho by scipy, and equation 1 of the paper as it is printed."""
+    size = len(scores)
+    if size < 2:
+        return float("nan"), float("nan")
+    differences = stats.rankdata(scores) - stats.rankdata(human)
+    formula = 1 - 6 * (differences**2).sum() / (size * (size**2 - 1))
+    constant = len(set(scores)) == 1 or len(set(human)) == 1
+    return float("nan") if constant else stats.spearmanr(scores, human).statistic, formula
+
+
+def test_both_forms_of_rho(years):
+    """One source has one human score for all outputs, one has one output: the first has a value by equation 1."""
+    generator = np.random.default_rng(0)
+    records, human = [], []
+    for number in range(120):
+        size = 1 if number == 1 else 5
+        reference = generator.choice(list("abcdefghij"), size=6)
+        wrong = generator.integers(0, 5, size=size)
+        texts = [" ".join(["x"] * int(count) + list(reference[count:])) for count in wrong]
+        # people tell three grades apart
+        values = [3.0 if number == 0 else float(4 - count) // 2 for count in wrong]
+        human.append(values)
+        outputs = [
+            Candidate(f"s{i}", text, [("fluency_z", None, value)])
+            for i, (text, value) in enumerate(zip(texts, values, strict=True))
+        ]
+        records.append(Record("", [" ".join(reference)], outputs, seg_id=str(number)))
+    made = assemble(records, "made")
+    scores = np.split(make("bleu[smoothing=epsilon]").transform(made)[:, 0], made.candidate_offsets[1:-1])
+    plain = [plain_forms(list(np.round(one, 10)), values) for one, values in zip(scores, human, strict=True)]
+    corrected, formula = np.array(plain).T
+    defined = ~np.isnan(corrected)
+    assert not defined[:2].any()
+    row = rows_of(run(made, [], SETTINGS), "within-year")["BLEU"]
+    assert (row["sources"], row["undefined"]) == (defined.sum(), (~defined).sum())
+    assert row["constant"] == (~defined).sum() - 1
+    expected = {
+        "tie-corrected mean": corrected[defined].mean(),
+        "tie-corrected variance": corrected[defined].var(ddof=1),
+        "eq. 1 mean": formula[defined].mean(),
+        "eq. 1 variance": formula[defined].var(ddof=1),
+        "eq. 1 mean, all": np.nanmean(formula),
+        "eq. 1 variance, all": np.nanvar(formula, ddof=1),
+    }
+    assert {key: row[key] for key in expected} == pytest.approx(expected)
+    assert row["eq. 1 mean"] > row["tie-corrected mean"] + 0.01
 
 
 def test_references_stand_above_the_outputs_and_match_themselves(years):
@@ -89,13 +157,33 @@ def test_references_stand_above_the_outputs_and_match_themselves(years):
     without = prepare(years[0], dataclasses.replace(SETTINGS, exclude_self=True))
     assert (without.matrix[without.is_reference, 0] < 1).mean() > 0.95
     np.testing.assert_array_equal(without.matrix[~without.is_reference], prepared.matrix[~prepared.is_reference])
-    np.testing.assert_array_equal(without.matrix[:, -1], prepared.matrix[:, -1])
+
+
+def test_a_reference_without_itself_is_scored_by_the_others(years):
+    """In BLEU and in the language model, which keeps the other references of the same source."""
+    found = prepare(years[0], dataclasses.replace(SETTINGS, exclude_self=True))
+    matrix = found.matrix[found.is_reference]
+    texts = years[0].references["text"].tolist()
+    batch = token_batch(years[0], lowercase=True)
+    whole = count_ngrams(*batch.segments.take(batch.reference), 3)
+    discounts = estimate(whole).discounts
+    for row in (0, 3, 101):
+        start = row // 4 * 4
+        others = [text for place, text in enumerate(texts[start : start + 4]) if start + place != row]
+        alone = assemble([Record("", others, [Candidate("self", texts[row])])], "alone")
+        assert matrix[row, 0] == pytest.approx(make("bleu[smoothing=epsilon]").transform(alone)[0, 0])
+        rest = np.delete(batch.reference, row)
+        model = estimate(count_ngrams(*batch.segments.take(rest), 3), discounts=discounts)
+        expected = log10_scores(model, *batch.segments.take(batch.reference[[row]])).log_perplexity[0]
+        assert matrix[row, -1] == pytest.approx(expected, rel=1e-9)
+    included = prepare(years[0], SETTINGS)
+    assert (matrix[:, -1] > included.matrix[included.is_reference, -1]).mean() > 0.95
 
 
 def test_same_seed_same_bytes_other_seed_other_folds(years, experiment):
     assert run(years[0], [years[1]], SETTINGS).json() == experiment.json()
     other = run(years[0], [], dataclasses.replace(SETTINGS, seed=1))
-    assert rows_of(other, "within-year")["All"]["mean"] != rows_of(experiment, "within-year")["All"]["mean"]
+    assert rows_of(other, "within-year")["All"]["low"] != rows_of(experiment, "within-year")["All"]["low"]
 
 
 def test_forms_hold_the_same_rows(experiment, tmp_path):
@@ -139,5 +227,34 @@ def test_single_references_and_preferences(shared, years):
     found = run(wmt.select_sources(np.arange(len(wmt.sources)) < 400), [], Settings(resamples=20, permutations=100))
     assert [table.title for table in found.tables] == ["within-year, 3 folds of wmt14-rr: outputs"]
     rows = rows_of(found, "within-year")
-    assert rows["All"]["mean"] > rows["PERP"]["mean"]
-    assert 0.15 < rows["BLEU"]["mean"] < 0.5
+    assert rows["All"]["tie-corrected mean"] > rows["PERP"]["tie-corrected mean"]
+    assert 0.15 < rows["BLEU"]["tie-corrected mean"] < 0.5
+
+
+@pytest.fixture(scope="module")
+def compared(preferred) -> Dataset:
+    """Preferences of two judges, who differ on every seventh pair."""
+    pairs = preferred.preferences
+    second = pairs.assign(judge="second")
+    contrary = np.arange(len(pairs)) % 7 == 0
+    second["relation"] = np.where(contrary, "<", pairs["relation"])
+    second["relation"] = second["relation"].astype(pairs["relation"].dtype)
+    both = pd.concat([pairs.assign(judge="first"), second], ignore_index=True)
+    both["judge"] = both["judge"].astype(pairs["judge"].dtype)
+    return dataclasses.replace(preferred, preferences=both, _memo={})
+
+
+def test_judges_of_preferences(compared):
+    """WMT 2012, 2013 and 2015 name the judges of their preferences, who gave no scores."""
+    (table,) = judges_table(compared, "auto", published=True)
+    pairs = len(compared.preferences) // 2
+    disagreed = -(-pairs // 7)
+    assert table.title == f"consistency of judges of preferences, {compared.name}"
+    assert table.rows[0]["comparisons"] == pairs
+    assert table.rows[0]["consistent"] == pytest.approx(1 - disagreed / pairs)
+    # no third judge
+    assert table.rows[1]["comparisons"] == 0
+    (agreement,) = [one for one in judges_agreement(compared, resamples=10) if one.lp == "all"]
+    kappa = agreement.figures["cohen"].value
+    assert 0.3 < kappa < 1
+    assert table.note == f"Cohen's kappa on the preferences themselves: {kappa:.3f}"

@@ -1,0 +1,96 @@
+"""Experiments as lists of tables to make one by one, so that a failure costs one table and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from ranker.experiments.tables import Experiment, Failure, Table
+from ranker.progress import report
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One table of an experiment, or a few that are made together.
+
+    Parameters
+    ----------
+    title : str
+        Title of the table, for the message if it fails.
+    make : callable
+        Returns the tables. It may be a generator: tables that precede a failure are kept.
+    """
+
+    title: str
+    make: Callable[[], Iterable[Table]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An experiment that is yet to be run.
+
+    Parameters
+    ----------
+    name : str
+    tasks : tuple of Task
+        Independent of each other. What several need is made by the first that asks for it; see `Once`.
+    signature : str
+        All that changes the figures.
+    """
+
+    name: str
+    tasks: tuple[Task, ...]
+    signature: str
+
+    def outcomes(self) -> Iterator[Table | Failure]:
+        """Make the tables one after another; a task that raises an exception gives a `Failure`, and the rest follow."""
+        for number, task in enumerate(self.tasks):
+            report("tables", number, len(self.tasks))
+            try:
+                yield from task.make()
+            except Exception as error:
+                yield Failure(task.title, error)
+
+    def run(self) -> Experiment:
+        """Make all tables.
+
+        Raises
+        ------
+        RankerError
+            That of the first table that fails.
+        """
+        tables = []
+        for outcome in self.outcomes():
+            if isinstance(outcome, Failure):
+                raise outcome.error
+            tables.append(outcome)
+        return Experiment(self.name, tuple(tables), self.signature)
+
+
+class Once(Generic[T]):
+    """What several tables need: made at the first call, returned by every call; an error is raised by every call.
+
+    Parameters
+    ----------
+    make : callable
+    """
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._values: list[T] = []
+        self._error: Exception | None = None
+
+    def __call__(self) -> T:
+        """Return the value, or raise the error that kept it from being made."""
+        if self._error is not None:
+            raise self._error
+        if not self._values:
+            try:
+                self._values.append(self._make())
+            except Exception as error:
+                self._error = error
+                raise
+        return self._values[0]

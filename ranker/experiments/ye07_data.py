@@ -1,0 +1,76 @@
+"""Table 2 of Ye, Zhou and Lin (2007), consistency of judges, and BLEU between references: nothing is learnt here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import PREFERENCES, resolve_kind
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import DataError
+from ranker.evaluation.judges import cohen_kappa, consistency
+from ranker.experiments.tables import Table
+from ranker.experiments.ye07_published import KIND, NAMES, PUBLISHED_CONSISTENCY, PUBLISHED_REFERENCE_BLEU
+from ranker.extractors.registry import make
+
+
+def judges_table(dataset: Dataset, kind: str, *, published: bool) -> list[Table]:
+    """Return how consistent the judges are, if single judges are known.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    kind : str
+        Kind of judgement, or ``auto``.
+    published : bool
+        Show the published figures if `dataset` is one of the paper's and `kind` is that of the paper.
+    """
+    kind = resolve_kind(dataset, kind)
+    published = published and dataset.name in NAMES and kind == KIND
+    rows: list[dict[str, Any]] = []
+    for number, (agreeing, tolerated) in PUBLISHED_CONSISTENCY.items():
+        try:
+            found = consistency(dataset, kind, number)
+        except DataError:
+            return []
+        row = {
+            "judges": number,
+            "comparisons": found.pairs,
+            "consistent": found.agreeing,
+            "consistent with ties": found.with_ties,
+        }
+        if published and dataset.name == NAMES[1]:
+            row.update({"published": agreeing, "published with ties": tolerated})
+        rows.append(row)
+    kappa = cohen_kappa(dataset, kind)
+    judgements = "preferences" if kind == PREFERENCES else "scores"
+    note = "" if np.isnan(kappa) else f"Cohen's kappa on the {judgements} themselves: {kappa:.3f}"
+    note += " (published: negative)" if note and published else ""
+    return [Table(f"consistency of judges of {kind}, {dataset.name}", tuple(rows), note)]
+
+
+def reference_table(dataset: Dataset, bleu: str) -> list[Table]:
+    """Return the BLEU of references against each single other reference, if there are several.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    bleu : str
+        Notation of the metric.
+    """
+    records = []
+    for source, texts in dataset.references.groupby("source")["text"].agg(list).items():
+        for index, text in enumerate(texts):
+            others = texts[:index] + texts[index + 1 :]
+            candidates = [Candidate(str(place), one) for place, one in enumerate(others)]
+            if candidates:
+                records.append(Record("", [text], candidates, seg_id=f"{source}.{index}"))
+    if not records:
+        return []
+    scores = make(bleu).transform(assemble(records, dataset.name))
+    row = {"comparisons": len(scores), "mean BLEU": scores.mean(), "standard deviation": scores.std(ddof=1)}
+    if dataset.name == NAMES[1]:
+        row.update(zip(("published mean", "published deviation"), PUBLISHED_REFERENCE_BLEU, strict=True))
+    return [Table(f"BLEU of one reference against another, {dataset.name}", (row,))]

@@ -1,0 +1,170 @@
+"""Tables are shown as they are made, and one that fails costs no other."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from ranker.cli import experiment as command
+from ranker.cli import main
+from ranker.cli.main import run as run_command
+from ranker.errors import DataError
+from ranker.experiments import ye07
+from ranker.experiments.plan import Once, Plan, Task
+from ranker.experiments.tables import Failure, Table
+
+
+def table(title):
+    return Table(title, ({"value": 1},))
+
+
+def failing(error):
+    def make():
+        yield table("before")
+        raise error
+
+    return make
+
+
+def plan(error):
+    return Plan(
+        "made up",
+        (
+            Task("first", lambda: [table("first")]),
+            Task("second", failing(error)),
+            Task("third", lambda: [table("third")]),
+        ),
+        "signature",
+    )
+
+
+def emit(monkeypatch, made, *arguments):
+    """Run a command whose plan is `made`; return its exit code."""
+    monkeypatch.setattr(ye07, "plan", lambda *_: made)
+    with pytest.raises(SystemExit) as ended:
+        run_command(["experiment", "ye07", "--train", "sample", *arguments])
+    return ended.value.code
+
+
+def test_a_failure_costs_one_table():
+    error = DataError("too few\nsources", file="wmt12")
+    outcomes = list(plan(error).outcomes())
+    assert outcomes == [table("first"), table("before"), Failure("second", error), table("third")]
+    assert outcomes[2].reason == "wmt12: too few sources"
+    assert Failure("x", KeyError("y")).reason == "unexpected KeyError: 'y'"
+
+
+def test_run_raises_the_first_failure():
+    with pytest.raises(DataError, match="wmt12: too few"):
+        plan(DataError("too few", file="wmt12")).run()
+
+
+def test_tables_are_made_when_they_are_asked_for():
+    made = []
+    tasks = tuple(Task(name, lambda name=name: made.append(name) or [table(name)]) for name in "abc")
+    outcomes = Plan("lazy", tasks, "").outcomes()
+    assert made == []
+    assert next(outcomes).title == "a"
+    assert made == ["a"]
+
+
+def test_what_is_shared_is_made_once_and_fails_once():
+    calls = []
+
+    def make():
+        calls.append(1)
+        raise DataError("no")
+
+    shared = Once(make)
+    for _ in range(2):
+        with pytest.raises(DataError, match="no"):
+            shared()
+    assert len(calls) == 1
+    counted = Once(lambda: calls.append(2))
+    assert counted() is counted() is None
+    assert calls == [1, 2]
+
+
+@pytest.mark.parametrize("form", ["table", "markdown"])
+def test_each_table_is_printed_before_the_next_is_made(monkeypatch, capsys, form):
+    printed = []
+
+    def second():
+        printed.append(capsys.readouterr().out)
+        return [table("second")]
+
+    made = Plan("made up", (Task("first", lambda: [table("first")]), Task("second", second)), "signature")
+    assert emit(monkeypatch, made, "--output", form) == 0
+    assert "first" in printed[0]
+    assert "second" in capsys.readouterr().out
+
+
+def test_the_command_reports_what_failed_and_prints_the_rest(monkeypatch, capsys, tmp_path):
+    made = plan(DataError("too few sources", file="wmt12"))
+    files = [tmp_path / f"out{form}" for form in (".json", ".csv", ".md")]
+    assert emit(monkeypatch, made, *(word for path in files for word in ("--write", str(path)))) == 2
+    printed = capsys.readouterr()
+    assert printed.err == "ranker: error: table 'second' could not be made: wmt12: too few sources\n"
+    assert [line for line in printed.out.splitlines() if line in ("first", "before", "second", "third")] == [
+        "first",
+        "before",
+        "third",
+    ]
+    assert printed.out.endswith("signature\n")
+    document = json.loads(files[0].read_text())
+    assert [one["title"] for one in document["tables"]] == ["first", "before", "third"]
+    assert document["failures"] == [{"title": "second", "reason": "wmt12: too few sources"}]
+    assert [row["table"] for row in csv.DictReader(io.StringIO(files[1].read_text()))] == ["first", "before", "third"]
+    assert "### second\n\nThis table could not be made: wmt12: too few sources\n" in files[2].read_text()
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "markdown"])
+def test_documents_are_whole_although_a_table_fails(monkeypatch, capsys, tmp_path, form):
+    path = tmp_path / f"out.{'md' if form == 'markdown' else form}"
+    assert emit(monkeypatch, plan(DataError("no")), "--output", form, "--write", str(path)) == 2
+    printed = capsys.readouterr().out
+    assert printed == path.read_text()
+    if form == "json":
+        assert len(json.loads(printed)["tables"]) == 3
+
+
+def test_a_fault_of_the_program_is_raised_after_everything_else(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(ye07, "plan", lambda *_: plan(ZeroDivisionError("division by zero")))
+    with pytest.raises(ZeroDivisionError):
+        run_command(["experiment", "ye07", "--train", "sample", "--write", str(tmp_path / "out.json")])
+    printed = capsys.readouterr()
+    assert "table 'second' could not be made: unexpected ZeroDivisionError: division by zero" in printed.err
+    assert "third" in printed.out
+    assert len(json.loads((tmp_path / "out.json").read_text())["tables"]) == 3
+
+
+def test_files_are_written_although_nobody_reads_the_output(monkeypatch, tmp_path):
+    def closed(*_):
+        raise BrokenPipeError
+
+    monkeypatch.setattr(command, "_print_table", closed)
+    # leaves the standard output of the test alone
+    monkeypatch.setattr(main, "_silence_stdout", lambda: None)
+    path = tmp_path / "out.json"
+    assert emit(monkeypatch, plan(DataError("no")), "--write", str(path)) == 1
+    assert len(json.loads(path.read_text())["tables"]) == 3
+
+
+def test_the_name_of_a_file_is_checked_before_the_work(monkeypatch, capsys):
+    made = Plan("made up", (Task("first", lambda: pytest.fail("was made")),), "signature")
+    assert emit(monkeypatch, made, "--write", "out.txt") == 2
+    assert "out.txt: expected a name ending in .json, .csv, .md" in capsys.readouterr().err
+
+
+def test_nothing_to_plot_is_said(monkeypatch, capsys, preferred):
+    monkeypatch.setattr(command, "read_input", lambda *_: preferred)
+    arguments = ["--data", "x", "--no-sweeps", "--plot", "x.svg"]
+    with pytest.raises(SystemExit) as ended:
+        run_command(["experiment", "stanojevic14", *arguments])
+    assert ended.value.code == 2
+    printed = capsys.readouterr()
+    assert "there are no sweeps to plot: leave out --no-sweeps" in printed.err
+    assert "Kendall's tau on" in printed.out
