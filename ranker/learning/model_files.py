@@ -8,8 +8,7 @@
     What the model is, for people.
 
 The digest of an array is that of its name, type, shape and values, so it does not depend on how the array was
-compressed or in which byte order. Equal models give equal bytes. Format 1, which is still read, had digests of whole
-npz files.
+compressed or in which byte order. Equal models give equal bytes.
 """
 
 from __future__ import annotations
@@ -32,6 +31,7 @@ from ranker.errors import ModelError
 from ranker.files import replacing, sha256
 
 FORMAT = 2
+"""Models of format 1 are refused: in their feature sets ``bleu`` and ``ter`` stood for other defaults."""
 _MODEL, _CARD = "model.json", "CARD.md"
 _LARGEST = 1 << 30
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -140,23 +140,17 @@ def read_model(path: str | Path) -> StoredModel:
         found = document["format"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ModelError(f"{path}: {_MODEL} is damaged; train or copy the model again") from None
-    if found not in (1, FORMAT):
+    if found != FORMAT:
         raise ModelError(
-            f"{path}: model format {found!r}, this version reads formats 1 to {FORMAT}; "
+            f"{path}: model format {found!r}, this version reads format {FORMAT}; "
             "train it again or use the version of ranker that made it"
         )
     try:
         model, digests = document["model"], document["arrays"]
         intact = document["digest"] == _digest({"model": model, "arrays": digests})
-        if intact and found == 1:
-            intact = all(sha256(files[name]) == digest for name, digest in digests.items())
         arrays = {name.removesuffix(".npz"): _arrays(path, name, files[name]) for name in digests if intact}
-        if found == 1:
-            for group in arrays.values():
-                # an option that numpy before 2.1 took for an array
-                group.pop("allow_pickle", None)
         stored = StoredModel(model, arrays)
-        intact = intact and (found == 1 or stored.array_digests == digests)
+        intact = intact and stored.array_digests == digests
     except (KeyError, TypeError, AttributeError):
         intact = False
     if not intact:
