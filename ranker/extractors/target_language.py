@@ -1,7 +1,7 @@
 """What language translations are in, and notes about extractors that are made for another.
 
-The language pairs of a data set say it. Where they are not known, English is told by the share of its function words.
-Nothing is said of a few words.
+The language pairs of a data set say it. Where they are not known, English is told by its letters and the share of its function
+words. Nothing is said of a few words.
 """
 
 from __future__ import annotations
@@ -23,16 +23,19 @@ _SENTENCES_LOOKED_AT = 1000
 
 
 def looks_english(dataset: Dataset, *, fewest: int = 0) -> bool:
-    """Tell by function words whether references, or candidates where there is no reference, are in English.
+    """Tell by letters and function words whether references, or candidates without references, are in English.
 
     Parameters
     ----------
     dataset : Dataset
     fewest : int, default 0
-        Fewer words than this are taken for English.
+        Fewer words than this are taken for English if their letters are.
     """
     batch = token_batch(dataset, "13a", lowercase=True)
     sentences = batch.reference if len(batch.reference) else batch.candidate
+    letters = [letter for one in sentences[:_SENTENCES_LOOKED_AT] for letter in batch.texts[one] if letter.isalpha()]
+    if 2 * sum(map(str.isascii, letters)) < len(letters):
+        return False
     words = batch.segments.take(sentences[:_SENTENCES_LOOKED_AT])[0]
     vocabulary = batch.segments.vocabulary
     lettered = np.fromiter(map(str.isalpha, vocabulary), dtype=bool, count=len(vocabulary))
