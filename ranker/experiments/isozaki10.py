@@ -54,13 +54,13 @@ METRICS = {
     "ROUGE-L": "rouge_l",
     "ROUGE-S(4)": "rouge_s[distance=4]",
     "WER": "wer",
-    "TER": "ter",
+    "TER": "ter[search=tercom,tokenizer=13a]",
     "PER": "per",
     "METEOR": "meteor",
     "GTM": "gtm",
     "GTM(12)": "gtm[exponent=12.0]",
     "NIST": "nist",
-    "BLEU": "bleu",
+    "BLEU": "bleu[smoothing=epsilon,tokenizer=13a]",
 }
 """Notation of the metrics by the names of the paper."""
 ROOTS: dict[str, Callable[[FloatArray], FloatArray]] = {
