@@ -39,11 +39,13 @@ from ranker.version import VERSION
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.int64]
+BLEU = "bleu[order={order},smoothing=epsilon,tokenizer=13a]"
+TER = "ter[search=tercom,tokenizer=13a]"
 NGRAMS, EDITS, METEOR, ORDER, BLENDS = "n-grams", "edits", "METEOR", "LRscore", "combined"
 METRICS: dict[str, tuple[str, str]] = {
-    **{f"BLEU:{order}": (f"bleu[order={order}]" if order != 4 else "bleu", NGRAMS) for order in range(1, 6)},
+    **{f"BLEU:{order}": (BLEU.format(order=order), NGRAMS) for order in range(1, 6)},
     "NIST": ("nist", NGRAMS),
-    "TER": ("ter", EDITS),
+    "TER": (TER, EDITS),
     "TERp": ("terp", EDITS),
     # of its own kind: deletions cost over five times what insertions do, so that it favours long outputs as METEOR does
     "TERpA": ("terp[costs=terpa]", "TERpA"),
@@ -52,9 +54,9 @@ METRICS: dict[str, tuple[str, str]] = {
     # theta of the published alpha of Chinese-English, .0719 and .2623 with d_k .661 (Birch and Osborne 2011, table 4)
     "LR-HB4": ("lrscore[distance=hamming,theta=0.0186]", ORDER),
     "LR-KB4": ("lrscore[theta=0.132]", ORDER),
-    "BLEU:4-TER": ("combine[bleu - ter]", BLENDS),
-    "BLEU:4-2TERp": ("combine[bleu - 2*terp]", BLENDS),
-    "BLEU:4+2METR": ("combine[bleu + 2*meteor[parameters=METR]]", BLENDS),
+    "BLEU:4-TER": (f"combine[{BLEU.format(order=4)} - {TER}]", BLENDS),
+    "BLEU:4-2TERp": (f"combine[{BLEU.format(order=4)} - 2*terp]", BLENDS),
+    "BLEU:4+2METR": (f"combine[{BLEU.format(order=4)} + 2*meteor[parameters=METR]]", BLENDS),
 }
 """Notation and family of every metric by its name in the tables; what is combined is tuned to, not scored by."""
 SIGNIFICANT = 0.05

@@ -34,7 +34,7 @@ from ranker.tuning.weights import weight_space
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.int64]
-FEATURES = "words,chrf,bleu[smoothing=add-one],ter,systems"
+FEATURES = "words,chrf,bleu[smoothing=add-one,tokenizer=13a],ter[search=tercom,tokenizer=13a],systems"
 
 
 @dataclass(frozen=True)

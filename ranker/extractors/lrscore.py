@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -99,7 +100,7 @@ class LRscore(Metric):
                 "metric that scores as it is, such as bleu[order=1]"
             )
 
-    @property
+    @functools.cached_property
     def _lexical_metric(self) -> Metric:
         return registry.make_metric(self.lexical)
 

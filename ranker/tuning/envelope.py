@@ -16,13 +16,26 @@ from numba import njit
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.int64]
+_SMALL_BLOCK = 32
+"""Up to this many hypotheses, insertion sort is faster than merge sort."""
 
 
 @njit(cache=True, nogil=True)
 def project(features: FloatArray, weights: FloatArray) -> FloatArray:
     """Return ``features @ weights``, every row summed in the same order on every machine, unlike by BLAS."""
     result = np.empty(len(features))
-    for row in range(len(features)):
+    # four sums at a time, because each addition waits for the one before it in the same row
+    together = len(features) // 4 * 4
+    for row in range(0, together, 4):
+        first = second = third = fourth = 0.0
+        for column in range(features.shape[1]):
+            weight = weights[column]
+            first += features[row, column] * weight
+            second += features[row + 1, column] * weight
+            third += features[row + 2, column] * weight
+            fourth += features[row + 3, column] * weight
+        result[row], result[row + 1], result[row + 2], result[row + 3] = first, second, third, fourth
+    for row in range(together, len(features)):
         total = 0.0
         for column in range(features.shape[1]):
             total += features[row, column] * weights[column]
@@ -49,7 +62,15 @@ def order_in_blocks(values: FloatArray, offsets: IndexArray) -> IndexArray:
     result = np.empty(len(values), dtype=np.int64)
     for block in range(len(offsets) - 1):
         start, stop = offsets[block], offsets[block + 1]
-        result[start:stop] = start + np.argsort(values[start:stop], kind="mergesort")
+        if stop - start > _SMALL_BLOCK:
+            result[start:stop] = start + np.argsort(values[start:stop], kind="mergesort")
+            continue
+        for row in range(start, stop):
+            value, at = values[row], row
+            while at > start and values[result[at - 1]] > value:
+                result[at] = result[at - 1]
+                at -= 1
+            result[at] = row
     return result
 
 

@@ -131,11 +131,11 @@ class Problem:
             return 0.0, -np.inf
         left, right = left[wide], right[wide]
         gains = self.objective.gain(sums[wide])
-        steps = _inside(left, right)
         best = gains.max()
         equal = np.flatnonzero(gains >= best - _SAME * max(1.0, abs(best)) if np.isfinite(best) else gains == best)
-        taken = equal[np.argmin(np.abs(steps[equal]))]
-        return float(steps[taken]), float(gains[taken])
+        steps = _inside(left[equal], right[equal])
+        taken = np.argmin(np.abs(steps))
+        return float(steps[taken]), float(gains[equal[taken]])
 
 
 def _inside(left: FloatArray, right: FloatArray) -> FloatArray:
