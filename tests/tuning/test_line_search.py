@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ranker.corpora import catalogue
 from ranker.errors import RankerError
 from ranker.extractors import registry
 from ranker.extractors.base import Metric
@@ -105,6 +106,38 @@ class Total(Objective):
 
 # few different values, so that lines are parallel, equal, and cross in one point
 SMALL = st.integers(-3, 3).map(float)
+
+
+@pytest.mark.parametrize("size", [0, 1, 3, 4, 7, 32, 33, 70])
+def test_projection_and_order_are_their_plain_twins(size):
+    """Sums are made column by column, and equal values stay in their order, whatever the size of a block."""
+    random = np.random.default_rng(size)
+    features, weights = random.normal(size=(3 * size, 9)), random.normal(size=9)
+    expected = []
+    for row in features:
+        total = 0.0
+        for value, weight in zip(row, weights, strict=True):
+            total += value * weight
+        expected.append(total)
+    assert project(features, weights).tolist() == expected
+    values = random.integers(5, size=3 * size).astype(float)
+    order = order_in_blocks(values, size * np.arange(4))
+    blocks = [sorted(range(first, first + size), key=lambda row: values[row]) for first in size * np.arange(3)]
+    assert order.tolist() == [row for block in blocks for row in block]
+
+
+@pytest.mark.parametrize("text", ["lrscore[alignment=ribes]", "combine[bleu[order=4] - 2*ter]"])
+def test_notations_are_parsed_once_and_not_at_every_line_search(monkeypatch, text):
+    metric = registry.make_metric(text)
+    statistics = np.ones((4, len(metric.statistics(metric.batch(catalogue.load("sample")))[0])))
+    metric.score(statistics)
+
+    def refuse(*_):
+        raise AssertionError("parsed again")
+
+    monkeypatch.setattr(registry, "make_metric", refuse)
+    monkeypatch.setattr("ranker.notation.parse_sum", refuse)
+    assert len(metric.score(statistics)) == 4
 
 
 @settings(max_examples=100, deadline=None)
