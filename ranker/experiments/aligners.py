@@ -64,6 +64,7 @@ class Aligners:
     files: Mapping[str, Path] = field(default_factory=dict)
     bitexts: Mapping[str, tuple[Path, Path]] = field(default_factory=dict)
     candidates: bool = False
+    _texts: dict[str, Dataset] = field(default_factory=dict, repr=False, compare=False)
     _made: dict[str, WordAligner] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -77,8 +78,8 @@ class Aligners:
         """
         if len(bitexts) % 2:
             raise OptionError(
-                f"--bitext: found {len(bitexts)} files, expected two for each language pair, as --bitext "
-                "de-en=europarl.de europarl.en"
+                f"--bitext: found an odd number of files, {len(bitexts)}; expected two for each language pair, as "
+                "--bitext de-en=europarl.de europarl.en"
             )
         found_files: dict[str, Path] = {}
         found_bitexts: dict[str, tuple[Path, Path]] = {}
@@ -93,16 +94,18 @@ class Aligners:
         return cls(found_files, found_bitexts, candidates)
 
     def check(self, datasets: Sequence[Dataset]) -> None:
-        """Read the files of aligners, and refuse language pairs that none of the data sets holds.
+        """Read all files, and refuse language pairs that none of the data sets holds.
 
         Raises
         ------
         ModelError
             If a file is no aligner.
+        DataError
+            If the files of a text have not as many lines.
         OptionError
             If an aligner does not split words as an experiment does, or its language pair is in none of the data sets.
         """
-        known = sorted({pair for dataset in datasets for pair in dataset.language_pairs})
+        known = _language_pairs(datasets)
         for pair in (*self.files, *self.bitexts):
             if pair and pair not in known:
                 raise OptionError(
@@ -110,6 +113,8 @@ class Aligners:
                 )
         for pair, path in self.files.items():
             self._made[pair] = _loaded(path)
+        for pair, (source, target) in self.bitexts.items():
+            self._texts[pair] = read_parallel(source, [], [target])
 
     def aligner(self, dataset: Dataset, language_pair: str) -> WordAligner:
         """Return the aligner of one language pair, to which `dataset` belongs; equal files are read once.
@@ -126,15 +131,28 @@ class Aligners:
             if given in self.files:
                 self._made[given] = _loaded(self.files[given])
             elif given in self.bitexts:
-                self._made[given] = _learnt(*self.bitexts[given])
+                self._made[given] = self._learnt(given)
             else:
                 model = learn_aligner(dataset, candidates=self.candidates)
                 what = "sources, references and outputs" if self.candidates else "sources and references"
                 return WordAligner(model, f"{what} of {dataset.name}")
         return self._made[given]
 
-    def signed(self) -> str:
-        """Return what belongs into a signature, files by their content."""
+    def _learnt(self, pair: str) -> WordAligner:
+        source, target = files = self.bitexts[pair]
+        text = self._texts.get(pair)
+        text = read_parallel(source, [], [target]) if text is None else text
+        model = learn_aligner(text, references=False, candidates=True, files=files)
+        return WordAligner(model, f"{display_name(source.name)} and {display_name(target.name)}")
+
+    def signed(self, datasets: Sequence[Dataset]) -> str:
+        """Return what belongs into a signature, files by their content.
+
+        Parameters
+        ----------
+        datasets : sequence of Dataset
+            What is aligned.
+        """
         named = {pair: sha256(read_bytes(path))[:8] for pair, path in self.files.items()}
         for pair, texts in self.bitexts.items():
             named[pair] = sha256(b"".join(sha256(read_bytes(path)).encode() for path in texts))[:8]
@@ -142,7 +160,7 @@ class Aligners:
         parts = [
             f"{pair}={kinds[pair]}#{named[pair]}" if pair else f"{kinds['']}#{named['']}" for pair in sorted(named)
         ]
-        if "" not in named:
+        if "" not in named and not set(_language_pairs(datasets)) <= set(named):
             parts.append("references+candidates" if self.candidates else "references")
         return ",".join(parts)
 
@@ -158,6 +176,10 @@ def table(name: str, rows: Sequence[Mapping[str, Any]]) -> Table:
         As of `WordAligner.row`.
     """
     return Table(f"word aligners, {name}", tuple(rows))
+
+
+def _language_pairs(datasets: Sequence[Dataset]) -> list[str]:
+    return sorted({pair for dataset in datasets for pair in dataset.language_pairs})
 
 
 def _named(text: str) -> tuple[str, Path]:
@@ -182,9 +204,3 @@ def _loaded(path: Path) -> WordAligner:
             f"{_TOKENIZER}: train it with --tokenizer {_TOKENIZER}"
         )
     return WordAligner(model, display_name(path.name))
-
-
-def _learnt(source: Path, target: Path) -> WordAligner:
-    dataset = read_parallel(source, [], [target])
-    model = learn_aligner(dataset, references=False, candidates=True, files=(source, target))
-    return WordAligner(model, f"{display_name(source.name)} and {display_name(target.name)}")

@@ -160,7 +160,7 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings
         "test": ",".join(f"{test.name}#{test.fingerprint[:8]}" for test in tests) or None,
         "lexical": "+".join(SENTENCE_BLEU.values()),
         "baselines": "+".join(sorted(make_metric(one).signature() for one in baselines - {*SENTENCE_BLEU.values()})),
-        "aligner": settings.aligners.signed(),
+        "aligner": settings.aligners.signed([train, *tests]),
         "tokenizer": "13a",
         "restarts": settings.restarts,
         "seed": settings.seed,

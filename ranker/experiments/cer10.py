@@ -199,7 +199,7 @@ def plan(dataset: Dataset, settings: Settings = Settings()) -> Plan:
         "experiment": "cer10",
         "data": f"{dataset.name}#{dataset.fingerprint[:8]}",
         "metrics": f"{len(texts)}#{hashlib.sha256(chr(10).join(texts).encode()).hexdigest()[:8]}",
-        "aligner": settings.tuning.aligners.signed() if align else None,
+        "aligner": settings.tuning.aligners.signed([dataset]) if align else None,
         **settings.tuning.signed(),
     }
     signature = "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None)
