@@ -12,7 +12,16 @@ from ranker.errors import RankerError
 from ranker.extractors import registry
 from ranker.extractors.base import Metric
 from ranker.ranking import Ranker
-from ranker.tuning.envelope import best_of_blocks, order_in_blocks, project, sweep
+from ranker.tuning.envelope import (
+    best_of_blocks,
+    best_two_of_blocks,
+    lone_rows,
+    lone_sweep,
+    order_in_blocks,
+    project,
+    sweep,
+    wide_intervals,
+)
 from ranker.tuning.hypotheses import StatisticsTable
 from ranker.tuning.iterations import problem_of
 from ranker.tuning.line_search import Problem
@@ -108,22 +117,45 @@ class Total(Objective):
 SMALL = st.integers(-3, 3).map(float)
 
 
-@pytest.mark.parametrize("size", [0, 1, 3, 4, 7, 32, 33, 70])
-def test_projection_and_order_are_their_plain_twins(size):
-    """Sums are made column by column, and equal values stay in their order, whatever the size of a block."""
-    random = np.random.default_rng(size)
-    features, weights = random.normal(size=(3 * size, 9)), random.normal(size=9)
+@pytest.mark.parametrize("seed", range(20))
+def test_the_short_way_along_the_column_of_a_system_equals_the_long_way(seed):
+    """To the last bit, with sentences of none, one and several hypotheses, equal scores, and without that system."""
+    random = np.random.default_rng(seed)
+    sizes = random.integers(5, size=30)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    number = int(offsets[-1])
+    column = np.zeros(number)
+    for start, stop in itertools.pairwise(offsets):
+        if stop > start and random.random() < 0.8:
+            column[random.integers(start, stop)] = random.choice([1.0, 0.3])
+    scores = random.integers(4, size=number) + random.choice([0.0, 0.1], size=number)
+    statistics = random.normal(size=(number, 3))
+    alone, lone = lone_rows(column, offsets)
+    assert alone
+    rows = random.permutation(number)
+    two = best_two_of_blocks(scores, offsets)
+    assert two[:, 0].tolist() == chosen_plainly(scores, offsets)
+    found = lone_sweep(scores, column, lone, two, rows, statistics)
+    expected = sweep(scores, column, order_in_blocks(column, offsets), offsets, rows, statistics)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("values", [[0.0, 1.0, 1.0], [0.0, -1.0, 0.0], [0.5, 0.0, 0.5]])
+def test_other_columns_are_not_taken_for_that_of_a_system(values):
+    assert not lone_rows(np.array(values), np.array([0, 3]))[0]
+
+
+@pytest.mark.parametrize("bounds", [(-np.inf, np.inf), (-1.0, 2.0), (0.2, 0.2), (5.0, np.inf)])
+def test_intervals_are_their_plain_twins(bounds):
+    breakpoints = np.array([-3.0, -1.0, -1.0, 0.5, 0.5 + 1e-11, 4.0])
     expected = []
-    for row in features:
-        total = 0.0
-        for value, weight in zip(row, weights, strict=True):
-            total += value * weight
-        expected.append(total)
-    assert project(features, weights).tolist() == expected
-    values = random.integers(5, size=3 * size).astype(float)
-    order = order_in_blocks(values, size * np.arange(4))
-    blocks = [sorted(range(first, first + size), key=lambda row: values[row]) for first in size * np.arange(3)]
-    assert order.tolist() == [row for block in blocks for row in block]
+    for index, (left, right) in enumerate(itertools.pairwise([-np.inf, *breakpoints, np.inf])):
+        left, right = max(left, bounds[0]), min(right, bounds[1])
+        if right - left > 1e-10 * (1 + sum(abs(end) for end in (left, right) if np.isfinite(end))):
+            expected.append((index, left, right))
+    found = wide_intervals(breakpoints, *bounds, 1e-10)
+    assert list(zip(*(array.tolist() for array in found), strict=True)) == expected
 
 
 @pytest.mark.parametrize("text", ["lrscore[alignment=ribes]", "combine[bleu[order=4] - 2*ter]"])
