@@ -105,7 +105,7 @@ class Aligners:
         OptionError
             If an aligner does not split words as an experiment does, or its language pair is in none of the data sets.
         """
-        known = _language_pairs(datasets)
+        known = language_pairs_of(datasets)
         for pair in (*self.files, *self.bitexts):
             if pair and pair not in known:
                 raise OptionError(
@@ -160,7 +160,7 @@ class Aligners:
         parts = [
             f"{pair}={kinds[pair]}#{named[pair]}" if pair else f"{kinds['']}#{named['']}" for pair in sorted(named)
         ]
-        if "" not in named and not set(_language_pairs(datasets)) <= set(named):
+        if "" not in named and not set(language_pairs_of(datasets)) <= set(named):
             parts.append("references+candidates" if self.candidates else "references")
         return ",".join(parts)
 
@@ -178,7 +178,8 @@ def table(name: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     return Table(f"word aligners, {name}", tuple(rows))
 
 
-def _language_pairs(datasets: Sequence[Dataset]) -> list[str]:
+def language_pairs_of(datasets: Sequence[Dataset]) -> list[str]:
+    """Return the language pairs that any of the data sets holds, sorted."""
     return sorted({pair for dataset in datasets for pair in dataset.language_pairs})
 
 

@@ -15,7 +15,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, preference_pairs, resolve_kind
 from ranker.evaluation.segment import tau_counts
 from ranker.experiments import birch11_mert
-from ranker.experiments.aligners import Aligners, WordAligner
+from ranker.experiments.aligners import Aligners, WordAligner, language_pairs_of
 from ranker.experiments.aligners import table as aligner_table
 from ranker.experiments.birch11_metrics import SENTENCE_BLEU, meteor_note
 from ranker.experiments.birch11_metrics import baselines as notations
@@ -152,7 +152,7 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings
         if settings.mert is not None:
             tuning = dataclasses.replace(settings.mert, aligners=settings.aligners)
             tasks.append(birch11_mert.task(dataset, theta, tuning))
-    baselines = {text for pair in _language_pairs([train, *tests]) for text in notations(pair).values()}
+    baselines = {text for pair in language_pairs_of([train, *tests]) for text in notations(pair).values()}
     parts: dict[str, object] = {
         "ranker": VERSION,
         "experiment": "birch11",
@@ -178,10 +178,6 @@ def prepare(dataset: Dataset, settings: Settings) -> list[LanguagePair]:
     filled = (kept.sources["text"].str.strip() != "").to_numpy(bool)
     kept = kept.select_sources(filled & (np.diff(kept.candidate_offsets) > 0))
     return [_language_pair(kept.select_language_pairs([name]), name, settings) for name in kept.language_pairs]
-
-
-def _language_pairs(datasets: Sequence[Dataset]) -> list[str]:
-    return sorted({pair for dataset in datasets for pair in dataset.language_pairs})
 
 
 def _language_pair(dataset: Dataset, name: str, settings: Settings) -> LanguagePair:
@@ -244,7 +240,7 @@ def _theta_table(title: str, corpus: list[LanguagePair], theta: dict[str, float]
 def _tasks(
     dataset: Dataset, corpus: Once[list[LanguagePair]], theta: Once[dict[str, float]], *, in_sample: bool
 ) -> list[Task]:
-    name, language_pairs = dataset.name, tuple(_language_pairs([dataset]))
+    name, language_pairs = dataset.name, tuple(language_pairs_of([dataset]))
     first, second = f"reordering and alpha, {name}", f"consistency with human preferences, {name}"
     tasks = [
         _aligner_task(name, corpus),
