@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Callable
 from enum import StrEnum
@@ -78,6 +79,30 @@ LmDataOption = Annotated[
 FeaturesOption = Annotated[
     str | None, typer.Option("--features", "-f", help="Features of the outputs, as ranker nbest takes them.")
 ]
+AlignerOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--aligner",
+        help="Word aligner, as written by ranker align train: of one language pair, as de-en=FILE, or of all. May be "
+        "given several times.",
+        metavar="[LP=]FILE",
+    ),
+]
+BitextOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bitext",
+        help="Parallel text to train the word aligner on, two files, one sentence a line: of one language pair, as "
+        "de-en=SOURCE TARGET, or of all. May be given several times.",
+        metavar="[LP=]SOURCE TARGET",
+    ),
+]
+AlignCandidatesOption = Annotated[
+    bool,
+    typer.Option(
+        "--align-candidates", help="Train word aligners on the candidates of the corpus too, not only the references."
+    ),
+]
 FormOption = Annotated[Form, typer.Option("--output", "-o", help="Form of the output.")]
 
 
@@ -129,9 +154,9 @@ def birch11(
     test: TestOption = None,
     lp: LpOption = None,
     restarts: Annotated[int, typer.Option("--restarts", help="Random starts of the hill climbing.", min=1)] = 20,
-    align_candidates: Annotated[
-        bool, typer.Option("--align-candidates", help="Train the word aligner on the candidates too.")
-    ] = False,
+    aligner: AlignerOption = None,
+    bitext: BitextOption = None,
+    align_candidates: AlignCandidatesOption = False,
     mert: Annotated[
         bool, typer.Option("--mert", help="Tune the choice among outputs to BLEU and to LRscore too.")
     ] = False,
@@ -147,17 +172,20 @@ def birch11(
 ) -> None:
     """Birch and Osborne (2011): LRscore, theta trained over language pairs, consistency with preferences.
 
-    Word alignments come from the aligner, trained on each language pair of each corpus itself. Without --test,
-    consistency is that on the training corpus. --mert takes half of the documents of a test corpus for tuning.
+    Word aligners are trained on the sources and references of each corpus, unless --aligner or --bitext is given.
+    Without --test, consistency is that on the training corpus. --mert takes half of the documents of a test corpus for
+    tuning.
 
     Example: ranker experiment birch11 --train wmt12 --test wmt13 --lp "*-en"
     """
     trained_on = read_input(train, None, None, None, lp)
     tested_on = [read_input([one], None, None, None, lp) for one in test or []]
+    from ranker.experiments.aligners import Aligners
     from ranker.experiments.birch11 import Settings, plan
 
     tuning = _tuning(features, lm_data, mert_restarts, 25, 3, seed) if mert else None
-    settings = Settings(restarts, seed, align_candidates, tuning)
+    aligners = Aligners.parse(aligner or [], bitext or [], candidates=align_candidates)
+    settings = Settings(restarts, seed, aligners, tuning)
     _emit(plan(trained_on, tested_on, settings), write, output)
 
 
@@ -235,6 +263,8 @@ def cer10(
     ] = None,
     features: FeaturesOption = None,
     lm_data: LmDataOption = None,
+    aligner: AlignerOption = None,
+    bitext: BitextOption = None,
     restarts: Annotated[int, typer.Option("--restarts", help="Random starting points an iteration.", min=0)] = 20,
     iterations: Annotated[
         int, typer.Option("--iterations", help="Iterations at most; one that finds nothing better is the last.", min=1)
@@ -255,8 +285,10 @@ def cer10(
     """
     dataset = read_input(data or [], None, None, None, lp)
     tuning = _tuning(features, lm_data, restarts, iterations, runs, seed)
+    from ranker.experiments.aligners import Aligners
     from ranker.experiments.cer10 import METRICS, Settings, plan
 
+    tuning = dataclasses.replace(tuning, aligners=Aligners.parse(aligner or [], bitext or []))
     _emit(plan(dataset, Settings(tuning, tuple(metric or METRICS), times)), write, output)
 
 

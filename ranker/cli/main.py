@@ -60,7 +60,7 @@ app.add_typer(nbest.app, name="nbest")
 app.add_typer(parser.app, name="parser")
 
 # options that take all the words up to the next option, as in -r ref1 ref2
-_MANY = ("-r", "--references", "-t", "--translations", "--train", "--test", "--refs", "--test-refs")
+_MANY = ("-r", "--references", "-t", "--translations", "--train", "--test", "--refs", "--test-refs", "--bitext")
 _INTERRUPTED = 130
 # what typer exits with when the reader of our output has enough
 _PIPE_CLOSED = 1

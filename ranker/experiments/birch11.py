@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -14,32 +15,29 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, preference_pairs, resolve_kind
 from ranker.evaluation.segment import tau_counts
 from ranker.experiments import birch11_mert
+from ranker.experiments.aligners import Aligners, WordAligner, language_pairs_of
+from ranker.experiments.aligners import table as aligner_table
+from ranker.experiments.birch11_metrics import SENTENCE_BLEU, meteor_note
+from ranker.experiments.birch11_metrics import baselines as notations
+from ranker.experiments.birch11_published import REORDERING, consistency_table, shared_pairs
 from ranker.experiments.plan import Once, Plan, Task
 from ranker.experiments.tables import Experiment, Table
 from ranker.experiments.tuned_choices import TuningSettings
-from ranker.extractors import registry
 from ranker.extractors.bilingual_orders import aligned_batch
 from ranker.extractors.lrscore import LRscore
+from ranker.extractors.registry import make_metric
 from ranker.extractors.tokens import token_batch
-from ranker.extractors.word_alignment import align_dataset, learn_aligner
 from ranker.learning.grouped import merge_ties
 from ranker.version import VERSION
 
 FloatArray = npt.NDArray[np.float64]
-TERCOM = "ter[search=tercom,tokenizer=13a]"
-LEXICAL = {"1": "bleu[order=1,smoothing=add-one]", "4": "bleu[smoothing=add-one]"}
 DISTANCES = {"H": "hamming", "K": "kendall_sqrt"}
-VARIANTS = {f"LR-{letter}B{order}": (letter, order) for letter in DISTANCES for order in LEXICAL}
-PUBLISHED_CONSISTENCY = {
-    "BLEU1": 0.556,
-    "BLEU": 0.571,
-    "TER": 0.507,
-    "LR-HB1": 0.575,
-    "LR-HB4": 0.579,
-    "LR-KB1": 0.575,
-    "LR-KB4": 0.587,
+VARIANTS = {
+    f"LR-{letter}B{order}": (letter, lexical)
+    for letter in DISTANCES
+    for order, lexical in (("1", "BLEU1"), ("4", "BLEU"))
 }
-PUBLISHED_REORDERING = {"de-en": 0.739, "es-en": 0.805, "fr-en": 0.804, "cs-en": 0.811, "zh-en": 0.661}
+"""Distance and lexical score of every variant of LRscore."""
 _STEPS = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001)
 
 
@@ -52,15 +50,15 @@ class Settings:
     restarts : int, default 20
         Random starts of the hill climbing.
     seed : int, default 0
-    learn_from_candidates : bool, default False
-        Train the aligner on the candidates too, not only on the references.
+    aligners : Aligners
+        Where the word aligners come from.
     mert : TuningSettings, optional
         Tune the choice among outputs to BLEU and LRscore too, with these settings.
     """
 
     restarts: int = 20
     seed: int = 0
-    learn_from_candidates: bool = False
+    aligners: Aligners = field(default_factory=Aligners)
     mert: TuningSettings | None = None
 
 
@@ -76,21 +74,20 @@ class LanguagePair:
     offsets : int array, shape (sources + 1,)
         Block of candidates of every source.
     pairs : PreferencePairs
-    lexical : dict of float array, shape (candidates,)
-        BLEU of order 1 and 4.
+    baselines : dict of float array, shape (candidates,)
+        Other metrics by their names in the tables, negated where lower is better; BLEU1 and BLEU are in LRscore too.
     order : dict of float array, shape (candidates,)
         Distance times brevity penalty, Hamming (H) and Kendall (K).
-    ter : float array, shape (candidates,), or None
-        Negated TER, where that metric is available.
+    aligner : WordAligner
     """
 
     name: str
     monotonicity: float
     offsets: npt.NDArray[np.int64]
     pairs: PreferencePairs
-    lexical: dict[str, FloatArray]
+    baselines: dict[str, FloatArray]
     order: dict[str, FloatArray]
-    ter: FloatArray | None
+    aligner: WordAligner
 
     def consistency(self, scores: FloatArray) -> float:
         """Return the share of strict preferences that the scores agree with; a tie does not agree."""
@@ -101,9 +98,9 @@ class LanguagePair:
 
     def lrscore(self, variant: str, theta: float) -> FloatArray:
         """Return LRscore of every candidate with alpha = theta^monotonicity (equation 4)."""
-        letter, order = VARIANTS[variant]
+        letter, lexical = VARIANTS[variant]
         alpha = theta**self.monotonicity
-        return np.asarray(alpha * self.order[letter] + (1 - alpha) * self.lexical[order])
+        return np.asarray(alpha * self.order[letter] + (1 - alpha) * self.baselines[lexical])
 
 
 def run(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings()) -> Experiment:
@@ -120,8 +117,9 @@ def run(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings(
     Returns
     -------
     Experiment
-        Amount of reordering and alpha per language pair, theta per variant, and consistency per language pair and
-        metric; with `Settings.mert` the tables of `ranker.experiments.birch11_mert` too.
+        Theta per variant; for every language pair what its word aligner learnt from, amount of reordering, alpha, and
+        the consistency of every metric, ours and published; with `Settings.mert` the tables of
+        `ranker.experiments.birch11_mert` too.
 
     Raises
     ------
@@ -138,9 +136,12 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings
     ------
     DataError
         If there are no preferences.
+    OptionError
+        If an aligner is given for a language pair that no corpus holds.
     """
     for dataset in (train, *tests):
         resolve_kind(dataset, PREFERENCES)
+    settings.aligners.check([train, *tests])
     learnt_on = Once(lambda: prepare(train, settings))
 
     def climb() -> dict[str, float]:
@@ -149,24 +150,29 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings
     theta = Once(climb)
     title = f"theta, trained on {train.name}"
     tasks = [Task(title, lambda: [_theta_table(title, learnt_on(), theta())])]
+    if tests:
+        tasks.append(_aligner_task(train.name, learnt_on))
     for dataset in tests or [train]:
         prepared = Once(partial(prepare, dataset, settings)) if tests else learnt_on
-        tasks += _tasks(dataset.name, prepared, theta, in_sample=not tests)
+        tasks += _tasks(dataset, prepared, theta, in_sample=not tests)
         if settings.mert is not None:
-            tasks.append(birch11_mert.task(dataset, theta, settings.mert))
+            tuning = dataclasses.replace(settings.mert, aligners=settings.aligners)
+            tasks.append(birch11_mert.task(dataset, theta, tuning))
+    baselines = {text for pair in language_pairs_of([train, *tests]) for text in notations(pair).values()}
     parts: dict[str, object] = {
         "ranker": VERSION,
         "experiment": "birch11",
         "train": f"{train.name}#{train.fingerprint[:8]}",
         "test": ",".join(f"{test.name}#{test.fingerprint[:8]}" for test in tests) or None,
-        "lexical": "+".join(LEXICAL.values()),
-        "aligner": "references+candidates" if settings.learn_from_candidates else "references",
+        "lexical": "+".join(SENTENCE_BLEU.values()),
+        "baselines": "+".join(sorted(make_metric(one).signature() for one in baselines - {*SENTENCE_BLEU.values()})),
+        "aligner": settings.aligners.signed([train, *tests]),
         "tokenizer": "13a",
         "restarts": settings.restarts,
         "seed": settings.seed,
     }
     if settings.mert is not None:
-        parts.update({f"mert {key}": value for key, value in birch11_mert.signed(settings.mert).items()})
+        parts.update({f"mert {key}": value for key, value in settings.mert.signed().items()})
     signature = "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None)
     return Plan("birch11", tuple(tasks), signature)
 
@@ -181,23 +187,27 @@ def prepare(dataset: Dataset, settings: Settings) -> list[LanguagePair]:
 
 
 def _language_pair(dataset: Dataset, name: str, settings: Settings) -> LanguagePair:
-    model = learn_aligner(dataset, candidates=settings.learn_from_candidates)
-    links = align_dataset(model, dataset)
+    aligner = settings.aligners.aligner(dataset, name)
+    links = aligner.align(dataset)
     batch = token_batch(dataset)
     with_orders = aligned_batch(batch, links.candidates, links.references, batch.sources.lengths)
     order = {}
     for letter, distance in DISTANCES.items():
         metric = LRscore(distance=distance, alpha=1.0)  # type: ignore[arg-type]
         order[letter] = metric.score(metric.statistics(with_orders))
-    ter = -registry.make(TERCOM).transform(dataset)[:, 0] if "ter" in registry.BUILT_IN else None
+    baselines = {}
+    for title, text in notations(name).items():
+        baseline = make_metric(text)
+        scores = baseline.transform(dataset)[:, 0]
+        baselines[title] = scores if baseline.higher_is_better else -scores
     return LanguagePair(
         name,
         float(with_orders.monotonicity()[0]),
         dataset.candidate_offsets,
         preference_pairs(dataset),
-        {key: registry.make(text).transform(dataset)[:, 0] for key, text in LEXICAL.items()},
+        baselines,
         order,
-        ter,
+        aligner,
     )
 
 
@@ -240,13 +250,24 @@ def _theta_table(title: str, corpus: list[LanguagePair], theta: dict[str, float]
 
 
 def _tasks(
-    name: str, corpus: Once[list[LanguagePair]], theta: Once[dict[str, float]], *, in_sample: bool
+    dataset: Dataset, corpus: Once[list[LanguagePair]], theta: Once[dict[str, float]], *, in_sample: bool
 ) -> list[Task]:
+    name, language_pairs = dataset.name, tuple(language_pairs_of([dataset]))
     first, second = f"reordering and alpha, {name}", f"consistency with human preferences, {name}"
-    return [
+    tasks = [
+        _aligner_task(name, corpus),
         Task(first, lambda: [_reordering_table(first, corpus(), theta())]),
         Task(second, lambda: [_consistency_table(second, corpus(), theta(), in_sample=in_sample)]),
     ]
+    if shared_pairs(language_pairs):
+        tasks.append(Task(f"consistency as published, {name}", lambda: [consistency_table(name, language_pairs)]))
+    return tasks
+
+
+def _aligner_task(name: str, corpus: Once[list[LanguagePair]]) -> Task:
+    return Task(
+        f"word aligners, {name}", lambda: [aligner_table(name, [one.aligner.row(one.name) for one in corpus()])]
+    )
 
 
 def _reordering_table(title: str, corpus: list[LanguagePair], theta: dict[str, float]) -> Table:
@@ -254,7 +275,7 @@ def _reordering_table(title: str, corpus: list[LanguagePair], theta: dict[str, f
     for one in corpus:
         row: dict[str, Any] = {"language pair": one.name, "d_k to the source order": one.monotonicity}
         row.update({f"alpha {variant}": value**one.monotonicity for variant, value in theta.items()})
-        row["published d_k"] = PUBLISHED_REORDERING.get(one.name)
+        row["published d_k"] = REORDERING.get(one.name)
         reordering.append(row)
     return Table(title, tuple(reordering), "The lower d_k, the more reordering.")
 
@@ -262,24 +283,21 @@ def _reordering_table(title: str, corpus: list[LanguagePair], theta: dict[str, f
 def _consistency_table(
     table_title: str, corpus: list[LanguagePair], theta: dict[str, float], *, in_sample: bool
 ) -> Table:
-    scorers: dict[str, Callable[[LanguagePair], FloatArray | None]] = {
-        "BLEU1": lambda one: one.lexical["1"],
-        "BLEU": lambda one: one.lexical["4"],
-        "TER": lambda one: one.ter,
-        **{
-            variant: lambda one, variant=variant: one.lrscore(variant, theta[variant])  # type: ignore[misc]
-            for variant in VARIANTS
-        },
-    }
+    titles = [title for title in corpus[0].baselines if all(title in one.baselines for one in corpus)]
+    names = [one.name for one in corpus]
+    published = [names.index(pair) for pair in shared_pairs(tuple(names))]
     rows = []
-    for title, scorer in scorers.items():
-        scores = [scorer(one) for one in corpus]
-        values = [one.consistency(found) for one, found in zip(corpus, scores, strict=True) if found is not None]
-        if len(values) == len(corpus):
-            row = {"metric": title, **{one.name: value for one, value in zip(corpus, values, strict=True)}}
-            rows.append({**row, "average": float(np.mean(values)), "published (WMT09)": PUBLISHED_CONSISTENCY[title]})
+    for title in (*titles, *VARIANTS):
+        scores = [one.lrscore(title, theta[title]) if title in VARIANTS else one.baselines[title] for one in corpus]
+        values = [one.consistency(found) for one, found in zip(corpus, scores, strict=True)]
+        row = {"metric": title, **dict(zip(names, values, strict=True)), "average": float(np.mean(values))}
+        if 0 < len(published) < len(names):
+            row[f"average of {', '.join(names[at] for at in published)}"] = float(
+                np.mean([values[at] for at in published])
+            )
+        rows.append(row)
     pairs = sum(len(one.pairs.better) for one in corpus)
-    note = f"{pairs:,} strict preferences; a tie of the metric does not agree."
+    note = f"{pairs:,} strict preferences; a tie of the metric does not agree. {meteor_note(names)}"
     if in_sample:
         note += " Theta was trained on the same preferences."
     return Table(table_title, tuple(rows), note)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from ranker.corpora.dataset import Dataset
 from ranker.evaluation.significance import sign_test
+from ranker.experiments.aligners import table as aligner_table
+from ranker.experiments.birch11_metrics import BLEU, TER, meteor_notation
+from ranker.experiments.birch11_published import PREFERENCES, TUNED
 from ranker.experiments.choice_comparison import People, compare_all, people_judged
 from ranker.experiments.plan import Task
 from ranker.experiments.tables import Marked, Table
@@ -18,37 +21,26 @@ from ranker.extractors.registry import make_metric
 from ranker.progress import report
 
 IndexArray = npt.NDArray[np.int64]
-PUBLISHED = {
-    "BLEU": (0.311, 0.321, 0.410, 0.607, 0.555),
-    "LR-HB4": (0.311, 0.322, 0.413, 0.606, 0.557),
-    "LR-KB4": (0.310, 0.322, 0.412, 0.610, 0.558),
-}
-"""Scores by BLEU, LR-HB4, LR-KB4, TER and METEOR of what was tuned to each of the first three (table 5)."""
-PUBLISHED_PREFERENCES = {"LR-HB4": (93, 79), "LR-KB4": (96, 79)}
-"""How often people preferred the output tuned to LRscore, and that tuned to BLEU (table 6)."""
 
 
-def metrics(theta: Mapping[str, float]) -> dict[str, Metric]:
+def metrics(theta: Mapping[str, float], language_pairs: Sequence[str]) -> dict[str, Metric]:
     """Return what the table scores by, the first three of which are tuned to.
 
     Parameters
     ----------
     theta : mapping of str to float
         Of ``LR-HB4`` and ``LR-KB4``.
+    language_pairs : sequence of str
+        Their target language decides what METEOR matches.
     """
     lrscore = "lrscore[distance={},theta={!r}]"
     return {
-        "BLEU": make_metric("bleu[smoothing=epsilon]"),
+        "BLEU": make_metric(BLEU),
         "LR-HB4": make_metric(lrscore.format("hamming", theta["LR-HB4"])),
         "LR-KB4": make_metric(lrscore.format("kendall_sqrt", theta["LR-KB4"])),
-        "TER": make_metric("ter[search=tercom,tokenizer=13a]"),
-        "METEOR": make_metric("meteor"),
+        "TER": make_metric(TER),
+        "METEOR": make_metric(meteor_notation(language_pairs)),
     }
-
-
-def signed(settings: TuningSettings) -> dict[str, object]:
-    """Return what of the tuning belongs into a signature; METEOR scores by the WordNet that is installed."""
-    return {**settings.signed(), "meteor": make_metric("meteor").signature()}
 
 
 def task(dataset: Dataset, theta: Callable[[], Mapping[str, float]], settings: TuningSettings) -> Task:
@@ -69,28 +61,31 @@ def tables(dataset: Dataset, theta: Mapping[str, float], settings: TuningSetting
     Yields
     ------
     Table
-        Scores of both sides, means over runs, per language pair and over all; and preferences of people between what is
-        tuned to LRscore and to BLEU (table 6), of the first run, on the test side.
+        What the word aligners learnt from; scores of both sides, means over runs, per language pair and over all; and
+        preferences of people between what is tuned to LRscore and to BLEU (table 6), of the first run, on the test
+        side.
     """
-    scored = metrics(theta)
     pairs = language_pairs(dataset, settings, align=True)
-    found = {side: np.zeros((len(pairs), len(PUBLISHED), len(scored))) for side in ("tuning", "test")}
+    rows_of_aligners = [pair.aligner.row(pair.name) for pair in pairs if pair.aligner is not None]
+    yield aligner_table(f"tuned choices of {dataset.name}", rows_of_aligners)
+    scored = metrics(theta, [pair.name for pair in pairs])
+    found = {side: np.zeros((len(pairs), len(TUNED), len(scored))) for side in ("tuning", "test")}
     choices: list[list[IndexArray]] = []
     for number, pair in enumerate(pairs):
         choices.append([])
-        for row, name in enumerate(PUBLISHED):
+        for row, name in enumerate(TUNED):
             weights = [tune(pair, scored[name], settings, run).weights for run in range(settings.runs)]
             for side, part in (("tuning", pair.tuning), ("test", pair.test)):
                 chosen = [part.choose(one) for one in weights]
                 found[side][number, row] = [np.mean([part.score(one, c) for c in chosen]) for one in scored.values()]
             choices[-1].append(chosen[0])
-            report("metrics tuned to", number * len(PUBLISHED) + row + 1, len(pairs) * len(PUBLISHED))
+            report("metrics tuned to", number * len(TUNED) + row + 1, len(pairs) * len(TUNED))
     names = [pair.name for pair in pairs]
     for side, values in found.items():
         rows = [
             {"language pair": pair, "tuned to": name, **dict(zip(scored, map(Marked, line), strict=True))}
             for pair, block in zip([*names, "average"], [*values, values.mean(axis=0)], strict=True)
-            for name, line in zip(PUBLISHED, block, strict=True)
+            for name, line in zip(TUNED, block, strict=True)
         ]
         if side == "test":
             rows += [
@@ -99,7 +94,7 @@ def tables(dataset: Dataset, theta: Mapping[str, float], settings: TuningSetting
                     "tuned to": name,
                     **dict(zip(scored, map(Marked, line), strict=True)),
                 }
-                for name, line in PUBLISHED.items()
+                for name, line in TUNED.items()
             ]
         yield Table(f"tuned choices, {side} side, {dataset.name}", tuple(rows), f"Means of {settings.runs} runs.")
     if people_judged(dataset):
@@ -109,10 +104,10 @@ def tables(dataset: Dataset, theta: Mapping[str, float], settings: TuningSetting
 
 def _preferences(people: list[People], choices: list[list[IndexArray]], over: str) -> Table:
     rows = []
-    for index, name in enumerate(PUBLISHED):
-        if name in PUBLISHED_PREFERENCES:
+    for index, name in enumerate(TUNED):
+        if name in PREFERENCES:
             one = compare_all(people, choices, index, 0)
-            won, lost = PUBLISHED_PREFERENCES[name]
+            won, lost = PREFERENCES[name]
             rows.append(
                 {
                     "tuned to": name,

@@ -16,6 +16,9 @@ import numpy.typing as npt
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError, nearest
 from ranker.evaluation.significance import holm
+from ranker.experiments import cer10_published
+from ranker.experiments.aligners import table as aligner_table
+from ranker.experiments.cer10_published import PREFERENCES
 from ranker.experiments.choice_comparison import People, compare_all, matrix, people_judged, standardised
 from ranker.experiments.plan import Once, Plan, Task
 from ranker.experiments.tables import Experiment, Marked, Table
@@ -35,12 +38,13 @@ from ranker.version import VERSION
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.int64]
+BLEU = "bleu[order={order},smoothing=epsilon,tokenizer=13a]"
+TER = "ter[search=tercom,tokenizer=13a]"
 NGRAMS, EDITS, METEOR, ORDER, BLENDS = "n-grams", "edits", "METEOR", "LRscore", "combined"
-BLEU, TERCOM = "bleu[smoothing=epsilon]", "ter[search=tercom,tokenizer=13a]"
 METRICS: dict[str, tuple[str, str]] = {
-    **{f"BLEU:{order}": (f"bleu[order={order},smoothing=epsilon]", NGRAMS) for order in range(1, 6)},
+    **{f"BLEU:{order}": (BLEU.format(order=order), NGRAMS) for order in range(1, 6)},
     "NIST": ("nist", NGRAMS),
-    "TER": (TERCOM, EDITS),
+    "TER": (TER, EDITS),
     "TERp": ("terp", EDITS),
     # of its own kind: deletions cost over five times what insertions do, so that it favours long outputs as METEOR does
     "TERpA": ("terp[costs=terpa]", "TERpA"),
@@ -49,36 +53,11 @@ METRICS: dict[str, tuple[str, str]] = {
     # theta of the published alpha of Chinese-English, .0719 and .2623 with d_k .661 (Birch and Osborne 2011, table 4)
     "LR-HB4": ("lrscore[distance=hamming,theta=0.0186]", ORDER),
     "LR-KB4": ("lrscore[theta=0.132]", ORDER),
-    "BLEU:4-TER": (f"combine[{BLEU} - {TERCOM}]", BLENDS),
-    "BLEU:4-2TERp": (f"combine[{BLEU} - 2*terp]", BLENDS),
-    "BLEU:4+2METR": (f"combine[{BLEU} + 2*meteor[parameters=METR]]", BLENDS),
+    "BLEU:4-TER": (f"combine[{BLEU.format(order=4)} - {TER}]", BLENDS),
+    "BLEU:4-2TERp": (f"combine[{BLEU.format(order=4)} - 2*terp]", BLENDS),
+    "BLEU:4+2METR": (f"combine[{BLEU.format(order=4)} + 2*meteor[parameters=METR]]", BLENDS),
 }
 """Notation and family of every metric by its name in the tables; what is combined is tuned to, not scored by."""
-PUBLISHED: tuple[tuple[str, str, float | None, float | None], ...] = (
-    ("METR-r", "TERp", 0.600, None),
-    ("BLEU:4", "TERp", 0.575, 0.490),
-    ("NIST", "TERp", 0.550, 0.560),
-    ("NIST", "TERpA", 0.550, None),
-    ("BLEU:4", "TERpA", 0.545, None),
-    ("BLEU:4", "METR-r", 0.545, 0.620),
-    ("METR:0.5", "METR", 0.545, 0.515),
-    ("METR:0.5", "METR-r", 0.530, None),
-    ("METR", "BLEU:4", 0.525, 0.455),
-    ("BLEU:4", "METR:0.5", 0.525, 0.555),
-    ("METR", "TERp", 0.520, None),
-    ("NIST", "BLEU:4", 0.520, 0.515),
-    ("BLEU:4", "METR-r:0.5", 0.515, 0.505),
-    ("WER", "TERp", 0.515, 0.515),
-    ("TERpA", "TERp", 0.505, None),
-    ("METR-r:0.5", "METR-r", None, 0.540),
-    ("TER", "BLEU:4", None, None),
-    ("LR-HB4", "BLEU:4", None, None),
-    ("LR-KB4", "BLEU:4", None, None),
-    ("BLEU:4-TER", "BLEU:4", None, None),
-    ("BLEU:4-2TERp", "BLEU:4", None, None),
-    ("BLEU:4+2METR", "BLEU:4", None, None),
-)
-"""Pairs of training metrics, and how often the first was preferred (table 5, Chinese and Arabic to English)."""
 SIGNIFICANT = 0.05
 
 
@@ -187,6 +166,7 @@ def plan(dataset: Dataset, settings: Settings = Settings()) -> Plan:
     scored = {name: one for name, (one, family) in metrics.items() if family != BLENDS}
     align = needs_alignments([one for one, _ in metrics.values()])
     parts_of_pairs = language_pair_parts(dataset, settings.tuning)
+    settings.tuning.aligners.check([dataset])
 
     def outcome(number: int) -> Outcome:
         pair = parts_of_pairs[number].make(align=align)
@@ -204,6 +184,8 @@ def plan(dataset: Dataset, settings: Settings = Settings()) -> Plan:
         return [_families(outcomes(), metrics, scored, side)]
 
     tasks = [Task(f"scores, {part.name}", partial(of_pair, number)) for number, part in enumerate(parts_of_pairs)]
+    published = partial(cer10_published.tables, {name: one for name, (one, _) in metrics.items()})
+    tasks.append(Task("published scores", published))
     tasks += [Task(f"families of metrics, {side} side", partial(families, side)) for side in ("tuning", "test")]
     tasks.append(Task("what serves a metric best", lambda: [_ranks(outcomes(), metrics, scored)]))
     if people_judged(dataset):
@@ -214,6 +196,7 @@ def plan(dataset: Dataset, settings: Settings = Settings()) -> Plan:
         "experiment": "cer10",
         "data": f"{dataset.name}#{dataset.fingerprint[:8]}",
         "metrics": f"{len(texts)}#{hashlib.sha256(chr(10).join(texts).encode()).hexdigest()[:8]}",
+        "aligner": settings.tuning.aligners.signed([dataset]) if align else None,
         **settings.tuning.signed(),
     }
     signature = "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None)
@@ -257,7 +240,8 @@ def _pair_tables(
     outcome: Outcome, metrics: Mapping[str, tuple[Metric, str]], scored: Mapping[str, Metric], settings: Settings
 ) -> list[Table]:
     name, number = outcome.pair.name, settings.tuning.runs
-    tables = []
+    aligner = outcome.pair.aligner
+    tables = [] if aligner is None else [aligner_table(name, [aligner.row(name)])]
     for side, part in (("tuning", outcome.pair.tuning), ("test", outcome.pair.test)):
         mean = outcome.scores[side].mean(axis=2)
         rows = matrix(list(metrics), scored, mean)
@@ -358,7 +342,7 @@ def _people(outcomes: Sequence[Outcome], names: list[str]) -> list[Table]:
     found = {pair: compare_all(people, choices, *pair) for pair in combinations}
     corrected = holm([one.p for one in found.values()]) if found else np.zeros(0)
     pairs = []
-    for first, second, chinese, arabic in PUBLISHED:
+    for first, second, chinese, arabic in PREFERENCES:
         if first in names and second in names:
             one = compare_all(people, choices, names.index(first), names.index(second))
             pairs.append(

@@ -59,7 +59,7 @@ METRICS = {
     "GTM": "gtm",
     "GTM(12)": "gtm[exponent=12.0]",
     "NIST": "nist",
-    "BLEU": "bleu[smoothing=epsilon]",
+    "BLEU": "bleu[smoothing=epsilon,tokenizer=13a]",
 }
 """Notation of the metrics by the names of the paper."""
 ROOTS: dict[str, Callable[[FloatArray], FloatArray]] = {

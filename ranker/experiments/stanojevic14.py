@@ -116,7 +116,8 @@ def run(dataset: Dataset, settings: Settings = Settings()) -> Experiment:
     -------
     Experiment
         Kendall's tau (ties dropped) of every metric and language pair with average rank and average tau; then the
-        average tau over alpha for every metric, and over beta and gamma for those of trees.
+        average tau over alpha for every metric, and over beta and gamma for those of trees; and for these the tau of
+        every language pair over gamma (tables 4 and 5 of the paper).
 
     Raises
     ------
@@ -240,8 +241,22 @@ def _sweeps(corpus: _Corpus) -> list[Task]:
 
         return Task(title, make)
 
+    def by_language_pair(name: str) -> Task:
+        title = f"Kendall's tau over gamma, {name}, {corpus.dataset.name}"
+
+        def make() -> list[Table]:
+            rows = []
+            for gamma in GAMMAS:
+                taus = corpus.taus(corpus.scores(name, settings.alpha, settings.beta, gamma))
+                values = dict(zip(corpus.dataset.language_pairs, taus, strict=True))
+                rows.append({"gamma": gamma, **values, "average": float(taus.mean())})
+            return [Table(title, tuple(rows))]
+
+        return Task(title, make)
+
     return [
         task("alpha", ALPHAS, tuple(METRICS)),
         task("beta", BETAS, WITH_TREES),
         task("gamma", GAMMAS, WITH_TREES),
+        *(by_language_pair(name) for name in WITH_TREES),
     ]

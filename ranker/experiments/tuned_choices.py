@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +18,12 @@ import pandas as pd
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.nbest import NBestList
 from ranker.errors import DataError
+from ranker.experiments.aligners import Aligners, WordAligner
 from ranker.extractors.base import Metric
 from ranker.extractors.bilingual_orders import aligned_batch
 from ranker.extractors.combine import Combination
 from ranker.extractors.lrscore import LRscore
 from ranker.extractors.tokens import TokenBatch, token_batch
-from ranker.extractors.word_alignment import align_dataset, learn_aligner
 from ranker.learning.alignment_links import Links
 from ranker.tuning.envelope import best_of_blocks, project
 from ranker.tuning.line_search import Problem
@@ -34,7 +34,7 @@ from ranker.tuning.weights import weight_space
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.int64]
-FEATURES = "words,chrf,bleu[smoothing=add-one],ter[search=tercom,tokenizer=13a],systems"
+FEATURES = "words,chrf,bleu[smoothing=add-one,tokenizer=13a],ter[search=tercom,tokenizer=13a],systems"
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,8 @@ class TuningSettings:
         Runs with different random points, the same ones for every metric.
     seed : int, default 0
         Of the first run and of the split.
+    aligners : Aligners
+        Where word aligners come from; they learn from both sides, and see no judgements.
     """
 
     features: str = FEATURES
@@ -63,6 +65,7 @@ class TuningSettings:
     iterations: int = 25
     runs: int = 5
     seed: int = 0
+    aligners: Aligners = field(default_factory=Aligners)
 
     @property
     def all_features(self) -> str:
@@ -141,12 +144,15 @@ class LanguagePair:
     nbest : NBestList
         All hypotheses, of both sides.
     tuning, test : Side
+    aligner : WordAligner, or None
+        Of the words of both sides.
     """
 
     name: str
     nbest: NBestList
     tuning: Side
     test: Side
+    aligner: WordAligner | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,10 +178,11 @@ class LanguagePairPart:
         dataset = self.dataset
         text = _lm_text(self.settings.lm, self.name)
         made = from_dataset(dataset, FeatureOptions(self.settings.all_features, text))
-        references, candidates = None, None
+        references, candidates, aligner = None, None, None
         if align:
-            found = align_dataset(learn_aligner(dataset), dataset)
-            references, candidates = found.references, found.candidates
+            aligner = self.settings.aligners.aligner(dataset, self.name)
+            links = aligner.align(dataset)
+            references, candidates = links.references, links.candidates
         sides = []
         for keep in (self.first, ~self.first):
             rows = keep[dataset.candidate_source]
@@ -188,7 +195,7 @@ class LanguagePairPart:
                     None if candidates is None else candidates.take(np.flatnonzero(rows)),
                 )
             )
-        return LanguagePair(self.name, made.nbest, sides[0], sides[1])
+        return LanguagePair(self.name, made.nbest, sides[0], sides[1], aligner)
 
 
 @dataclass(frozen=True, eq=False)

@@ -191,7 +191,7 @@ class Combination(Metric):
             total = total + weight * metric.score(part)
         return total
 
-    @property
+    @functools.cached_property
     def _weights(self) -> list[float]:
         return [term.weight for term in notation.parse_sum(self.terms)]
 

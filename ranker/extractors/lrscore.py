@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -119,7 +120,7 @@ class LRscore(Metric):
         """``ranked`` if the order's weight or the lexical metric follows the references of whatever is ranked."""
         return self._lexical_metric.fit_scope if self.theta is None else "ranked"
 
-    @property
+    @functools.cached_property
     def _lexical_metric(self) -> Metric:
         return registry.make_metric(self.lexical)
 

@@ -271,10 +271,13 @@ class Meteor(Metric):
         lengths, functions, chunks = rows[..., 0:2], rows[..., 2:4], rows[..., 4]
         # modules, sides, content and function words
         matched = rows[..., 5:STATISTICS].reshape(*rows.shape[:-1], len(MODULES), 2, 2)
-        importance = np.array([delta, 1 - delta])
+        importance = delta, 1 - delta
         total = (lengths - functions) * importance[0] + functions * importance[1]
-        hits = np.einsum("...mst,m,t->...s", matched, np.array(weights), importance)
-        words = matched.sum(axis=(-3, -1))
+        hits, words = np.zeros(lengths.shape), np.zeros(lengths.shape)
+        for module, weight in enumerate(weights):
+            for kind in range(2):
+                hits += matched[..., module, :, kind] * (weight * importance[kind])
+                words += matched[..., module, :, kind]
         with np.errstate(divide="ignore", invalid="ignore"):
             precision, recall = np.moveaxis(np.where(total > 0, hits / total, 0.0), -1, 0)
             mean = precision * recall / (alpha * precision + (1 - alpha) * recall)

@@ -61,6 +61,39 @@ def best_of_blocks(values: FloatArray, offsets: IndexArray) -> IndexArray:
 
 
 @njit(cache=True, nogil=True)
+def best_two_of_blocks(values: FloatArray, offsets: IndexArray) -> IndexArray:
+    """Return the rows of the two highest values of every block, of equal ones the first; -1 where there are fewer.
+
+    Returns
+    -------
+    int array, shape (blocks, 2)
+    """
+    result = np.full((len(offsets) - 1, 2), -1, dtype=np.int64)
+    for block in range(len(offsets) - 1):
+        best = second = -1
+        for row in range(offsets[block], offsets[block + 1]):
+            if best < 0 or values[row] > values[best]:
+                best, second = row, best
+            elif second < 0 or values[row] > values[second]:
+                second = row
+        result[block, 0], result[block, 1] = best, second
+    return result
+
+
+@njit(cache=True, nogil=True)
+def lone_rows(values: FloatArray, offsets: IndexArray) -> tuple[bool, IndexArray]:
+    """Return whether every block has one value above 0 at most and no other but 0, and where it is; -1 for nowhere."""
+    result = np.full(len(offsets) - 1, -1, dtype=np.int64)
+    for block in range(len(offsets) - 1):
+        for row in range(offsets[block], offsets[block + 1]):
+            if values[row] != 0.0:
+                if values[row] < 0.0 or result[block] >= 0:
+                    return False, result
+                result[block] = row
+    return True, result
+
+
+@njit(cache=True, nogil=True)
 def order_in_blocks(values: FloatArray, offsets: IndexArray) -> IndexArray:
     """Return the rows of every block in ascending order of their values, equal ones as they stand."""
     result = np.empty(len(values), dtype=np.int64)
@@ -131,6 +164,28 @@ def _breakpoints(
 
 
 @njit(cache=True, nogil=True)
+def _lone_breakpoints(
+    intercept: FloatArray, slope: FloatArray, lone: IndexArray, two: IndexArray
+) -> tuple[FloatArray, IndexArray, IndexArray, IndexArray]:
+    """Do as `_breakpoints` where all but one line of a block are level: the highest of these meets the rising one."""
+    steps = np.empty(len(lone))
+    before = np.empty(len(lone), dtype=np.int64)
+    after = np.empty(len(lone), dtype=np.int64)
+    first = np.empty(len(lone), dtype=np.int64)
+    at = 0
+    for block in range(len(lone)):
+        rising = lone[block]
+        level = two[block, 0] if two[block, 0] != rising else two[block, 1]
+        first[block] = level if level >= 0 else rising
+        if rising >= 0 and level >= 0:
+            steps[at] = (intercept[level] - intercept[rising]) / (slope[rising] - slope[level])
+            before[at] = level
+            after[at] = rising
+            at += 1
+    return steps[:at], before[:at], after[:at], first
+
+
+@njit(cache=True, nogil=True)
 def _running_sums(
     statistics: FloatArray, first: IndexArray, before: IndexArray, after: IndexArray, order: IndexArray
 ) -> FloatArray:
@@ -179,8 +234,61 @@ def sweep(
         Row i: where the step is between breakpoints i - 1 and i.
     """
     rows, starts, sizes = _envelopes(intercept, slope, order, offsets)
-    steps, before, after, first = _breakpoints(rows, starts, sizes, offsets)
+    return _summed(*_breakpoints(rows, starts, sizes, offsets), row, statistics)
+
+
+def lone_sweep(
+    intercept: FloatArray,
+    slope: FloatArray,
+    lone: IndexArray,
+    two: IndexArray,
+    row: IndexArray,
+    statistics: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Do as `sweep`, in less time, where all but one line of a sentence are level, as with a feature for each system.
+
+    Parameters
+    ----------
+    intercept, slope, row, statistics
+        As `sweep` takes them.
+    lone : int array, shape (sentences,)
+        The hypothesis whose line rises, as of `lone_rows`.
+    two : int array, shape (sentences, 2)
+        The hypotheses with the highest intercepts, as of `best_two_of_blocks`.
+    """
+    return _summed(*_lone_breakpoints(intercept, slope, lone, two), row, statistics)
+
+
+def _summed(
+    steps: FloatArray, before: IndexArray, after: IndexArray, first: IndexArray, row: IndexArray, statistics: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     by_step = np.argsort(steps, kind="stable")
     # -1 for a sentence without hypotheses
     first_rows = np.append(row, -1)[first]
     return steps[by_step], _running_sums(statistics, first_rows, row[before], row[after], by_step)
+
+
+@njit(cache=True, nogil=True)
+def wide_intervals(
+    breakpoints: FloatArray, lowest: float, highest: float, narrow: float
+) -> tuple[IndexArray, FloatArray, FloatArray]:
+    """Return the intervals between breakpoints that are inside the bounds and wider than `narrow` of their distance.
+
+    Returns
+    -------
+    which : int array, shape (wide intervals,)
+        Interval i ends at breakpoint i.
+    left, right : float array, shape (wide intervals,)
+    """
+    number = len(breakpoints) + 1
+    which = np.empty(number, dtype=np.int64)
+    left, right = np.empty(number), np.empty(number)
+    size = 0
+    for index in range(number):
+        begin = max(breakpoints[index - 1] if index > 0 else -np.inf, lowest)
+        end = min(breakpoints[index] if index < number - 1 else np.inf, highest)
+        distance = (abs(begin) if np.isfinite(begin) else 0.0) + (abs(end) if np.isfinite(end) else 0.0)
+        if end - begin > narrow * (1.0 + distance):
+            which[size], left[size], right[size] = index, begin, end
+            size += 1
+    return which[:size], left[:size], right[:size]

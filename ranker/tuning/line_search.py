@@ -8,7 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ranker.tuning.envelope import best_of_blocks, order_in_blocks, project, sweep
+from ranker.tuning.envelope import (
+    best_of_blocks,
+    best_two_of_blocks,
+    lone_rows,
+    lone_sweep,
+    order_in_blocks,
+    project,
+    sweep,
+    wide_intervals,
+)
 from ranker.tuning.objectives import Objective
 
 FloatArray = npt.NDArray[np.float64]
@@ -60,7 +69,7 @@ class Problem:
 
     def prepare(self) -> None:
         """Make what is made once, before several threads would at the same time."""
-        _ = self.orders, self.spread
+        _ = self.orders, self.lone, self.spread
 
     def choose(self, weights: FloatArray) -> IndexArray:
         """Return the hypothesis with the highest model score of every sentence, of equal ones the first; -1 for none.
@@ -85,7 +94,13 @@ class Problem:
         sums = self.statistics[self.row[chosen[chosen >= 0]]].sum(axis=0)
         return float(self.objective.gain(sums))
 
-    def line(self, model_scores: FloatArray, direction: int | FloatArray) -> tuple[FloatArray, FloatArray]:
+    def best_two(self, model_scores: FloatArray) -> IndexArray:
+        """Return what searches from the same weights share: the two best hypotheses of every sentence."""
+        return best_two_of_blocks(model_scores, self.offsets)
+
+    def line(
+        self, model_scores: FloatArray, direction: int | FloatArray, two: IndexArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
         """Return breakpoints and summed statistics along a column's weight, or a direction; see `sweep`.
 
         Parameters
@@ -93,13 +108,24 @@ class Problem:
         model_scores : float array, shape (hypotheses,)
             Of the weights from which steps are counted.
         direction : int, or float array of shape (columns,)
+        two : int array, shape (sentences, 2), optional
+            As of `best_two`, if it is known already.
         """
         if isinstance(direction, int):
-            slope, order = self.columns[direction], self.orders[direction]
+            slope, order, lone = self.columns[direction], self.orders[direction], self.lone[direction]
+            if lone is not None:
+                two = self.best_two(model_scores) if two is None else two
+                return lone_sweep(model_scores, slope, lone, two, self.row, self.statistics)
         else:
             slope = project(self.features, direction)
             order = order_in_blocks(slope, self.offsets)
         return sweep(model_scores, slope, order, self.offsets, self.row, self.statistics)
+
+    @functools.cached_property
+    def lone(self) -> list[IndexArray | None]:
+        """For a column with one value above 0 in a sentence and else 0, where that is; None for other columns."""
+        found = [lone_rows(column, self.offsets) for column in self.columns]
+        return [rows if alone else None for alone, rows in found]
 
     @functools.cached_property
     def orders(self) -> list[IndexArray]:
@@ -107,7 +133,12 @@ class Problem:
         return [order_in_blocks(column, self.offsets) for column in self.columns]
 
     def best_step(
-        self, model_scores: FloatArray, direction: int | FloatArray, lowest: float = -np.inf, highest: float = np.inf
+        self,
+        model_scores: FloatArray,
+        direction: int | FloatArray,
+        lowest: float = -np.inf,
+        highest: float = np.inf,
+        two: IndexArray | None = None,
     ) -> tuple[float, float]:
         """Return the step along a direction with the best score, and the gain it promises.
 
@@ -117,25 +148,21 @@ class Problem:
 
         Parameters
         ----------
-        model_scores, direction
+        model_scores, direction, two
             As `line` takes them.
         lowest, highest : float
             Steps allowed.
         """
-        breakpoints, sums = self.line(model_scores, direction)
-        left = np.maximum(np.concatenate([[-np.inf], breakpoints]), lowest)
-        right = np.minimum(np.concatenate([breakpoints, [np.inf]]), highest)
-        finite = np.where(np.isfinite(left), np.abs(left), 0.0) + np.where(np.isfinite(right), np.abs(right), 0.0)
-        wide = right - left > _NARROW * (1.0 + finite)
-        if not wide.any():
+        breakpoints, sums = self.line(model_scores, direction, two)
+        wide, left, right = wide_intervals(breakpoints, lowest, highest, _NARROW)
+        if not len(wide):
             return 0.0, -np.inf
-        left, right = left[wide], right[wide]
         gains = self.objective.gain(sums[wide])
-        steps = _inside(left, right)
         best = gains.max()
         equal = np.flatnonzero(gains >= best - _SAME * max(1.0, abs(best)) if np.isfinite(best) else gains == best)
-        taken = equal[np.argmin(np.abs(steps[equal]))]
-        return float(steps[taken]), float(gains[taken])
+        steps = _inside(left[equal], right[equal])
+        taken = np.argmin(np.abs(steps))
+        return float(steps[taken]), float(gains[equal[taken]])
 
 
 def _inside(left: FloatArray, right: FloatArray) -> FloatArray:

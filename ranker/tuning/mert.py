@@ -184,6 +184,7 @@ def climb(
     random = np.random.default_rng([search.seed, *draws, 1])
     weights = start.copy()
     scores = project(problem.features, weights)
+    two = problem.best_two(scores)
     gain = first = problem.gain(weights)
     free = np.flatnonzero(space.free)
     searches = rounds = 0
@@ -199,7 +200,7 @@ def climb(
                 if np.count_nonzero(direction) < 2:
                     continue
             vector = np.eye(len(start))[direction] if isinstance(direction, int) else direction
-            step, promised = problem.best_step(scores, direction, *space.steps(weights, vector))
+            step, promised = problem.best_step(scores, direction, *space.steps(weights, vector), two)
             searches += 1
             if step == 0 or promised <= gain:
                 continue
@@ -209,10 +210,12 @@ def climb(
             # sums along a line carry rounding errors; what counts is the score of the point itself
             if reached > gain:
                 weights, scores, gain = moved, moved_scores, reached
+                two = problem.best_two(scores)
         if gain - gain_before <= search.tolerance:
             break
         weights = _rescaled(problem, space, weights, gain)
         scores = project(problem.features, weights)
+        two = problem.best_two(scores)
     return Climb(start, weights, first, gain, rounds, searches)
 
 

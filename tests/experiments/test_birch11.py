@@ -7,32 +7,36 @@ import pytest
 
 from ranker.corpora import catalogue
 from ranker.errors import DataError
-from ranker.experiments import birch11, birch11_mert
+from ranker.experiments import birch11, birch11_mert, birch11_published
+from ranker.experiments.aligners import Aligners
 from ranker.experiments.birch11 import LanguagePair, Settings, run
+from ranker.experiments.birch11_metrics import baselines, meteor_notation, meteor_note
 from ranker.experiments.tuned_choices import TuningSettings
-from ranker.extractors.registry import make
+from ranker.extractors.registry import make_metric
 
 
 @pytest.fixture(scope="module")
 def experiment(preferred):
-    return run(preferred, [], Settings(restarts=3, learn_from_candidates=True))
+    return run(preferred, [], Settings(restarts=3, aligners=Aligners(candidates=True)))
 
 
 def test_tables_of_the_paper(experiment):
     assert [table.title for table in experiment.tables] == [
         "theta, trained on simulated+simulated",
+        "word aligners, simulated+simulated",
         "reordering and alpha, simulated+simulated",
         "consistency with human preferences, simulated+simulated",
     ]
-    assert "Theta was trained on the same preferences" in experiment.tables[2].note
-    reordering = experiment.tables[1].rows
+    assert "Theta was trained on the same preferences" in experiment.tables[3].note
+    reordering = experiment.tables[2].rows
     assert [row["language pair"] for row in reordering] == ["aa-en", "bb-en"]
     # references are in the order of the source
     assert all(row["d_k to the source order"] > 0.99 for row in reordering)
 
 
 def test_order_helps_where_people_care_for_order(experiment):
-    rows = {row["metric"]: row for row in experiment.tables[2].rows}
+    rows = {row["metric"]: row for row in experiment.tables[3].rows}
+    assert list(rows) == ["METEOR", "METEOR 1.5", "TER", "BLEU1", "BLEU", "LR-HB1", "LR-HB4", "LR-KB1", "LR-KB4"]
     # all outputs have the same words, so one-word BLEU says nothing and ties do not agree
     assert rows["BLEU1"]["average"] == 0
     assert rows["LR-KB1"]["average"] > 0.6
@@ -44,9 +48,54 @@ def test_order_helps_where_people_care_for_order(experiment):
 def test_theta_is_the_best_of_its_neighbours(experiment):
     for row in experiment.tables[0].rows:
         assert 0 <= row["theta"] <= 1
-    assert experiment.tables[2].rows[-1]["average"] == pytest.approx(
+    assert experiment.tables[3].rows[-1]["average"] == pytest.approx(
         experiment.tables[0].rows[-1]["mean consistency in training"]
     )
+
+
+def test_published_consistency_is_that_of_the_language_pairs_in_both():
+    found = birch11_published.consistency_table("wmt15", ("cs-en", "de-en", "fi-en", "fr-en", "ru-en"))
+    rows = {row["metric"]: row for row in found.rows}
+    assert list(rows["METEOR"]) == [
+        "metric",
+        *("cs-en", "de-en", "fr-en", "average of these", "published average of 8 pairs", "mean of the 8 pairs"),
+    ]
+    assert rows["METEOR"]["cs-en"] == 0.594
+    assert rows["METEOR"]["average of these"] == pytest.approx((0.594 + 0.586 + 0.583) / 3)
+    assert rows["LR-KB4"]["published average of 8 pairs"] == 0.587
+    # of all averages only that of LR-KB4 is not the mean of its row
+    off = {name: row["published average of 8 pairs"] - row["mean of the 8 pairs"] for name, row in rows.items()}
+    assert off.pop("LR-KB4") == pytest.approx(0.00575)
+    assert max(map(abs, off.values())) < 0.0011
+
+
+def test_averages_are_over_the_published_language_pairs_too(preferred):
+    names = preferred.sources["lp"].astype(str).replace("aa-en", "de-en")
+    renamed = dataclasses.replace(preferred, sources=preferred.sources.assign(lp=names), _memo={})
+    found = run(renamed, [], Settings(restarts=1))
+    ours, published = found.tables[-2:]
+    assert published.title == "consistency as published, language pairs of simulated+simulated"
+    for row in ours.rows:
+        assert row["average of de-en"] == row["de-en"]
+        assert row["average"] == pytest.approx((row["bb-en"] + row["de-en"]) / 2)
+
+
+def test_meteor_matches_what_the_target_language_has(experiment):
+    assert "modules=exact+stem+synonym,stemmer=english" in meteor_notation(["de-en", "cs-en"])
+    assert "modules=exact+stem,stemmer=german" in meteor_notation(["en-de"])
+    assert "modules=exact]" in meteor_notation(["en-cs"])
+    assert "modules=exact]" in meteor_notation(["en-de", "en-fr"])
+    assert "METEOR 1.5" not in baselines("en-de")
+    # all that METEOR depends on is signed, WordNet too where it is installed
+    assert make_metric(meteor_notation(["de-en"])).signature() in experiment.signature
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_what_meteor_matches_is_said(monkeypatch, installed):
+    found = object() if installed else None
+    monkeypatch.setattr("ranker.experiments.birch11_metrics.optional_wordnet", lambda *_: found)
+    assert ("WordNet is not installed" in meteor_note(["de-en"])) is not installed
+    assert ("and synonyms of WordNet" in meteor_note(["de-en"])) is installed
 
 
 def test_hill_climbing_finds_the_top_of_a_hill():
@@ -62,7 +111,7 @@ def test_hill_climbing_finds_the_top_of_a_hill():
 def test_alpha_is_theta_to_the_power_of_the_reordering(preferred):
     pairs = birch11.prepare(preferred, Settings())
     one: LanguagePair = dataclasses.replace(pairs[0], monotonicity=0.5)
-    expected = 0.7 * one.order["K"] + 0.3 * one.lexical["4"]
+    expected = 0.7 * one.order["K"] + 0.3 * one.baselines["BLEU"]
     np.testing.assert_allclose(one.lrscore("LR-KB4", 0.49), expected)
 
 
@@ -99,10 +148,10 @@ def test_tuning_to_lrscore_adds_the_papers_fifth_table(preferred):
     assert [row["tuned to"] for row in people.rows] == ["LR-HB4", "LR-KB4"]
     assert people.rows[0]["p of the published"] == pytest.approx(0.322, abs=1e-3)
     assert "mert restarts:1" in found.signature
-    assert f"mert meteor:{make('meteor').signature()}" in found.signature
+    assert make_metric(meteor_notation(["zh-en"])).signature() in found.signature
 
 
 def test_lrscore_is_tuned_to_with_the_theta_that_was_trained():
-    made = birch11_mert.metrics({"LR-HB4": 0.25, "LR-KB4": 0.5})
+    made = birch11_mert.metrics({"LR-HB4": 0.25, "LR-KB4": 0.5}, ["aa-en", "bb-en"])
     assert str(made["LR-HB4"]) == "lrscore[distance=hamming,theta=0.25]"
     assert made["LR-KB4"].theta == 0.5

@@ -12,7 +12,8 @@ from ranker.corpora import catalogue
 from ranker.corpora.alignments import attach
 from ranker.errors import DataError, OptionError
 from ranker.experiments import cer10, tuned_choices
-from ranker.experiments.cer10 import METRICS, PUBLISHED, Settings, run
+from ranker.experiments.cer10 import METRICS, Settings, run
+from ranker.experiments.cer10_published import ARABIC, CHINESE, DEVIATIONS, PREFERENCES
 from ranker.experiments.choice_comparison import People, Preference, matrix, standardised
 from ranker.experiments.tables import Marked
 from ranker.experiments.tuned_choices import TuningSettings, language_pairs, split, tune
@@ -41,9 +42,17 @@ def table(experiment, title):
 
 def test_tables_of_the_paper(experiment):
     titles = [one.title for one in experiment.tables]
-    of_pair = ["scores of the tuning side", "scores of the test side", "standard deviation over 2 runs, test side"]
+    of_pair = [
+        "word aligners",
+        "scores of the tuning side",
+        "scores of the test side",
+        "standard deviation over 2 runs, test side",
+    ]
     assert titles == [
         *(f"{title}, {name}" for name in ("aa-en", "bb-en") for title in [*of_pair, "search"]),
+        CHINESE.title,
+        ARABIC.title,
+        DEVIATIONS.title,
         "families of metrics, tuning side",
         "families of metrics, test side",
         "what serves a metric best",
@@ -55,6 +64,30 @@ def test_tables_of_the_paper(experiment):
     # combinations are tuned to and not scored by
     assert list(scores.rows[0]) == ["tuned to", *NAMES[:-1]]
     assert "33 sources, 132 outputs; means of 2 runs" in scores.note
+
+
+def test_published_tables_have_the_form_of_ours(experiment):
+    """What is shown are the metrics asked for; averages and marks are those of the whole published table."""
+    chinese = table(experiment, CHINESE.title)
+    assert [row["tuned to"] for row in chinese.rows] == ["BLEU:1", "BLEU:4", "TER", "BLEU:4-TER", "average"]
+    assert list(chinese.rows[0]) == ["tuned to", "BLEU:1", "BLEU:4", "TER"]
+    assert chinese.rows[1]["BLEU:4"].text == "0.3180+"
+    assert chinese.rows[2]["TER"].text == "0.7133+*"
+    assert chinese.rows[2]["BLEU:4"].mark == "-"
+    assert chinese.rows[-1]["BLEU:4"] == pytest.approx(np.mean([row[3] for row in CHINESE.rows.values()]) / 100)
+    deviations = {row["tuned to"]: [row["BLEU:1"], row["BLEU:4"]] for row in table(experiment, DEVIATIONS.title).rows}
+    assert deviations == {"BLEU:1": pytest.approx([0.0017, 0.0059]), "BLEU:4": pytest.approx([0.0027, 0.0029])}
+    assert cer10.cer10_published.tables({"chrf": make_metric("chrf")}) == []
+
+
+def test_published_tables_are_complete():
+    assert set(CHINESE.rows) | set(ARABIC.rows) | set(DEVIATIONS.rows) <= set(METRICS)
+    for one, shape in ((CHINESE, (17, 14)), (ARABIC, (16, 13)), (DEVIATIONS, (8, 8))):
+        assert one.values().shape == shape
+    # what the text of the paper says of the tables
+    assert (CHINESE.values()[:, :5].argmax(axis=0) == list(CHINESE.rows).index("BLEU:3")).all()
+    at = ARABIC.scored_by.index("BLEU:4")
+    assert ARABIC.rows["NIST"][at] - ARABIC.rows["BLEU:4"][at] == pytest.approx(0.27)
 
 
 def test_averages_are_those_of_the_columns(experiment):
@@ -191,9 +224,9 @@ def test_standardised_scores_have_mean_0_and_deviation_1():
 
 
 def test_marked_numbers_are_numbers_in_json(experiment):
-    found = json.loads(experiment.json())["tables"][0]["rows"][0]
+    found = json.loads(experiment.json())["tables"][1]["rows"][0]
     assert isinstance(found["BLEU:4"], float)
-    shown = experiment.markdown().split("### ")[1]
+    shown = experiment.markdown().split("### ")[2]
     assert f"| {Marked(found['BLEU:4']).text}" in shown
 
 
@@ -251,7 +284,7 @@ def test_sign_test_is_exact_and_counts_of_language_pairs_add_up():
 
 
 def test_pairs_of_the_paper_are_known_metrics():
-    assert {name for pair in PUBLISHED for name in pair[:2]} <= set(METRICS)
+    assert {name for pair in PREFERENCES for name in pair[:2]} <= set(METRICS)
     for notation, _ in METRICS.values():
         make_metric(notation)
 

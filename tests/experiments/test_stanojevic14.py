@@ -49,6 +49,20 @@ def test_sweeps_meet_the_main_table(experiment):
         assert row["PEF"] == pytest.approx(main["PEF"])
 
 
+@pytest.mark.parametrize("name", ["PEF", "PET Viterbi"])
+def test_gamma_of_every_language_pair(experiment, name):
+    (found,) = [
+        one for one in experiment.tables if one.title == f"Kendall's tau over gamma, {name}, simulated+simulated"
+    ]
+    main = next(row for row in experiment.tables[0].rows if row["metric"] == name)
+    assert list(found.rows[0]) == ["gamma", "aa-en", "bb-en", "average"]
+    assert [found.rows[0][pair] for pair in ("aa-en", "bb-en")] == pytest.approx([main["aa-en"], main["bb-en"]])
+    for row, average in zip(found.rows, experiment.tables[3].rows, strict=True):
+        assert row["gamma"] == average["gamma"]
+        assert row["average"] == pytest.approx(average[name]) == pytest.approx((row["aa-en"] + row["bb-en"]) / 2)
+    assert len({row["aa-en"] for row in found.rows}) > 1
+
+
 def test_plots_are_drawn_the_same_each_time(experiment, tmp_path):
     for name in ("a.svg", "b.svg", "a.png", "b.png", "a.pdf", "b.pdf"):
         plot(experiment, tmp_path / name)

@@ -7,10 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ranker.corpora import catalogue
 from ranker.extractors import registry
 from ranker.extractors.base import Metric
 from ranker.ranking import Ranker
-from ranker.tuning.envelope import best_of_blocks, order_in_blocks, project, sweep
+from ranker.tuning.envelope import (
+    best_of_blocks,
+    best_two_of_blocks,
+    lone_rows,
+    lone_sweep,
+    order_in_blocks,
+    project,
+    sweep,
+    wide_intervals,
+)
 from ranker.tuning.hypotheses import StatisticsTable
 from ranker.tuning.iterations import problem_of
 from ranker.tuning.line_search import Problem
@@ -101,6 +111,61 @@ class Total(Objective):
 
 # few different values, so that lines are parallel, equal, and cross in one point
 SMALL = st.integers(-3, 3).map(float)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_short_way_along_the_column_of_a_system_equals_the_long_way(seed):
+    """To the last bit, with sentences of none, one and several hypotheses, equal scores, and without that system."""
+    random = np.random.default_rng(seed)
+    sizes = random.integers(5, size=30)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    number = int(offsets[-1])
+    column = np.zeros(number)
+    for start, stop in itertools.pairwise(offsets):
+        if stop > start and random.random() < 0.8:
+            column[random.integers(start, stop)] = random.choice([1.0, 0.3])
+    scores = random.integers(4, size=number) + random.choice([0.0, 0.1], size=number)
+    statistics = random.normal(size=(number, 3))
+    alone, lone = lone_rows(column, offsets)
+    assert alone
+    rows = random.permutation(number)
+    two = best_two_of_blocks(scores, offsets)
+    assert two[:, 0].tolist() == chosen_plainly(scores, offsets)
+    found = lone_sweep(scores, column, lone, two, rows, statistics)
+    expected = sweep(scores, column, order_in_blocks(column, offsets), offsets, rows, statistics)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("values", [[0.0, 1.0, 1.0], [0.0, -1.0, 0.0], [0.5, 0.0, 0.5]])
+def test_other_columns_are_not_taken_for_that_of_a_system(values):
+    assert not lone_rows(np.array(values), np.array([0, 3]))[0]
+
+
+@pytest.mark.parametrize("bounds", [(-np.inf, np.inf), (-1.0, 2.0), (0.2, 0.2), (5.0, np.inf)])
+def test_intervals_are_their_plain_twins(bounds):
+    breakpoints = np.array([-3.0, -1.0, -1.0, 0.5, 0.5 + 1e-11, 4.0])
+    expected = []
+    for index, (left, right) in enumerate(itertools.pairwise([-np.inf, *breakpoints, np.inf])):
+        left, right = max(left, bounds[0]), min(right, bounds[1])
+        if right - left > 1e-10 * (1 + sum(abs(end) for end in (left, right) if np.isfinite(end))):
+            expected.append((index, left, right))
+    found = wide_intervals(breakpoints, *bounds, 1e-10)
+    assert list(zip(*(array.tolist() for array in found), strict=True)) == expected
+
+
+@pytest.mark.parametrize("text", ["lrscore[alignment=ribes]", "combine[bleu[order=4] - 2*ter]"])
+def test_notations_are_parsed_once_and_not_at_every_line_search(monkeypatch, text):
+    metric = registry.make_metric(text)
+    statistics = np.ones((4, len(metric.statistics(metric.batch(catalogue.load("sample")))[0])))
+    metric.score(statistics)
+
+    def refuse(*_):
+        raise AssertionError("parsed again")
+
+    monkeypatch.setattr(registry, "make_metric", refuse)
+    monkeypatch.setattr("ranker.notation.parse_sum", refuse)
+    assert len(metric.score(statistics)) == 4
 
 
 @settings(max_examples=100, deadline=None)

@@ -1,0 +1,207 @@
+"""Word aligners of an experiment: learnt from its corpora, from parallel text, or read from files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ranker.corpora.alignments import Alignments
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.reading import read_parallel
+from ranker.errors import OptionError, nearest
+from ranker.experiments.tables import Table
+from ranker.extractors.word_alignment import align_dataset, learn_aligner
+from ranker.files import display_name, read_bytes, sha256
+from ranker.learning.alignment_models import AlignmentModel
+
+_NAMED = re.compile(r"(?P<pair>[A-Za-z_]+-[A-Za-z_]+)=(?P<rest>.+)")
+_TOKENIZER = "13a"
+
+
+@dataclass(frozen=True, eq=False)
+class WordAligner:
+    """A trained aligner, and what it was trained on.
+
+    Parameters
+    ----------
+    model : AlignmentModel
+    learnt_from : str
+    """
+
+    model: AlignmentModel
+    learnt_from: str
+
+    def align(self, dataset: Dataset) -> Alignments:
+        """Align all references and candidates with their sources."""
+        return align_dataset(self.model, dataset)
+
+    def row(self, language_pair: str) -> dict[str, Any]:
+        """Return a row of the table that `table` makes."""
+        return {
+            "language pair": language_pair,
+            "learnt from": self.learnt_from,
+            "sentence pairs": self.model.pairs,
+        }
+
+
+@dataclass(frozen=True)
+class Aligners:
+    """Where the aligner of each language pair comes from; by default from the corpus that it aligns.
+
+    Parameters
+    ----------
+    files : mapping of str to path
+        Trained aligners by language pair; the one of the empty name is for all other pairs.
+    bitexts : mapping of str to tuple of path
+        Files of sources and of their translations to learn from, named in the same way.
+    candidates : bool, default False
+        An aligner that is learnt from a corpus learns from its candidates too, not only from its references.
+    """
+
+    files: Mapping[str, Path] = field(default_factory=dict)
+    bitexts: Mapping[str, tuple[Path, Path]] = field(default_factory=dict)
+    candidates: bool = False
+    _texts: dict[str, Dataset] = field(default_factory=dict, repr=False, compare=False)
+    _made: dict[str, WordAligner] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def parse(cls, files: Sequence[str], bitexts: Sequence[str], *, candidates: bool = False) -> Aligners:
+        """Read options: ``FILE`` or ``de-en=FILE``, and two words for each text, ``SOURCE`` or ``de-en=SOURCE`` first.
+
+        Raises
+        ------
+        OptionError
+            If a language pair has two aligners, or a text lacks its translation.
+        """
+        if len(bitexts) % 2:
+            raise OptionError(
+                f"--bitext: found an odd number of files, {len(bitexts)}; expected two for each language pair, as "
+                "--bitext de-en=europarl.de europarl.en"
+            )
+        found_files: dict[str, Path] = {}
+        found_bitexts: dict[str, tuple[Path, Path]] = {}
+        for text in files:
+            pair, path = _named(text)
+            _refuse_second(pair, found_files, found_bitexts)
+            found_files[pair] = path
+        for text, target in zip(bitexts[::2], bitexts[1::2], strict=True):
+            pair, path = _named(text)
+            _refuse_second(pair, found_files, found_bitexts)
+            found_bitexts[pair] = path, Path(target)
+        return cls(found_files, found_bitexts, candidates)
+
+    def check(self, datasets: Sequence[Dataset]) -> None:
+        """Read all files, and refuse language pairs that none of the data sets holds.
+
+        Raises
+        ------
+        ModelError
+            If a file is no aligner.
+        DataError
+            If the files of a text have not as many lines.
+        OptionError
+            If an aligner does not split words as an experiment does, or its language pair is in none of the data sets.
+        """
+        known = language_pairs_of(datasets)
+        for pair in (*self.files, *self.bitexts):
+            if pair and pair not in known:
+                raise OptionError(
+                    f"an aligner is given for {pair}{nearest(pair, known)}; the data hold: {', '.join(known)}"
+                )
+        for pair, path in self.files.items():
+            self._made[pair] = _loaded(path)
+        for pair, (source, target) in self.bitexts.items():
+            self._texts[pair] = read_parallel(source, [], [target])
+
+    def aligner(self, dataset: Dataset, language_pair: str) -> WordAligner:
+        """Return the aligner of one language pair, to which `dataset` belongs; equal files are read once.
+
+        Raises
+        ------
+        ModelError, DataError
+            If a file is no aligner, or a text cannot be learnt from.
+        OptionError
+            If an aligner does not split words as this experiment does.
+        """
+        given = language_pair if language_pair in (*self.files, *self.bitexts) else ""
+        if given not in self._made:
+            if given in self.files:
+                self._made[given] = _loaded(self.files[given])
+            elif given in self.bitexts:
+                self._made[given] = self._learnt(given)
+            else:
+                model = learn_aligner(dataset, candidates=self.candidates)
+                what = "sources, references and outputs" if self.candidates else "sources and references"
+                return WordAligner(model, f"{what} of {dataset.name}")
+        return self._made[given]
+
+    def _learnt(self, pair: str) -> WordAligner:
+        source, target = files = self.bitexts[pair]
+        text = self._texts.get(pair)
+        text = read_parallel(source, [], [target]) if text is None else text
+        model = learn_aligner(text, references=False, candidates=True, files=files)
+        return WordAligner(model, f"{display_name(source.name)} and {display_name(target.name)}")
+
+    def signed(self, datasets: Sequence[Dataset]) -> str:
+        """Return what belongs into a signature, files by their content.
+
+        Parameters
+        ----------
+        datasets : sequence of Dataset
+            What is aligned.
+        """
+        named = {pair: sha256(read_bytes(path))[:8] for pair, path in self.files.items()}
+        for pair, texts in self.bitexts.items():
+            named[pair] = sha256(b"".join(sha256(read_bytes(path)).encode() for path in texts))[:8]
+        kinds = {**dict.fromkeys(self.files, "file"), **dict.fromkeys(self.bitexts, "bitext")}
+        parts = [
+            f"{pair}={kinds[pair]}#{named[pair]}" if pair else f"{kinds['']}#{named['']}" for pair in sorted(named)
+        ]
+        if "" not in named and not set(language_pairs_of(datasets)) <= set(named):
+            parts.append("references+candidates" if self.candidates else "references")
+        return ",".join(parts)
+
+
+def table(name: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Say what the word aligners of a corpus learnt from.
+
+    Parameters
+    ----------
+    name : str
+        Of the corpus.
+    rows : sequence of mapping
+        As of `WordAligner.row`.
+    """
+    return Table(f"word aligners, {name}", tuple(rows))
+
+
+def language_pairs_of(datasets: Sequence[Dataset]) -> list[str]:
+    """Return the language pairs that any of the data sets holds, sorted."""
+    return sorted({pair for dataset in datasets for pair in dataset.language_pairs})
+
+
+def _named(text: str) -> tuple[str, Path]:
+    """Split ``de-en=FILE``; without a language pair the name is empty."""
+    found = _NAMED.fullmatch(text)
+    return (found["pair"], Path(found["rest"])) if found else ("", Path(text))
+
+
+def _refuse_second(pair: str, *given: Mapping[str, object]) -> None:
+    if any(pair in one for one in given):
+        raise OptionError(
+            f"--aligner, --bitext: two aligners for {pair or 'all language pairs'}, expected one; name a language pair "
+            "as de-en=FILE"
+        )
+
+
+def _loaded(path: Path) -> WordAligner:
+    model = AlignmentModel.load(path)
+    if model.text.get("tokenizer") != _TOKENIZER:
+        raise OptionError(
+            f"{path}: aligns the words of the tokenizer {model.text.get('tokenizer')}, this experiment counts those of "
+            f"{_TOKENIZER}: train it with --tokenizer {_TOKENIZER}"
+        )
+    return WordAligner(model, display_name(path.name))

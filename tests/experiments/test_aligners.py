@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from ranker.cli.main import run as command
+from ranker.cli.main import spread
+from ranker.errors import DataError, ModelError, OptionError
+from ranker.experiments import birch11, cer10
+from ranker.experiments.aligners import Aligners
+from ranker.experiments.tuned_choices import TuningSettings
+from ranker.extractors.word_alignment import learn_aligner
+
+
+@pytest.fixture(scope="module")
+def bitext(preferred, tmp_path_factory) -> tuple[str, str]:
+    """The files of the sources and references of one language pair."""
+    kept = preferred.select_language_pairs(["aa-en"])
+    folder = tmp_path_factory.mktemp("bitext")
+    for name, texts in (("aa", kept.sources["text"]), ("en", kept.references["text"])):
+        (folder / f"text.{name}").write_text("\n".join(texts) + "\n", encoding="utf-8")
+    return str(folder / "text.aa"), str(folder / "text.en")
+
+
+@pytest.fixture(scope="module")
+def trained(preferred, tmp_path_factory) -> str:
+    path = tmp_path_factory.mktemp("aligner") / "bb-en.align"
+    learn_aligner(preferred.select_language_pairs(["bb-en"])).save(path)
+    return str(path)
+
+
+def table(experiment, title):
+    (found,) = [one for one in experiment.tables if one.title == title]
+    return found
+
+
+def test_every_language_pair_takes_the_aligner_that_is_given_for_it(preferred, bitext, trained):
+    aligners = Aligners.parse([f"bb-en={trained}"], [f"aa-en={bitext[0]}", bitext[1]])
+    own = birch11.run(preferred, [], birch11.Settings(restarts=1))
+    given = birch11.run(preferred, [], birch11.Settings(restarts=1, aligners=aligners))
+    rows = table(given, "word aligners, simulated+simulated").rows
+    assert rows == (
+        {"language pair": "aa-en", "learnt from": "text.aa and text.en", "sentence pairs": 60},
+        {"language pair": "bb-en", "learnt from": "bb-en.align", "sentence pairs": 60},
+    )
+    assert table(own, "word aligners, simulated+simulated").rows[0]["learnt from"] == (
+        "sources and references of simulated+simulated"
+    )
+    # the same sentences, so the same aligners
+    for title in (
+        "reordering and alpha, simulated+simulated",
+        "consistency with human preferences, simulated+simulated",
+    ):
+        assert table(given, title) == table(own, title)
+    assert "|aligner:references|" in own.signature
+    assert "|aligner:aa-en=bitext#" in given.signature
+    assert given.signature.partition(",bb-en=file#")[2][8] == "|"
+
+
+def test_another_aligner_gives_other_orders(preferred, tmp_path):
+    """An aligner that knows no word of the corpus aligns by position alone, so nothing is out of order."""
+    kept = preferred.select_language_pairs(["aa-en"])
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(f"{name}1 {name}2 {name}3\n", encoding="utf-8")
+    aligners = Aligners.parse([], [str(tmp_path / "a"), str(tmp_path / "b")])
+    (found,) = birch11.prepare(kept, birch11.Settings(aligners=aligners))
+    (own,) = birch11.prepare(kept, birch11.Settings())
+    assert found.aligner.model.pairs == 1
+    assert (found.order["K"] == 1).all()
+    assert not (own.order["K"] == 1).all()
+
+
+def test_tuning_aligns_by_what_is_given(preferred, bitext):
+    aligners = Aligners.parse([], [f"aa-en={bitext[0]}", bitext[1]])
+    tuning = TuningSettings("words,systems", restarts=0, iterations=1, runs=1, aligners=aligners)
+    found = cer10.run(preferred, cer10.Settings(tuning, ("LR-KB4",)))
+    assert table(found, "word aligners, aa-en").rows[0]["learnt from"] == "text.aa and text.en"
+    assert "aligner:aa-en=bitext#" in found.signature
+    # what aligns no words has no aligner to sign
+    assert "aligner" not in cer10.run(preferred, cer10.Settings(tuning, ("BLEU:4",))).signature
+
+
+def test_files_are_read_once(preferred, bitext, monkeypatch):
+    calls = []
+    learn = learn_aligner
+    monkeypatch.setattr(
+        "ranker.experiments.aligners.learn_aligner",
+        lambda *args, **kwargs: calls.append(args) or learn(*args, **kwargs),
+    )
+    aligners = Aligners.parse([], list(bitext))
+    for name in ("aa-en", "bb-en", "aa-en"):
+        aligners.aligner(preferred.select_language_pairs([name]), name)
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("files", "bitexts", "message"),
+    [
+        ([], ["de-en=a", "b", "c"], r"--bitext: found an odd number of files, 3; expected two for each language pair"),
+        (["de-en=a", "de-en=b"], [], "two aligners for de-en, expected one"),
+        (["a"], ["b", "c"], "two aligners for all language pairs, expected one; name a language pair as de-en=FILE"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(files, bitexts, message):
+    with pytest.raises(OptionError, match=message):
+        Aligners.parse(files, bitexts)
+
+
+def test_paths_may_hold_equals_signs():
+    assert Aligners.parse(["runs/a=b/x.align"], []).files == {"": Path("runs/a=b/x.align")}
+    assert Aligners.parse(["de-en=a=b"], []).files == {"de-en": Path("a=b")}
+
+
+def test_language_pairs_and_files_that_do_not_exist_are_refused(preferred, tmp_path):
+    settings = birch11.Settings(aligners=Aligners.parse(["aa-de=x"], []))
+    with pytest.raises(OptionError, match=r"an aligner is given for aa-de.*; the data hold: aa-en, bb-en"):
+        birch11.run(preferred, [], settings)
+    missing = birch11.Settings(aligners=Aligners.parse([f"aa-en={tmp_path / 'x'}"], []))
+    with pytest.raises(ModelError, match=r"x: no such aligner; make one with: ranker align train"):
+        birch11.plan(preferred, [], missing)
+    for name, text in (("a", "one\n"), ("b", "one\ntwo\n")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    uneven = birch11.Settings(aligners=Aligners.parse([], [str(tmp_path / "a"), str(tmp_path / "b")]))
+    with pytest.raises(DataError, match="b:2: has 2 lines, expected 1"):
+        birch11.plan(preferred, [], uneven)
+
+
+def test_an_aligner_of_other_words_is_refused(preferred, tmp_path):
+    path = tmp_path / "other.align"
+    learn_aligner(preferred.select_language_pairs(["aa-en"]), tokenizer="none").save(path)
+    with pytest.raises(
+        OptionError, match="aligns the words of the tokenizer none, this experiment counts those of 13a"
+    ):
+        Aligners.parse([str(path)], []).aligner(preferred, "aa-en")
+
+
+def test_candidates_teach_the_aligner_on_request(preferred):
+    kept = preferred.select_language_pairs(["aa-en"])
+    more = Aligners(candidates=True).aligner(kept, "aa-en")
+    assert more.model.pairs > Aligners().aligner(kept, "aa-en").model.pairs
+    assert more.learnt_from == f"sources, references and outputs of {kept.name}"
+    assert dataclasses.replace(Aligners(), candidates=True).signed([kept]) == "references+candidates"
+
+
+def test_the_command_takes_two_files_for_each_text(capsys):
+    assert spread(["--bitext", "de-en=a", "b", "--lp", "de-en"]) == [
+        *("--bitext", "de-en=a", "--bitext", "b", "--lp", "de-en")
+    ]
+    with pytest.raises(SystemExit) as ended:
+        command(["experiment", "birch11", "--train", "sample", "--bitext", "de-en=only.de"])
+    assert ended.value.code == 2
+    assert "--bitext: found an odd number of files, 1; expected two for each language pair" in capsys.readouterr().err
