@@ -39,7 +39,8 @@ from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.parse_cache import cache_directory
 from ranker.extractors.registry import extractor_class, make_metric, names
 from ranker.files import read_bytes, sha256, write_bytes
-from ranker.ranking import Loss, PairCounting, Ranker, Training
+from ranker.ranking import Ranker, Training
+from ranker.training_data import Loss, PairCounting
 from ranker.version import VERSION
 
 FloatArray = npt.NDArray[np.float64]

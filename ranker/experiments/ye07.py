@@ -21,7 +21,7 @@ from ranker.experiments.tables import Experiment, Table
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import make
 from ranker.learning.grouped import group_offsets, group_spearman, snap
-from ranker.ranking import Lesson, Loss, standardiser
+from ranker.training_data import Lesson, Loss, standardiser
 from ranker.version import VERSION
 
 FloatArray = npt.NDArray[np.float64]

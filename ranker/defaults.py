@@ -1,0 +1,13 @@
+"""How a ranker learns unless told otherwise: the same on the command line and in Python."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+AUTO = "auto"
+FEATURES = AUTO
+"""Feature set; ``auto`` is `STANDARD` for English and `STANDARD_ANY` for what the included parser does not know."""
+STANDARD, STANDARD_ANY = "standard", "standard-any"
+C: float | Literal["auto"] = "auto"
+LOSS: Literal["hinge", "squared_hinge"] = "squared_hinge"
+PAIRS: Literal["judgements", "aggregated", "balanced"] = "aggregated"
