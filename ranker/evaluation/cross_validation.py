@@ -215,7 +215,7 @@ def _verdicts(found: Comparison, rivals: list[str]) -> list[str]:
                 "kind"
             )
         else:
-            said.append(f"{title} ranks these held-out sources no worse ({figures}; the difference is not significant)")
+            said.append(f"{title} ranks these held-out sources better, but not significantly ({figures})")
     return said
 
 

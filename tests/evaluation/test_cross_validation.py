@@ -148,7 +148,7 @@ def test_a_difference_that_may_be_chance_is_called_so():
     lower = [row.name for row in found.rows[1:] if row.spearman.value > found.rows[0].spearman.value]
     assert lower
     assert len(found.verdicts) == len(lower)
-    assert all("the difference is not significant" in verdict for verdict in found.verdicts)
+    assert all("better, but not significantly (Spearman " in verdict for verdict in found.verdicts)
 
 
 def test_a_model_that_is_better_is_not_advised_against():
