@@ -30,6 +30,7 @@ from ranker import shipped
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import TEXT, Dataset
 from ranker.corpora.judgements import judged
+from ranker.defaults import Loss, PairCounting
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.comparing import compare
 from ranker.evaluation.comparison import Cell, Comparison, Scope
@@ -40,7 +41,7 @@ from ranker.extractors.parse_cache import cache_directory
 from ranker.extractors.registry import extractor_class, make_metric, names
 from ranker.files import read_bytes, sha256, write_bytes
 from ranker.ranking import Ranker
-from ranker.training import Loss, PairCounting, Training
+from ranker.training import Training
 from ranker.version import VERSION
 
 FloatArray = npt.NDArray[np.float64]

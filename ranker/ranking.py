@@ -15,126 +15,25 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ranker import defaults
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import (
-    AUTO,
-    PREFERENCES,
-    PreferencePairs,
-    balanced,
-    human_scores,
-    judged,
-    preference_pairs,
-    resolve_kind,
-)
+from ranker.corpora.judgements import AUTO, judged, resolve_kind
+from ranker.defaults import Loss, PairCounting
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.base import join_notes
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.extractors.target_language import ENGLISH, other_language
-from ranker.learning.grouped import merge_ties
 from ranker.learning.model_files import StoredModel, read_model, write_model
 from ranker.ordering import rank_by
-from ranker.shipped import locate, suited
-from ranker.training import GRADED, SEARCHED, Loss, PairCounting, Training
+from ranker.shipped import locate, standard_features, suited
+from ranker.training import GIVEN, GRADED, ONE_SOURCE, SEARCHED, Training
+from ranker.training_data import TrainingTable, standardiser
 from ranker.version import VERSION
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ranker.learning.ranksvm import RankSVM
-
 FloatArray = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """What there is to learn about the candidates of a data set: graded scores, or strict preferences.
-
-    Parameters
-    ----------
-    group : int array, shape (candidates,)
-        Source of every candidate.
-    target : float array, shape (candidates,), or None
-        Human scores, higher is better.
-    pairs : PreferencePairs or None
-    """
-
-    group: npt.NDArray[np.int64]
-    target: FloatArray | None = None
-    pairs: PreferencePairs | None = None
-
-    @classmethod
-    def of(cls, dataset: Dataset, kind: str, pairs: PairCounting = "judgements") -> Lesson:
-        """Take the judgements of `kind` from a data set whose candidates all have one.
-
-        Raises
-        ------
-        DataError
-            If they order no two candidates of one source.
-        """
-        group = dataset.candidate_source
-        if kind == PREFERENCES:
-            found = preference_pairs(dataset, aggregated=pairs != "judgements")
-            if pairs == "balanced":
-                found = balanced(found, dataset.source_language_pairs[group[found.better]])
-            lesson = cls(group, pairs=found)
-            orders = len(found.better) > 0
-        else:
-            target = merge_ties(human_scores(dataset, kind), dataset.candidate_offsets)
-            lesson = cls(group, target)
-            orders = bool(((group[1:] == group[:-1]) & (target[1:] != target[:-1])).any())
-        if not orders:
-            raise DataError(
-                f"judgements of kind {kind!r} order no two candidates of one source; nothing can be learnt",
-                file=dataset.name,
-            )
-        return lesson
-
-    def take(self, rows: npt.NDArray[np.bool_]) -> Lesson:
-        """Return what there is to learn about the candidates where the mask `rows` is true, whole sources of them."""
-        code = np.cumsum(rows) - 1
-        pairs = self.pairs
-        if pairs is not None:
-            kept = rows[pairs.better] & rows[pairs.worse]
-            pairs = PreferencePairs(code[pairs.better[kept]], code[pairs.worse[kept]], pairs.weight[kept])
-        return Lesson(self.group[rows], None if self.target is None else self.target[rows], pairs)
-
-    def learn(self, columns: FloatArray, *, C: float | Literal["auto"], loss: Loss, seed: int) -> RankSVM:
-        """Fit the ranking SVM to standardised columns, shape (candidates, columns)."""
-        from ranker.learning.ranksvm import RankSVM
-
-        svm = RankSVM(C=C, loss=loss, random_state=seed)
-        if self.pairs is None:
-            return svm.fit(columns, self.target, self.group)
-        rows = np.stack([self.pairs.better, self.pairs.worse], axis=1)
-        return svm.fit(columns, groups=self.group, pairs=rows, pair_weight=self.pairs.weight)
-
-
-def standardiser(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return mean and standard deviation of every column; the deviation of a constant column is 1."""
-    spread = matrix.std(axis=0)
-    return matrix.mean(axis=0), np.where(spread > 0, spread, 1.0)
-
-
-def training_columns(
-    features: FeatureSet, dataset: Dataset, kind: str, pairs: PairCounting, *, references: bool
-) -> tuple[FeatureSet, Dataset, Lesson, FloatArray]:
-    """Return fitted features, the candidates to learn from, what to learn about them, and their columns."""
-    kept = dataset.select_candidates(judged(dataset, kind))
-    added = ReferenceCandidates.of(kept, kind) if references else None
-    kept = added.outputs if added else kept
-    if added:
-        lesson = Lesson(added.together.candidate_source, added.human(human_scores(kept, kind)))
-    else:
-        lesson = Lesson.of(kept, kind, pairs)
-    reason = features.unusable(kept)
-    if reason:
-        raise DataError(f"nothing can be learnt: {reason}", file=dataset.name)
-    features, matrix = features.fit_transform(kept)
-    if added:
-        matrix = added.merge(matrix, features.transform_references(kept, added.others))
-        kept = added.together
-    return features, kept, lesson, matrix
 
 
 @dataclass
@@ -143,14 +42,16 @@ class Ranker:
 
     Parameters
     ----------
-    features : str, default "bleu"
-        Extractors in their notation and names of declared feature sets, separated by commas.
-    C : float or "auto", default 1.0
-        Penalty of a wrongly ordered pair; ``auto`` chooses it by cross-validation over sources.
-    loss : {"hinge", "squared_hinge"}, default "hinge"
+    features : str, default "auto"
+        Extractors in their notation and names of declared feature sets, separated by commas; ``auto`` is the standard
+        set that suits the training data (`ranker.shipped.standard_features`).
+    C : float or "auto", default "auto"
+        Penalty of a wrongly ordered pair; ``auto`` chooses it by cross-validation over sources. With one source it is
+        1 / number of pairs.
+    loss : {"hinge", "squared_hinge"}, default "squared_hinge"
     kind : str, default "auto"
         Kind of judgement to learn from; see `ranker.corpora.judgements`.
-    pairs : {"judgements", "aggregated", "balanced"}, default "judgements"
+    pairs : {"judgements", "aggregated", "balanced"}, default "aggregated"
         How preferences become training pairs: one a judgement; one for two candidates, weighted by how much the judges
         agree (see `ranker.corpora.judgements.preference_pairs`); or these with weights that give every language pair
         the same say, however much of it was judged.
@@ -169,13 +70,15 @@ class Ranker:
         Weights learnt without the columns that learn from what is ranked, used where that is too little to learn
         from.
     training : Training
+    training_notes : tuple of str
+        What a user should know about the training: what ``auto`` chose, and why.
     """
 
-    features: str = "bleu"
-    C: float | Literal["auto"] = 1.0
-    loss: Loss = "hinge"
+    features: str = defaults.FEATURES
+    C: float | Literal["auto"] = defaults.C
+    loss: Loss = defaults.LOSS
     kind: str = AUTO
-    pairs: PairCounting = "judgements"
+    pairs: PairCounting = defaults.PAIRS
     seed: int = 0
     references_as_candidates: bool = False
     feature_set: FeatureSet = field(init=False)
@@ -185,12 +88,13 @@ class Ranker:
     fallback: FloatArray | None = field(init=False, default=None, repr=False)
     training: Training | None = field(init=False, default=None, repr=False)
     _stored: StoredModel | None = field(init=False, default=None, repr=False, compare=False)
+    training_notes: tuple[str, ...] = field(init=False, default=(), repr=False)
 
     def __post_init__(self) -> None:
         """Refuse options out of range."""
         if self.C != "auto" and not (isinstance(self.C, int | float) and 0 < self.C < float("inf")):
             raise OptionError(f"C={self.C!r}: expected a positive number or 'auto'")
-        self.feature_set = FeatureSet.parse(self.features)
+        self.feature_set = FeatureSet.parse(defaults.STANDARD if self.features == defaults.AUTO else self.features)
 
     def fit(self, dataset: Dataset) -> Ranker:
         """Learn from the candidates of `dataset` that people judged.
@@ -200,41 +104,55 @@ class Ranker:
         DataError
             If there are no judgements of the kind, or they order no two candidates of one source.
         """
+        self.fit_table(dataset)
+        return self
+
+    def fit_table(self, dataset: Dataset) -> TrainingTable:
+        """Learn as `fit` does, and return what was learnt from, for a cross-validation."""
         kind = resolve_kind(dataset, self.kind)
-        self.feature_set, kept, lesson, matrix = training_columns(
-            self.feature_set, dataset, kind, self.pairs, references=self.references_as_candidates
+        kept = dataset.select_candidates(judged(dataset, kind))
+        notes: tuple[str, ...] = ()
+        if self.features == defaults.AUTO:
+            features, notes = standard_features(kept)
+            self.feature_set = FeatureSet.parse(features)
+        self.feature_set, table = TrainingTable.of(
+            self.feature_set, kept, kind, self.pairs, references=self.references_as_candidates
         )
-        references = int(kept.candidates["is_reference"].sum()) if self.references_as_candidates else None
-        self.mean, self.scale = standardiser(matrix)
-        matrix = (matrix - self.mean) / self.scale
-        svm = lesson.learn(matrix, C=self.C, loss=self.loss, seed=self.seed)
+        self.mean, self.scale = standardiser(table.columns)
+        table = dataclasses.replace(table, columns=(table.columns - self.mean) / self.scale)
+        lesson, kept = table.lesson, table.dataset
+        C, chosen_by = self.C, SEARCHED if self.C == "auto" else GIVEN
+        if C == "auto" and len(lesson.sources) < 2:
+            C, chosen_by = 1.0 / lesson.pair_weight, ONE_SOURCE
+            notes += ("judgements of one source: nothing can be held out to choose C, which is 1 / pairs",)
+        svm = lesson.learn(table.columns, C=C, loss=self.loss, seed=self.seed)
         self.weights = svm.coef_
         kept_columns = ~self.feature_set.learns_from_ranked
         self.fallback = None
         if kept_columns.any() and not kept_columns.all():
-            rest = lesson.learn(matrix[:, kept_columns], C=self.C, loss=self.loss, seed=self.seed)
+            rest = lesson.learn(table.columns[:, kept_columns], C=C, loss=self.loss, seed=self.seed)
             self.fallback = np.zeros(len(self.weights))
             self.fallback[kept_columns] = rest.coef_
-        searched = self.C == "auto"
+        self.training_notes = notes
         self.training = Training(
             data=dataset.name,
             data_hash=dataset.fingerprint,
             kind=kind,
             pairs=self.pairs if lesson.pairs else GRADED,
             sources=len(np.unique(kept.candidate_source)),
-            candidates=len(kept) - (references or 0),
+            candidates=len(kept) - (table.references or 0),
             preferences=len(lesson.pairs.better) if lesson.pairs else None,
             C=float(svm.C_),
-            chosen_by=SEARCHED if searched else "given",
+            chosen_by=chosen_by,
             loss=self.loss,
             objective=float(svm.objective_),
             duality_gap=float(svm.duality_gap_),
-            seed=self.seed if searched else None,
+            seed=self.seed if chosen_by == SEARCHED else None,
             targets="+".join(sorted(set(kept.target_languages) - {""})) or None,
-            references=references,
+            references=table.references,
         )
         self._stored = None
-        return self
+        return table
 
     def explain(self, dataset: Dataset) -> FloatArray:
         """Return what every column adds to the score of every candidate, shape (candidates, columns).

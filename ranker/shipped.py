@@ -9,6 +9,8 @@ from pathlib import Path
 
 from ranker import share
 from ranker.corpora.dataset import Dataset
+from ranker.defaults import STANDARD, STANDARD_ANY
+from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.target_language import looks_english
 
 ENGLISH, ANY = "full", "full-any"
@@ -40,3 +42,32 @@ def suited(dataset: Dataset) -> str:
     if len(pairs) == len(dataset.language_pairs):
         return ENGLISH
     return ENGLISH if looks_english(dataset) else ANY
+
+
+def standard_features(dataset: Dataset) -> tuple[str, tuple[str, ...]]:
+    """Choose the standard features that can be had of a data set to train on.
+
+    Parameters
+    ----------
+    dataset : Dataset
+
+    Returns
+    -------
+    features : str
+        A name or a list of extractors, as `FeatureSet.parse` takes them.
+    notes : tuple of str
+        What is left out, and why.
+    """
+    name, notes = STANDARD, []
+    if suited(dataset) != ENGLISH:
+        name = STANDARD_ANY
+        targets = sorted({pair.partition("-")[2] for pair in dataset.language_pairs if pair != "?"} - {"en", ""})
+        language = ", ".join(map(repr, targets)) or "the language of these references"
+        notes.append(f"no parser for {language}: the features are {name}, without dependency triplets")
+    chosen = FeatureSet.parse(name)
+    reason = chosen.unusable(dataset)
+    if reason is None:
+        return name, tuple(notes)
+    left_out = dict.fromkeys(one.name for one in chosen.extractors if one.fit_scope == "ranked")
+    notes.append(f"{reason}: the features are those of {name} without {', '.join(left_out)}")
+    return ",".join(str(one) for one in chosen.extractors if one.fit_scope != "ranked"), tuple(notes)

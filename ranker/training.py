@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, cast
 
-Loss = Literal["hinge", "squared_hinge"]
-PairCounting = Literal["judgements", "aggregated", "balanced"]
-GRADED, SEARCHED = "graded", "cross-validation"
+from ranker.defaults import PAIRS, PairCounting
+
+GRADED = "graded"
+GIVEN, SEARCHED, ONE_SOURCE = "given", "cross-validation", "one source"
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Training:
     C : float
         Penalty used; found by cross-validation if it was ``auto``.
     chosen_by : str
-        ``given`` or ``cross-validation``.
+        ``given``, ``cross-validation``, or ``one source`` where ``auto`` had nothing to hold out.
     loss : str
     objective, duality_gap : float
         Of the solution.
@@ -60,7 +61,7 @@ class Training:
     def settings(self) -> dict[str, Any]:
         """Return the options of a `Ranker` that trains the same on the same data."""
         return {
-            "C": "auto" if self.chosen_by == SEARCHED else self.C,
+            "C": self.C if self.chosen_by == GIVEN else "auto",
             "loss": self.loss,
             "kind": self.kind,
             "pairs": self.counting,
@@ -71,4 +72,4 @@ class Training:
     @property
     def counting(self) -> PairCounting:
         """How preferences were counted; for graded judgements the default, which changes nothing."""
-        return "judgements" if self.pairs == GRADED else cast(PairCounting, self.pairs)
+        return PAIRS if self.pairs == GRADED else cast(PairCounting, self.pairs)

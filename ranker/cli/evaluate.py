@@ -23,7 +23,7 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import emit_csv, emit_json, emit_lines, print_table
+from ranker.cli.output import emit_csv, emit_json, emit_lines, interval, print_table
 from ranker.cli.scorer import MetricOption, Scorer
 
 if TYPE_CHECKING:
@@ -131,15 +131,10 @@ def _shown(row: Row) -> dict[str, Any]:
         "": row.name,
         "sources": row.sources,
         "undefined": row.undefined,
-        "spearman": _interval(row.spearman["tie-corrected"]),
+        "spearman": interval(row.spearman["tie-corrected"]),
         "variance": f"{row.spearman_variance['tie-corrected']:.3f}",
     }
     for selection, variants in row.tau.items():
         shown[f"{selection} pairs"] = row.pairs[selection]
-        shown[f"tau {selection}"] = _interval(variants["wmt14"])
+        shown[f"tau {selection}"] = interval(variants["wmt14"])
     return shown
-
-
-def _interval(estimate: Estimate) -> str:
-    value = f"{estimate.value:.3f}"
-    return value if estimate.low != estimate.low else f"{value} [{estimate.low:.3f} {estimate.high:.3f}]"

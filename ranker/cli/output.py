@@ -8,12 +8,15 @@ import json
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ranker.cli.options import Output
 from ranker.files import printable
+
+if TYPE_CHECKING:
+    from ranker.evaluation.resampling import Estimate
 
 _LONG = 1000
 """Rows from which on a table is printed plainly: rich lays out a few hundred rows a second."""
@@ -120,6 +123,12 @@ def show(value: object) -> str:
     if isinstance(plain, bool):
         return "yes" if plain else ""
     return f"{plain + 0.0:.4f}" if isinstance(plain, float) else str(plain)
+
+
+def interval(estimate: Estimate) -> str:
+    """Write a figure with its interval."""
+    value = f"{estimate.value:.3f}"
+    return value if estimate.low != estimate.low else f"{value} [{estimate.low:.3f} {estimate.high:.3f}]"
 
 
 def _plain(value: Any) -> Any:

@@ -6,10 +6,11 @@ import dataclasses
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ranker import defaults
 from ranker.cli.options import (
     DataOption,
     JobsOption,
@@ -25,8 +26,11 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import emit_json, print_table
+from ranker.cli.output import emit_json, interval, print_table
 from ranker.errors import OptionError
+
+if TYPE_CHECKING:
+    from ranker.evaluation.cross_validation import CrossValidation
 
 
 class Loss(StrEnum):
@@ -44,11 +48,15 @@ class Pairs(StrEnum):
     balanced = "balanced"
 
 
+DEFAULT_LOSS, DEFAULT_PAIRS = Loss(defaults.LOSS), Pairs(defaults.PAIRS)
+
+
 def command(
     data: DataOption = None,
     features: Annotated[
-        str, typer.Option("--features", "-f", help="Extractors and feature sets; see: ranker features.")
-    ] = "bleu",
+        str,
+        typer.Option("--features", "-f", help="Extractors and feature sets (see: ranker features), or auto: standard."),
+    ] = defaults.FEATURES,
     model: Annotated[
         Path | None,
         typer.Option(
@@ -58,16 +66,19 @@ def command(
     kind: KindOption = "auto",
     c: Annotated[
         str, typer.Option("--C", help="Penalty of a wrongly ordered pair, or auto: by cross-validation.")
-    ] = "1.0",
-    loss: Annotated[Loss, typer.Option("--loss", help="Loss of a pair.")] = Loss.hinge,
+    ] = str(defaults.C),
+    loss: Annotated[Loss, typer.Option("--loss", help="Loss of a pair.")] = DEFAULT_LOSS,
     pairs: Annotated[
         Pairs,
         typer.Option(
             "--pairs",
             help="Preferences: one pair a judgement, one for two candidates, or these with equal language pairs.",
         ),
-    ] = Pairs.judgements,
+    ] = DEFAULT_PAIRS,
     references_as_candidates: ReferencesAsCandidatesOption = False,
+    folds: Annotated[
+        int, typer.Option("--folds", help="Folds of the cross-validation at the end; 0 for none.", min=0)
+    ] = 5,
     lp: LpOption = None,
     source: SourceOption = None,
     references: ReferencesOption = None,
@@ -78,11 +89,17 @@ def command(
 ) -> None:
     """Learn a ranker from human judgements.
 
-    Example: ranker train --data sample --features bleu --model sample.model
+    Ends with a cross-validation: how well the model ranks sources that it did not learn from, compared with chrF and
+    the included ranker.
+
+    Example: ranker train --data sample --model sample.model
     """
     if output not in (Output.table, Output.json):
         raise OptionError("--output: train prints table or json")
+    if folds == 1:
+        raise OptionError("--folds 1: expected at least 2, or 0 for no cross-validation")
     dataset = read_input(data or [], source, references, translations, lp)
+    from ranker.evaluation.cross_validation import cross_validate
     from ranker.evaluation.direction import direction_note
     from ranker.extractors.target_language import english_note
     from ranker.learning.model_files import check_target
@@ -103,10 +120,17 @@ def command(
     if note:
         typer.echo(f"ranker: note: {note}", err=True)
     with working("training"):
-        ranker.fit(dataset)
+        table = ranker.fit_table(dataset)
         ranker.save(target)
-        note = direction_note(ranker, dataset, seed=seed)
-    if note:
+        direction = direction_note(ranker, dataset, seed=seed)
+    notes = [*ranker.training_notes, *filter(None, [direction])]
+    found = None
+    if folds and len(table.lesson.sources) < 2:
+        notes.append("judgements of one source: no cross-validation")
+    elif folds:
+        with working("cross-validating"):
+            found = cross_validate(ranker, table, folds=folds, seed=seed)
+    for note in notes:
         typer.echo(f"ranker: note: {note}", err=True)
     weights = [
         {"column": column, "weight": float(weight)}
@@ -121,6 +145,7 @@ def command(
                 "signature": ranker.signature(),
                 "training": dataclasses.asdict(training),
                 "weights": weights,
+                "cross_validation": dataclasses.asdict(found) if found else None,
             }
         )
         return
@@ -132,6 +157,27 @@ def command(
     )
     print_table(weights)
     typer.echo(f"\n{ranker.signature()}\nmodel written: {target}")
+    if found:
+        _show(found)
+
+
+def _show(found: CrossValidation) -> None:
+    rows = [
+        {
+            "": row.name,
+            **({"tau": interval(row.tau)} if row.tau else {}),
+            "spearman": interval(row.spearman),
+            "note": row.note or "",
+        }
+        for row in found.rows
+    ]
+    print_table(
+        rows,
+        f"\n{found.sources:,} sources, each ranked by a model that did not learn from it ({found.folds} folds); "
+        "[95 % interval over sources]",
+    )
+    for verdict in found.verdicts:
+        typer.echo(verdict)
 
 
 def _number(text: str) -> float:

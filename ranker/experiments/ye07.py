@@ -13,6 +13,7 @@ import pandas as pd
 
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, judged, resolve_kind
+from ranker.defaults import Loss
 from ranker.errors import DataError
 from ranker.evaluation.segment import source_spearman
 from ranker.evaluation.significance import bootstrap_interval, paired_permutation
@@ -23,8 +24,7 @@ from ranker.experiments.ye07_published import KIND, NAMES, PUBLISHED, Protocol
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.reference_candidates import references_apart
 from ranker.learning.grouped import group_offsets, group_spearman
-from ranker.ranking import Lesson, standardiser
-from ranker.training import Loss
+from ranker.training_data import Lesson, standardiser
 from ranker.version import VERSION
 
 FloatArray = npt.NDArray[np.float64]

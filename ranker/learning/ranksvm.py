@@ -75,7 +75,8 @@ class RankSVM(BaseEstimator):
     C : float or "auto", default 1.0
         Weight of one pair's loss against the squared norm; positive. ``"auto"`` takes ``C * total pair weight`` from
         0.01, 0.1, ..., 10000 by cross-validation over groups (over connected components if pairs are given without
-        groups): the smallest C whose mean agreement is within 1e-4 of the best. Agreement is Spearman's correlation
+        groups): the smallest C whose mean agreement is below the best by no more than one standard error of this
+        difference over the folds (Breiman et al. 1984, section 3.4.3), or 1e-4. Agreement is Spearman's correlation
         within a held-out group for grades, and for pairs the weight of the concordant held-out pairs less that of
         the discordant ones, as a share of their total. Scores that all tie agree with nothing: 0.
     loss : {"hinge", "squared_hinge"}, default "hinge"
@@ -314,6 +315,9 @@ class RankSVM(BaseEstimator):
             weighed.append([weight for _, weight in outcomes])
         sums, weights = np.array(agreed).T, np.array(weighed).T
         mean = sums.sum(axis=1) / weights.sum(axis=1)
+        split = sums / weights
+        behind = split[mean.argmax()] - split
+        error = behind.std(axis=1, ddof=1) / np.sqrt(split.shape[1])
         grid = GRID / total_weight
-        self.cv_results_ = {"C": grid, "mean_test_score": mean, "split_test_score": sums / weights}
-        return float(grid[np.argmax(mean >= mean.max() - AS_GOOD)])
+        self.cv_results_ = {"C": grid, "mean_test_score": mean, "split_test_score": split}
+        return float(grid[np.argmax(mean >= mean.max() - np.maximum(error, AS_GOOD))])

@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import balanced
+from ranker.corpora.judgements import balanced, judged
+from ranker.defaults import Loss
 from ranker.errors import DataError, ModelError
-from ranker.ranking import Lesson, Ranker, training_columns
-from ranker.training import Loss
+from ranker.ranking import Ranker
+from ranker.training_data import Lesson, TrainingTable, deal
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -63,12 +64,12 @@ class TrainingColumns:
                 "and the same language pairs",
                 file=dataset.name,
             )
-        _, kept, lesson, matrix = training_columns(
-            ranker.feature_set, dataset, training.kind, training.counting, references=training.references is not None
-        )
-        columns = (matrix - ranker.mean) / ranker.scale
-        codes = np.unique(kept.source_language_pairs.astype(str), return_inverse=True)[1]
-        return cls(ranker, columns, lesson, codes[kept.candidate_source].astype(np.int64))
+        kept = dataset.select_candidates(judged(dataset, training.kind))
+        references = training.references is not None
+        _, table = TrainingTable.of(ranker.feature_set, kept, training.kind, training.counting, references=references)
+        columns = (table.columns - ranker.mean) / ranker.scale
+        codes = np.unique(table.dataset.source_language_pairs.astype(str), return_inverse=True)[1]
+        return cls(ranker, columns, table.lesson, codes[table.dataset.candidate_source].astype(np.int64))
 
     def weights(self, used: BoolArray | None = None, rows: BoolArray | None = None) -> FloatArray:
         """Learn again.
@@ -96,10 +97,10 @@ class TrainingColumns:
             if lesson.pairs is not None and training.pairs == "balanced":
                 pair = self.language_pair[rows][lesson.pairs.better]
                 lesson = replace(lesson, pairs=balanced(lesson.pairs, pair))
-            pairs = _pair_weight(lesson)
-            penalty *= _pair_weight(self.lesson) / pairs if pairs else 1.0
+            pairs = lesson.pair_weight
+            penalty *= self.lesson.pair_weight / pairs if pairs else 1.0
         weights = np.zeros(len(chosen))
-        if _pair_weight(lesson) and chosen.any():
+        if lesson.pair_weight and chosen.any():
             learnt = lesson.learn(columns, C=penalty, loss=cast(Loss, training.loss), seed=0)
             weights[chosen] = learnt.coef_
         return weights
@@ -162,23 +163,10 @@ def jackknife(training: TrainingColumns, *, groups: int = GROUPS, seed: int = 0)
     parts = min(groups, len(sources))
     if parts < 2:
         raise DataError(f"{len(sources)} source(s) to learn from: the uncertainty of weights needs at least 2")
-    shuffled = np.random.default_rng(seed).permutation(len(sources))
-    by_pair = shuffled[np.argsort(training.language_pair[first][shuffled], kind="stable")]
-    part = np.empty(len(sources), dtype=np.int64)
-    part[by_pair] = np.arange(len(sources)) % parts
+    part = deal(training.language_pair[first], parts, seed)
     replicates = np.stack([training.weights(rows=part[inverse] != number) for number in range(parts)])
     spread = ((replicates - replicates.mean(axis=0)) ** 2).sum(axis=0)
     error = np.sqrt((parts - 1) / parts * spread)
     half = t.ppf(0.975, parts - 1) * error
     weights = training.ranker.weights
     return WeightIntervals(parts, error, weights - half, weights + half, replicates)
-
-
-def _pair_weight(lesson: Lesson) -> float:
-    """Return the summed weight of the pairs that there are to learn from."""
-    if lesson.pairs is not None:
-        return float(lesson.pairs.weight.sum())
-    assert lesson.target is not None
-    sizes = np.unique(lesson.group, return_counts=True)[1]
-    equal = np.unique(np.stack([lesson.group, lesson.target], axis=1), axis=0, return_counts=True)[1]
-    return float((sizes * (sizes - 1) // 2).sum() - (equal * (equal - 1) // 2).sum())

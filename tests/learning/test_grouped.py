@@ -19,7 +19,7 @@ from ranker.evaluation.segment import tau_counts
 from ranker.evaluation.system_level import pairwise_accuracy
 from ranker.learning.grouped import TIE, average_ranks, group_spearman, merge_ties
 from ranker.learning.ranksvm import RankSVM
-from ranker.ranking import rank_by
+from ranker.ordering import rank_by
 from ranker.tuning.envelope import best_of_blocks
 
 # Steps that tie and steps that do not, both far from where the rule changes its mind; a grid of 1e-10 has its lines

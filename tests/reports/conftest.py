@@ -26,7 +26,7 @@ def sample():
 
 @pytest.fixture(scope="session")
 def model(sample):
-    return Ranker("bleu1-4").fit(sample)
+    return Ranker("bleu1-4", C=1.0, loss="hinge").fit(sample)
 
 
 @pytest.fixture(scope="session")
@@ -62,7 +62,7 @@ def preferred():
 
 @pytest.fixture(scope="session")
 def preferred_findings(preferred):
-    ranker = Ranker("bleu[order=1],bleu[order=2],chrf", C=0.1).fit(preferred)
+    ranker = Ranker("bleu[order=1],bleu[order=2],chrf", C=0.1, loss="hinge", pairs="judgements").fit(preferred)
     return examine(ranker, [preferred, preferred.select_language_pairs(["de-en"])], examples=20, resamples=50)
 
 

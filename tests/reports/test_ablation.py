@@ -12,7 +12,7 @@ def test_ablations_are_the_figures_of_rankers_trained_without(preferred, preferr
     full = preferred_findings.ranker
 
     def figures(features):
-        ranker = Ranker(features, C=0.1).fit(preferred)
+        ranker = Ranker(features, C=0.1, loss="hinge", pairs="judgements").fit(preferred)
         rows = []
         for measured in preferred_findings.measured:
             found = evaluate(measured.dataset, ranker.score(measured.dataset), resamples=0).rows

@@ -13,11 +13,11 @@ from scipy.stats import t
 from ranker import Ranker
 from ranker.corpora import catalogue
 from ranker.corpora.judgements import balanced, judged, preference_pairs
+from ranker.defaults import Loss, PairCounting
 from ranker.errors import DataError
 from ranker.learning.ranksvm import RankSVM
-from ranker.ranking import Lesson
-from ranker.reports.refits import TrainingColumns, _pair_weight, jackknife
-from ranker.training import Loss, PairCounting
+from ranker.reports.refits import TrainingColumns, jackknife
+from ranker.training_data import Lesson
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +147,7 @@ def test_pair_weight_counts_pairs_of_a_group_with_different_grades(rows):
     brute = sum(
         group[i] == group[j] and target[i] != target[j] for i in range(len(group)) for j in range(i + 1, len(group))
     )
-    assert _pair_weight(Lesson(group, target.astype(float))) == brute
+    assert Lesson(group, target.astype(float)).pair_weight == brute
 
 
 def test_a_ranker_that_learnt_from_references_is_refitted_to_the_same_weights() -> None:

@@ -1,0 +1,179 @@
+"""Which features, loss and pairs suit few judgements: `python bench/default_features.py` prints a table.
+
+Each of the years 2012 to 2014 is left out in turn: a ranker is trained on a sample of judged sources of the other two,
+from one language pair or of all into English, and tested on the year left out (Kendall's tau, wmt14 variant, primary
+pairs, mean over language pairs). A row of the table is the mean over years, language pairs and seeds, with the lowest
+figure. Features of a year are extracted once, those that learn from what is ranked once per sample. Corpora are NAME-
+rr of the shared data ($RANKER_SHARED/data). wmt15 is not used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.corpora import catalogue
+from ranker.corpora.dataset import Dataset, concatenate
+from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, preference_pairs
+from ranker.defaults import LOSS, PAIRS, Loss, PairCounting
+from ranker.evaluation.pair_counts import tau
+from ranker.evaluation.segment import tau_counts
+from ranker.extractors.base import Extractor
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.training_data import Lesson, standardiser
+
+FloatArray = npt.NDArray[np.float64]
+SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+YEARS = ("wmt12", "wmt13", "wmt14")
+INTO_ENGLISH = "*-en"
+MOST = 1000
+"""Sources taken of a language pair of a year."""
+CHARACTERS = "ngrams[order=6,unit=character,lowercase=false]"
+BLEU = ",".join(f"bleu[order={order},smoothing=add-one]" for order in (1, 2, 3, 4))
+TER = "ter[search=tercom,tokenizer=13a]"
+METEOR = "meteor[modules=exact+stem]"
+PERP = "perp[leave_out=true,oov=true,match=true]"
+TAG_PERP = "perp[order=5,leave_out=true,match=true,unit=tags]"
+SUMMARIES = f"chrf,{BLEU},{METEOR},rouge_l,{TER},ribes,hamming"
+WORDS = "ngrams,ngrams[words=content],ngrams[words=function],ngrams[match=stem]"
+ANY = f"{CHARACTERS},{BLEU},rouge_l,rouge_w,{TER},ribes,hamming"
+ENGLISH = f"{ANY},ngrams[unit=tag],{METEOR},ds[f1=true]"
+CANDIDATES = {
+    "chrF alone": "chrf",
+    "BLEU alone": "bleu[smoothing=epsilon]",
+    "ye07": "bleu[smoothing=epsilon],ds,perp",
+    "summaries, ds, perp": f"{SUMMARIES},ds[f1=true],{PERP}",
+    "summaries, ds, perp, character n-grams": f"{SUMMARIES},ds[f1=true],{PERP},{CHARACTERS}",
+    "full without paraphrase": f"{ENGLISH},{WORDS},length,{PERP},{TAG_PERP}",
+    "that without word n-grams": f"{ENGLISH},length,{PERP},{TAG_PERP}",
+    "standard": "standard",
+    "standard, perp with oov and match": f"{ENGLISH},{PERP},{TAG_PERP}",
+    "standard, perp as published": f"{ENGLISH},perp",
+    "standard-any": "standard-any",
+    "standard-any, perp with oov and match": f"{ANY},{PERP}",
+}
+SETTINGS: tuple[tuple[Loss, PairCounting], ...] = (
+    ("squared_hinge", "aggregated"),
+    ("squared_hinge", "balanced"),
+    ("squared_hinge", "judgements"),
+    ("hinge", "aggregated"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Judged candidates and their features, each extractor's made once."""
+
+    dataset: Dataset
+    made: dict[str, FloatArray] = field(default_factory=dict)
+
+    def columns(self, extractors: Sequence[Extractor]) -> FloatArray:
+        """Return the columns of some extractors, shape (candidates, columns); zeros where one is not usable."""
+        for one in extractors:
+            if str(one) not in self.made:
+                usable = one.unusable(self.dataset) is None
+                zeros = np.zeros((len(self.dataset), len(one.columns)))
+                self.made[str(one)] = one.transform(self.dataset) if usable else zeros
+        return np.concatenate([self.made[str(one)] for one in extractors], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """A year to test on."""
+
+    table: Table
+    pairs: PreferencePairs
+    code: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, table: Table) -> LeftOut:
+        """Take the preferences of a year, and the language pair of each candidate."""
+        codes = np.unique(table.dataset.source_language_pairs.astype(str), return_inverse=True)[1].reshape(-1)
+        return cls(table, preference_pairs(table.dataset), codes[table.dataset.candidate_source])
+
+    def tau(self, scores: FloatArray) -> float:
+        """Return the mean over language pairs."""
+        return float(tau(tau_counts(scores, self.pairs, self.code, int(self.code.max()) + 1)).mean())
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Sources to train on, and the year to test on."""
+
+    size: int
+    table: Table
+    test: LeftOut
+
+    def tau(self, features: str, loss: Loss, pairs: PairCounting) -> float:
+        """Train by ``C="auto"`` and test."""
+        extractors = FeatureSet.parse(features).extractors
+        columns = self.table.columns(extractors)
+        mean, scale = standardiser(columns)
+        lesson = Lesson.of(self.table.dataset, PREFERENCES, pairs)
+        svm = lesson.learn((columns - mean) / scale, C="auto", loss=loss, seed=0)
+        return self.test.tau((self.test.table.columns(extractors) - mean) / scale @ svm.coef_)
+
+
+def read(name: str) -> Table:
+    """Read a year into English: what was judged, up to `MOST` sources per language pair."""
+    dataset = catalogue.load_all([str(SHARED / "data" / f"{name}-rr.jsonl.gz")]).select_language_pairs([INTO_ENGLISH])
+    dataset = dataset.select_candidates(judged(dataset, PREFERENCES))
+    there = np.zeros(len(dataset.sources), dtype=bool)
+    there[dataset.candidate_source] = True
+    generator = np.random.default_rng(0)
+    keep = np.zeros(len(there), dtype=bool)
+    for lp in dataset.language_pairs:
+        keep[generator.permutation(np.flatnonzero(there & (dataset.source_language_pairs == lp)))[:MOST]] = True
+    return Table(dataset.select_sources(keep))
+
+
+def draw(years: dict[str, Table], tests: dict[str, LeftOut], left_out: str, lp: str, size: int, seed: int) -> Sample:
+    """Draw training sources from the years that are not left out."""
+    others = [table for name, table in years.items() if name != left_out]
+    both = concatenate([table.dataset for table in others])
+    usable = np.flatnonzero([lp in (INTO_ENGLISH, one) for one in both.source_language_pairs])
+    generator = np.random.default_rng([seed, size, YEARS.index(left_out)])
+    keep = np.zeros(len(both.sources), dtype=bool)
+    keep[generator.permutation(usable)[:size]] = True
+    table = Table(both.select_sources(keep))
+    rows = keep[both.candidate_source]
+    extractors = {str(one): one for text in CANDIDATES.values() for one in FeatureSet.parse(text).extractors}
+    for name, one in extractors.items():
+        if one.fit_scope == "none":
+            table.made[name] = np.concatenate([other.columns([one]) for other in others])[rows]
+    return Sample(size, table, tests[left_out])
+
+
+def main() -> None:
+    """Print a row per candidate, and per loss and way of counting pairs."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--sizes", nargs="+", type=int, default=[100, 400, 1600])
+    parser.add_argument("--lp", nargs="+", default=[INTO_ENGLISH, "de-en"])
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--only", nargs="+", choices=list(CANDIDATES), default=list(CANDIDATES))
+    options = parser.parse_args()
+    years = {name: read(name) for name in YEARS}
+    tests = {name: LeftOut.of(table) for name, table in years.items()}
+    grid = itertools.product(YEARS, options.lp, options.sizes, range(options.seeds))
+    samples = [draw(years, tests, left_out, lp, size, seed) for left_out, lp, size, seed in grid]
+    print("| features | loss | pairs |", *(f"{size:,} sources |" for size in options.sizes))
+    print("|---|---|---|" + "---|" * len(options.sizes))
+    rows = [(name, LOSS, PAIRS) for name in options.only] + [("standard", *one) for one in SETTINGS]
+    for name, loss, pairs in dict.fromkeys(rows):
+        cells = []
+        for size in options.sizes:
+            found = [one.tau(CANDIDATES[name], loss, pairs) for one in samples if one.size == size]
+            cells.append(f"{np.mean(found):.3f} ({np.min(found):.3f})")
+        print(f"| {name} | {loss} | {pairs} |", " | ".join(cells), "|", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

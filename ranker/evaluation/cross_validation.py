@@ -1,0 +1,225 @@
+"""How well a trained ranker would rank sources that it did not learn from, beside chrF and the included ranker.
+
+The sources are divided into folds, evenly for every language pair. Each fold is scored by weights learnt from the
+others, with the features that the ranker was trained on, standardised again, and the ranker's C times total pair
+weight. No feature is extracted again: extractors that learn from the training data (`paraphrase`,
+`semantic[idf=true]`) are cross-fitted as in training, and language models of references contain the references of all
+folds, as they do when all sources are ranked together. The judgements of a held-out source influence its scores only
+through the choice of C.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.corpora.dataset import Dataset
+from ranker.defaults import Loss
+from ranker.errors import DataError, ModelError, OptionError
+from ranker.evaluation.comparing import compare
+from ranker.evaluation.comparison import Comparison
+from ranker.evaluation.resampling import Estimate
+from ranker.evaluation.scored import Scored
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.ranking import Ranker
+from ranker.shipped import suited
+from ranker.training import Training
+from ranker.training_data import TrainingTable, deal, standardiser
+
+FloatArray = npt.NDArray[np.float64]
+FOLDS = 5
+THIS_MODEL, BASELINE = "this model", "chrf"
+TAU, SPEARMAN = "segment.tau.primary", "segment.spearman"
+_TITLES = {TAU: "tau", SPEARMAN: "Spearman"}
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """The figures of one row of the report.
+
+    Parameters
+    ----------
+    name : str
+        `THIS_MODEL`, `BASELINE` or the name of an included ranker.
+    tau : Estimate or None
+        Kendall's tau, wmt14 variant, over strict preferences without repeated judgements; None of graded judgements.
+    spearman : Estimate
+        Mean over sources of the tie-corrected rho.
+    note : str or None
+        What a reader should know of the row.
+    """
+
+    name: str
+    tau: Estimate | None
+    spearman: Estimate
+    note: str | None = None
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """What `cross_validate` found.
+
+    Parameters
+    ----------
+    data, kind : str
+    folds, sources, resamples, seed : int
+    rows : tuple of HeldOut
+        The model first. Figures are means over language pairs, with 95 % bootstrap intervals over sources.
+    verdicts : tuple of str
+        One sentence for everything that ranks the held-out sources better than the model.
+    """
+
+    data: str
+    kind: str
+    folds: int
+    sources: int
+    resamples: int
+    seed: int
+    rows: tuple[HeldOut, ...]
+    verdicts: tuple[str, ...]
+
+
+def cross_validate(
+    ranker: Ranker, table: TrainingTable, *, folds: int = FOLDS, resamples: int = 1000, seed: int = 0
+) -> CrossValidation:
+    """Cross-validate a trained ranker.
+
+    Parameters
+    ----------
+    ranker : Ranker
+    table : TrainingTable
+        What it learnt from, as `Ranker.fit_table` returned it.
+    folds : int, default 5
+        At least 2; fewer if fewer sources hold a preference or different grades.
+    resamples : int, default 1000
+        Bootstrap samples of sources.
+    seed : int, default 0
+        Deals the sources to the folds, and resamples them.
+
+    Returns
+    -------
+    CrossValidation
+
+    Raises
+    ------
+    OptionError
+        If there are fewer than two folds.
+    DataError
+        If fewer than two sources hold something to learn.
+    ModelError
+        If the ranker is not trained.
+    """
+    if folds < 2:
+        raise OptionError(f"folds={folds}: expected at least 2")
+    if ranker.training is None:
+        raise ModelError("this ranker is not trained; call fit_table, whose result a cross-validation needs")
+    there = len(table.lesson.sources)
+    if there < 2:
+        raise DataError(
+            f"{there} source(s) with judgements to learn from: a cross-validation needs 2", file=table.dataset.name
+        )
+    parts = min(folds, there)
+    scored = [Scored(THIS_MODEL, held_out_scores(ranker.training, table, fold_of_sources(table, parts, seed)))]
+    note = None
+    if _has_references(table.dataset):
+        baseline = FeatureSet.parse(BASELINE).transform(table.dataset)[:, 0]
+        included = Ranker.load(suited(table.dataset))
+        scored += [Scored(BASELINE, baseline), Scored(suited(table.dataset), included.score(table.dataset))]
+        assert included.training is not None
+        seen = corpora_in_common(included.training.data, table.dataset.name)
+        note = f"was trained on these data ({', '.join(seen)})" if seen else None
+    found = compare([(table.dataset, scored)], kind=table.kind, levels=("segment",), resamples=resamples, seed=seed)
+    return CrossValidation(
+        table.dataset.name,
+        table.kind,
+        parts,
+        found.main_scope.sources,
+        resamples,
+        seed,
+        tuple(_row(found, one.name, None if one.name in (THIS_MODEL, BASELINE) else note) for one in scored),
+        tuple(_verdicts(found, [one.name for one in scored[1:] if not (note and one.name != BASELINE)])),
+    )
+
+
+def fold_of_sources(table: TrainingTable, folds: int, seed: int) -> npt.NDArray[np.int64]:
+    """Return the fold of every source, shape (sources,): even by language pair, and by what holds a pair to learn."""
+    codes = np.unique(table.dataset.source_language_pairs.astype(str), return_inverse=True)[1].reshape(-1)
+    usable = np.isin(np.arange(len(codes)), table.lesson.sources)
+    return deal(np.where(usable, codes, len(codes) + codes), folds, seed)
+
+
+def held_out_scores(training: Training, table: TrainingTable, fold: npt.NDArray[np.int64]) -> FloatArray:
+    """Return the score of every candidate by weights that were learnt without the fold of its source."""
+    fold = fold[table.lesson.group]
+    total = table.lesson.pair_weight
+    scores = np.zeros(len(fold))
+    for number in np.unique(fold):
+        kept = fold != number
+        lesson = table.lesson.take(kept)
+        if lesson.pair_weight == 0.0:
+            continue
+        mean, scale = standardiser(table.columns[kept])
+        columns = (table.columns - mean) / scale
+        penalty = training.C * total / lesson.pair_weight
+        learnt = lesson.learn(columns[kept], C=penalty, loss=cast(Loss, training.loss), seed=0)
+        scores[~kept] = columns[~kept] @ learnt.coef_
+    return scores
+
+
+def corpora_in_common(trained_on: str, data: str) -> list[str]:
+    """Return those of the corpora ``A+B`` that the name of a data set, as ``B-rr+C``, begins a part with."""
+    return [
+        corpus
+        for corpus in trained_on.split("+")
+        if any(re.match(rf"{re.escape(corpus)}(?![0-9A-Za-z])", part) for part in data.split("+"))
+    ]
+
+
+def _has_references(dataset: Dataset) -> bool:
+    try:
+        FeatureSet.parse(BASELINE).check_references(dataset)
+    except DataError:
+        return False
+    return True
+
+
+def _row(found: Comparison, name: str, note: str | None) -> HeldOut:
+    tau, rho = (_estimate(found, statistic, name) for statistic in (TAU, SPEARMAN))
+    return HeldOut(name, tau, rho or Estimate(float("nan"), float("nan"), float("nan")), note)
+
+
+def _estimate(found: Comparison, statistic: str, name: str) -> Estimate | None:
+    cell = found.cell(statistic, found.main_scope.id, name)
+    return Estimate(cell.value, cell.low, cell.high) if cell else None
+
+
+def _verdicts(found: Comparison, rivals: list[str]) -> list[str]:
+    """Say what ranks the held-out sources better than the model, and whether that is significant."""
+    scope = found.main_scope.id
+    statistic = TAU if found.cell(TAU, scope, THIS_MODEL) else SPEARMAN
+    mine, contest = _estimate(found, statistic, THIS_MODEL), found.contest(statistic, scope)
+    names = [one.name for one in found.metrics]
+    said = []
+    for name in rivals:
+        other = _estimate(found, statistic, name)
+        if mine is None or other is None or not other.value > mine.value:
+            continue
+        title = "chrF" if name == BASELINE else f"the included model {name}"
+        advice = "chrF alone is the better metric here" if name == BASELINE else "use it"
+        figures = f"{_TITLES[statistic]} {_figure(other.value)} against {_figure(mine.value)}"
+        if contest is not None and contest.ahead[names.index(name)][names.index(THIS_MODEL)]:
+            said.append(
+                f"{title} ranks these held-out sources better ({figures}): {advice} unless your judgements differ in "
+                "kind"
+            )
+        else:
+            said.append(f"{title} ranks these held-out sources better, but not significantly ({figures})")
+    return said
+
+
+def _figure(value: float) -> str:
+    return f"{value:.3f}".replace("0.", ".", 1)

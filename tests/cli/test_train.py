@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from ranker import defaults
+from ranker.cli.main import run
+from ranker.corpora import catalogue
+from ranker.errors import DataError
+from ranker.extractors.feature_sets import FeatureSet, declarations
+from ranker.ranking import Ranker
+
+
+@pytest.fixture
+def train(folder, capsys):
+    """Train on a file of records; returns what was printed on stdout and on stderr."""
+
+    def call(*arguments: str, records: object = None) -> tuple[str, str]:
+        if records is not None:
+            Path("data.json").write_text(json.dumps(records), encoding="utf-8")
+        with pytest.raises(SystemExit) as ended:
+            run(["train", *arguments])
+        printed = capsys.readouterr()
+        assert ended.value.code == 0, printed.err
+        return printed.out, printed.err
+
+    return call
+
+
+def graded(count: int, lp: str | None = "zh-en", judges: int = 0) -> list[dict[str, object]]:
+    """Make sources that are graded by what their candidates share with the reference, by some judges."""
+    made = []
+    for index in range(count):
+        reference = f"the boat number {index} sails on the river near the old town"
+        words = reference.split()
+        candidates = []
+        for place, kept in enumerate((12, 8, 4)):
+            grade = 5 - 2 * place
+            several = {f"judge{judge}": grade + judge % 2 for judge in range(judges)}
+            human = {"fluency": several or grade}
+            candidates.append({"system": f"s{place}", "text": " ".join(words[:kept]), "human": human})
+        made.append({"source": f"句 {index}", "references": [reference], "candidates": candidates})
+        if lp:
+            made[-1]["lp"] = lp
+    return made
+
+
+def test_by_default_the_standard_features_are_learnt_and_compared_on_held_out_sources(train):
+    printed, err = train("--data", "sample", "--model", "m.model")
+    assert err == ""
+    assert "(cross-validation)" in printed
+    assert "|features:standard#" in printed
+    assert "|pairs:graded|loss:squared_hinge|" in printed
+    rows = printed[printed.index("120 sources, each ranked by a model that did not learn from it (5 folds)") :]
+    assert [line.split("  ")[0] for line in rows.splitlines()[2:5]] == ["this model", "chrf", "full"]
+
+
+def test_the_json_holds_the_same_figures(train):
+    printed, _ = train("--data", "sample", "--features", "bleu1-4", "--output", "json", "--model", "m.model")
+    found = json.loads(printed)["cross_validation"]
+    shown, _ = train("--data", "sample", "--features", "bleu1-4", "--model", "m.model")
+    for row in found["rows"]:
+        assert f"{row['spearman']['value']:.3f} [{row['spearman']['low']:.3f} " in shown
+    assert (found["folds"], found["sources"], found["seed"]) == (5, 120, 0)
+    assert all(verdict in shown for verdict in found["verdicts"])
+
+
+def test_python_and_the_command_line_have_the_same_defaults(train):
+    train("--data", "sample", "--folds", "0", "--model", "m.model")
+    there, here = Ranker.load("m.model"), Ranker().fit(catalogue.load("sample"))
+    assert there.digest == here.digest
+    assert Ranker().features == defaults.FEATURES == "auto"
+
+
+def test_the_standard_features_are_of_all_kinds():
+    kinds = {"bleu": "bleu", "triplets": "ds", "language model": "perp", "word order": "hamming"}
+    for name, lacking in (("standard", set()), ("standard-any", {"triplets"})):
+        there = {one.name for one in FeatureSet.parse(name).extractors}
+        assert {kind for kind, extractor in kinds.items() if extractor not in there} == lacking
+        smoothed = [one for one in FeatureSet.parse(name).extractors if one.name == "bleu"]
+        assert all(one.smoothing != "none" for one in smoothed)
+
+
+def test_ye07_with_word_order_is_declared():
+    added = set(declarations()["ye07-order"].extractors)
+    assert {"ds", "perp", "hamming", "kendall_sqrt", "ulam"} <= added
+    assert FeatureSet.parse("ye07-order").columns
+
+
+def test_a_language_without_a_parser_gets_the_features_that_need_none(train):
+    printed, err = train("--data", "data.json", "--model", "m", records=graded(100, "en-de"))
+    assert err == ("ranker: note: no parser for 'de': the features are standard-any, without dependency triplets\n")
+    assert "|features:standard-any#" in printed
+    assert "\nfull-any " in printed
+    _, err = train("--data", "data.json", "--model", "m", records=[
+        {**one, "lp": f"en-{lp}"} for one, lp in zip(graded(100), ["de", "cs"] * 50, strict=True)
+    ])  # fmt: skip
+    assert "no parser for 'cs', 'de': the features are standard-any" in err
+    german = [{**one, "references": [f"das Boot {index} segelt"]} for index, one in enumerate(graded(100, None))]
+    _, err = train("--data", "data.json", "--model", "m", records=german)
+    assert "no parser for the language of these references: the features are standard-any" in err
+
+
+@pytest.mark.parametrize("count", [2, 3, 20])
+def test_few_sources_are_learnt_from_without_a_language_model(train, count):
+    printed, err = train("--data", "data.json", "--model", "m", records=graded(count))
+    assert err == (
+        f"ranker: note: {count} reference sentences are too few for a language model, 100 are needed: the features "
+        "are those of standard without perp\n"
+    )
+    assert "ds[f1=true]" in printed
+    assert "\nperp" not in printed
+    assert f"{count} sources, each ranked by a model that did not learn from it ({min(count, 5)} folds)" in printed
+    with pytest.raises(DataError, match=r"nothing can be learnt: .* too few for a language model"):
+        Ranker("standard").fit(catalogue.load("data.json"))
+
+
+def test_one_source_is_learnt_from_without_a_cross_validation(train):
+    printed, err = train("--data", "data.json", "--model", "m", records=graded(1))
+    assert "note: judgements of one source: nothing can be held out to choose C, which is 1 / pairs\n" in err
+    assert "note: judgements of one source: no cross-validation\n" in err
+    assert "C = 0.333333 (one source)" in printed
+    assert printed.endswith("model written: m\n")
+    tied = [
+        {**one, "candidates": [{**each, "human": {"fluency": 1}} for each in one["candidates"]]} for one in graded(4)
+    ]
+    _, err = train("--data", "data.json", "--model", "m", "--features", "chrf", records=[*graded(1), *tied[1:]])
+    assert err.count("judgements of one source") == 2
+
+
+def test_scores_of_several_judges_are_learnt_from(train):
+    printed, _ = train("--data", "data.json", "--model", "m", "--features", "bleu1-4", records=graded(12, judges=3))
+    assert "12 sources, 36 judged candidates, fluency scores" in printed
+    assert "this model  1.000 [1.000 1.000]" in printed
+
+
+def test_no_folds_no_cross_validation(train, refused):
+    printed, _ = train("--data", "good.json", "--features", "bleu", "--folds", "0", "--model", "m")
+    assert printed.endswith("model written: m\n")
+    refused("train", "--data", "good.json", "--folds", "1", says="--folds 1: expected at least 2, or 0 for no")
+
+
+def test_the_table_a_ranker_learnt_from_is_standardised():
+    ranker = Ranker("bleu,ter", C=1.0)
+    table = ranker.fit_table(catalogue.load("sample"))
+    assert table.columns.mean(axis=0) == pytest.approx(0.0, abs=1e-9)
+    assert table.columns.std(axis=0) == pytest.approx(1.0)
+    assert dataclasses.asdict(ranker.training)["sources"] == len(table.lesson.sources)

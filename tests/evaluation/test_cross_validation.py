@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from ranker.corpora import catalogue
+from ranker.corpora.dataset import concatenate
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import DataError, ModelError, OptionError
+from ranker.evaluation.cross_validation import (
+    THIS_MODEL,
+    corpora_in_common,
+    cross_validate,
+    fold_of_sources,
+    held_out_scores,
+)
+from ranker.extractors.bleu import Bleu
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.learning.ranksvm import RankSVM
+from ranker.ranking import Ranker
+from tests.evaluation.made import preferred
+
+WORDS = [
+    "the",
+    "a",
+    "red",
+    "old",
+    "small",
+    "house",
+    "boat",
+    "tree",
+    "man",
+    "stands",
+    "sails",
+    "was",
+    "by",
+    "on",
+    "near",
+    "river",
+    "hill",
+    "town",
+]
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return catalogue.load("sample")
+
+
+def planted(feature: str, sources: int = 30, noise: float = 0.0, name: str = "planted", lp: str = "xx-en"):
+    """Make a data set whose candidates people graded by one feature, with noise."""
+    rng = np.random.default_rng(0)
+    references = [" ".join(rng.choice(WORDS, 12)) for _ in range(sources)]
+    texts = [
+        [" ".join(word if rng.random() < kept else rng.choice(WORDS) for word in one.split())[: rng.integers(30, 70)]
+         for kept in (0.3, 0.5, 0.7, 0.9)]
+        for one in references
+    ]  # fmt: skip
+    records = [
+        Record("x", [reference], [Candidate(f"s{index}", text) for index, text in enumerate(several)], lp=lp)
+        for reference, several in zip(references, texts, strict=True)
+    ]
+    values = FeatureSet.parse(feature).transform(assemble(records, name))[:, 0]
+    values = values + noise * values.std() * rng.normal(size=len(values))
+    for index, record in enumerate(records):
+        for place, candidate in enumerate(record.candidates):
+            candidate.ratings.append(("fluency_raw", None, float(values[4 * index + place])))
+    return assemble(records, name)
+
+
+def test_the_figures_are_those_of_a_cross_validation_by_hand(sample):
+    ranker = Ranker("bleu1-4,ter", C=0.003)
+    table = ranker.fit_table(sample)
+    found = cross_validate(ranker, table, folds=4, seed=3, resamples=20)
+    fold = fold_of_sources(table, 4, 3)[sample.candidate_source]
+    matrix = FeatureSet.parse("bleu1-4,ter").transform(sample)
+    target, rho = table.lesson.target, []
+    everything = Ranker("bleu1-4,ter", C=0.003).fit(sample)
+    np.testing.assert_array_equal(ranker.weights, everything.weights)
+
+    def pairs(rows):
+        grades = [target[rows & (sample.candidate_source == one)] for one in np.unique(sample.candidate_source[rows])]
+        return sum(int((one[:, None] > one).sum()) for one in grades)
+
+    for number in range(4):
+        kept = fold != number
+        mean, spread = matrix[kept].mean(axis=0), matrix[kept].std(axis=0)
+        C = 0.003 * pairs(kept | True) / pairs(kept)
+        svm = RankSVM(C=C, loss="squared_hinge").fit(
+            (matrix[kept] - mean) / spread, target[kept], sample.candidate_source[kept]
+        )
+        scores = (matrix - mean) / spread @ svm.coef_
+        rho += [
+            spearmanr(scores[own], target[own])[0]
+            for own in (sample.candidate_source == one for one in np.unique(sample.candidate_source[~kept]))
+        ]
+    assert found.rows[0].name == THIS_MODEL
+    assert found.rows[0].spearman.value == pytest.approx(np.mean(rho), abs=1e-6)
+    assert found.rows[0].spearman.low < np.mean(rho) < found.rows[0].spearman.high
+    assert (found.sources, found.folds) == (120, 4)
+    assert found.rows[0].tau is None
+
+
+def test_the_same_seed_gives_the_same_folds_even_by_language_pair():
+    both = concatenate([planted("bleu"), planted("bleu", 13, name="more", lp="yy-en")])
+    table = Ranker("bleu", C=1.0).fit_table(both)
+    fold = fold_of_sources(table, 5, 1)
+    np.testing.assert_array_equal(fold, fold_of_sources(table, 5, 1))
+    assert (fold != fold_of_sources(table, 5, 2)).any()
+    pairs = both.source_language_pairs
+    for lp in ("xx-en", "yy-en"):
+        sizes = np.bincount(fold[pairs == lp], minlength=5)
+        assert sizes.max() - sizes.min() <= 1
+
+
+def test_no_judgement_of_a_source_has_a_part_in_its_scores():
+    data = planted("chrf", noise=0.5)
+    ranker = Ranker("chrf,ter,length", C=0.1)
+    table = ranker.fit_table(data)
+    fold = fold_of_sources(table, 5, 0)
+    before = held_out_scores(ranker.training, table, fold)
+    held_out = (fold == 2)[table.lesson.group]
+    turned = dataclasses.replace(table.lesson, target=np.where(held_out, -table.lesson.target, table.lesson.target))
+    after = held_out_scores(ranker.training, dataclasses.replace(table, lesson=turned), fold)
+    np.testing.assert_allclose(after[held_out], before[held_out], atol=1e-7)
+    assert np.abs(after - before).max() > 1e-3
+
+
+def test_a_model_worse_than_chrf_and_the_included_ranker_is_told_so():
+    data = planted("chrf")
+    ranker = Ranker("length", C=1.0)
+    found = cross_validate(ranker, ranker.fit_table(data), resamples=200)
+    assert [row.name for row in found.rows] == [THIS_MODEL, "chrf", "full"]
+    assert found.rows[1].spearman.value == pytest.approx(1.0)
+    chrf, full = found.verdicts
+    assert chrf.startswith("chrF ranks these held-out sources better (Spearman 1.000 against ")
+    assert full.startswith("the included model full ranks these held-out sources better (Spearman .")
+    assert full.endswith("use it unless your judgements differ in kind")
+
+
+def test_a_difference_that_may_be_chance_is_called_so():
+    data = planted("chrf", sources=12, noise=3.0)
+    ranker = Ranker("chrf,chrf[beta=1.0],bleu,ter", C=1.0)
+    found = cross_validate(ranker, ranker.fit_table(data), resamples=200)
+    lower = [row.name for row in found.rows[1:] if row.spearman.value > found.rows[0].spearman.value]
+    assert lower
+    assert len(found.verdicts) == len(lower)
+    assert all("better, but not significantly (Spearman " in verdict for verdict in found.verdicts)
+
+
+def test_a_model_that_is_better_is_not_advised_against():
+    data = planted("ter")
+    ranker = Ranker("ter", C=1.0)
+    found = cross_validate(ranker, ranker.fit_table(data), resamples=100)
+    assert found.rows[0].spearman.value == pytest.approx(1.0)
+    assert found.verdicts == ()
+
+
+def test_preferences_are_judged_by_tau_of_primary_pairs():
+    human = np.random.default_rng(0).normal(size=(20, 4))
+    data = preferred(human, repeated=3)
+    texts = [f"{'w ' * int(10 + 5 * value)}r" for value in human.ravel()]
+    data = dataclasses.replace(data, candidates=data.candidates.assign(text=texts), _memo={})
+    ranker = Ranker("length", C=1.0)
+    found = cross_validate(ranker, ranker.fit_table(data), resamples=50)
+    assert found.kind == "preferences"
+    assert found.rows[0].tau is not None
+    assert found.rows[0].tau.low <= found.rows[0].tau.value <= found.rows[0].tau.high
+    assert all("(tau " in verdict for verdict in found.verdicts)
+
+
+def test_the_included_ranker_is_marked_where_it_was_trained_on_these_data():
+    data = planted("chrf", name="wmt14-rr")
+    ranker = Ranker("length", C=1.0)
+    found = cross_validate(ranker, ranker.fit_table(data), resamples=100)
+    assert [row.note for row in found.rows] == [None, None, "was trained on these data (wmt14)"]
+    assert len(found.verdicts) == 1
+    assert found.verdicts[0].startswith("chrF")
+
+
+@pytest.mark.parametrize(
+    ("data", "common"),
+    [
+        ("wmt14", ["wmt14"]),
+        ("mine+wmt14-rr", ["wmt14"]),
+        ("wmt12.part+wmt13_de", ["wmt12", "wmt13"]),
+        ("wmt15", []),
+        ("wmt145", []),
+        ("newswmt14", []),
+    ],
+)
+def test_corpora_are_known_by_their_names(data, common):
+    assert corpora_in_common("wmt12+wmt13+wmt14", data) == common
+
+
+def test_fewer_sources_than_folds_make_fewer_folds_and_one_source_none():
+    data = planted("chrf", sources=3)
+    ranker = Ranker("chrf", C=1.0)
+    assert cross_validate(ranker, ranker.fit_table(data), resamples=10).folds == 3
+    one = data.select_sources([True, False, False])
+    with pytest.raises(DataError, match=r"1 source\(s\) with judgements to learn from: a cross-validation needs 2"):
+        cross_validate(ranker, ranker.fit_table(one))
+    table = ranker.fit_table(data)
+    with pytest.raises(OptionError, match="folds=1: expected at least 2"):
+        cross_validate(ranker, table, folds=1)
+    with pytest.raises(ModelError, match="not trained"):
+        cross_validate(Ranker("chrf"), table)
+
+
+def test_data_without_references_is_compared_with_nothing(monkeypatch):
+    data = planted("bleu")
+    monkeypatch.setattr(Bleu, "needs_references", False)
+    no_references = dataclasses.replace(data, references=data.references.iloc[:0], _memo={})
+    ranker = Ranker("bleu", C=1.0)
+    found = cross_validate(ranker, ranker.fit_table(no_references), resamples=10)
+    assert [row.name for row in found.rows] == [THIS_MODEL]
+    assert found.verdicts == ()
