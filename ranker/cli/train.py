@@ -116,7 +116,8 @@ def command(
     )
     target = model or Path(f"{dataset.name.split('+')[0]}.model")
     check_target(target)
-    note = english_note(ranker.feature_set.extractors, dataset)
+    # what auto chooses suits the language
+    note = english_note(ranker.feature_set.extractors, dataset) if features != defaults.AUTO else None
     if note:
         typer.echo(f"ranker: note: {note}", err=True)
     with working("training"):

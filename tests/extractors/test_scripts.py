@@ -54,7 +54,7 @@ def test_a_tokenizer_that_cannot_split_the_references_is_named_with_a_better_one
         ("bleu[tokenizer=char]", THAI, None),
         ("wer[tokenizer=zh]", CHINESE, None),
         ("ter[tokenizer=tercom-asian]", CHINESE, None),
-        ("meteor[modules=exact,function_words=none]", CHINESE, None),
+        ("meteor[modules=exact,function_words=none]", CHINESE, "en-zh"),
         ("chrf", THAI, None),
         ("bleu", KOREAN, None),
         ("bleu", SPLIT, None),

@@ -57,7 +57,8 @@ def test_learning_again_from_grades_gives_the_same_weights(kind, sample):
 
 def test_sources_left_out_leave_balanced_pairs_balanced(preferred):
     uneven = by_language_pair(preferred, {"de-en": 1.0, "fr-en": 0.3})
-    learnt = TrainingColumns.of(Ranker("bleu[order=1],chrf", C=0.1, pairs="balanced").fit(uneven), uneven)
+    ranker = Ranker("bleu[order=1],chrf", C=0.1, loss="hinge", pairs="balanced").fit(uneven)
+    learnt = TrainingColumns.of(ranker, uneven)
     source = learnt.lesson.group
     rows = ~((source % 4 == 0) & (source < 30))
     kept = uneven.select_sources(np.isin(np.arange(len(uneven.sources)), source[rows]))
