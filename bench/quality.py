@@ -72,11 +72,13 @@ def main() -> None:
     parser.add_argument("--lp", nargs="*", default=["*-en"])
     parser.add_argument("--C", default="1.0")
     parser.add_argument("--loss", default="hinge")
+    parser.add_argument("--pairs", default="judgements")
     parser.add_argument("--peers", nargs="*", choices=list(PEERS), default=list(PEERS))
     options = parser.parse_args()
     training = read(options.train, options.lp)
     penalty = "auto" if options.C == "auto" else float(options.C)
-    rankers = [Ranker(features, C=penalty, loss=options.loss).fit(training) for features in options.features]
+    settings = {"C": penalty, "loss": options.loss, "pairs": options.pairs}
+    rankers = [Ranker(features, **settings).fit(training) for features in options.features]
     print(f"trained on {training.name}: {len(training.sources):,} sources, {len(training):,} judged candidates")
     for name in options.test:
         dataset = read([name], options.lp)
