@@ -96,7 +96,8 @@ Every metric of the project, and the rankers that ship, beside what people said.
   chosen by training on two of the years 2012 to 2014 and testing on the third, so their figures on these years may
   flatter them; wmt15 and the TED sets took no part in it.
 - This is a reporting table. Every row is one look at wmt15; nothing is chosen by what stands here.
-- `meteor` and `terp` use this project's own function words, so their figures are not exactly those of the Java programs.
+- `meteor` and `terp` use this project's own function words, so their figures are not exactly those of the Java
+  programs.
 - `combine`, a sum of metrics that its user writes, has no row. Metrics of word order take exact matches here instead
   of alignments with the source; those with `alpha=0.5` weigh order and unigram precision alike."""
 REMARKS = {
