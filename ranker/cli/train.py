@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from contextlib import suppress
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,28 +26,11 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import emit_json, interval, print_table
+from ranker.defaults import Loss, PairCounting
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
     from ranker.evaluation.cross_validation import CrossValidation
-
-
-class Loss(StrEnum):
-    """Losses of the ranking SVM."""
-
-    hinge = "hinge"
-    squared_hinge = "squared_hinge"
-
-
-class Pairs(StrEnum):
-    """Ways of counting preferences."""
-
-    judgements = "judgements"
-    aggregated = "aggregated"
-    balanced = "balanced"
-
-
-DEFAULT_LOSS, DEFAULT_PAIRS = Loss(defaults.LOSS), Pairs(defaults.PAIRS)
 
 
 def command(
@@ -67,14 +49,14 @@ def command(
     c: Annotated[
         str, typer.Option("--C", help="Penalty of a wrongly ordered pair, or auto: by cross-validation.")
     ] = str(defaults.C),
-    loss: Annotated[Loss, typer.Option("--loss", help="Loss of a pair.")] = DEFAULT_LOSS,
+    loss: Annotated[Loss, typer.Option("--loss", help="Loss of a pair.")] = defaults.LOSS,
     pairs: Annotated[
-        Pairs,
+        PairCounting,
         typer.Option(
             "--pairs",
             help="Preferences: one pair a judgement, one for two candidates, or these with equal language pairs.",
         ),
-    ] = DEFAULT_PAIRS,
+    ] = defaults.PAIRS,
     references_as_candidates: ReferencesAsCandidatesOption = False,
     folds: Annotated[
         int, typer.Option("--folds", help="Folds of the cross-validation at the end; 0 for none.", min=0)
@@ -108,9 +90,9 @@ def command(
     ranker = Ranker(
         features,
         C="auto" if c == "auto" else _number(c),
-        loss=loss.value,
+        loss=loss,
         kind=kind,
-        pairs=pairs.value,
+        pairs=pairs,
         seed=seed,
         references_as_candidates=references_as_candidates,
     )
