@@ -13,3 +13,5 @@ STANDARD, STANDARD_ANY = "standard", "standard-any"
 C: float | Literal["auto"] = "auto"
 LOSS: Loss = "squared_hinge"
 PAIRS: PairCounting = "aggregated"
+FOLDS = 5
+"""Folds of the cross-validation that ends a training."""

@@ -22,6 +22,7 @@ from ranker.defaults import Loss, PairCounting
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.base import join_notes
 from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.extractors.target_language import ENGLISH, other_language
 from ranker.learning.model_files import StoredModel, read_model, write_model
 from ranker.ordering import rank_by
@@ -111,13 +112,13 @@ class Ranker:
         """Learn as `fit` does, and return what was learnt from, for a cross-validation."""
         kind = resolve_kind(dataset, self.kind)
         kept = dataset.select_candidates(judged(dataset, kind))
+        added = ReferenceCandidates.of(kept, kind) if self.references_as_candidates else None
+        outputs = added.outputs if added else kept
         notes: tuple[str, ...] = ()
         if self.features == defaults.AUTO:
-            features, notes = standard_features(kept)
+            features, notes = standard_features(outputs)
             self.feature_set = FeatureSet.parse(features)
-        self.feature_set, table = TrainingTable.of(
-            self.feature_set, kept, kind, self.pairs, references=self.references_as_candidates
-        )
+        self.feature_set, table = TrainingTable.of(self.feature_set, outputs, kind, self.pairs, added)
         self.mean, self.scale = standardiser(table.columns)
         table = dataclasses.replace(table, columns=(table.columns - self.mean) / self.scale)
         lesson, kept = table.lesson, table.dataset
@@ -196,7 +197,7 @@ class Ranker:
 
     def _language_note(self, dataset: Dataset) -> str | None:
         targets = None if self.training is None else self.training.targets
-        if targets is None and any(one.english_only for one in self.feature_set.extractors):
+        if targets is None and any(part.english_only for part in self.feature_set.members):
             targets = ENGLISH
         other = other_language(dataset, targets) if targets and "+" not in targets else None
         if other is None:

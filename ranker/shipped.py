@@ -5,13 +5,16 @@ Each is a directory of ``models/``: a model file unpacked, with a card that name
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 from ranker import share
 from ranker.corpora.dataset import Dataset
 from ranker.defaults import STANDARD, STANDARD_ANY
+from ranker.extractors.base import Extractor
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.target_language import looks_english
+from ranker.extractors.tokens import missing_tokenizer
 
 ENGLISH, ANY = "full", "full-any"
 _MODEL = "model.json"
@@ -62,12 +65,23 @@ def standard_features(dataset: Dataset) -> tuple[str, tuple[str, ...]]:
     if suited(dataset) != ENGLISH:
         name = STANDARD_ANY
         targets = sorted({pair.partition("-")[2] for pair in dataset.language_pairs if pair != "?"} - {"en", ""})
-        language = ", ".join(map(repr, targets)) or "the language of these references"
-        notes.append(f"no parser for {language}: the features are {name}, without dependency triplets")
-    chosen = FeatureSet.parse(name)
-    reason = chosen.unusable(dataset)
-    if reason is None:
-        return name, tuple(notes)
-    left_out = dict.fromkeys(one.name for one in chosen.extractors if one.fit_scope == "ranked")
-    notes.append(f"{reason}: the features are those of {name} without {', '.join(left_out)}")
-    return ",".join(str(one) for one in chosen.extractors if one.fit_scope != "ranked"), tuple(notes)
+        languages = ", ".join(map(repr, targets))
+        why = f"no parser for {languages}" if targets else "these references do not look English"
+        notes.append(f"{why}: using the feature set {name}, which has no dependency triplets")
+    extractors = FeatureSet.parse(name).extractors
+    missing = missing_tokenizer(dataset)
+    if missing:
+        notes.append(f"{missing}; words are single characters instead (tokenizer=char)")
+        extractors = tuple(_by_character(one) for one in extractors)
+    reason = FeatureSet(extractors).unusable(dataset)
+    if reason:
+        left_out = dict.fromkeys(one.name for one in extractors if one.fit_scope == "ranked")
+        notes.append(f"{reason}: the features are those of {name} without {', '.join(left_out)}")
+        extractors = tuple(one for one in extractors if one.fit_scope != "ranked")
+    return (",".join(map(str, extractors)) if missing or reason else name), tuple(notes)
+
+
+def _by_character(extractor: Extractor) -> Extractor:
+    if getattr(extractor, "tokenizer", None) != "auto":
+        return extractor
+    return dataclasses.replace(extractor, tokenizer="char")  # type: ignore[type-var]

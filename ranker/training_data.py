@@ -131,35 +131,39 @@ class TrainingTable:
 
     @classmethod
     def of(
-        cls, features: FeatureSet, dataset: Dataset, kind: str, pairs: PairCounting, *, references: bool
+        cls,
+        features: FeatureSet,
+        outputs: Dataset,
+        kind: str,
+        pairs: PairCounting,
+        added: ReferenceCandidates | None = None,
     ) -> tuple[FeatureSet, TrainingTable]:
-        """Fit `features` to a data set whose candidates are all judged; return them and what is to be learnt.
+        """Fit `features` to outputs that are all judged; return them and what is to be learnt.
 
         Parameters
         ----------
         features : FeatureSet
-        dataset : Dataset
+        outputs : Dataset
         kind : str
             Kind of judgement.
         pairs : {"judgements", "aggregated", "balanced"}
             How preferences are counted.
-        references : bool
-            Add the references as candidates; see `ranker.extractors.reference_candidates`.
+        added : ReferenceCandidates, optional
+            Learn from the references of `outputs` as candidates too.
 
         Raises
         ------
         DataError
             If the judgements order nothing, or an extractor can say nothing about the data set.
         """
-        added = ReferenceCandidates.of(dataset, kind) if references else None
-        outputs = added.outputs if added else dataset
         if added:
-            lesson = Lesson(added.together.candidate_source, added.human(human_scores(outputs, kind)))
+            human = merge_ties(added.human(human_scores(outputs, kind)), added.together.candidate_offsets)
+            lesson = Lesson(added.together.candidate_source, human)
         else:
             lesson = Lesson.of(outputs, kind, pairs)
         reason = features.unusable(outputs)
         if reason:
-            raise DataError(f"nothing can be learnt: {reason}", file=dataset.name)
+            raise DataError(f"nothing can be learnt: {reason}", file=outputs.name)
         features, matrix = features.fit_transform(outputs)
         if added is None:
             return features, cls(outputs, kind, lesson, matrix)

@@ -92,7 +92,7 @@ def test_rank_without_a_model_says_which_it_takes(tmp_path, capsys):
     command("rank", str(path), "-o", "json")
     out, err = capsys.readouterr()
     assert [one["system"] for one in json.loads(out)["sources"][0]["ranking"]] == ["B", "A"]
-    assert "ranker: note: scored by the ranker full, which ships" in err
+    assert "ranker: note: scored by the included model full" in err
     assert "2 reference sentences are too few for a language model, 100 are needed; ranked without perp\n" in err
     command("rank", str(path), "-M", "full", "-o", "json")
     assert capsys.readouterr().out == out

@@ -127,6 +127,8 @@ def show(value: object) -> str:
 
 def interval(estimate: Estimate) -> str:
     """Write a figure with its interval."""
+    if estimate.value != estimate.value:
+        return "-"
     value = f"{estimate.value:.3f}"
     return value if estimate.low != estimate.low else f"{value} [{estimate.low:.3f} {estimate.high:.3f}]"
 

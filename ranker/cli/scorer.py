@@ -84,7 +84,7 @@ class Scorer:
 
         name = shipped.suited(dataset)
         typer.echo(
-            f"ranker: note: scored by the ranker {name}, which ships; --model or --metric names another", err=True
+            f"ranker: note: scored by the included model {name}; choose another with --model or --metric", err=True
         )
         return cls.choose(Path(name), None), dataset
 

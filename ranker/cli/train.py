@@ -37,7 +37,11 @@ def command(
     data: DataOption = None,
     features: Annotated[
         str,
-        typer.Option("--features", "-f", help="Extractors and feature sets (see: ranker features), or auto: standard."),
+        typer.Option(
+            "--features",
+            "-f",
+            help="Features to learn from (see: ranker features); auto is the standard set for the language.",
+        ),
     ] = defaults.FEATURES,
     model: Annotated[
         Path | None,
@@ -54,13 +58,14 @@ def command(
         PairCounting,
         typer.Option(
             "--pairs",
-            help="Preferences: one pair a judgement, one for two candidates, or these with equal language pairs.",
+            help="How preferences become training pairs: one per judgement; one per two candidates (aggregated); or "
+            "these with the same total weight for every language pair (balanced).",
         ),
     ] = defaults.PAIRS,
     references_as_candidates: ReferencesAsCandidatesOption = False,
     folds: Annotated[
         int, typer.Option("--folds", help="Folds of the cross-validation at the end; 0 for none.", min=0)
-    ] = 5,
+    ] = defaults.FOLDS,
     lp: LpOption = None,
     source: SourceOption = None,
     references: ReferencesOption = None,
@@ -98,15 +103,12 @@ def command(
     )
     target = model or Path(f"{dataset.name.split('+')[0]}.model")
     check_target(target)
-    # what auto chooses suits the language
-    note = english_note(ranker.feature_set.extractors, dataset) if features != defaults.AUTO else None
-    if note:
-        typer.echo(f"ranker: note: {note}", err=True)
     with working("training"):
         table = ranker.fit_table(dataset)
         ranker.save(target)
         direction = direction_note(ranker, dataset, seed=seed)
-    notes = [*ranker.training_notes, *filter(None, [direction])]
+    language = english_note(ranker.feature_set.members, dataset) or ranker.feature_set.note(dataset)
+    notes = [*ranker.training_notes, *filter(None, [language, direction])]
     found = None
     if folds and len(table.lesson.sources) < 2:
         notes.append("judgements of one source: no cross-validation")

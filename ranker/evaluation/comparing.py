@@ -127,7 +127,7 @@ def compare(
                 contests += [contest] if contest else []
                 cells += _cells(statistic, result.scope, names, figure, contest)
     return Comparison(
-        _signature(data, settings),
+        _signature(data, settings, [one.scope.kind for one in results]),
         settings,
         metrics,
         tuple(used),
@@ -396,11 +396,11 @@ def _cells(
     return found
 
 
-def _signature(data: Sequence[tuple[Dataset, Sequence[Scored]]], settings: Settings) -> str:
+def _signature(data: Sequence[tuple[Dataset, Sequence[Scored]]], settings: Settings, kinds: Sequence[str]) -> str:
     parts = {
         "ranker": VERSION,
         "compared on": ",".join(f"{dataset.name}#{dataset.fingerprint[:8]}" for dataset, _ in data),
-        "against": settings.kind,
+        "against": "+".join(dict.fromkeys(filter(None, kinds))),
         "resamples": settings.resamples,
     }
     if settings.resamples:

@@ -11,14 +11,15 @@ through the choice of C.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from ranker.corpora.dataset import Dataset
-from ranker.defaults import Loss
+from ranker.corpora.judgements import balanced
+from ranker.defaults import FOLDS, Loss
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.evaluation.comparing import compare
 from ranker.evaluation.comparison import Comparison
@@ -31,8 +32,9 @@ from ranker.training import Training
 from ranker.training_data import TrainingTable, deal, standardiser
 
 FloatArray = npt.NDArray[np.float64]
-FOLDS = 5
 THIS_MODEL, BASELINE = "this model", "chrf"
+FEWEST_SOURCES = 30
+"""Below this number of sources no verdict is given."""
 TAU, SPEARMAN = "segment.tau.primary", "segment.spearman"
 _TITLES = {TAU: "tau", SPEARMAN: "Spearman"}
 
@@ -160,6 +162,9 @@ def held_out_scores(training: Training, table: TrainingTable, fold: npt.NDArray[
     for number in np.unique(fold):
         kept = fold != number
         lesson = table.lesson.take(kept)
+        if training.pairs == "balanced" and lesson.pairs is not None:
+            language_pair = table.dataset.source_language_pairs[lesson.group[lesson.pairs.better]]
+            lesson = replace(lesson, pairs=balanced(lesson.pairs, language_pair))
         if lesson.pair_weight == 0.0:
             continue
         mean, scale = standardiser(table.columns[kept])
@@ -199,6 +204,8 @@ def _estimate(found: Comparison, statistic: str, name: str) -> Estimate | None:
 
 def _verdicts(found: Comparison, rivals: list[str]) -> list[str]:
     """Say what ranks the held-out sources better than the model, and whether that is significant."""
+    if found.main_scope.sources < FEWEST_SOURCES:
+        return [f"{found.main_scope.sources} sources are too few to judge a model: do not rely on these figures"]
     scope = found.main_scope.id
     statistic = TAU if found.cell(TAU, scope, THIS_MODEL) else SPEARMAN
     mine, contest = _estimate(found, statistic, THIS_MODEL), found.contest(statistic, scope)
@@ -209,15 +216,11 @@ def _verdicts(found: Comparison, rivals: list[str]) -> list[str]:
         if mine is None or other is None or not other.value > mine.value:
             continue
         title = "chrF" if name == BASELINE else f"the included model {name}"
-        advice = "chrF alone is the better metric here" if name == BASELINE else "use it"
         figures = f"{_TITLES[statistic]} {_figure(other.value)} against {_figure(mine.value)}"
         if contest is not None and contest.ahead[names.index(name)][names.index(THIS_MODEL)]:
-            said.append(
-                f"{title} ranks these held-out sources better ({figures}): {advice} unless your judgements differ in "
-                "kind"
-            )
+            said.append(f"{title} ranks these held-out sources significantly better than the new model ({figures})")
         else:
-            said.append(f"{title} ranks these held-out sources better, but not significantly ({figures})")
+            said.append(f"the new model is not significantly different from {title} ({figures})")
     return said
 
 

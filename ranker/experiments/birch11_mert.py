@@ -33,7 +33,7 @@ def metrics(theta: Mapping[str, float], language_pairs: Sequence[str]) -> dict[s
     language_pairs : sequence of str
         Their target language decides what METEOR matches.
     """
-    lrscore = "lrscore[distance={},theta={!r}]"
+    lrscore = "lrscore[distance={},theta={!r},lexical=bleu[smoothing=add-one,tokenizer=13a]]"
     return {
         "BLEU": make_metric(BLEU),
         "LR-HB4": make_metric(lrscore.format("hamming", theta["LR-HB4"])),

@@ -51,8 +51,8 @@ METRICS: dict[str, tuple[str, str]] = {
     "WER": ("wer", EDITS),
     **{name: (f"meteor[parameters={name}]", METEOR) for name in ("METR", "METR-r", "METR:0.5", "METR-r:0.5")},
     # theta of the published alpha of Chinese-English, .0719 and .2623 with d_k .661 (Birch and Osborne 2011, table 4)
-    "LR-HB4": ("lrscore[distance=hamming,theta=0.0186]", ORDER),
-    "LR-KB4": ("lrscore[theta=0.132]", ORDER),
+    "LR-HB4": ("lrscore[distance=hamming,theta=0.0186,lexical=bleu[smoothing=add-one,tokenizer=13a]]", ORDER),
+    "LR-KB4": ("lrscore[theta=0.132,lexical=bleu[smoothing=add-one,tokenizer=13a]]", ORDER),
     "BLEU:4-TER": (f"combine[{BLEU.format(order=4)} - {TER}]", BLENDS),
     "BLEU:4-2TERp": (f"combine[{BLEU.format(order=4)} - 2*terp]", BLENDS),
     "BLEU:4+2METR": (f"combine[{BLEU.format(order=4)} + 2*meteor[parameters=METR]]", BLENDS),

@@ -23,7 +23,7 @@ from ranker.experiments.tables import Experiment, Table
 from ranker.experiments.ye07_published import KIND, NAMES, PUBLISHED, Protocol
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.reference_candidates import references_apart
-from ranker.learning.grouped import group_offsets, group_spearman
+from ranker.learning.grouped import group_offsets, group_spearman, merge_ties
 from ranker.training_data import Lesson, standardiser
 from ranker.version import VERSION
 
@@ -202,7 +202,7 @@ def prepare(dataset: Dataset, settings: Settings) -> Prepared:
     if settings.exclude_self:
         matrix[is_reference] = features.transform_references(outputs, references_apart(outputs))
     human[is_reference] = np.nanmax(human) + 1
-    return Prepared(kept, matrix, human, Lesson(kept.candidate_source, human))
+    return Prepared(kept, matrix, human, Lesson(kept.candidate_source, merge_ties(human, kept.candidate_offsets)))
 
 
 def within_year(dataset: Dataset, prepared: Once[Prepared], settings: Settings) -> list[Task]:
@@ -387,7 +387,3 @@ def _document_correlations(dataset: Dataset, scores: FloatArray, human: FloatArr
     return Correlations(
         group_spearman(*sides, offsets), group_spearman(*sides, offsets, tie_corrected=False, constant=True)
     )
-
-
-def _blocks(offsets: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
-    return list(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True))

@@ -105,6 +105,11 @@ class Extractor(ABC):
         """Options whose values are for English alone and do not follow the language of the data."""
         return ()
 
+    @property
+    def members(self) -> tuple[Extractor, ...]:
+        """What this extractor is made of: itself, unless it combines others."""
+        return (self,)
+
     def unusable(self, dataset: Dataset) -> str | None:
         """Return why this extractor can say nothing about `dataset`, or None."""
         return None
@@ -142,7 +147,8 @@ class Extractor(ABC):
         """Return the columns of every reference of `dataset` as a candidate, shape (references, columns).
 
         `others` has the references as candidates, each with the other references of its source. What learns from the
-        references of `dataset` leaves out the reference that it scores.
+        references of `dataset` leaves out the reference that it scores; information weights of `nist` and a theta of
+        `lrscore` do not.
         """
         return self.transform(others)
 

@@ -16,7 +16,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
 from ranker.extractors import registry
-from ranker.extractors.base import FitScope, FloatArray, Metric, join_notes
+from ranker.extractors.base import Extractor, FitScope, FloatArray, Metric, join_notes
 from ranker.extractors.bilingual_orders import aligned_batch
 from ranker.extractors.tokens import TokenBatch, Tokenizer, token_batch
 from ranker.learning.alignment_links import make_links
@@ -101,6 +101,11 @@ class Combination(Metric):
     def metrics(self) -> tuple[Metric, ...]:
         """The metrics, in the order of the sum."""
         return tuple(registry.make_metric(term.text) for term in notation.parse_sum(self.terms))
+
+    @property
+    def members(self) -> tuple[Extractor, ...]:
+        """What the metrics are made of."""
+        return tuple(part for metric in self.metrics for part in metric.members)
 
     @property
     def tokenizer(self) -> Tokenizer:  # type: ignore[override]

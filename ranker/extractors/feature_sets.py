@@ -142,6 +142,11 @@ class FeatureSet:
         reasons = (one.unusable(dataset) for one in self.extractors if one.fit_scope == "ranked")
         return next((reason for reason in reasons if reason), None)
 
+    @property
+    def members(self) -> tuple[Extractor, ...]:
+        """What the extractors are made of."""
+        return tuple(part for one in self.extractors for part in one.members)
+
     def note(self, dataset: Dataset) -> str | None:
         """Return what a user should know about the columns of `dataset`, each thing once, or None."""
         return join_notes(one.note(dataset) for one in self.extractors)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors import registry
-from ranker.extractors.base import FitScope, FloatArray, Metric, join_notes
+from ranker.extractors.base import Extractor, FitScope, FloatArray, Metric, join_notes
 from ranker.extractors.bilingual_orders import aligned, bilingual_batch
 from ranker.extractors.ngrams import closest_reference_lengths
 from ranker.extractors.per_reference import reference_pairs
@@ -109,7 +109,13 @@ class LRscore(Metric):
 
     def note(self, dataset: Dataset) -> str | None:
         """Return the notes of the order and of the lexical metric, or None."""
-        return join_notes([super().note(dataset), self._lexical_metric.note(dataset)])
+        order = registry.make_metric("meteor").note(dataset) if self.alignment == "meteor" else None
+        return join_notes([super().note(dataset), order, self._lexical_metric.note(dataset)])
+
+    @property
+    def members(self) -> tuple[Extractor, ...]:
+        """The metric of order, and the lexical one."""
+        return (self, self._lexical_metric)
 
     def resolved(self, dataset: Dataset) -> LRscore:
         """Return this metric with the tokenizers that ``auto`` is for `dataset`."""

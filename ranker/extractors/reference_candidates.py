@@ -32,7 +32,7 @@ class ReferenceCandidates:
     others : Dataset
         Every reference of `outputs`, in order, as the candidate of a source of its own; see `references_apart`.
     together : Dataset
-        The outputs with the references behind those of their source.
+        The outputs, those of each source followed by its references.
     """
 
     outputs: Dataset

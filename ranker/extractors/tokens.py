@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.corpora.dataset import Dataset
+from ranker.errors import MissingError
 from ranker.extractors.tokenizers import OF_LANGUAGE, TOKENIZERS, WORDWISE, one_line
 
 Tokenizer = Literal[
@@ -329,3 +330,13 @@ def language_tokenizers(dataset: Dataset) -> tuple[tuple[Tokenizer, ...], IndexA
         return cast("tuple[Tokenizer, ...]", tuple(names)), by_language[codes]
 
     return dataset.memo("language tokenizers", make)
+
+
+def missing_tokenizer(dataset: Dataset) -> str | None:
+    """Return which of the tokenizers that ``auto`` is for `dataset` is not installed, in a few words, or None."""
+    for name in language_tokenizers(dataset)[0]:
+        try:
+            TOKENIZERS[name](["a"])
+        except MissingError as error:
+            return str(error).partition(":")[0]
+    return None

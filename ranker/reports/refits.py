@@ -15,6 +15,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import balanced, judged
 from ranker.defaults import Loss
 from ranker.errors import DataError, ModelError
+from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.ranking import Ranker
 from ranker.training_data import Lesson, TrainingTable, deal
 
@@ -65,8 +66,9 @@ class TrainingColumns:
                 file=dataset.name,
             )
         kept = dataset.select_candidates(judged(dataset, training.kind))
-        references = training.references is not None
-        _, table = TrainingTable.of(ranker.feature_set, kept, training.kind, training.counting, references=references)
+        added = ReferenceCandidates.of(kept, training.kind) if training.references is not None else None
+        outputs = added.outputs if added else kept
+        _, table = TrainingTable.of(ranker.feature_set, outputs, training.kind, training.counting, added)
         columns = (table.columns - ranker.mean) / ranker.scale
         codes = np.unique(table.dataset.source_language_pairs.astype(str), return_inverse=True)[1]
         return cls(ranker, columns, table.lesson, codes[table.dataset.candidate_source].astype(np.int64))

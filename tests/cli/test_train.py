@@ -92,16 +92,18 @@ def test_ye07_with_word_order_is_declared():
 
 def test_a_language_without_a_parser_gets_the_features_that_need_none(train):
     printed, err = train("--data", "data.json", "--model", "m", records=graded(100, "en-de"))
-    assert err == ("ranker: note: no parser for 'de': the features are standard-any, without dependency triplets\n")
+    assert err == (
+        "ranker: note: no parser for 'de': using the feature set standard-any, which has no dependency triplets\n"
+    )
     assert "|features:standard-any#" in printed
     assert "\nfull-any " in printed
     _, err = train("--data", "data.json", "--model", "m", records=[
         {**one, "lp": f"en-{lp}"} for one, lp in zip(graded(100), ["de", "cs"] * 50, strict=True)
     ])  # fmt: skip
-    assert "no parser for 'cs', 'de': the features are standard-any" in err
+    assert "no parser for 'cs', 'de': using the feature set standard-any" in err
     german = [{**one, "references": [f"das Boot {index} segelt"]} for index, one in enumerate(graded(100, None))]
     _, err = train("--data", "data.json", "--model", "m", records=german)
-    assert "no parser for the language of these references: the features are standard-any" in err
+    assert "these references do not look English: using the feature set standard-any" in err
 
 
 @pytest.mark.parametrize("count", [2, 3, 20])
