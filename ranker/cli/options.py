@@ -112,14 +112,20 @@ def read_input(
     references: list[Path] | None,
     translations: list[Path] | None,
     lp: list[str] | None,
+    *,
+    kind: str | None = None,
 ) -> Dataset:
-    """Read the data set that the options name: corpora, or parallel files."""
+    """Read the data set that the options name: corpora, or parallel files.
+
+    A note names the corpora that hold no judgements of `kind`, if it is given.
+    """
     parallel = bool(source or references or translations)
     if parallel and data:
         raise OptionError("give either a corpus or parallel files (-s, -r, -t), not both")
     if not parallel and not data:
         raise OptionError("nothing to read: give a corpus name, a file, - for stdin, or -s SRC -r REF... -t SYSTEM...")
     from ranker.corpora import catalogue
+    from ranker.corpora.dataset import concatenate
     from ranker.corpora.reading import read_parallel
 
     with working("reading"):
@@ -128,8 +134,23 @@ def read_input(
                 raise OptionError("parallel files need the source too: -s SRC -r REF... -t SYSTEM...")
             dataset = read_parallel(source, references or [], translations or [])
         else:
-            dataset = catalogue.load_all(data)
-        return dataset.select_language_pairs(lp) if lp else dataset
+            corpora = [catalogue.load(one) for one in data]
+            dataset = concatenate(corpora)
+        dataset = dataset.select_language_pairs(lp) if lp else dataset
+    if kind is not None and len(data) > 1:
+        _say_unused(corpora, dataset, kind)
+    return dataset
+
+
+def _say_unused(corpora: list[Dataset], together: Dataset, kind: str) -> None:
+    from ranker.corpora.judgements import Kind, kinds, rating_names, resolve_kind
+
+    used = Kind.parse(resolve_kind(together, kind)).name
+    for corpus in corpora:
+        there = kinds(corpus)
+        if used not in (*there, *rating_names(corpus)):
+            holds = f"it has {', '.join(there)}" if there else "it holds none"
+            typer.echo(f"ranker: note: {corpus.name}: no judgements of kind {used!r}, not used ({holds})", err=True)
 
 
 @contextmanager

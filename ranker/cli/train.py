@@ -85,7 +85,7 @@ def command(
         raise OptionError("--output: train prints table or json")
     if folds == 1:
         raise OptionError("--folds 1: expected at least 2, or 0 for no cross-validation")
-    dataset = read_input(data or [], source, references, translations, lp)
+    dataset = read_input(data or [], source, references, translations, lp, kind=kind)
     from ranker.evaluation.cross_validation import cross_validate
     from ranker.evaluation.direction import direction_note
     from ranker.extractors.target_language import english_note

@@ -151,3 +151,12 @@ def test_the_table_a_ranker_learnt_from_is_standardised():
     assert table.columns.mean(axis=0) == pytest.approx(0.0, abs=1e-9)
     assert table.columns.std(axis=0) == pytest.approx(1.0)
     assert dataclasses.asdict(ranker.training)["sources"] == len(table.lesson.sources)
+
+
+def test_a_corpus_without_the_kind_of_judgement_is_named(train):
+    other = [{**one, "candidates": [{**each, "human": {"mqm": 3}} for each in one["candidates"]]} for one in graded(4)]
+    Path("other.json").write_text(json.dumps(other), encoding="utf-8")
+    arguments = ("--data", "data.json", "--data", "other.json", "--features", "chrf", "--folds", "0", "--model", "m")
+    printed, err = train(*arguments, records=graded(4))
+    assert "learnt from data+other: 4 sources" in printed
+    assert "ranker: note: other: no judgements of kind 'fluency', not used (it has mqm)\n" in err
