@@ -153,5 +153,5 @@ def test_tuning_to_lrscore_adds_the_papers_fifth_table(preferred):
 
 def test_lrscore_is_tuned_to_with_the_theta_that_was_trained():
     made = birch11_mert.metrics({"LR-HB4": 0.25, "LR-KB4": 0.5}, ["aa-en", "bb-en"])
-    assert str(made["LR-HB4"]).startswith("lrscore[distance=hamming,theta=0.25,")
+    assert str(made["LR-HB4"]) == "lrscore[distance=hamming,lexical=bleu[smoothing=add-one,tokenizer=13a],theta=0.25]"
     assert made["LR-KB4"].theta == 0.5
