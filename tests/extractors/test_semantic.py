@@ -97,7 +97,7 @@ def test_values_equal_bert_score(golden, options, monkeypatch):
         device="cpu",
     )
     wanted = np.stack([column.numpy() for column in scorer.score(candidates, references)], axis=1)
-    found = Semantic(special_tokens="match", **options).transform(pairs)[:, :3]
+    found = Semantic(special_tokens="match", **options).fit(pairs).transform(pairs)[:, :3]
     assert len(found) == count
     np.testing.assert_allclose(found, wanted, atol=1e-5)
 
