@@ -274,16 +274,15 @@ def language_pair_parts(dataset: Dataset, settings: TuningSettings) -> list[Lang
 
 def split(dataset: Dataset, seed: int) -> npt.NDArray[np.bool_]:
     """Draw the sources of the tuning side, shape (sources,), half of them, without cutting a document."""
-    documents = dataset.sources["doc"]
-    own = np.array([f"\0{row}" for row in range(len(documents))], dtype=object)
-    names = np.where(documents.isna().to_numpy(bool), own, documents.to_numpy(object))
-    code, distinct = pd.factorize(names, sort=True)
-    if len(distinct) < 2:
-        code, distinct = np.arange(len(names)), np.arange(len(names))
-    order = np.random.default_rng(seed).permutation(len(distinct))
-    sizes = np.bincount(code, minlength=len(distinct))
+    document, names = pd.factorize(dataset.sources["doc"], sort=True)
+    alone = document < 0
+    document[alone] = len(names) + np.arange(alone.sum())  # a source without a document is one of its own
+    if len(np.unique(document)) < 2:
+        document = np.arange(len(document))
+    sizes = np.bincount(document)
+    order = np.random.default_rng(seed).permutation(len(sizes))
     before = np.cumsum(sizes[order]) - sizes[order]
-    return np.asarray(np.isin(code, order[before < len(names) / 2]), dtype=bool)
+    return np.asarray(np.isin(document, order[before < len(document) / 2]), dtype=bool)
 
 
 def _lm_text(corpus: Dataset | None, name: str) -> list[str]:
