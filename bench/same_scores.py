@@ -1,0 +1,103 @@
+"""Whether a change leaves every score as it was: `python bench/same_scores.py write FILE` before, `check FILE` after.
+
+Scores are those of all included models and of every registered extractor and every feature of the declared feature sets
+on the bundled sample and on the first 2,000 judged candidates of wmt14 ($RANKER_SHARED/data); of a metric also the
+score of the whole corpus. What must learn first learns from the sources with odd numbers. A feature that cannot be made
+here (no alignments, no encoder) is compared by its message. Differences above 1e-12 are printed, and the exit code is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import ranker
+from ranker.corpora.dataset import Dataset
+from ranker.errors import RankerError
+from ranker.extractors import registry
+from ranker.extractors.base import Metric
+from ranker.extractors.feature_sets import FeatureSet
+
+SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+MODELS = ("full", "full-any", "full-semantic")
+SETS = ("lexical", "word-order", "full-semantic", "full-any", "ye07", "ye07-order", "standard", "standard-any")
+CANDIDATES = 2_000
+
+
+def corpora() -> dict[str, Dataset]:
+    """Return the two data sets."""
+    sample = ranker.load_dataset("sample")
+    whole = ranker.load_dataset(str(SHARED / "data" / "wmt14-rr.jsonl.gz"))
+    sources = int(np.searchsorted(whole.candidate_offsets, CANDIDATES))
+    return {"sample": sample, "wmt14": whole.select_sources(np.arange(len(whole.sources)) < sources)}
+
+
+def features() -> list[str]:
+    """Return the notation of everything that is scored, each once."""
+    declared = [str(one) for name in SETS for one in FeatureSet.parse(name).extractors]
+    return list(dict.fromkeys([*(str(registry.make(name)) for name in registry.names()), *declared]))
+
+
+def scores() -> dict[str, np.ndarray]:
+    """Score everything; a message takes the place of scores that cannot be had."""
+    made: dict[str, np.ndarray] = {}
+    for name, dataset in corpora().items():
+        odd = np.arange(len(dataset.sources)) % 2 == 1
+        learnt_from = dataset.select_sources(odd)
+        for model in MODELS:
+            key = f"{name}/model {model}"
+            try:
+                made[key] = ranker.Ranker.load(model).score(dataset)
+            except RankerError as error:
+                made[key] = np.array(str(error))
+        for text in features():
+            key = f"{name}/{text}"
+            try:
+                extractor = registry.make(text)
+                if extractor.fit_scope == "train":
+                    extractor = extractor.fit(learnt_from)
+                made[key] = extractor.transform(dataset)
+                if isinstance(extractor, Metric):
+                    rows = extractor.statistics(extractor.batch(dataset))
+                    made[f"{key} (corpus)"] = extractor.score(rows.sum(axis=0))
+            except RankerError as error:
+                made[key] = np.array(str(error))
+            print(key, file=sys.stderr)
+    return made
+
+
+def main() -> int:
+    """Write or check."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("what", choices=("write", "check"))
+    parser.add_argument("file", type=Path)
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    made = scores()
+    if arguments.what == "write":
+        np.savez_compressed(arguments.file, **{key.replace("/", "\\"): value for key, value in made.items()})
+        return 0
+    with np.load(arguments.file) as stored:
+        expected = {key.replace("\\", "/"): stored[key] for key in stored.files}
+    worst, failed = 0.0, sorted(expected.keys() ^ made.keys())
+    for key in expected.keys() & made.keys():
+        old, new = expected[key], made[key]
+        if old.dtype.kind == "U" or new.dtype.kind == "U":
+            same = old.dtype.kind == new.dtype.kind == "U"
+        else:
+            difference = float(np.abs(old - new).max(initial=0.0)) if old.shape == new.shape else float("inf")
+            worst, same = max(worst, difference), difference <= 1e-12
+        if not same:
+            failed.append(key)
+    print(f"{len(expected)} compared, largest difference {worst:.2g}")
+    print("\n".join(failed), end="\n" if failed else "")
+    return int(bool(failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
