@@ -3,7 +3,7 @@
 Scores are those of all included models and of every registered extractor and every feature of the declared feature sets
 on the bundled sample and on the first 2,000 judged candidates of wmt14 ($RANKER_SHARED/data); of a metric also the
 score of the whole corpus. What must learn first learns from the sources with odd numbers. A feature that cannot be made
-here (no alignments, no encoder) is compared by its message. Differences above 1e-12 are printed, and the exit code is 1.
+here (no alignments, no encoder) is compared by its message. Differences above 1e-12 are printed; exit code 1.
 """
 
 from __future__ import annotations
