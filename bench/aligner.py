@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ranker.corpora.reading import read_dataset
+from ranker.corpora.formats.reading import read_dataset
 from ranker.extractors.tokens import token_batch
 from ranker.extractors.word_alignment import align_dataset, learn_aligner
 from ranker.learning.aligner import train

@@ -19,8 +19,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from ranker.corpora.nbest import NBestList, from_columns, merge, write_nbest
-from ranker.corpora.nbest_reading import read_nbest
+from ranker.corpora.formats.nbest import NBestList, from_columns, merge, write_nbest
+from ranker.corpora.formats.nbest_reading import read_nbest
 from ranker.extractors.registry import make_metric
 from ranker.threads import set_jobs
 from ranker.tuning.hypotheses import StatisticsTable, references_of

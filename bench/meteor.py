@@ -38,8 +38,8 @@ def measure_speed(task: tuple[str, str]) -> tuple[int, float, float]:
     import numba
     import numpy as np
 
+    from ranker.corpora.formats.reading import read_dataset
     from ranker.corpora.judgements import judged
-    from ranker.corpora.reading import read_dataset
     from ranker.extractors.registry import make_metric
 
     numba.set_num_threads(1)
@@ -58,8 +58,8 @@ def measure_speed(task: tuple[str, str]) -> tuple[int, float, float]:
 
 def measure_agreement(task: tuple[str, tuple[str, ...]]) -> list[float]:
     """Return the mean tau over the language pairs into English of every metric on a corpus."""
+    from ranker.corpora.formats.reading import read_dataset
     from ranker.corpora.judgements import judged
-    from ranker.corpora.reading import read_dataset
     from ranker.evaluation.segment import evaluate
     from ranker.extractors.registry import make_metric
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.judgements import judged
-from ranker.corpora.reading import read_dataset
 from ranker.extractors.parse_cache import parse
 from ranker.extractors.tokens import distinct_sentences
 from ranker.threads import jobs

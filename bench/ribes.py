@@ -18,7 +18,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from ranker.corpora.reading import read_dataset
+from ranker.corpora.formats.reading import read_dataset
 from ranker.extractors.registry import make_metric
 from ranker.extractors.ribes import Ribes
 from ranker.extractors.tokens import TokenBatch, token_batch

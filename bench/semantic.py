@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.judgements import judged
-from ranker.corpora.reading import read_dataset
 from ranker.evaluation.segment import evaluate
 from ranker.extractors.registry import make
 from ranker.extractors.semantic import Semantic

@@ -18,8 +18,8 @@ import numpy as np
 import sacrebleu
 
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.judgements import judged
-from ranker.corpora.reading import read_dataset
 from ranker.extractors.bleu import Bleu
 from ranker.extractors.tokens import token_batch
 

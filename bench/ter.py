@@ -27,8 +27,8 @@ METRICS = ("ter[search=tercom,tokenizer=13a]", "ter[search=tercom]", SAME_SEARCH
 
 def measure(name: str, corpus: str, most: int, runs: int, output: str) -> None:
     """Score the corpus in this process; print time, time of the part after tokenisation, memory and candidates."""
+    from ranker.corpora.formats.reading import read_dataset
     from ranker.corpora.judgements import judged
-    from ranker.corpora.reading import read_dataset
 
     whole = read_dataset(corpus)
     dataset = whole.select_candidates(judged(whole))

@@ -131,7 +131,7 @@ def apply_command(
     dataset, files = _read(data, lp, source, target)
     if files and (system is not None or reference is not None):
         raise OptionError("--system and --reference choose from --data; -s and -t are aligned as they are")
-    from ranker.corpora.alignments import pharaoh_lines
+    from ranker.corpora.formats.pharaoh import pharaoh_lines
     from ranker.extractors.word_alignment import align_texts
     from ranker.learning.alignment_models import AlignmentModel
 

@@ -103,8 +103,8 @@ def convert(
     Example: ranker data convert sample sample.csv
     """
     from ranker.corpora import catalogue
-    from ranker.corpora.pairs import read_pairs
-    from ranker.corpora.writing import write_dataset
+    from ranker.corpora.formats.preference_pairs import read_pairs
+    from ranker.corpora.formats.writing import write_dataset
 
     with working("converting"):
         dataset = catalogue.load(data)

@@ -12,7 +12,7 @@ from ranker.cli.output import emit_rows
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
-    from ranker.corpora.nbest import NBestList
+    from ranker.corpora.formats.nbest import NBestList
 
 app = typer.Typer(
     help="Make, merge and check n-best lists.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
@@ -87,7 +87,7 @@ def check_command(
 
     Example: ranker nbest check dev.nbest
     """
-    from ranker.corpora.nbest_reading import read_nbest
+    from ranker.corpora.formats.nbest_reading import read_nbest
 
     with working("reading"):
         lists = [read_nbest(path) for path in nbest]
@@ -105,8 +105,8 @@ def merge_command(
 
     Example: ranker nbest merge run1.nbest run2.nbest --to both.nbest
     """
-    from ranker.corpora.nbest import merge, write_nbest
-    from ranker.corpora.nbest_reading import read_nbest
+    from ranker.corpora.formats.nbest import merge, write_nbest
+    from ranker.corpora.formats.nbest_reading import read_nbest
 
     if len(nbest) < 2:
         raise OptionError("expected two n-best lists or more")

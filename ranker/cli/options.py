@@ -126,7 +126,7 @@ def read_input(
         raise OptionError("nothing to read: give a corpus name, a file, - for stdin, or -s SRC -r REF... -t SYSTEM...")
     from ranker.corpora import catalogue
     from ranker.corpora.dataset import concatenate
-    from ranker.corpora.reading import read_parallel
+    from ranker.corpora.formats.reading import read_parallel
 
     with working("reading"):
         if parallel:

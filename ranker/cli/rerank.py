@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ranker.corpora.dataset import Dataset
-    from ranker.corpora.nbest import NBestList
+    from ranker.corpora.formats.nbest import NBestList
 
 
 class Form(StrEnum):
@@ -72,7 +72,7 @@ def command(
 
     Example: ranker rerank dev.nbest --mbr chrf
     """
-    from ranker.corpora.nbest_reading import read_nbest
+    from ranker.corpora.formats.nbest_reading import read_nbest
     from ranker.tuning.hypotheses import check_sentences, read_references
     from ranker.tuning.objectives import objective_of
     from ranker.tuning.reranking import best_hypotheses, sentence_scores

@@ -15,7 +15,7 @@ from ranker.errors import OptionError
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
-    from ranker.corpora.nbest import NBestList
+    from ranker.corpora.formats.nbest import NBestList
     from ranker.tuning.iterations import Tuned
     from ranker.tuning.objectives import Objective
 
@@ -102,7 +102,7 @@ def command(
         raise OptionError("--output: tune prints table or json")
     if (test_nbest is None) != (not test_refs):
         raise OptionError("--test-nbest and --test-refs belong together")
-    from ranker.corpora.nbest_reading import read_nbest
+    from ranker.corpora.formats.nbest_reading import read_nbest
     from ranker.tuning.decoder import Decoder
     from ranker.tuning.hypotheses import check_sentences, read_references
     from ranker.tuning.iterations import Plan, tune

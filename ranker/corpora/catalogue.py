@@ -14,10 +14,10 @@ from pathlib import Path
 
 from ranker import share
 from ranker.corpora.dataset import Dataset, concatenate
-from ranker.corpora.manifest import read_manifest
-from ranker.corpora.manifest_file import FILE_NAME
-from ranker.corpora.mtme import is_mtme, read_mtme
-from ranker.corpora.reading import read_dataset
+from ranker.corpora.documents.manifest import read_manifest
+from ranker.corpora.documents.manifest_schema import FILE_NAME
+from ranker.corpora.formats.mtme import is_mtme, read_mtme
+from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.records import shown
 from ranker.errors import DataError, MissingError, nearest
 from ranker.files import STDIN, display_name

@@ -15,7 +15,7 @@ preferences     first, second, relation, judge, task, rank_first,            one
 
 ``source``, ``candidate``, ``first`` and ``second`` are row numbers of the tables they point to. References and
 candidates are sorted by source, so the candidates of one source are one block. References and candidates may have one
-column more, ``alignment``, with their word alignment to the source; see `ranker.corpora.alignments`.
+column more, ``alignment``, with their word alignment to the source; see `ranker.corpora.formats.pharaoh`.
 """
 
 from __future__ import annotations

@@ -20,8 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from ranker import files
-from ranker.corpora import sgml, simulation
-from ranker.corpora.manifest_file import FILE_NAME
+from ranker.corpora import simulation
+from ranker.corpora.documents import sgml
+from ranker.corpora.documents.manifest_schema import FILE_NAME
 from ranker.corpora.records import Candidate, Record
 from ranker.errors import DataError, RankerError
 

@@ -1,4 +1,4 @@
-"""Writes scores as the files of mt-metrics-eval; see `ranker.corpora.mtme_scores` for the format."""
+"""Writes scores as the files of mt-metrics-eval; see `ranker.corpora.formats.mtme_scores` for the format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.mtme_scores import SUFFIXES, format_scores, stem
+from ranker.corpora.formats.mtme_scores import SUFFIXES, format_scores, stem
 from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.systems import Measured, Units, documents

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ranker.corpora.alignments import Alignments
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.reading import read_parallel
+from ranker.corpora.formats.pharaoh import Alignments
+from ranker.corpora.formats.reading import read_parallel
 from ranker.errors import OptionError, nearest
 from ranker.experiments.tables import Table
 from ranker.extractors.word_alignment import align_dataset, learn_aligner

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.nbest import NBestList
+from ranker.corpora.formats.nbest import NBestList
 from ranker.errors import DataError
 from ranker.experiments.aligners import Aligners, WordAligner
 from ranker.extractors.base import Metric

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ranker.corpora.alignments import Alignments, alignments_of
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.pharaoh import Alignments, alignments_of
 from ranker.errors import DataError, OptionError
 from ranker.extractors.base import FloatArray
 from ranker.extractors.per_reference import ReferencePairs

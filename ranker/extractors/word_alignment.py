@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ranker.corpora.alignments import Alignments
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.pharaoh import Alignments
 from ranker.errors import DataError, ModelError
 from ranker.extractors.tokenizers import TOKENIZERS
 from ranker.extractors.tokens import Segments, Tokenizer, intern, token_batch

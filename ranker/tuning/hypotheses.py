@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ranker.corpora.dataset import ALIGNMENT, TEXT, Dataset, table
-from ranker.corpora.nbest import NBestList
+from ranker.corpora.formats.nbest import NBestList
 from ranker.errors import DataError
 from ranker.files import display_name, read_text
 from ranker.tuning.objectives import Objective

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.nbest import Layout, NBestList, merge
-from ranker.corpora.nbest_reading import read_nbest
+from ranker.corpora.formats.nbest import Layout, NBestList, merge
+from ranker.corpora.formats.nbest_reading import read_nbest
 from ranker.errors import OptionError
 from ranker.files import write_bytes
 from ranker.tuning.decoder import Decoder

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ranker import notation
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.nbest import SEPARATOR, Layout, NBestList, from_columns, write_nbest
+from ranker.corpora.formats.nbest import SEPARATOR, Layout, NBestList, from_columns, write_nbest
 from ranker.errors import DataError, OptionError
 from ranker.extractors.registry import make_metric
 from ranker.extractors.tokens import distinct_sentences, intern

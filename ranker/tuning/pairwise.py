@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ranker.corpora.dataset import ALIGNMENT, TEXT, Dataset, table
-from ranker.corpora.nbest import NBestList
+from ranker.corpora.formats.nbest import NBestList
 from ranker.extractors.base import Metric
 
 FloatArray = npt.NDArray[np.float64]

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.nbest import NBestList
+from ranker.corpora.formats.nbest import NBestList
 from ranker.errors import DataError, OptionError
 from ranker.extractors.base import Metric
 from ranker.tuning.envelope import best_of_blocks, project

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ranker.corpora.nbest import NBestList
-from ranker.corpora.nbest_reading import read_nbest
+from ranker.corpora.formats.nbest import NBestList
+from ranker.corpora.formats.nbest_reading import read_nbest
 from ranker.corpora.records import shown
 from ranker.errors import DataError, OptionError
 from ranker.files import display_name, read_text, write_bytes

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ranker.corpora.nbest import NAMELESS, Layout, column_names, describe_layout
+from ranker.corpora.formats.nbest import NAMELESS, Layout, column_names, describe_layout
 from ranker.corpora.records import shown
 from ranker.errors import DataError, OptionError, nearest
 from ranker.files import display_name, read_text, write_bytes

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ranker.cli.main import run
-from ranker.corpora.alignments import read_pharaoh
-from ranker.corpora.reading import read_dataset
+from ranker.corpora.formats.pharaoh import read_pharaoh
+from ranker.corpora.formats.reading import read_dataset
 from ranker.errors import ModelError
 from ranker.extractors.word_alignment import align_dataset, align_texts, learn_aligner
 from ranker.learning.aligner import train

@@ -14,7 +14,7 @@ import pytest
 from ranker.cli.main import run
 from ranker.cli.output import print_table
 from ranker.corpora.catalogue import load
-from ranker.corpora.mtme_scores import parse_scores
+from ranker.corpora.formats.mtme_scores import parse_scores
 from ranker.extractors.registry import make_metric
 from ranker.ranking import Ranker
 from tests.cli.conftest import Refused
@@ -68,7 +68,7 @@ def rows(printed: str) -> list[dict[str, Any]]:
 
 def statistics(metric: str) -> tuple[Any, Any]:
     """The metric and its statistics of the corpus above, candidates of one source side by side."""
-    from ranker.corpora.reading import read_dataset
+    from ranker.corpora.formats.reading import read_dataset
 
     made = make_metric(metric)
     return made, made.statistics(made.batch(read_dataset("c.json")))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ranker.corpora.reading import read_dataset
+from ranker.corpora.formats.reading import read_dataset
 from ranker.errors import DataError
 
 # a message must say one of these: what was expected, or what to do

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 
 from ranker.corpora.columns import is_metadata, is_reserved, lower_is_better
+from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.judgements import Kind, human_scores, kinds, resolve_kind
-from ranker.corpora.reading import read_dataset
 from ranker.errors import DataError, OptionError
 from ranker.extractors import registry
 from tests.corpora.damage import refusal

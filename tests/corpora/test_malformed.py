@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from ranker.corpora.reading import read_dataset
+from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
 from tests.corpora.damage import ARRAY, HEADER, JSONL, LINES, RECORDS, ROWS, VALID, damaged, refusal, table

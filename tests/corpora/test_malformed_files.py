@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.reading import read_dataset, read_parallel
+from ranker.corpora.formats.reading import read_dataset, read_parallel
 from ranker.errors import DataError
 from tests.corpora.damage import HEADER, JSONL, LINES, RECORDS, ROWS, VALID, damaged, refusal
 

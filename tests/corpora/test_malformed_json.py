@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ranker.corpora.reading import read_dataset
+from ranker.corpora.formats.reading import read_dataset
 from ranker.errors import DataError
 from tests.corpora.damage import HEADER, LINES, RECORDS, ROWS, damaged, refusal, table
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ranker.corpora.manifest import read_manifest, read_with_notes
+from ranker.corpora.documents.manifest import read_manifest, read_with_notes
 from ranker.errors import DataError
 from tests.corpora.damage import refusal
 from tests.corpora.stories import FILES, MANIFEST, SCORES, story, write_corpus

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from ranker.corpora.reading import read_dataset
+from ranker.corpora.formats.reading import read_dataset
 from ranker.errors import DataError
 from tests.corpora.damage import CSV, HEADER, JSONL, ROWS, damaged, refusal, table
 

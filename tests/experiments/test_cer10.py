@@ -9,7 +9,7 @@ from scipy import stats
 
 from ranker.cli.main import run as command
 from ranker.corpora import catalogue
-from ranker.corpora.alignments import attach
+from ranker.corpora.formats.pharaoh import attach
 from ranker.errors import DataError, OptionError
 from ranker.experiments import cer10, tuned_choices
 from ranker.experiments.cer10 import METRICS, Settings, run

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ranker import notation
 from ranker.cli.main import run
-from ranker.corpora.alignments import attach
+from ranker.corpora.formats.pharaoh import attach
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
 from ranker.extractors import registry

@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 
-from ranker.corpora.alignments import attach
+from ranker.corpora.formats.pharaoh import attach
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
 from ranker.extractors.bilingual_orders import aligned_batch

@@ -10,8 +10,8 @@ import pytest
 
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.judgements import human_scores, judged
-from ranker.corpora.reading import read_dataset
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
 from ranker.extractors.feature_sets import FeatureSet

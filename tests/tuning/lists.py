@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.nbest import NBestList, from_columns
+from ranker.corpora.formats.nbest import NBestList, from_columns
 from ranker.tuning.hypotheses import references_of
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "dogs", "ran", "quickly", "home", "."]

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ranker.corpora.nbest import write_nbest
-from ranker.corpora.nbest_reading import read_nbest
+from ranker.corpora.formats.nbest import write_nbest
+from ranker.corpora.formats.nbest_reading import read_nbest
 from ranker.errors import DataError, OptionError, ProcessError, RankerError
 from ranker.extractors.registry import make_metric
 from ranker.tuning.decoder import Decoder

@@ -118,7 +118,7 @@ def test_statistics_are_extracted_once_for_equal_texts_of_a_sentence(monkeypatch
         MetricObjective, "statistics", lambda self, data: extracted.append(len(data)) or inner(self, data)
     )
     table = StatisticsTable(objective, references)
-    from ranker.corpora.nbest import merge
+    from ranker.corpora.formats.nbest import merge
 
     first = nbest.select(np.arange(len(nbest)) % 3 < 2)
     row = table.rows(first)

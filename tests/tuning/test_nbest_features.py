@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ranker.corpora import catalogue
-from ranker.corpora.nbest_reading import read_nbest
+from ranker.corpora.formats.nbest_reading import read_nbest
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
 from ranker.extractors.registry import make_metric

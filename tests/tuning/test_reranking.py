@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from ranker.corpora.nbest import from_columns
+from ranker.corpora.formats.nbest import from_columns
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
 from ranker.extractors.registry import make_metric

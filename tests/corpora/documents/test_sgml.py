@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranker.corpora.sgml import Document, Segment, format_document, format_set, key, parse_documents
+from ranker.corpora.documents.sgml import Document, Segment, format_document, format_set, key, parse_documents
 from ranker.errors import DataError
 
 STORY = """<DOC docid="AFC0001" sysid="E01">

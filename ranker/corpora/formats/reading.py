@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.json_records import parse_records
-from ranker.corpora.pairs import companion, read_pairs
+from ranker.corpora.formats.json_lines import parse_records
+from ranker.corpora.formats.preference_pairs import companion, read_pairs
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
 from ranker.files import STDIN, display_name, read_text, universal_line_ends
@@ -59,7 +59,7 @@ def read_dataset(path: str | Path, *, pairs: str | Path | None = None, name: str
 def read_parallel(source: str | Path, references: Sequence[str | Path], translations: Sequence[str | Path]) -> Dataset:
     """Read parallel files, one sentence a line; a system is called by its file's name.
 
-    Any of them may be a test set in SGML or XML; see `ranker.corpora.testsets`.
+    Any of them may be a test set in SGML or XML; see `ranker.corpora.documents.testsets`.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def read_parallel(source: str | Path, references: Sequence[str | Path], translat
     """
     if not translations:
         raise DataError("no translations given; expected at least one file of system output (-t)")
-    from ranker.corpora.testsets import is_testset, read_testset
+    from ranker.corpora.documents.testsets import is_testset, read_testset
 
     if any(map(is_testset, (source, *references, *translations))):
         return read_testset(source, references, translations, _stem(source))
@@ -97,11 +97,11 @@ def read_parallel(source: str | Path, references: Sequence[str | Path], translat
 def _records(path: str | Path, file: str) -> list[Record]:
     kind = format_of(path)
     if kind == "parquet":
-        from ranker.corpora.tables import read_parquet
+        from ranker.corpora.formats.tables import read_parquet
 
         return read_parquet(path, file)
     if kind == "testset":
-        from ranker.corpora.testsets import parse_testset, read_markup
+        from ranker.corpora.documents.testsets import parse_testset, read_markup
 
         return parse_testset(read_markup(path), file)
     text = read_text(path, keep_line_ends=True)
@@ -110,15 +110,15 @@ def _records(path: str | Path, file: str) -> list[Record]:
     if kind is None:
         kind = _sniff(text)
     if kind == "testset":
-        from ranker.corpora.testsets import parse_testset
+        from ranker.corpora.documents.testsets import parse_testset
 
         return parse_testset(universal_line_ends(text), file)
     if kind == "json":
         return parse_records(universal_line_ends(text), file)
     if kind in ("csv", "tsv"):
         _refuse_rankings(text, file)
-        from ranker.corpora.mqm import is_mqm, parse_mqm
-        from ranker.corpora.tables import parse_table
+        from ranker.corpora.formats.mqm import is_mqm, parse_mqm
+        from ranker.corpora.formats.tables import parse_table
 
         if kind == "tsv" and is_mqm(universal_line_ends(text[:10_000]).split("\n")[0].split("\t")):
             return parse_mqm(universal_line_ends(text), file)
@@ -132,7 +132,7 @@ def _records(path: str | Path, file: str) -> list[Record]:
 
 
 def _refuse_rankings(text: str, file: str) -> None:
-    from ranker.corpora.relative_rankings import is_rankings
+    from ranker.corpora.formats.wmt_rankings import is_rankings
 
     if is_rankings(universal_line_ends(text[:10_000])):
         what = "holds relative rankings without texts; expected a corpus, to which they can be added:"
@@ -144,7 +144,7 @@ def _sniff(text: str) -> str | None:
     if start in ("{", "["):
         return "json"
     if start == "<":
-        from ranker.corpora.testsets import looks_like_testset
+        from ranker.corpora.documents.testsets import looks_like_testset
 
         if looks_like_testset(text):
             return "testset"

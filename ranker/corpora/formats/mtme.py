@@ -6,7 +6,7 @@
     references/en-de.refA.txt
     system-outputs/en-de/SYSTEM.txt      a reference that is scored too stands here under its name
     documents/en-de.docs                 a domain and a document for every segment
-    human-scores/en-de.NAME.seg.score    see `ranker.corpora.mtme_scores`
+    human-scores/en-de.NAME.seg.score    see `ranker.corpora.formats.mtme_scores`
 
 Every language pair that has system outputs is read. Human scores of segments become ratings of the kind NAME; those of
 MQM (``mqm``, ``mqm-...``), which are negated penalties there, become penalties, ``mqm_total`` and ``mqm_...``; others
@@ -24,8 +24,8 @@ from pathlib import Path
 
 from ranker.corpora.columns import lower_is_better
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.mtme_scores import parse_scores
-from ranker.corpora.reading import read_lines
+from ranker.corpora.formats.mtme_scores import parse_scores
+from ranker.corpora.formats.reading import read_lines
 from ranker.corpora.records import Candidate, Record, assemble, shown
 from ranker.errors import DataError, nearest
 from ranker.files import display_name, printable, read_text

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from ranker.corpora.catalogue import load
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.mtme import read_mtme
+from ranker.corpora.formats.mtme_scores import format_scores, parse_scores, score_file_name
+from ranker.corpora.formats.reading import read_dataset
+from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.judgements import human_scores
-from ranker.corpora.mtme import read_mtme
-from ranker.corpora.mtme_scores import format_scores, parse_scores, score_file_name
-from ranker.corpora.reading import read_dataset
 from ranker.corpora.records import Candidate, Record, assemble
-from ranker.corpora.writing import write_dataset
 from ranker.errors import DataError
 from tests.corpora.damage import refusal
 

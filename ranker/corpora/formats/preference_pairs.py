@@ -60,7 +60,7 @@ def read_pairs(path: str | Path, dataset: Dataset) -> Dataset:
     """
     name = display_name(path)
     text = read_text(path)
-    from ranker.corpora.relative_rankings import is_rankings, with_rankings
+    from ranker.corpora.formats.wmt_rankings import is_rankings, with_rankings
 
     if is_rankings(text):
         return with_rankings(dataset, text, name)

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.reading import read_dataset, read_parallel
+from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.languages import language_code
-from ranker.corpora.reading import read_dataset, read_parallel
 from ranker.corpora.records import Candidate, Record, assemble
-from ranker.corpora.writing import write_dataset
 from ranker.errors import DataError
 from tests.corpora.damage import refusal
 

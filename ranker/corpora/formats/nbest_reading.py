@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ranker.corpora.nbest import SEPARATOR, FloatArray, IndexArray, Layout, NBestList, describe_layout
+from ranker.corpora.formats.nbest import SEPARATOR, FloatArray, IndexArray, Layout, NBestList, describe_layout
 from ranker.corpora.records import first_repeated, shown
 from ranker.errors import DataError
 from ranker.files import display_name, read_text

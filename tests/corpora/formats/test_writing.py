@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ranker.corpora.dataset import Dataset, table
-from ranker.corpora.reading import read_dataset
+from ranker.corpora.formats.reading import read_dataset
+from ranker.corpora.formats.writing import records_of, write_dataset
 from ranker.corpora.records import Candidate, Record, assemble
-from ranker.corpora.writing import records_of, write_dataset
 from ranker.errors import DataError
 
 TRICKY = [

@@ -1,4 +1,4 @@
-"""Writes a data set in the formats that `ranker.corpora.reading` reads."""
+"""Writes a data set in the formats that `ranker.corpora.formats.reading` reads."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 import pandas as pd
 
 from ranker.corpora.dataset import ALIGNMENT, Dataset
-from ranker.corpora.pairs import companion, companion_name, write_pairs
-from ranker.corpora.reading import FORMATS, format_of
+from ranker.corpora.formats.preference_pairs import companion, companion_name, write_pairs
+from ranker.corpora.formats.reading import FORMATS, format_of
 from ranker.corpora.records import shown
 from ranker.errors import DataError
 from ranker.files import display_name, printable, write_bytes
@@ -52,7 +52,7 @@ def write_dataset(dataset: Dataset, path: str | Path) -> list[Path]:
 
 
 def _table(dataset: Dataset, kind: str) -> bytes:
-    from ranker.corpora.tables import long_form
+    from ranker.corpora.formats.tables import long_form
 
     frame = long_form(dataset)
     buffer = io.BytesIO()

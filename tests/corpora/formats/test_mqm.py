@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.reading import read_dataset
+from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.judgements import human_scores
-from ranker.corpora.reading import read_dataset
-from ranker.corpora.writing import write_dataset
 from tests.corpora.damage import refusal
 
 HEADER = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\tcomment"

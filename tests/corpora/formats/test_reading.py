@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.reading import read_dataset, read_parallel
+from ranker.corpora.formats.reading import read_dataset, read_parallel
+from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.records import Candidate, Record, assemble
-from ranker.corpora.writing import write_dataset
 from ranker.errors import DataError
 
 SOURCES = ["一只猫", "下雨了"]

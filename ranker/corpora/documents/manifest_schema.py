@@ -1,6 +1,6 @@
 """What a ``manifest.toml`` says, checked: which files are the source, the references, the systems, the assessments.
 
-`ranker.corpora.manifest` explains the file and reads what it names.
+`ranker.corpora.documents.manifest` explains the file and reads what it names.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
-from ranker.corpora.assessments import PLACE, Layout
-from ranker.corpora.encodings import is_encoding
+from ranker.corpora.documents.assessments import PLACE, Layout
+from ranker.corpora.documents.encodings import is_encoding
+from ranker.corpora.documents.sgml import Role, key
 from ranker.corpora.records import shown
-from ranker.corpora.sgml import Role, key
 from ranker.errors import DataError, nearest
 from ranker.files import printable
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ranker.corpora import sgml
-from ranker.corpora.assessments import Assessment
-from ranker.corpora.manifest_file import Part
+from ranker.corpora.documents import sgml
+from ranker.corpora.documents.assessments import Assessment
+from ranker.corpora.documents.manifest_schema import Part
 from ranker.corpora.records import Candidate, Record, shown
 from ranker.errors import DataError, nearest
 from ranker.files import printable

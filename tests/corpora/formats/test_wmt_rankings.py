@@ -11,10 +11,10 @@ import pytest
 
 from ranker.cli.main import run
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.pairs import read_pairs
-from ranker.corpora.reading import read_dataset
+from ranker.corpora.formats.preference_pairs import read_pairs
+from ranker.corpora.formats.reading import read_dataset
+from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.records import Candidate, Record, assemble
-from ranker.corpora.writing import write_dataset
 from ranker.errors import DataError
 from tests.corpora.damage import refusal
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ranker.corpora.alignments import Alignments, alignments_of, attach, pharaoh_lines, read_pharaoh, write_pharaoh
 from ranker.corpora.dataset import Dataset, concatenate
+from ranker.corpora.formats.pharaoh import Alignments, alignments_of, attach, pharaoh_lines, read_pharaoh, write_pharaoh
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
 from ranker.learning.alignment_links import make_links
@@ -195,8 +195,8 @@ def test_a_column_that_holds_something_else() -> None:
 
 
 def test_alignments_come_and_go_with_json(tmp_path):
-    from ranker.corpora.reading import read_dataset
-    from ranker.corpora.writing import write_dataset
+    from ranker.corpora.formats.reading import read_dataset
+    from ranker.corpora.formats.writing import write_dataset
     from ranker.extractors.registry import make
 
     record = {

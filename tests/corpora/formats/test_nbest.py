@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranker.corpora.nbest import NBestList, from_columns, merge, write_nbest
-from ranker.corpora.nbest_reading import read_nbest
+from ranker.corpora.formats.nbest import NBestList, from_columns, merge, write_nbest
+from ranker.corpora.formats.nbest_reading import read_nbest
 from ranker.errors import DataError
 
 MOSES = """\

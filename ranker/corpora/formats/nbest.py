@@ -6,7 +6,7 @@ The file format is that of Moses, one hypothesis a line, with `` ||| `` between 
     0 ||| the house ||| LM0= -12.5 TM0= -1 -2.5 ||| -3.75 ||| 0-0 1-1
 
 that is sentence, text, features (also without names), and, where they are given, the decoder's score and the word
-alignment. `ranker.corpora.nbest_reading` reads it.
+alignment. `ranker.corpora.formats.nbest_reading` reads it.
 """
 
 from __future__ import annotations

@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ranker.corpora import sgml
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.document_corpus import DocumentCorpus, Notes
-from ranker.corpora.encodings import declared_encoding, decode, with_superset
+from ranker.corpora.documents import sgml
+from ranker.corpora.documents.assembling import DocumentCorpus, Notes
+from ranker.corpora.documents.encodings import declared_encoding, decode, with_superset
+from ranker.corpora.documents.manifest_schema import Part
+from ranker.corpora.formats.reading import read_lines
 from ranker.corpora.languages import language_code
-from ranker.corpora.manifest_file import Part
-from ranker.corpora.reading import read_lines
 from ranker.corpora.records import Record, assemble, shown
 from ranker.errors import DataError
 from ranker.files import STDIN, display_name, read_bytes

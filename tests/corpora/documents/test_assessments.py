@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from ranker.corpora.assessments import Assessment, Layout, parse_assessments
-from ranker.corpora.manifest import read_manifest
+from ranker.corpora.documents.assessments import Assessment, Layout, parse_assessments
+from ranker.corpora.documents.manifest import read_manifest
 from ranker.errors import DataError
 from tests.corpora.stories import MANIFEST, SCORES, write_corpus
 

@@ -24,10 +24,10 @@ So a licensed corpus is read as it was delivered, and what its documentation lea
 
 ``columns`` may also be a list of names in their order, ``-`` skipping a column, or give titles of the first line
 instead of numbers; ``fixed = { system = "E05" }`` stands for a column that a table lacks; the rest is said by
-`ranker.corpora.assessments.Layout`. ``encoding`` may also stand once for all of ``[references]`` or ``[systems]``; what
-no encoding is named for is UTF-8, or else one of `ranker.corpora.encodings.fallback_encodings`. A file of several
-systems, as mteval has them, gives each the documents of its own ``sysid``. A name under both ``[references]`` and
-``[systems]`` is a reference that is ranked too.
+`ranker.corpora.documents.assessments.Layout`. ``encoding`` may also stand once for all of ``[references]`` or
+``[systems]``; what no encoding is named for is UTF-8, or else one of
+`ranker.corpora.documents.encodings.fallback_encodings`. A file of several systems, as mteval has them, gives each the
+documents of its own ``sysid``. A name under both ``[references]`` and ``[systems]`` is a reference that is ranked too.
 
 A segment that a system or a reference lacks, or a reference that is empty, is simply not there; an empty output is an
 output. Such holes, guessed encodings, replaced bytes and text outside of segments are said in notes. A segment or a
@@ -41,12 +41,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ranker.corpora import sgml
-from ranker.corpora.assessments import parse_assessments
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.document_corpus import DocumentCorpus, Notes
-from ranker.corpora.encodings import common_encoding, declared_encoding, decode, fallback_encodings, with_superset
-from ranker.corpora.manifest_file import FILE_NAME, Part, parse_manifest
+from ranker.corpora.documents import sgml
+from ranker.corpora.documents.assembling import DocumentCorpus, Notes
+from ranker.corpora.documents.assessments import parse_assessments
+from ranker.corpora.documents.encodings import (
+    common_encoding,
+    declared_encoding,
+    decode,
+    fallback_encodings,
+    with_superset,
+)
+from ranker.corpora.documents.manifest_schema import FILE_NAME, Part, parse_manifest
 from ranker.corpora.records import assemble, shown
 from ranker.errors import DataError, nearest
 from ranker.files import display_name, printable, read_bytes, read_text

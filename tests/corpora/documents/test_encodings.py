@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ranker.corpora.encodings import (
+from ranker.corpora.documents.encodings import (
     Lines,
     common_encoding,
     declared_encoding,

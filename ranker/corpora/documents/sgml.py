@@ -30,7 +30,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NoReturn
 
-from ranker.corpora.encodings import Lines
+from ranker.corpora.documents.encodings import Lines
 from ranker.corpora.records import shown
 from ranker.errors import DataError
 

@@ -1,0 +1,1 @@
+"""Readers and writers of the formats in which translations, judgements, alignments and scores come."""
