@@ -20,9 +20,9 @@ import numpy as np
 from ranker.corpora.formats.reading import read_dataset
 from ranker.extractors.tokens import token_batch
 from ranker.extractors.word_alignment import align_dataset, learn_aligner
-from ranker.learning.aligner import train
-from ranker.learning.alignment_links import alignment_error_rate
+from ranker.learning.aligner.training import train
 from ranker.learning.alignment_simulation import simulate_parallel_text
+from ranker.links import alignment_error_rate
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 

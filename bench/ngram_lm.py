@@ -22,10 +22,10 @@ from pathlib import Path
 import kenlm
 import numpy as np
 
-from ranker.learning.arpa import write_arpa
-from ranker.learning.ngram_counts import count_ngrams
-from ranker.learning.ngram_leave_out import leave_out_scores
-from ranker.learning.ngram_lm import estimate, log10_scores
+from ranker.learning.lm.arpa import write_arpa
+from ranker.learning.lm.counts import count_ngrams
+from ranker.learning.lm.kneser_ney import estimate, log10_scores
+from ranker.learning.lm.leave_out import leave_out_scores
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 TOKEN = re.compile(r"\w+|[^\w\s]")

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from ranker.learning.ranksvm import RankSVM
+from ranker.learning.svm.ranksvm import RankSVM
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

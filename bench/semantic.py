@@ -25,7 +25,7 @@ from ranker.evaluation.segment import evaluate
 from ranker.extractors.registry import make
 from ranker.extractors.semantic import Semantic
 from ranker.extractors.tokens import distinct_sentences
-from ranker.learning.encoders import Encoder, load
+from ranker.learning.encoder.encoder import Encoder, load
 from ranker.threads import jobs, set_jobs
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))

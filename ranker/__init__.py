@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from ranker.errors import RankerError
     from ranker.evaluation.segment import evaluate
     from ranker.extractors.registry import make_metric
-    from ranker.learning.ranksvm import RankSVM
+    from ranker.learning.svm.ranksvm import RankSVM
     from ranker.ranking import Ranker
 
 _HOMES = {
     "Dataset": "ranker.corpora.dataset:Dataset",
-    "RankSVM": "ranker.learning.ranksvm:RankSVM",
+    "RankSVM": "ranker.learning.svm.ranksvm:RankSVM",
     "Ranker": "ranker.ranking:Ranker",
     "RankerError": "ranker.errors:RankerError",
     "evaluate": "ranker.evaluation.segment:evaluate",

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker.corpora.dataset import Dataset
-from ranker.learning.grouped import merge_ties
+from ranker.ranks import merge_ties
 
 
 def rank_by(dataset: Dataset, scores: npt.ArrayLike) -> pd.DataFrame:
@@ -17,7 +17,7 @@ def rank_by(dataset: Dataset, scores: npt.ArrayLike) -> pd.DataFrame:
     ----------
     dataset : Dataset
     scores : array-like, shape (candidates,)
-        Higher is better; for ties see `ranker.learning.grouped.merge_ties`.
+        Higher is better; for ties see `ranker.ranks.merge_ties`.
 
     Returns
     -------

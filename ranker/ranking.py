@@ -24,7 +24,7 @@ from ranker.extractors.base import join_notes
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.extractors.target_language import ENGLISH, other_language
-from ranker.learning.model_files import StoredModel, read_model, write_model
+from ranker.model_files import StoredModel, read_model, write_model
 from ranker.ordering import rank_by
 from ranker.shipped import locate, standard_features, suited
 from ranker.training import GIVEN, GRADED, ONE_SOURCE, SEARCHED, Training
@@ -244,7 +244,7 @@ class Ranker:
         return self._content().digest
 
     def save(self, path: str | Path) -> None:
-        """Write the trained ranker to a model file; see `ranker.learning.model_files`.
+        """Write the trained ranker to a model file; see `ranker.model_files`.
 
         Raises
         ------

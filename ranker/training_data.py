@@ -14,10 +14,10 @@ from ranker.defaults import Loss, PairCounting
 from ranker.errors import DataError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.reference_candidates import ReferenceCandidates
-from ranker.learning.grouped import merge_ties
+from ranker.ranks import merge_ties
 
 if TYPE_CHECKING:
-    from ranker.learning.ranksvm import RankSVM
+    from ranker.learning.svm.ranksvm import RankSVM
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -97,7 +97,7 @@ class Lesson:
 
     def learn(self, columns: FloatArray, *, C: float | Literal["auto"], loss: Loss, seed: int) -> RankSVM:
         """Fit the ranking SVM to standardised columns, shape (candidates, columns)."""
-        from ranker.learning.ranksvm import RankSVM
+        from ranker.learning.svm.ranksvm import RankSVM
 
         svm = RankSVM(C=C, loss=loss, random_state=seed)
         if self.pairs is None:

@@ -8,9 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ranker import Ranker, load_dataset
+from ranker import Ranker, load_dataset, model_files
 from ranker.corpora.dataset import table
-from ranker.learning import model_files
 
 
 @pytest.fixture(scope="module")

@@ -133,7 +133,7 @@ def apply_command(
         raise OptionError("--system and --reference choose from --data; -s and -t are aligned as they are")
     from ranker.corpora.formats.pharaoh import pharaoh_lines
     from ranker.extractors.word_alignment import align_texts
-    from ranker.learning.alignment_models import AlignmentModel
+    from ranker.learning.aligner.model import AlignmentModel
 
     aligner = AlignmentModel.load(model)
     sources, translations = _translations(dataset, system, reference)

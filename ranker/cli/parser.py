@@ -31,7 +31,7 @@ def train(
 
     Example: ranker parser train UD_English-EWT --output parser-en
     """
-    from ranker.learning.parser_training import train as train_parser
+    from ranker.learning.parser.training import train as train_parser
 
     with working("training"):
         scores = train_parser(

@@ -89,7 +89,7 @@ def command(
     from ranker.evaluation.cross_validation import cross_validate
     from ranker.evaluation.direction import direction_note
     from ranker.extractors.target_language import english_note
-    from ranker.learning.model_files import check_target
+    from ranker.model_files import check_target
     from ranker.ranking import Ranker
 
     ranker = Ranker(

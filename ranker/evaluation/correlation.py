@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ranker.errors import OptionError
 from ranker.evaluation.pair_counts import accuracy_with_ties, consistency_share, count_pairs, tau, tau_b, tau_c
-from ranker.learning.grouped import group_spearman, merge_ties
+from ranker.ranks import group_spearman, merge_ties
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -12,7 +12,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, Kind, human_scores, judged, preference_pairs
 from ranker.errors import ModelError
 from ranker.extractors.registry import make
-from ranker.learning.grouped import merge_ties
+from ranker.ranks import merge_ties
 
 if TYPE_CHECKING:
     from ranker.ranking import Ranker

@@ -19,7 +19,7 @@ from ranker.evaluation.pair_counts import accuracy_with_ties, consistency_share,
 from ranker.evaluation.scored import Scored, Slice
 from ranker.evaluation.segment import tau_counts
 from ranker.evaluation.tie_calibration import calibrate
-from ranker.learning.grouped import average_ranks, merge_ties
+from ranker.ranks import average_ranks, merge_ties
 
 FloatArray = npt.NDArray[np.float64]
 Figures = dict[str, FloatArray]

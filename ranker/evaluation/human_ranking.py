@@ -13,7 +13,7 @@ from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, resolve_k
 from ranker.errors import OptionError
 from ranker.evaluation.resampling import draws, stream
 from ranker.evaluation.trueskill import TrueSkill
-from ranker.learning.grouped import merge_ties
+from ranker.ranks import merge_ties
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

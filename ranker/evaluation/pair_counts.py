@@ -114,7 +114,7 @@ def count_pairs(
     Parameters
     ----------
     human, scores : array-like, shape (n,)
-        Without NaN; equal values tie (`ranker.learning.grouped.merge_ties` makes them equal).
+        Without NaN; equal values tie (`ranker.ranks.merge_ties` makes them equal).
     offsets : array-like of int, shape (groups + 1,)
     epsilon : float, default 0
         Scores that differ by no more tie. 0 takes O(n log n) a group, else O(n^2).

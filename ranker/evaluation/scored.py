@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PreferencePairs
-from ranker.learning.grouped import merge_ties
+from ranker.ranks import merge_ties
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

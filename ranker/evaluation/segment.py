@@ -17,7 +17,7 @@ from ranker.corpora.judgements import AUTO, PreferencePairs, human_scores, prefe
 from ranker.errors import DataError
 from ranker.evaluation.pair_counts import TAU_VARIANTS, TauVariant, tau
 from ranker.evaluation.resampling import Estimate, estimate, resampled_sums, stream
-from ranker.learning.grouped import group_spearman, merge_ties
+from ranker.ranks import group_spearman, merge_ties
 
 __all__ = [
     "TAU_VARIANTS",
@@ -94,9 +94,9 @@ def source_spearman(
     dataset : Dataset
     scores, human : array-like, shape (candidates,)
         Higher is better; `human` is NaN where a candidate was not judged. For ties see
-        `ranker.learning.grouped.merge_ties`.
+        `ranker.ranks.merge_ties`.
     tie_corrected, constant : bool
-        See `ranker.learning.grouped.group_spearman`.
+        See `ranker.ranks.group_spearman`.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def tau_counts(
     Parameters
     ----------
     scores : array-like, shape (candidates,)
-        Compared exactly: ties are those of `ranker.learning.grouped.merge_ties`, if they were merged by source.
+        Compared exactly: ties are those of `ranker.ranks.merge_ties`, if they were merged by source.
     pairs : PreferencePairs
     group : array-like of int, shape (candidates,)
         Group to count a pair in, as its source.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ranker.learning.grouped import merge_ties
+from ranker.ranks import merge_ties
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -17,7 +17,7 @@ def pairwise_accuracy(human: npt.ArrayLike, scores: npt.ArrayLike) -> FloatArray
     ----------
     human, scores : array-like, shape (..., systems)
         Higher is better; leading axes broadcast. Pairs with a NaN are left out; a tie agrees with a tie alone
-        (`ranker.learning.grouped.merge_ties`).
+        (`ranker.ranks.merge_ties`).
 
     Returns
     -------

@@ -66,7 +66,7 @@ def calibrate(human: npt.ArrayLike, scores: npt.ArrayLike, offsets: npt.ArrayLik
     Parameters
     ----------
     human, scores : array-like, shape (n,)
-        Without NaN, in groups one behind the other, ties merged (`ranker.learning.grouped.merge_ties`).
+        Without NaN, in groups one behind the other, ties merged (`ranker.ranks.merge_ties`).
     offsets : array-like of int, shape (groups + 1,)
         Groups whose accuracies are averaged; one group pools all pairs. Time and memory grow with the number of pairs.
 

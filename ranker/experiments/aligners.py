@@ -15,7 +15,7 @@ from ranker.errors import OptionError, nearest
 from ranker.experiments.tables import Table
 from ranker.extractors.word_alignment import align_dataset, learn_aligner
 from ranker.files import display_name, read_bytes, sha256
-from ranker.learning.alignment_models import AlignmentModel
+from ranker.learning.aligner.model import AlignmentModel
 
 _NAMED = re.compile(r"(?P<pair>[A-Za-z_]+-[A-Za-z_]+)=(?P<rest>.+)")
 _TOKENIZER = "13a"

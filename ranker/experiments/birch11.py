@@ -27,7 +27,7 @@ from ranker.extractors.bilingual_orders import aligned_batch
 from ranker.extractors.lrscore import LRscore
 from ranker.extractors.registry import make_metric
 from ranker.extractors.tokens import token_batch
-from ranker.learning.grouped import merge_ties
+from ranker.ranks import merge_ties
 from ranker.version import VERSION
 
 FloatArray = npt.NDArray[np.float64]

@@ -21,7 +21,7 @@ from ranker.experiments.tables import Experiment, Table
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.word_order import alignment_signed
 from ranker.files import write_bytes
-from ranker.learning.grouped import merge_ties
+from ranker.ranks import merge_ties
 from ranker.version import VERSION
 
 FloatArray = npt.NDArray[np.float64]

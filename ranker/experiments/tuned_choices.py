@@ -24,7 +24,7 @@ from ranker.extractors.bilingual_orders import aligned_batch
 from ranker.extractors.combine import Combination
 from ranker.extractors.lrscore import LRscore
 from ranker.extractors.tokens import TokenBatch, token_batch
-from ranker.learning.alignment_links import Links
+from ranker.links import Links
 from ranker.tuning.envelope import best_of_blocks, project
 from ranker.tuning.line_search import Problem
 from ranker.tuning.mert import Search, optimise

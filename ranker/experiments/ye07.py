@@ -23,7 +23,7 @@ from ranker.experiments.tables import Experiment, Table
 from ranker.experiments.ye07_published import KIND, NAMES, PUBLISHED, Protocol
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.reference_candidates import references_apart
-from ranker.learning.grouped import group_offsets, group_spearman, merge_ties
+from ranker.ranks import group_offsets, group_spearman, merge_ties
 from ranker.training_data import Lesson, standardiser
 from ranker.version import VERSION
 

@@ -19,9 +19,9 @@ from ranker.extractors.per_reference import ReferencePairs
 from ranker.extractors.permutations import permutation_scores
 from ranker.extractors.tokens import IndexArray, TokenBatch, Tokenizer, token_batch
 from ranker.extractors.word_alignment import align_dataset
-from ranker.learning.alignment_links import Links, PositionArray
-from ranker.learning.alignment_models import AlignmentModel
+from ranker.learning.aligner.model import AlignmentModel
 from ranker.learning.alignment_orders import Rule, relative_orders, source_orders
+from ranker.links import Links, PositionArray
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -19,7 +19,7 @@ from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FitScope, FloatArray, Metric, join_notes
 from ranker.extractors.bilingual_orders import aligned_batch
 from ranker.extractors.tokens import TokenBatch, Tokenizer, token_batch
-from ranker.learning.alignment_links import make_links
+from ranker.links import make_links
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

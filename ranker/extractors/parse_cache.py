@@ -17,8 +17,8 @@ import numpy as np
 
 from ranker import share
 from ranker.errors import MissingError
-from ranker.learning import parsing
-from ranker.learning.parsing import DependencyParser, Parses
+from ranker.learning.parser import parser as parsing
+from ranker.learning.parser.parser import DependencyParser, Parses
 from ranker.threads import jobs
 
 SHIPPED = "shipped"

@@ -7,7 +7,7 @@ import dataclasses
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.parse_cache import origin_of, parse
 from ranker.extractors.tokens import Segments, TokenBatch, distinct_sentences, token_batch
-from ranker.learning.parsing import Parses, digest
+from ranker.learning.parser.parser import Parses, digest
 
 
 def parser_signature(parser: str) -> str:

@@ -56,7 +56,7 @@ from ranker.extractors.permutation_trees import (
     order_nodes,
     parse_permutation,
 )
-from ranker.learning.pairloss import for_each_block
+from ranker.learning.svm.pair_sums import for_each_block
 
 _SEQUENCE = {"hamming": 0, "kendall": 1, "kendall_sqrt": 2, "spearman": 3, "ulam": 4, "fuzzy": 5}
 _HAMMING, _KENDALL, _KENDALL_SQRT, _SPEARMAN, _ULAM, _FUZZY = range(6)

@@ -14,9 +14,9 @@ from ranker.extractors.base import Extractor, FitScope, FloatArray
 from ranker.extractors.parse_cache import SHIPPED
 from ranker.extractors.parsed_tokens import parser_signature, tag_batch
 from ranker.extractors.tokens import TokenBatch, Tokenizer, token_batch
-from ranker.learning.ngram_counts import NgramCounts, count_ngrams
-from ranker.learning.ngram_leave_out import leave_out_scores
-from ranker.learning.ngram_lm import NgramModel, SentenceScores, estimate, log10_scores
+from ranker.learning.lm.counts import NgramCounts, count_ngrams
+from ranker.learning.lm.kneser_ney import NgramModel, SentenceScores, estimate, log10_scores
+from ranker.learning.lm.leave_out import leave_out_scores
 
 ENOUGH_REFERENCES = 100
 MAX_ORDER = 6
@@ -159,6 +159,7 @@ class Perplexity(Extractor):
 def _by_text(dataset: Dataset) -> npt.NDArray[np.int64]:
     """Return the order of the references by their code points, which does not depend on the order of the sources.
 
-    The estimate of the discounts depends on which words appear last; see `ranker.learning.ngram_lm.estimate_discounts`.
+    The estimate of the discounts depends on which words appear last; see
+    `ranker.learning.lm.kneser_ney.estimate_discounts`.
     """
     return np.argsort(dataset.references["text"].to_numpy(object), kind="stable")

@@ -17,8 +17,8 @@ from ranker.errors import ModelError, OptionError
 from ranker.extractors import semantic_cache
 from ranker.extractors.base import Extractor, FitScope, FloatArray
 from ranker.extractors.semantic_matching import Tokens, match, tokens_of, word_matches
-from ranker.learning.encoder_files import SMALL
-from ranker.learning.encoders import Encoder, IndexArray, Pieces, load
+from ranker.learning.encoder.encoder import Encoder, IndexArray, Pieces, load
+from ranker.learning.encoder.files import SMALL
 
 COLUMNS = ("precision", "recall", "f", "cosine")
 # numbers in the sub-word vectors of a block if each character were a sub-word: 400 MB at the very most

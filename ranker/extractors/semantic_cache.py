@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.extractors.parse_cache import cache_directory
-from ranker.learning.encoders import Pieces
+from ranker.learning.encoder.encoder import Pieces
 
 FloatArray = npt.NDArray[np.float64]
 _AT_ONCE = 500

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
-from ranker.learning.encoders import Pieces, VectorArray, unit
+from ranker.learning.encoder.encoder import Pieces, VectorArray, unit
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.int64]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ranker.learning.parsing import Parses
+from ranker.learning.parser.parser import Parses
 
 TYPES = ("agent-verb", "verb-patient", "noun-modifier", "verb-modifier", "preposition-object")
 

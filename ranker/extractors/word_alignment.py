@@ -1,4 +1,4 @@
-"""The word aligner over texts and data sets: tokenises, numbers words, and calls `ranker.learning.aligner`."""
+"""The word aligner over texts and data sets: tokenises, numbers words, and calls `ranker.learning.aligner.training`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ranker.errors import DataError, ModelError
 from ranker.extractors.tokenizers import TOKENIZERS
 from ranker.extractors.tokens import Segments, Tokenizer, intern, token_batch
 from ranker.files import display_name
-from ranker.learning.aligner import NULL_PROBABILITY, train
-from ranker.learning.alignment_links import Links
-from ranker.learning.alignment_models import THRESHOLD, AlignmentModel
+from ranker.learning.aligner.model import THRESHOLD, AlignmentModel
+from ranker.learning.aligner.training import NULL_PROBABILITY, train
+from ranker.links import Links
 
 IndexArray = npt.NDArray[np.int64]
 _MOST_WORDS_FOR_ONE = 4.0
@@ -45,7 +45,7 @@ def learn_aligner(
     tokenizer : {"13a", "none"}, default "13a"
     lowercase : bool, default True
     iterations, agreement, null_probability
-        As `ranker.learning.aligner.train` takes them.
+        As `ranker.learning.aligner.training.train` takes them.
     files : tuple of path, optional
         The files of sources and of candidates, one line a source, that `dataset` was read from, for messages.
 

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from numba import njit, prange
 
 from ranker.errors import DataError, OptionError
-from ranker.learning.alignment_links import IndexArray, Links, PositionArray
+from ranker.links import IndexArray, Links, PositionArray
 
 Rule = Literal["same-key", "plus-one"]
 RULES = ("same-key", "plus-one")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ranker.learning.alignment_links import Links, make_links
+from ranker.links import Links, make_links
 
 _SPURIOUS = 8
 _LONGEST_PHRASE = 4

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from ranker.learning.pairloss import PairLoss, PairSet
+from ranker.learning.svm.pair_sums import PairLoss, PairSet
 
 FloatArray = npt.NDArray[np.float64]
 

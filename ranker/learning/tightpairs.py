@@ -1,4 +1,4 @@
-"""Lists the pairs whose margin is 1 but for a hair: kernels. `ranker.learning.pairloss` says what pairs are.
+"""Lists the pairs whose margin is 1 but for a hair: kernels. `ranker.learning.svm.pair_sums` says what pairs are.
 
 Lists grow as they fill and end soon after `limit` pairs, which is one sign that they are too many.
 """
@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from ranker.learning.gradedpairs import Groups, divide
+from ranker.learning.svm.graded_pairs import Groups, divide
 
 if TYPE_CHECKING:
-    from ranker.learning.pairloss import Wins
+    from ranker.learning.svm.pair_sums import Wins
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.tokens import token_batch
-from ranker.learning.grouped import merge_ties
 from ranker.ranking import Ranker
+from ranker.ranks import merge_ties
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -13,8 +13,8 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, human_scores, judged, resolve_kind
 from ranker.errors import DataError
 from ranker.evaluation.segment import Evaluation, Row, evaluate, source_spearman
-from ranker.learning.grouped import merge_ties
 from ranker.ranking import Ranker
+from ranker.ranks import merge_ties
 from ranker.reports.ablation import Ablation, ablate, extractor_columns, shares
 from ranker.reports.calibration import Calibration, calibrate, strict_pairs
 from ranker.reports.examples import ShownSource, choose, show

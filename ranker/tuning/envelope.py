@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from ranker.learning.grouped import TIE
+from ranker.ranks import TIE
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.int64]
@@ -36,7 +36,7 @@ def project(features: FloatArray, weights: FloatArray) -> FloatArray:
 def best_of_blocks(values: FloatArray, offsets: IndexArray) -> IndexArray:
     """Return the row of the highest value of every block, the first of those that tie for it; -1 for an empty block.
 
-    What ties is said in `ranker.learning.grouped.merge_ties`.
+    What ties is said in `ranker.ranks.merge_ties`.
     """
     result = np.empty(len(offsets) - 1, dtype=np.int64)
     for block in range(len(offsets) - 1):

@@ -16,8 +16,8 @@ from ranker.errors import DataError, OptionError
 from ranker.extractors.registry import make_metric
 from ranker.extractors.tokens import distinct_sentences, intern
 from ranker.files import display_name, write_bytes
-from ranker.learning.ngram_counts import count_ngrams
-from ranker.learning.ngram_lm import NgramModel, estimate, log10_scores
+from ranker.learning.lm.counts import count_ngrams
+from ranker.learning.lm.kneser_ney import NgramModel, estimate, log10_scores
 from ranker.tuning.hypotheses import distinct_hypotheses, references_of
 from ranker.tuning.pairwise import mean_pairwise
 

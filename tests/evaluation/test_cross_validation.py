@@ -19,7 +19,7 @@ from ranker.evaluation.cross_validation import (
 )
 from ranker.extractors.bleu import Bleu
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.learning.ranksvm import RankSVM
+from ranker.learning.svm.ranksvm import RankSVM
 from ranker.ranking import Ranker
 from tests.evaluation.made import preferred
 

@@ -23,8 +23,8 @@ from ranker.experiments.ye07 import FEATURE_SETS, Settings, prepare, run
 from ranker.experiments.ye07_data import judges_table
 from ranker.extractors.registry import make
 from ranker.extractors.tokens import token_batch
-from ranker.learning.ngram_counts import count_ngrams
-from ranker.learning.ngram_lm import estimate, log10_scores
+from ranker.learning.lm.counts import count_ngrams
+from ranker.learning.lm.kneser_ney import estimate, log10_scores
 
 SETTINGS = Settings(kind="fluency", resamples=50, permutations=200)
 

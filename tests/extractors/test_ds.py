@@ -19,7 +19,7 @@ from ranker.extractors import ds as module
 from ranker.extractors.ds import LEVELS, DependencyStructure
 from ranker.extractors.parse_cache import parse
 from ranker.extractors.triplets import TYPES, Triplets, scheme_of, triplets
-from ranker.learning.parsing import Parses
+from ranker.learning.parser.parser import Parses
 
 
 def parses_of(*sentences: list[tuple[str, int, str, str]], extra: tuple[str, ...] = ()) -> Parses:
@@ -186,7 +186,7 @@ def test_the_cache_gives_what_the_parser_gave(tmp_path, monkeypatch):
     first = parse(sentences)
     files = list((tmp_path / "parses").glob("*.sqlite"))
     assert len(files) == 1
-    monkeypatch.setattr("ranker.learning.parsing.load", lambda origin: pytest.fail("parsed again"))
+    monkeypatch.setattr("ranker.learning.parser.parser.load", lambda origin: pytest.fail("parsed again"))
     again = parse([*reversed(sentences)])
     assert again.words == ["It", "rains", ".", "The", "cat", "sat", "on", "the", "mat", "."]
     assert first.relation_names == again.relation_names

@@ -13,7 +13,7 @@ from ranker.extractors.lrscore import LRscore
 from ranker.extractors.registry import make, make_metric
 from ranker.extractors.tokens import token_batch
 from ranker.extractors.word_alignment import align_dataset, learn_aligner
-from ranker.learning.alignment_links import make_links
+from ranker.links import make_links
 
 
 def dataset_of(items: list[tuple[str, list[str], list[str]]]):

@@ -13,9 +13,9 @@ from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.parsed_tokens import tag_batch
 from ranker.extractors.perp import Perplexity
 from ranker.extractors.tokens import intern
-from ranker.learning.arpa import write_arpa
-from ranker.learning.ngram_counts import count_ngrams
-from ranker.learning.ngram_lm import estimate
+from ranker.learning.lm.arpa import write_arpa
+from ranker.learning.lm.counts import count_ngrams
+from ranker.learning.lm.kneser_ney import estimate
 
 
 def dataset(items: list[tuple[list[str], list[str]]]):

@@ -16,8 +16,8 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.reference_candidates import ReferenceCandidates, references_apart
-from ranker.learning.ngram_counts import count_ngrams
-from ranker.learning.ngram_lm import estimate, log10_scores
+from ranker.learning.lm.counts import count_ngrams
+from ranker.learning.lm.kneser_ney import estimate, log10_scores
 from ranker.ranking import Ranker
 
 

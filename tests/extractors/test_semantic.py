@@ -12,8 +12,9 @@ from ranker.errors import MissingError, ModelError, OptionError
 from ranker.extractors import semantic as module
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.semantic import Semantic
-from ranker.learning import encoder_files, encoders
-from ranker.learning.encoder_files import PACKAGES, SMALL
+from ranker.learning.encoder import encoder as encoders
+from ranker.learning.encoder import files as encoder_files
+from ranker.learning.encoder.files import PACKAGES, SMALL
 from ranker.ranking import Ranker
 
 NEEDED = ("torch", "transformers", "safetensors", "tokenizers", PACKAGES[SMALL].module)

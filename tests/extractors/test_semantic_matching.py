@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ranker.extractors.semantic_cache import opened, text_keys
 from ranker.extractors.semantic_matching import Tokens, match, tokens_of, word_matches
-from ranker.learning.encoders import Pieces, unit
+from ranker.learning.encoder.encoder import Pieces, unit
 
 
 def random_tokens(lengths: list[int], seed: int, width: int = 5) -> Tokens:

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranker.errors import DataError, OptionError
-from ranker.learning.alignment_links import make_links
 from ranker.learning.alignment_orders import relative_orders, source_orders
+from ranker.links import make_links
 
 
 def parsed(text: str) -> list[tuple[int, int]]:

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-
-from ranker.learning import newton, polish
-from ranker.learning.polish import exact_product, rounded
-from ranker.learning.ranksvm import RankSVM
 from tests.learning.test_ranksvm import LOSSES, all_pairs, objective, problem
+
+from ranker.learning import polish
+from ranker.learning.polish import exact_product, rounded
+from ranker.learning.svm import newton
+from ranker.learning.svm.ranksvm import RankSVM
 
 COLUMNS = {
     "real": lambda X: X,

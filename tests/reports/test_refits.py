@@ -15,7 +15,7 @@ from ranker.corpora import catalogue
 from ranker.corpora.judgements import balanced, judged, preference_pairs
 from ranker.defaults import Loss, PairCounting
 from ranker.errors import DataError
-from ranker.learning.ranksvm import RankSVM
+from ranker.learning.svm.ranksvm import RankSVM
 from ranker.reports.refits import TrainingColumns, jackknife
 from ranker.training_data import Lesson
 

@@ -73,9 +73,9 @@ def test_the_language_models_column_is_kenlms(tmp_path):
     import kenlm
 
     from ranker.extractors.tokens import intern
-    from ranker.learning.arpa import write_arpa
-    from ranker.learning.ngram_counts import count_ngrams
-    from ranker.learning.ngram_lm import estimate
+    from ranker.learning.lm.arpa import write_arpa
+    from ranker.learning.lm.counts import count_ngrams
+    from ranker.learning.lm.kneser_ney import estimate
 
     text = catalogue.load("sample").references["text"].tolist()
     made = from_dataset(corpus(), FeatureOptions("lm", text))

@@ -24,7 +24,7 @@ from ranker.corpora.dataset import ALIGNMENT, TEXT, Dataset
 from ranker.corpora.records import shown
 from ranker.errors import DataError, nearest
 from ranker.files import display_name, read_text, write_bytes
-from ranker.learning.alignment_links import Links
+from ranker.links import Links
 
 _LINK = re.compile(r"[0-9]{1,9}-[0-9]{1,9}", re.ASCII)
 IndexArray = npt.NDArray[np.int64]

@@ -12,7 +12,7 @@ from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.formats.pharaoh import Alignments, alignments_of, attach, pharaoh_lines, read_pharaoh, write_pharaoh
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
-from ranker.learning.alignment_links import make_links
+from ranker.links import make_links
 
 LINKS = make_links([[(0, 0)], [(1, 1)], [(2, 2)]])
 LINES = ["0-0 1-2", "", "2-0 0-1 1-1"]

@@ -1,0 +1,1 @@
+"""The word aligner: HMM and fertility models, their training, decoding and files."""

@@ -1,0 +1,91 @@
+"""Applies a trained word aligner: link posteriors of sentence pairs, words that training never saw included."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, prange
+
+from ranker.learning.aligner.hmm import JUMPS, FloatArray, RealArray, Tables, find_entry, hmm
+from ranker.learning.aligner.pairs import Pairs, WordArray
+
+FLOOR = 1e-7
+"""Probability, given a known word, of a word that training never saw beside it."""
+IDENTICAL = 0.5
+"""Probability of a word given one spelt alike that training never saw beside it."""
+
+
+class Words(NamedTuple):
+    """What the words of the text are to the model.
+
+    ``source`` and ``target`` give every word's number in the model or -1, ``twins`` every source word's target word of
+    the same spelling or -1.
+    """
+
+    source: WordArray
+    target: WordArray
+    twins: WordArray
+
+
+@njit(cache=True, nogil=True)
+def _lexical(
+    tables: Tables, words: Words, source: WordArray, target: WordArray, forward: FloatArray, backward: FloatArray
+) -> None:
+    """Write the smoothed word probabilities, (target, source) and (source, target).
+
+    A word that training never saw makes every word equally likely.
+    """
+    unknown_source, unknown_target = 1.0 / max(1, len(tables.null_target)), 1.0 / max(1, len(tables.null_source))
+    for i in range(len(source)):
+        row = words.source[source[i]]
+        for j in range(len(target)):
+            column = words.target[target[j]]
+            onto = FLOOR if row >= 0 else unknown_source
+            back = FLOOR if column >= 0 else unknown_target
+            entry = find_entry(tables.offsets, tables.columns, row, column) if row >= 0 and column >= 0 else -1
+            if entry >= 0:
+                onto += tables.forward[entry]
+                back += tables.backward[entry]
+            elif words.twins[source[i]] == target[j]:
+                onto = back = IDENTICAL
+            forward[j, i], backward[i, j] = onto, back
+
+
+@njit(cache=True, nogil=True)
+def _nulls(probabilities: RealArray, numbers: WordArray, text: WordArray) -> FloatArray:
+    """Return the smoothed probability of every word of `text` given null."""
+    null = np.full(len(text), FLOOR)
+    for position in range(len(text)):
+        if numbers[text[position]] >= 0:
+            null[position] += probabilities[numbers[text[position]]]
+    return null
+
+
+@njit(cache=True, nogil=True)
+def _pair_posteriors(
+    tables: Tables, words: Words, source: WordArray, target: WordArray, null_probability: float, product: FloatArray
+) -> None:
+    rows, columns = len(source), len(target)
+    forward, backward = np.empty((columns, rows)), np.empty((rows, columns))
+    _lexical(tables, words, source, target, forward, backward)
+    null_target = _nulls(tables.null_target, words.target, target)
+    null_source = _nulls(tables.null_source, words.source, source)
+    onto, back = np.empty((columns, rows)), np.empty((rows, columns))
+    counts, seen = np.zeros(JUMPS), np.zeros(JUMPS)
+    hmm(forward, null_target, tables.jumps[0], null_probability, onto, np.empty(columns), counts, seen)
+    hmm(backward, null_source, tables.jumps[1], null_probability, back, np.empty(rows), counts, seen)
+    for i in range(rows):
+        for j in range(columns):
+            product[i * columns + j] = onto[j, i] * back[i, j]
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def link_posteriors(pairs: Pairs, tables: Tables, words: Words, null_probability: float, product: FloatArray) -> None:
+    """Write, for every cell, the product of its link's posteriors in the two directions."""
+    for pair in prange(len(pairs.cell_offsets) - 1):
+        source = pairs.source[pairs.source_offsets[pair] : pairs.source_offsets[pair + 1]]
+        target = pairs.target[pairs.target_offsets[pair] : pairs.target_offsets[pair + 1]]
+        if len(source) and len(target):
+            cells = product[pairs.cell_offsets[pair] : pairs.cell_offsets[pair + 1]]
+            _pair_posteriors(tables, words, source, target, null_probability, cells)

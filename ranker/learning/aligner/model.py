@@ -1,0 +1,241 @@
+"""The trained word aligner: applying it, saving it, loading it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.errors import ModelError, OptionError
+from ranker.learning.aligner.decoding import Words, link_posteriors
+from ranker.learning.aligner.hmm import JUMPS, FloatArray, Tables
+from ranker.learning.aligner.pairs import WordArray, batches, make_pairs
+from ranker.links import Links
+from ranker.model_files import StoredModel, read_model, write_model
+
+THRESHOLD = 0.5
+"""Product of the posteriors of the two directions from which on a link is taken."""
+_KIND = "word aligner"
+_TYPES = (np.int64, np.int32, np.float32, np.float32, np.float32, np.float32, np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class AlignmentModel:
+    """A trained word aligner.
+
+    Parameters
+    ----------
+    tables : Tables
+        Word probabilities (float32) and jump weights; the weights are all equal if there was no HMM iteration.
+    null_probability : float
+        Probability that a word comes from nothing.
+    iterations : tuple of int
+        EM iterations of IBM model 1 and of the HMM.
+    agreement : bool
+        Whether the directions were trained to agree.
+    log_likelihood : float64 array, shape (sum of iterations, 2)
+        Log-likelihood of the targets given the sources, and of the sources given the targets, that each iteration
+        started from.
+    pairs : int
+        Number of sentence pairs learnt from.
+    source_vocabulary, target_vocabulary : tuple of str
+        The words by their numbers; empty if they were not given.
+    text : mapping of str
+        How the words were made from text, for whoever applies the model; the model itself knows words only.
+    """
+
+    tables: Tables
+    null_probability: float
+    iterations: tuple[int, int]
+    agreement: bool
+    log_likelihood: FloatArray
+    pairs: int
+    source_vocabulary: tuple[str, ...]
+    target_vocabulary: tuple[str, ...]
+    text: Mapping[str, str | bool]
+
+    def __repr__(self) -> str:
+        """Return the sizes."""
+        tables = self.tables
+        words = f"{len(tables.null_source):,} and {len(tables.null_target):,} words"
+        return f"<AlignmentModel: {words}, {len(tables.columns):,} entries, from {self.pairs:,} sentence pairs>"
+
+    def align(
+        self,
+        source_values: npt.ArrayLike,
+        source_offsets: npt.ArrayLike,
+        target_values: npt.ArrayLike,
+        target_offsets: npt.ArrayLike,
+        *,
+        source_vocabulary: Sequence[str] | None = None,
+        target_vocabulary: Sequence[str] | None = None,
+        threshold: float = THRESHOLD,
+    ) -> Links:
+        """Align sentence pairs: the links whose posteriors in the two directions have a product of `threshold` or more.
+
+        A word that training never saw links to a word of the same spelling, or else by its position to a word that
+        nothing else explains. A pair with an empty side has no links.
+
+        Parameters
+        ----------
+        source_values, target_values : array-like of int, shape (tokens,)
+            Words in CSR form.
+        source_offsets, target_offsets : array-like of int, shape (pairs + 1,)
+        source_vocabulary, target_vocabulary : sequence of str, optional
+            The words by the numbers in the values; without them the numbers are the model's own.
+        threshold : float, default 0.5
+            Above 0, at most 1. From 0.5 on, no word has two links.
+
+        Raises
+        ------
+        DataError
+            If the arrays are not as described, or a pair has more than 2 ** 24 cells (source words x target words).
+        OptionError
+            If the threshold is out of range, or only one vocabulary is given.
+        ModelError
+            If words are given, and the model was trained without.
+        """
+        if not 0.0 < threshold <= 1.0:
+            raise OptionError(f"threshold {threshold}, expected a number above 0 and at most 1")
+        words = self._words(source_vocabulary, target_vocabulary)
+        sizes = len(words.source), len(words.target)
+        pairs = make_pairs(source_values, source_offsets, target_values, target_offsets, sizes)
+        found = [np.zeros((3, 0), dtype=np.int64)]
+        for first, batch in batches(pairs):
+            product = np.zeros(batch.cell_offsets[-1])
+            link_posteriors(batch, self.tables, words, self.null_probability, product)
+            cells = np.flatnonzero(product >= threshold)
+            pair = np.searchsorted(batch.cell_offsets, cells, side="right") - 1
+            position = np.divmod(cells - batch.cell_offsets[pair], np.diff(batch.target_offsets)[pair])
+            found.append(np.stack([pair + first, *position]))
+        pair, source, target = np.concatenate(found, axis=1)
+        offsets = np.searchsorted(pair, np.arange(len(pairs.cell_offsets))).astype(np.int64)
+        return Links(source.astype(np.int32), target.astype(np.int32), offsets)
+
+    def _words(self, source: Sequence[str] | None, target: Sequence[str] | None) -> Words:
+        if (source is None) != (target is None):
+            raise OptionError("the vocabulary of one side is given, expected those of both or none")
+        own = self.source_vocabulary, self.target_vocabulary
+        # a word of the vocabulary that stood in no sentence has no entries
+        met = np.diff(self.tables.offsets), np.bincount(self.tables.columns, minlength=len(self.tables.null_target))
+        if source is None or target is None:
+            numbers = [np.arange(len(one), dtype=np.int32) for one in met]
+            twins = _numbers(*own) if all(own) else np.full(len(met[0]), -1, dtype=np.int32)
+        elif all(own):
+            numbers = [_numbers(words, known) for words, known in zip((source, target), own, strict=True)]
+            twins = _numbers(source, target)
+        else:
+            raise ModelError("this aligner was trained on numbers alone, so it cannot align words")
+        for ids, count in zip(numbers, met, strict=True):
+            ids[(ids >= 0) & (count[ids] == 0)] = -1
+        return Words(numbers[0], numbers[1], twins)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to one file, as `ranker.model_files` describes; equal models give equal bytes.
+
+        Raises
+        ------
+        ModelError
+            If `path` is a directory or a file that is no model.
+        DataError
+            If it cannot be written.
+        """
+        model = {
+            "kind": _KIND,
+            "null_probability": self.null_probability,
+            "iterations": list(self.iterations),
+            "agreement": self.agreement,
+            "log_likelihood": self.log_likelihood.tolist(),
+            "pairs": self.pairs,
+            "text": dict(self.text),
+        }
+        words = {"source": _packed(self.source_vocabulary), "target": _packed(self.target_vocabulary)}
+        write_model(path, StoredModel(model, {"tables": self.tables._asdict(), **words}), self._card())
+
+    def _card(self) -> str:
+        ibm1, hmm = self.iterations
+        tables = self.tables
+        return (
+            f"# Word aligner\n\nLearnt from {self.pairs:,} sentence pairs with {len(tables.null_source):,} source and "
+            f"{len(tables.null_target):,} target words: {ibm1} iterations of IBM model 1 and {hmm} of an HMM in both "
+            f"directions{', trained to agree' if self.agreement else ''}.\n\nApply it with `ranker align apply`.\n"
+        )
+
+    @classmethod
+    def load(cls, path: str | Path) -> AlignmentModel:
+        """Read a model that `save` wrote.
+
+        Raises
+        ------
+        ModelError
+            If there is none, or it is damaged or of another kind.
+        """
+        if not Path(path).exists():
+            raise ModelError(f"{path}: no such aligner; make one with: ranker align train -s SRC -t TGT --model {path}")
+        stored = read_model(path)
+        model, arrays = stored.model, stored.arrays
+        if model.get("kind") != _KIND:
+            raise ModelError(f"{path}: is no word aligner; make one with: ranker align train -s SRC -t TGT --model M")
+        try:
+            tables = Tables(**arrays["tables"])
+            vocabularies = _unpacked(arrays["source"]), _unpacked(arrays["target"])
+            loaded = cls(
+                tables=tables,
+                null_probability=float(model["null_probability"]),
+                iterations=(int(model["iterations"][0]), int(model["iterations"][1])),
+                agreement=bool(model["agreement"]),
+                log_likelihood=np.array(model["log_likelihood"], dtype=np.float64).reshape(-1, 2),
+                pairs=int(model["pairs"]),
+                source_vocabulary=vocabularies[0],
+                target_vocabulary=vocabularies[1],
+                text=dict(model["text"]),
+            )
+        except (KeyError, TypeError, ValueError, IndexError):
+            loaded = None
+        if loaded is None or not _sound(loaded):
+            raise ModelError(f"{path}: a part of the aligner is missing or damaged; train it again")
+        return loaded
+
+
+def _sound(model: AlignmentModel) -> bool:
+    """Tell whether the parts fit together, so that no kernel can read behind the end of an array."""
+    tables, words = model.tables, (model.source_vocabulary, model.target_vocabulary)
+    if any(one.dtype != kind for one, kind in zip(tables, _TYPES, strict=True)) or tables.jumps.shape != (2, JUMPS):
+        return False
+    if any(one.ndim != 1 for one in tables[:-1]) or len(tables.offsets) != len(tables.null_source) + 1:
+        return False
+    bounds, size = tables.offsets, len(tables.columns)
+    if bounds[0] != 0 or bounds[-1] != size or (np.diff(bounds) < 0).any():
+        return False
+    if len(tables.forward) != size or len(tables.backward) != size:
+        return False
+    if not size or not 0 <= tables.columns.min() <= tables.columns.max() < len(tables.null_target):
+        return False
+    if any(len(one) not in (0, len(null)) for one, null in zip(words, tables[5:3:-1], strict=True)):
+        return False
+    probable = all(np.isfinite(one).all() and (one >= 0).all() for one in tables[2:])
+    return bool(probable and tables.jumps.min() > 0 and 0.0 < model.null_probability < 1.0)
+
+
+def _numbers(words: Sequence[str], known: Sequence[str]) -> WordArray:
+    """Return the number of every word among the `known`, -1 where it is not."""
+    number = {word: index for index, word in enumerate(known)}
+    return np.array([number.get(word, -1) for word in words], dtype=np.int32)
+
+
+def _packed(words: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+    """Return the words as UTF-8 and the length of each in bytes."""
+    raw = [word.encode("utf-8", "surrogatepass") for word in words]
+    lengths = np.array([len(one) for one in raw], dtype=np.int32)
+    return {"utf8": np.frombuffer(b"".join(raw), dtype=np.uint8), "lengths": lengths}
+
+
+def _unpacked(arrays: Mapping[str, npt.NDArray[Any]]) -> tuple[str, ...]:
+    raw = arrays["utf8"].tobytes()
+    bounds = [0, *itertools.accumulate(arrays["lengths"].tolist())]
+    return tuple(raw[first:last].decode("utf-8", "surrogatepass") for first, last in itertools.pairwise(bounds))

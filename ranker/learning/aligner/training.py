@@ -1,0 +1,178 @@
+"""A bilingual word aligner: IBM model 1, then an HMM, in both directions, trained to agree.
+
+IBM model 1 (Brown et al. 1993) starts the word probabilities, an HMM (Vogel, Ney and Tillmann 1996) adds where the
+next word tends to come from; `ranker.learning.aligner.hmm` states both. Each direction explains one sentence by the
+other. With agreement (Liang, Taskar and Klein 2006) the two are trained together: in the expectation step a link
+counts, in both directions, the product of its two posteriors. Links whose product reaches a threshold are the
+alignment.
+
+Word probabilities are kept for the pairs of words that share a sentence pair, and posteriors for one batch of pairs
+at a time, so that memory grows with the corpus alone. The jump weights have no maximiser in closed form, because every
+jump is normalised over the sentence it is in; one step of minorisation and maximisation (Hunter 2004) raises the
+likelihood, so that without agreement it never falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.errors import OptionError
+from ranker.learning.aligner.decoding import FLOOR
+from ranker.learning.aligner.hmm import (
+    JUMPS,
+    Expectations,
+    FloatArray,
+    Tables,
+    collect,
+    cooccurrences,
+    expect,
+    normalise,
+)
+from ranker.learning.aligner.model import AlignmentModel
+from ranker.learning.aligner.pairs import Pairs, batches, check_trainable, make_pairs
+
+NULL_PROBABILITY = 0.05
+
+
+def train(
+    source_values: npt.ArrayLike,
+    source_offsets: npt.ArrayLike,
+    target_values: npt.ArrayLike,
+    target_offsets: npt.ArrayLike,
+    *,
+    iterations: tuple[int, int] = (5, 5),
+    agreement: bool = True,
+    null_probability: float = NULL_PROBABILITY,
+    source_vocabulary: Sequence[str] = (),
+    target_vocabulary: Sequence[str] = (),
+    text: Mapping[str, str | bool] | None = None,
+) -> AlignmentModel:
+    """Learn to align from sentence pairs; nothing about it is random.
+
+    Parameters
+    ----------
+    source_values, target_values : array-like of int, shape (tokens,)
+        Words in CSR form, numbered from 0 in each language.
+    source_offsets, target_offsets : array-like of int, shape (pairs + 1,)
+    iterations : tuple of int, default (5, 5)
+        EM iterations of IBM model 1, and then of the HMM; either may be 0.
+    agreement : bool, default True
+        Train the directions to agree; if not, each is trained alone, and its likelihood never falls.
+    null_probability : float, default 0.05
+        Probability, held fixed, that a word comes from nothing.
+    source_vocabulary, target_vocabulary : sequence of str, optional
+        The words by their numbers; needed to apply the model to texts with other numbers.
+    text : mapping of str, optional
+        How the words were made from text, kept with the model.
+
+    Raises
+    ------
+    DataError
+        If the arrays are not as described, there is no pair, or a pair has an empty side or more than 2 ** 24 cells.
+    OptionError
+        If an option is out of range.
+    """
+    if not 0.0 < null_probability < 1.0:
+        raise OptionError(f"null probability {null_probability}, expected a number between 0 and 1")
+    if len(iterations) != 2 or min(iterations) < 0 or sum(iterations) < 1:
+        raise OptionError(f"iterations {iterations}, expected two numbers from 0, not both 0")
+    sizes = len(source_vocabulary) or None, len(target_vocabulary) or None
+    pairs = make_pairs(source_values, source_offsets, target_values, target_offsets, sizes)
+    check_trainable(pairs)
+    tables = _start(pairs, sizes[0] or int(pairs.source.max()) + 1, sizes[1] or int(pairs.target.max()) + 1)
+    spare = tables._replace(**{name: np.empty_like(getattr(tables, name)) for name in tables._fields[2:]})
+    history = []
+    for number in range(sum(iterations)):
+        history.append(_iterate(pairs, tables, spare, null_probability, number >= iterations[0], agreement))
+        tables, spare = spare, tables
+    return AlignmentModel(
+        _frozen(tables),
+        null_probability=float(null_probability),
+        iterations=(int(iterations[0]), int(iterations[1])),
+        agreement=agreement,
+        log_likelihood=np.array(history),
+        pairs=len(pairs.cell_offsets) - 1,
+        source_vocabulary=tuple(source_vocabulary),
+        target_vocabulary=tuple(target_vocabulary),
+        text=dict(text or {}),
+    )
+
+
+def _iterate(
+    pairs: Pairs, tables: Tables, following: Tables, null_probability: float, with_jumps: bool, agreement: bool
+) -> FloatArray:
+    """Write the tables of the next EM iteration into `following`; return the log-likelihood of the present ones."""
+    for one in following[2:]:
+        one[:] = 0.0
+    exposures = np.zeros((2, JUMPS))
+    log_likelihood = np.zeros(2)
+    for _, batch in batches(pairs):
+        found = _room(batch)
+        expect(batch, tables, null_probability, with_jumps, agreement, found)
+        collect(batch, found, following)
+        log_likelihood += found.log_likelihood.sum(axis=0)
+        if with_jumps:
+            following.jumps[:] += found.jumps.sum(axis=0)
+            exposures += found.exposures.sum(axis=0)
+    normalise(following)
+    if with_jumps:
+        # a weight that was in no normaliser says nothing yet
+        following.jumps[:] = np.where(exposures > 0, following.jumps / np.maximum(exposures, 1e-300), tables.jumps)
+        following.jumps[:] /= following.jumps.sum(axis=1, keepdims=True)
+    else:
+        following.jumps[:] = tables.jumps
+    return log_likelihood
+
+
+def _start(pairs: Pairs, source_words: int, target_words: int) -> Tables:
+    """Return tables of equal probabilities for the words that share a sentence pair."""
+    order = np.argsort(pairs.source, kind="stable").astype(np.int64)
+    starts = np.searchsorted(pairs.source[order], np.arange(source_words + 1)).astype(np.int64)
+    pair_of = np.repeat(np.arange(len(pairs.cell_offsets) - 1, dtype=np.int32), np.diff(pairs.source_offsets))
+    nothing = np.zeros(0, dtype=np.int32)
+    sizes = cooccurrences(pairs, order, starts, pair_of, starts, nothing)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    columns = np.empty(offsets[-1], dtype=np.int32)
+    cooccurrences(pairs, order, starts, pair_of, offsets, columns)
+    return Tables(
+        offsets,
+        columns,
+        np.full(len(columns), 1.0 / target_words),
+        np.full(len(columns), 1.0 / source_words),
+        np.full(target_words, 1.0 / target_words),
+        np.full(source_words, 1.0 / source_words),
+        np.full((2, JUMPS), 1.0 / JUMPS),
+    )
+
+
+def _frozen(tables: Tables) -> Tables:
+    """Return the tables without the entries that say no more than the floor, words in half the precision."""
+    kept = np.maximum(tables.forward, tables.backward) > FLOOR
+    before = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
+    return Tables(
+        offsets=before[tables.offsets],
+        columns=tables.columns[kept],
+        forward=tables.forward[kept].astype(np.float32),
+        backward=tables.backward[kept].astype(np.float32),
+        null_target=tables.null_target.astype(np.float32),
+        null_source=tables.null_source.astype(np.float32),
+        # a jump that training never needed is possible elsewhere
+        jumps=np.maximum(tables.jumps, FLOOR),
+    )
+
+
+def _room(batch: Pairs) -> Expectations:
+    cells, pairs = int(batch.cell_offsets[-1]), len(batch.cell_offsets) - 1
+    return Expectations(
+        np.empty(cells, dtype=np.int64),
+        np.empty(cells),
+        np.empty(cells),
+        np.empty(len(batch.target)),
+        np.empty(len(batch.source)),
+        np.empty((pairs, 2, JUMPS)),
+        np.empty((pairs, 2, JUMPS)),
+        np.empty((pairs, 2)),
+    )

@@ -1,0 +1,1 @@
+"""Sentence encoders: finding their files, running them."""

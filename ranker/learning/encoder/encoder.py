@@ -1,0 +1,361 @@
+"""Runs a sentence encoder over many texts: a vector for every sub-word and one for every text.
+
+torch and transformers are imported when an encoder is loaded, not before; everything else works without them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.errors import ModelError, OptionError
+from ranker.learning.encoder.files import EncoderFiles, check_installed, find
+from ranker.threads import jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+IndexArray = npt.NDArray[np.int64]
+VectorArray = npt.NDArray[np.float32]
+Counter = Callable[[int], None]
+# so many sub-words go through the network at once: fewer stay in the processor's cache, more fill a GPU
+_BATCH = 768
+_BATCH_GPU = 16384
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Sub-words of texts; those of text ``i`` are entries ``offsets[i]`` to ``offsets[i + 1]`` of every column.
+
+    A text with more sub-words than the encoder takes at once is cut into several *windows*, each with special tokens
+    of its own; any other is one window.
+
+    Parameters
+    ----------
+    ids : int32 array, shape (pieces,)
+        What the encoder's vocabulary calls them.
+    word : int32 array, shape (pieces,)
+        0-based word of the text that a sub-word belongs to; -1 for special tokens.
+    offsets : int64 array, shape (texts + 1,)
+    windows : int64 array, shape (windows + 1,)
+        Where each window starts; the last entry is the number of pieces.
+    """
+
+    ids: npt.NDArray[np.int32]
+    word: npt.NDArray[np.int32]
+    offsets: IndexArray
+    windows: IndexArray
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def take(self, texts: IndexArray) -> Pieces:
+        """Return the sub-words of some of the texts, in that order."""
+        at, offsets = _spread(self.offsets[texts], self.offsets[texts + 1])
+        first = np.searchsorted(self.windows, self.offsets)
+        chosen, _ = _spread(first[texts], first[texts + 1])
+        windows = np.concatenate([[0], np.cumsum(np.diff(self.windows)[chosen])]).astype(np.int64)
+        return Pieces(self.ids[at], self.word[at], offsets, windows)
+
+
+def _spread(starts: IndexArray, stops: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """Return all positions of the blocks from `starts` to `stops`, and where each block begins among them."""
+    lengths = stops - starts
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1]), offsets
+
+
+@dataclass(frozen=True, eq=False)
+class Embeddings:
+    """Vectors of length 1.
+
+    Parameters
+    ----------
+    pieces : float32 array, shape (pieces, width)
+        Of every sub-word in its context.
+    texts : float32 array, shape (texts, width)
+        Of every text, from the last layer.
+    """
+
+    pieces: VectorArray
+    texts: VectorArray
+
+
+class Encoder:
+    """A masked language model in Hugging Face's format.
+
+    Parameters
+    ----------
+    files : EncoderFiles
+        Where it lies; see `ranker.learning.encoder.files.find`.
+
+    Raises
+    ------
+    MissingError
+        If a package that it needs is not installed.
+    ModelError
+        If its tokeniser cannot be read.
+    """
+
+    def __init__(self, files: EncoderFiles) -> None:
+        check_installed()
+        from tokenizers import Tokenizer
+
+        self.files = files
+        try:
+            self._tokenizer: Any = Tokenizer.from_file(str(files.tokenizer))
+        except Exception as error:  # the library raises plain Exception
+            raise _damaged(files, error) from None
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        # what a text says is text, even if it looks like a special token
+        self._tokenizer.encode_special_tokens = True
+        whole = self._tokenizer.encode("a")
+        special = np.array(whole.special_tokens_mask, dtype=bool)
+        inner = np.flatnonzero(~special)
+        ids = np.array(whole.ids, dtype=np.int32)
+        if not len(inner):
+            raise ModelError(f"{files.directory}: its tokeniser knows no letters, so it is no encoder of text")
+        self._before, self._after = ids[: inner[0]], ids[inner[-1] + 1 :]
+
+    @functools.cached_property
+    def _network(self) -> Any:
+        return _load(self.files)
+
+    @functools.cached_property
+    def layers(self) -> int:
+        """Number of layers of the network."""
+        return int(self._network.config.num_hidden_layers)
+
+    def split(self, texts: Sequence[str]) -> Pieces:
+        """Cut texts into sub-words, with the special tokens that the network expects."""
+        encoded = self._tokenizer.encode_batch([_sound(text) for text in texts], add_special_tokens=False)
+        counts = np.array([len(one) for one in encoded], dtype=np.int64)
+        ids = np.fromiter(chain.from_iterable(one.ids for one in encoded), np.int32, counts.sum())
+        word = np.fromiter(
+            chain.from_iterable((-1 if word is None else word for word in one.word_ids) for one in encoded),
+            np.int32,
+            counts.sum(),
+        )
+        return _windows(ids, word, counts, self._before, self._after, self.files.longest)
+
+    def words(self, text: str) -> list[str]:
+        """Return the words that the numbers in `Pieces.word` stand for."""
+        text = _sound(text)
+        encoded = self._tokenizer.encode(text, add_special_tokens=False)
+        spans: dict[int, tuple[int, int]] = {}
+        for word, (start, stop) in zip(encoded.word_ids, encoded.offsets, strict=True):
+            if word is not None:
+                first, last = spans.get(word, (start, stop))
+                spans[word] = min(first, start), max(last, stop)
+        last_word = max(spans, default=-1)
+        return [text[slice(*spans.get(word, (0, 0)))].strip() for word in range(last_word + 1)]
+
+    def check_layer(self, layer: int | None) -> None:
+        """Refuse a layer that the network does not have.
+
+        Raises
+        ------
+        OptionError
+        """
+        if layer is not None and not 1 <= layer <= self.layers:
+            raise OptionError(f"layer={layer}: this encoder has layers 1 to {self.layers}")
+
+    def embed(self, pieces: Pieces, layer: int | None = None, count: Counter | None = None) -> Embeddings:
+        """Run the network.
+
+        Windows of like length go through it together, a batch in each thread. The vectors do not depend on the number
+        of threads; what else is in a batch moves them by about 1e-7.
+
+        Parameters
+        ----------
+        pieces : Pieces
+        layer : int, optional
+            Layer that the vectors of the sub-words are taken from, 1 the first; by default the last.
+        count : callable, optional
+            Called with the number of windows finished since the last call.
+
+        Raises
+        ------
+        OptionError
+            If there is no such layer.
+        """
+        import torch
+
+        self.check_layer(layer)
+        device = next(self._network.parameters()).device
+        width = int(self._network.config.hidden_size)
+        found = np.zeros((len(pieces.ids), width), dtype=np.float32)
+        windows = len(pieces.windows) - 1
+        pooled = np.zeros((windows, width), dtype=np.float32)
+
+        def run(batch: IndexArray) -> int:
+            with torch.inference_mode():
+                at, last, first_states, sums = self._forward(pieces, batch, layer, device)
+                found[at] = first_states.cpu().numpy()
+                pooled[batch] = (sums if self.files.pooling == "mean" else last[:, 0]).cpu().numpy()
+            return len(batch)
+
+        batches = _batches(np.diff(pieces.windows), _BATCH if device.type == "cpu" else _BATCH_GPU)
+        with _single_threaded(torch, jobs() if device.type == "cpu" else 1) as pool:
+            for done in pool.map(run, batches):
+                if count is not None:
+                    count(done)
+        starts = np.searchsorted(pieces.windows, pieces.offsets[:-1])
+        texts = pooled[starts] if self.files.pooling == "first" else _sums(pooled, starts)
+        return Embeddings(unit(found), unit(texts))
+
+    def _forward(self, pieces: Pieces, batch: IndexArray, layer: int | None, device: Any) -> tuple[Any, Any, Any, Any]:
+        import torch
+
+        at, offsets = _spread(pieces.windows[batch], pieces.windows[batch + 1])
+        lengths = np.diff(offsets)
+        mask = np.arange(lengths.max()) < lengths[:, np.newaxis]
+        ids = np.full(mask.shape, self._network.config.pad_token_id or 0, dtype=np.int64)
+        ids[mask] = pieces.ids[at]
+        # without padding no mask is needed, and attention takes a faster way
+        shown = None if mask.all() else torch.from_numpy(mask.astype(np.int64)).to(device)
+        output = self._network(
+            input_ids=torch.from_numpy(ids).to(device),
+            attention_mask=shown,
+            output_hidden_states=layer is not None and layer < self.layers,
+        )
+        last = output.last_hidden_state
+        states = last if layer is None or layer == self.layers else output.hidden_states[layer]
+        chosen = torch.from_numpy(mask).to(device)
+        sums = (last * chosen[:, :, None]).sum(dim=1)
+        return at, last, states[chosen], sums
+
+
+def unit(vectors: VectorArray) -> VectorArray:
+    """Return `vectors`, shape (n, width), scaled to length 1; a zero vector stays one."""
+    length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    return (vectors / np.where(length > 0, length, 1)[:, np.newaxis]).astype(np.float32, copy=False)
+
+
+def _sums(rows: VectorArray, starts: IndexArray) -> VectorArray:
+    sums: VectorArray = np.add.reduceat(rows, starts, axis=0) if len(starts) else rows
+    return sums
+
+
+def _windows(
+    ids: npt.NDArray[np.int32],
+    word: npt.NDArray[np.int32],
+    counts: IndexArray,
+    before: npt.NDArray[np.int32],
+    after: npt.NDArray[np.int32],
+    longest: int,
+) -> Pieces:
+    """Put special tokens around the `counts` sub-words of every text, cut where they are too many."""
+    room = max(longest - len(before) - len(after), 1)
+    windows = np.maximum(-(-counts // room), 1)
+    first = np.concatenate([[0], np.cumsum(windows)]).astype(np.int64)
+    number = np.arange(first[-1]) - np.repeat(first[:-1], windows)
+    inside = np.minimum(np.repeat(counts, windows) - number * room, room)
+    ends = np.concatenate([[0], np.cumsum(inside + len(before) + len(after))]).astype(np.int64)
+    content, _ = _spread(ends[:-1] + len(before), ends[1:] - len(after))
+    all_ids = np.zeros(ends[-1], dtype=np.int32)
+    all_words = np.full(ends[-1], -1, dtype=np.int32)
+    all_ids[content], all_words[content] = ids, word
+    for place, token in enumerate(before):
+        all_ids[ends[:-1] + place] = token
+    for place, token in enumerate(after):
+        all_ids[ends[1:] - len(after) + place] = token
+    return Pieces(all_ids, all_words, ends[first], ends)
+
+
+def _batches(lengths: IndexArray, pieces: int) -> list[IndexArray]:
+    """Group windows of like length, so that little of a batch of about `pieces` sub-words is padding; longest first."""
+    order = np.argsort(-lengths, kind="stable")
+    order = order[lengths[order] > 0]
+    batches, start = [], 0
+    while start < len(order):
+        stop = start + max(1, pieces // int(lengths[order[start]]))
+        batches.append(order[start:stop])
+        start = stop
+    return batches
+
+
+@contextmanager
+def _single_threaded(torch: Any, threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Give threads that compute alone: batches side by side need no waiting inside an operation."""
+    before = torch.get_num_threads()
+    try:
+        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            yield pool
+    finally:
+        torch.set_num_threads(before)
+
+
+def _sound(text: str) -> str:
+    """Return `text` without white space around it, and without what is no character in UTF-8."""
+    return text.strip().encode("utf-8", "replace").decode()
+
+
+def _damaged(files: EncoderFiles, error: Exception) -> ModelError:
+    said = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    return ModelError(f"{files.directory}: the encoder cannot be loaded: {said}")
+
+
+def _load(files: EncoderFiles) -> Any:
+    """Load the network, on a GPU if there is one."""
+    import torch
+    from transformers import AutoConfig, AutoModel
+    from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    from transformers.utils import logging
+
+    bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity(logging.CRITICAL)
+    local = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        config = AutoConfig.from_pretrained(files.directory, **local)
+        if config.model_type not in MODEL_FOR_MASKED_LM_MAPPING_NAMES or config.is_encoder_decoder:
+            raise ModelError(
+                f"{files.directory}: {config.model_type!r} is no encoder; expected a masked language model as BERT, "
+                "RoBERTa or XLM-RoBERTa"
+            )
+        network, facts = AutoModel.from_pretrained(
+            files.directory, config=config, use_safetensors=True, output_loading_info=True, **local
+        )
+    except ModelError:
+        raise
+    except Exception as error:  # anything can be wrong with files, and each library has errors of its own
+        raise _damaged(files, error) from None
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+    lost = sorted(name for name in facts["missing_keys"] if not name.startswith("pooler."))
+    if lost:
+        raise ModelError(f"{files.directory}: its weights lack {lost[0]!r} and {len(lost) - 1} more: copy it again")
+    network.eval().float()
+    return network.to("cuda" if torch.cuda.is_available() else "cpu")
+
+
+@functools.lru_cache(maxsize=2)
+def _encoder(files: EncoderFiles, _digest: str) -> Encoder:
+    return Encoder(files)
+
+
+def load(encoder: str) -> Encoder:
+    """Return the encoder called so, or lying in that directory; loaded once.
+
+    Raises
+    ------
+    MissingError
+        If it, or a package that it needs, is not on this machine.
+    ModelError
+        If it is damaged, pickled or no encoder.
+    """
+    check_installed()
+    files = find(encoder)
+    return _encoder(files, files.digest)

@@ -1,0 +1,358 @@
+r"""Interpolated modified Kneser-Ney language models on arrays of word ids.
+
+The estimator of Chen and Goodman (1999), section 4.1.6, as KenLM's ``lmplz`` computes it (Heafield et al. 2013): for
+a word :math:`w` after the context :math:`h`, with :math:`h'` the context without its first word,
+
+.. math::
+    P(w \mid h) = \frac{a(hw) - D(a(hw))}{\sum_v a(hv)} + \gamma(h) P(w \mid h'), \qquad
+    \gamma(h) = \frac{\sum_v D(a(hv))}{\sum_v a(hv)}
+
+where :math:`a` are the adjusted counts (`ranker.learning.lm.counts.NgramCounts`), :math:`D` the order's discount
+of a count, and the recursion ends in the uniform distribution over the vocabulary, ``<unk>`` and ``</s>`` included.
+Nothing is pruned. Discounts are single precision as in ``lmplz``, which decides whether one is out of range; all
+else is double precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, prange
+
+from ranker.errors import DataError, OptionError
+from ranker.learning.lm.counts import (
+    SENTENCE_END,
+    SENTENCE_START,
+    UNKNOWN,
+    CountArray,
+    IndexArray,
+    NgramCounts,
+    NgramTrie,
+    as_sentences,
+)
+
+FloatArray = npt.NDArray[np.float64]
+
+DISCOUNT_FALLBACK = (0.5, 1.0, 1.5)
+"""Discounts of counts 1, 2 and 3 or more where a text is too small to estimate them: those of ``lmplz``."""
+
+ZERO = 1e-99
+"""A back-off weight that would be zero: ARPA files write the logarithm of zero as -99."""
+
+
+@dataclass(frozen=True)
+class NgramModel:
+    """A back-off language model over the n-grams of a trie.
+
+    Parameters
+    ----------
+    trie : NgramTrie
+    log10_prob : float array, shape (nodes,)
+        Interpolated log10 probability of the last word after the others, at most 0; 0 for ``<s>`` and the root.
+    log10_backoff : float array, shape (nodes,)
+        log10 weight of the shorter context where the n-gram is a context and the next word is not its child; 0
+        for n-grams that are no context.
+    discounts : float array, shape (order, 3)
+        Row ``n - 1``: what order ``n`` takes from adjusted counts 1, 2, and 3 or more.
+    fallback_orders : tuple of int
+        Orders whose discounts could not be estimated.
+    """
+
+    trie: NgramTrie
+    log10_prob: FloatArray
+    log10_backoff: FloatArray
+    discounts: FloatArray
+    fallback_orders: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class SentenceScores:
+    """What a language model says of each of a number of sentences.
+
+    Parameters
+    ----------
+    log10_prob : float array, shape (sentences,)
+        log10 probability of the words and ``</s>`` after ``<s>``.
+    tokens : int64 array, shape (sentences,)
+        Number of words, without ``</s>``.
+    unknown : int64 array, shape (sentences,)
+        How many of the words are ``<unk>`` to the model.
+    matched_length : float array, shape (sentences,)
+        Mean length of the longest known n-gram that ends at a word or at ``</s>``, from 1 to the order.
+    """
+
+    log10_prob: FloatArray
+    tokens: CountArray
+    unknown: CountArray
+    matched_length: FloatArray
+
+    @property
+    def log_perplexity(self) -> FloatArray:
+        """Natural logarithm of the perplexity, ``</s>`` counted as a token: the feature of Ye et al. (2007)."""
+        return cast(FloatArray, -np.log(10.0) * self.log10_prob / (self.tokens + 1))
+
+
+def check_discounts(discounts: npt.ArrayLike, orders: int) -> FloatArray:
+    """Return discounts as an array that is indexed by order - 1 and by count: 0, 1, 2, and 3 or more.
+
+    Parameters
+    ----------
+    discounts : array-like, shape (orders, 3)
+        Discounts of counts 1, 2, and 3 or more; each between 0 and its count.
+    orders : int
+
+    Returns
+    -------
+    float array, shape (orders, 4)
+        Column 0 is zero.
+
+    Raises
+    ------
+    OptionError
+        If they are not as many, or one is out of range.
+    """
+    table = np.asarray(discounts, dtype=np.float64)
+    if table.shape != (orders, 3):
+        raise OptionError(f"discounts of shape {table.shape}: expected ({orders}, 3), for counts 1, 2 and 3 or more")
+    if not np.all((table >= 0) & (table <= [1, 2, 3])):
+        raise OptionError(f"discounts {table.tolist()}: expected each between 0 and its count, 1, 2 or 3")
+    return np.column_stack([np.zeros(orders), table])
+
+
+def estimate_discounts(
+    counts: NgramCounts,
+    *,
+    fallback: Sequence[float] | None = DISCOUNT_FALLBACK,
+    like_lmplz: bool = True,
+) -> tuple[FloatArray, tuple[int, ...]]:
+    """Estimate each order's discounts from its counts of counts (Chen and Goodman 1999, equation 26).
+
+    Parameters
+    ----------
+    counts : NgramCounts
+    fallback : sequence of three float, optional
+        Discounts of an order that has no n-gram of count 1, 2 or 3, or whose estimate is out of range. None
+        refuses such a text, as ``lmplz`` does without ``--discount_fallback``.
+    like_lmplz : bool, default True
+        ``lmplz`` enters the last n-gram of each lower order into the counts of counts with its occurrences, not its
+        adjusted count. That moves discounts visibly in tiny texts only, but makes them depend on the order of
+        the sentences. False counts every n-gram alike, whatever the order of the sentences.
+
+    Returns
+    -------
+    discounts : float array, shape (order, 3)
+    fallback_orders : tuple of int
+
+    Raises
+    ------
+    DataError
+        If an order cannot be estimated and there is no fallback.
+    """
+    if fallback is not None:
+        check_discounts([fallback], 1)
+    table = np.zeros((counts.trie.order, 3))
+    fallback_orders = []
+    adjusted = counts.adjusted.copy()
+    if like_lmplz:
+        last = _last_ngrams(counts)
+        adjusted[last] = counts.occurrences[last]
+    for order in range(1, counts.trie.order + 1):
+        estimated = _discounts_of_order(adjusted[counts.trie.nodes(order)])
+        if estimated is not None:
+            table[order - 1] = estimated
+        elif fallback is not None:
+            table[order - 1] = fallback
+            fallback_orders.append(order)
+        else:
+            raise DataError(
+                f"the text is too small or too regular to estimate discounts for {order}-grams: "
+                "give discounts to fall back on, or more text"
+            )
+    return table, tuple(fallback_orders)
+
+
+def _last_ngrams(counts: NgramCounts) -> list[int]:
+    """Return the last n-gram of each order below the highest, as ``lmplz`` sorts them.
+
+    It numbers words by first appearance, after ``</s>``, and compares n-grams from their last word backwards.
+    """
+    trie = counts.trie
+    text = trie.word[counts.longest]
+    appearance = np.zeros(trie.starts[2], dtype=np.int64)
+    appearance[text[::-1]] = np.arange(len(text), 0, -1)
+    appearance[: SENTENCE_END + 1] = range(-SENTENCE_END, 1)
+    node = int(np.argmax(appearance[1:])) + 1
+    last = []
+    for order in range(1, trie.order):
+        last.append(node)
+        longer = trie.nodes(order + 1)
+        extended = longer.start + np.flatnonzero(trie.suffix[longer] == node)
+        if len(extended) == 0:
+            break  # it begins with <s>
+        before = extended
+        for _ in range(order):
+            before = trie.context[before]
+        node = int(extended[np.argmax(appearance[before])])
+    return last
+
+
+def _discounts_of_order(adjusted: IndexArray) -> FloatArray | None:
+    one, two, three, four = np.bincount(np.minimum(adjusted, 5), minlength=6)[1:5].astype(np.float32)
+    if one == 0 or two == 0 or three == 0:
+        return None
+    # single precision as in lmplz: an estimate of exactly 0 must not become -1e-17 and fall back
+    y = np.float32(one / (one + 2.0 * np.float64(two)))
+    discounts = [
+        np.float32(count) - np.float32(count + 1) * y * more / these
+        for count, these, more in ((1, one, two), (2, two, three), (3, three, four))
+    ]
+    if any(not 0 <= discount <= count for count, discount in enumerate(discounts, start=1)):
+        return None
+    return np.array(discounts, dtype=np.float64)
+
+
+def estimate(
+    counts: NgramCounts,
+    *,
+    discount_fallback: Sequence[float] | None = DISCOUNT_FALLBACK,
+    like_lmplz: bool = True,
+    discounts: npt.ArrayLike | None = None,
+) -> NgramModel:
+    """Estimate an interpolated modified Kneser-Ney model.
+
+    Parameters
+    ----------
+    counts : NgramCounts
+    discount_fallback : sequence of three float, optional
+        Discounts where they cannot be estimated; None refuses such a text. See `estimate_discounts`.
+    like_lmplz : bool, default True
+        Discounts exactly as ``lmplz`` estimates them. See `estimate_discounts`.
+    discounts : array-like, shape (order, 3), optional
+        Discounts of counts 1, 2, and 3 or more, order by order, instead of estimating them.
+
+    Returns
+    -------
+    NgramModel
+
+    Raises
+    ------
+    DataError
+        If discounts cannot be estimated and there is no fallback.
+    OptionError
+        If given discounts are out of range or not as many as the orders.
+    """
+    trie = counts.trie
+    fallback_orders: tuple[int, ...] = ()
+    if discounts is None:
+        discounts, fallback_orders = estimate_discounts(counts, fallback=discount_fallback, like_lmplz=like_lmplz)
+    table = check_discounts(discounts, trie.order)
+
+    prob = np.full(len(trie.word), 1.0 / trie.vocabulary_size)
+    backoff = np.ones(len(trie.word))
+    for order in range(1, trie.order + 1):
+        nodes, contexts = trie.nodes(order), trie.nodes(order - 1)
+        adjusted = counts.adjusted[nodes]
+        discount = table[order - 1][np.minimum(adjusted, 3)]
+        place = trie.context[nodes] - contexts.start
+        size = contexts.stop - contexts.start
+        total = np.bincount(place, weights=adjusted, minlength=size)
+        taken = np.bincount(place, weights=discount, minlength=size)
+        np.divide(taken, total, out=backoff[contexts], where=total > 0)
+        np.maximum(backoff[contexts], ZERO, out=backoff[contexts])
+        lower = prob[trie.suffix[nodes]]
+        prob[nodes] = (adjusted - discount) / total[place] + backoff[trie.context[nodes]] * lower
+    # never predicted, and the root is no n-gram: 1, so that the logarithms are 0
+    prob[SENTENCE_START] = 1.0
+    prob[0] = backoff[0] = 1.0
+    return NgramModel(trie, np.minimum(np.log10(prob), 0.0), np.log10(backoff), table[:, 1:], fallback_orders)
+
+
+@njit(cache=True, nogil=True)
+def find_child(first_child: IndexArray, word: IndexArray, node: int, wanted: int) -> int:
+    """Return the child of `node` that ends in the unigram node `wanted`, or -1."""
+    if node == 0:
+        return wanted
+    low, high = first_child[node], first_child[node + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if word[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    found: int = low if low < first_child[node + 1] and word[low] == wanted else -1
+    return found
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _score(
+    words: IndexArray,
+    offsets: CountArray,
+    first_child: IndexArray,
+    word: IndexArray,
+    suffix: IndexArray,
+    log10_prob: FloatArray,
+    log10_backoff: FloatArray,
+    order: int,
+) -> tuple[FloatArray, CountArray, CountArray]:
+    sentences = len(offsets) - 1
+    totals = np.zeros(sentences)
+    unknown = np.zeros(sentences, dtype=np.int64)
+    matched = np.zeros(sentences, dtype=np.int64)
+    for sentence in prange(sentences):
+        node, length = SENTENCE_START, 1
+        total, missing, lengths = 0.0, 0, 0
+        for position in range(offsets[sentence], offsets[sentence + 1] + 1):
+            wanted = words[position] if position < offsets[sentence + 1] else SENTENCE_END
+            missing += wanted == UNKNOWN
+            child = find_child(first_child, word, node, wanted)
+            while child < 0:
+                total += log10_backoff[node]
+                node = suffix[node]
+                length -= 1
+                child = find_child(first_child, word, node, wanted)
+            total += log10_prob[child]
+            length += 1
+            lengths += length
+            node = child
+            if length == order:
+                node = suffix[child]
+                length -= 1
+        totals[sentence] = total
+        unknown[sentence] = missing
+        matched[sentence] = lengths
+    return totals, unknown, matched
+
+
+def log10_scores(model: NgramModel, values: npt.ArrayLike, offsets: npt.ArrayLike) -> SentenceScores:
+    """Score sentences, each between ``<s>`` and ``</s>``, exactly as KenLM does with the model's ARPA file.
+
+    Parameters
+    ----------
+    model : NgramModel
+    values : array-like of int, shape (tokens,)
+        Word ids of the same vocabulary as the training text's; an id that it does not hold is ``<unk>``.
+    offsets : array-like of int, shape (sentences + 1,)
+
+    Raises
+    ------
+    DataError
+        If an id is negative, or the arrays do not fit each other.
+    """
+    ids, bounds = as_sentences(values, offsets)
+    trie = model.trie
+    totals, unknown, matched = _score(
+        trie.recode(ids),
+        bounds,
+        trie.first_child,
+        trie.word,
+        trie.suffix,
+        model.log10_prob,
+        model.log10_backoff,
+        trie.order,
+    )
+    tokens = np.diff(bounds)
+    return SentenceScores(totals, tokens, unknown, matched / (tokens + 1))

@@ -1,0 +1,271 @@
+"""Language-model scores that leave parts of the training text out, without estimating anew for each part.
+
+A model that has read a candidate's own references flatters it. To score every source's candidates under the model of
+all *other* sources' references, a group of training sentences is taken out of the counts, the sentences of that group
+are scored from the counts, and the training sentences are put back. Taking a sentence out changes only what is in it:
+occurrences; the adjusted counts of n-grams that lose a preceding word; totals and counts of counts of the contexts
+these follow; the vocabulary, if a word disappears. All of that is exact. The discounts are held: they stay those of
+the whole text, three numbers an order that one source hardly moves. So the scores are those of
+``estimate(count_ngrams(the other sentences), discounts=...)``, at the cost of two passes over the training text and
+one over the scored text, whatever the number of groups.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from ranker.errors import DataError
+from ranker.learning.lm.counts import (
+    ROOT,
+    SENTENCE_END,
+    SENTENCE_START,
+    UNKNOWN,
+    CountArray,
+    IndexArray,
+    NgramCounts,
+    as_sentences,
+)
+from ranker.learning.lm.kneser_ney import ZERO, FloatArray, SentenceScores, check_discounts, find_child
+
+
+class _Counts(NamedTuple):
+    """Counts that the kernels change, and the trie they belong to; per node but for `first_child`."""
+
+    context: IndexArray
+    word: IndexArray
+    suffix: IndexArray
+    first_child: IndexArray
+    uses_occurrences: npt.NDArray[np.bool_]  # adjusted count = occurrences: nothing precedes it, or top order
+    occurrences: IndexArray
+    adjusted: IndexArray
+    total: CountArray  # summed adjusted counts of the children
+    followers: CountArray  # (contexts, 4): children of adjusted count 0, 1, 2, and 3 or more
+
+
+class _Groups(NamedTuple):
+    """Which sentences belong to which group: ``members[offsets[g]:offsets[g + 1]]``."""
+
+    members: CountArray
+    offsets: CountArray
+
+
+@njit(cache=True, nogil=True)
+def _adjust(counts: _Counts, node: int, change: int) -> None:
+    context, before = counts.context[node], counts.adjusted[node]
+    after = before + change
+    counts.adjusted[node] = after
+    counts.total[context] += change
+    counts.followers[context, min(before, 3)] -= 1
+    counts.followers[context, min(after, 3)] += 1
+
+
+@njit(cache=True, nogil=True)
+def _add_sentence(counts: _Counts, longest: IndexArray, change: int) -> int:
+    """Put a training sentence in (`change` 1) or take it out (-1); return by how many words the vocabulary grows."""
+    words = 0
+    for position in range(1, len(longest)):
+        node = longest[position]
+        while node != ROOT:
+            shorter = counts.suffix[node]
+            before = counts.occurrences[node]
+            counts.occurrences[node] = before + change
+            if counts.uses_occurrences[node]:
+                _adjust(counts, node, change)
+            if before == 0 or before + change == 0:
+                if shorter != ROOT:
+                    _adjust(counts, shorter, change)
+                elif node != SENTENCE_END:
+                    words += change
+            node = shorter
+    return words
+
+
+@njit(cache=True, nogil=True)
+def _score_sentence(
+    counts: _Counts, discounts: FloatArray, vocabulary_size: int, words: IndexArray
+) -> tuple[float, int, int]:
+    """Return the log10 probability, the unknown words and the summed matched lengths of a sentence."""
+    order = len(discounts)
+    contexts = np.zeros(order + 1, dtype=np.int64)
+    log10_prob, unknown, lengths = 0.0, 0, 0
+    node, length = (SENTENCE_START, 1) if order > 1 else (ROOT, 0)
+    for position in range(len(words) + 1):
+        wanted = words[position] if position < len(words) else SENTENCE_END
+        if counts.adjusted[wanted] == 0:
+            wanted = UNKNOWN
+            unknown += 1
+        for size in range(length, -1, -1):
+            contexts[size] = node
+            node = counts.suffix[node]
+
+        matched = length + 1
+        child = find_child(counts.first_child, counts.word, contexts[length], wanted)
+        while matched > 1 and (child < 0 or counts.adjusted[child] == 0):
+            matched -= 1
+            child = find_child(counts.first_child, counts.word, contexts[matched - 1], wanted)
+
+        log10_prob += np.log10(_probability(counts, discounts, vocabulary_size, contexts[: length + 1], child, matched))
+        lengths += matched
+        node, length = (child, matched) if matched < order else (counts.suffix[child], matched - 1)
+    return log10_prob, unknown, lengths
+
+
+@njit(cache=True, nogil=True)
+def _probability(
+    counts: _Counts,
+    discounts: FloatArray,
+    vocabulary_size: int,
+    contexts: CountArray,
+    ngram: int,
+    matched: int,
+) -> float:
+    """Interpolate from the uniform distribution up; `ngram` is the longest that is known, of `matched` words."""
+    share = np.zeros(len(contexts))
+    for size in range(matched, 0, -1):
+        total = counts.total[contexts[size - 1]]
+        if total > 0:
+            count = counts.adjusted[ngram]
+            share[size - 1] = (count - discounts[size - 1, min(count, 3)]) / total
+        ngram = counts.suffix[ngram]
+    prob = 1.0 / vocabulary_size
+    for size in range(len(contexts)):
+        total = counts.total[contexts[size]]
+        if total > 0:
+            taken = 0.0
+            for count in range(1, 4):
+                taken += discounts[size, count] * counts.followers[contexts[size], count]
+            prob = share[size] + max(taken / total, ZERO) * prob
+    return min(prob, 1.0)
+
+
+@njit(cache=True, nogil=True)
+def _score_groups(
+    counts: _Counts,
+    discounts: FloatArray,
+    vocabulary_size: int,
+    longest: IndexArray,
+    longest_offsets: CountArray,
+    training: _Groups,
+    words: IndexArray,
+    offsets: CountArray,
+    scored: _Groups,
+) -> tuple[FloatArray, CountArray, CountArray]:
+    sentences = len(offsets) - 1
+    totals = np.zeros(sentences)
+    unknown = np.zeros(sentences, dtype=np.int64)
+    matched = np.zeros(sentences, dtype=np.int64)
+    for group in range(len(scored.offsets) - 1):
+        to_score = scored.members[scored.offsets[group] : scored.offsets[group + 1]]
+        if len(to_score) == 0:
+            continue
+        left_out = training.members[training.offsets[group] : training.offsets[group + 1]]
+        for sentence in left_out:
+            own = longest[longest_offsets[sentence] : longest_offsets[sentence + 1]]
+            vocabulary_size += _add_sentence(counts, own, -1)
+        for sentence in to_score:
+            totals[sentence], unknown[sentence], matched[sentence] = _score_sentence(
+                counts, discounts, vocabulary_size, words[offsets[sentence] : offsets[sentence + 1]]
+            )
+        for sentence in left_out:
+            own = longest[longest_offsets[sentence] : longest_offsets[sentence + 1]]
+            vocabulary_size += _add_sentence(counts, own, 1)
+    return totals, unknown, matched
+
+
+def leave_out_scores(
+    counts: NgramCounts,
+    discounts: npt.ArrayLike,
+    training_groups: npt.ArrayLike,
+    values: npt.ArrayLike,
+    offsets: npt.ArrayLike,
+    groups: npt.ArrayLike,
+) -> SentenceScores:
+    """Score every sentence under the model of the training sentences that are not of its own group.
+
+    Parameters
+    ----------
+    counts : NgramCounts
+        Counts of the whole training text; they are not changed.
+    discounts : array-like, shape (order, 3)
+        `NgramModel.discounts` of the whole training text, held while groups are left out.
+    training_groups : array-like, shape (training sentences,)
+        Group of each training sentence: any sortable labels, such as the number of its source.
+    values : array-like of int, shape (tokens,)
+        Word ids of the sentences to score, of the same vocabulary as the training text's.
+    offsets : array-like of int, shape (sentences + 1,)
+    groups : array-like, shape (sentences,)
+        Group of each sentence to score. A group without training sentences leaves nothing out.
+
+    Raises
+    ------
+    DataError
+        If the arrays do not fit each other, or a group to leave out is the whole training text.
+    OptionError
+        If the discounts are out of range or not as many as the orders.
+    """
+    trie = counts.trie
+    ids, bounds = as_sentences(values, offsets)
+    table = check_discounts(discounts, trie.order)
+    own, theirs = np.asarray(groups), np.asarray(training_groups)
+    training_sentences = len(counts.sentence_offsets) - 1
+    if own.shape != (len(bounds) - 1,) or theirs.shape != (training_sentences,):
+        raise DataError(
+            f"groups of shapes {theirs.shape} and {own.shape}: expected one for each of the "
+            f"{training_sentences} training sentences and {len(bounds) - 1} sentences to score"
+        )
+    labels, codes = np.unique(np.concatenate([theirs, own]), return_inverse=True)
+    training, scored = (
+        _members(part, len(labels)) for part in (codes[:training_sentences], codes[training_sentences:])
+    )
+    whole = (np.diff(training.offsets) == training_sentences) & (np.diff(scored.offsets) > 0)
+    if whole.any():
+        raise DataError(
+            f"all {training_sentences} training sentences are of group {labels[whole][0]}: "
+            "leaving it out leaves nothing to learn from"
+        )
+    totals, unknown, matched = _score_groups(
+        _changeable(counts),
+        table,
+        trie.vocabulary_size,
+        counts.longest,
+        counts.sentence_offsets,
+        training,
+        trie.recode(ids),
+        bounds,
+        scored,
+    )
+    tokens = np.diff(bounds)
+    return SentenceScores(totals, tokens, unknown, matched / (tokens + 1))
+
+
+def _members(codes: npt.NDArray[np.intp], groups: int) -> _Groups:
+    sizes = np.bincount(codes, minlength=groups)
+    return _Groups(
+        np.argsort(codes, kind="stable").astype(np.int64), np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    )
+
+
+def _changeable(counts: NgramCounts) -> _Counts:
+    trie = counts.trie
+    contexts = int(trie.starts[trie.order])
+    child = slice(1, None)  # every node but the root is a child
+    total = np.bincount(trie.context[child], weights=counts.adjusted[child], minlength=contexts)
+    cell = trie.context[child].astype(np.int64) * 4 + np.minimum(counts.adjusted[child], 3)
+    followers = np.bincount(cell, minlength=4 * contexts).reshape(-1, 4)
+    preceded = np.zeros(len(trie.word), dtype=np.bool_)
+    preceded[trie.suffix[trie.starts[2] :]] = True
+    return _Counts(
+        trie.context,
+        trie.word,
+        trie.suffix,
+        trie.first_child,
+        ~preceded,
+        counts.occurrences.copy(),
+        counts.adjusted.copy(),
+        total.astype(np.int64),
+        followers.astype(np.int64),
+    )

@@ -1,0 +1,1 @@
+"""The dependency parser: its package, its training from treebanks, its scores."""

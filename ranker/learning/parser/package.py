@@ -1,0 +1,206 @@
+"""Writes a trained parser: the pipeline, its table of lemmas, card, notice and licence, all at once or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import textwrap
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ranker.errors import DataError
+from ranker.learning.parser.lemmas import LemmaTable
+from ranker.learning.parser.parser import CARD_FILE, LEMMA_FILE, digest
+from ranker.learning.parser.scores import ParserScores
+from ranker.learning.parser.treebanks import Treebank
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+    from ranker.learning.parser.training import ParserOptions
+
+Scores = Mapping[str, Mapping[str, ParserScores]]
+
+# any spaCy 3 since 3.7 reads these architectures; by default spaCy would name the minor version that wrote them
+_SPACY_VERSIONS = ">=3.7.0,<4.0.0"
+_PARTS = {"dev": "development", "test": "test"}
+_KINDS = {"words": "treebank's words", "lowercase": "the same, lower-cased", "text": "raw text (F1)"}
+
+
+def check_output(output: Path) -> None:
+    """Refuse to replace what is not a parser.
+
+    Raises
+    ------
+    DataError
+        If `output` exists and is neither a parser nor an empty directory.
+    """
+    empty = output.is_dir() and not any(output.iterdir())
+    if output.exists() and not empty and not (output / "meta.json").is_file():
+        raise DataError("exists and is not a parser: give another directory", file=str(output))
+
+
+def write_pipeline(
+    output: Path,
+    pipeline: Language,
+    table: LemmaTable,
+    *,
+    treebank: Treebank,
+    scores: Scores,
+    language: str,
+    seed: int,
+    options: ParserOptions,
+) -> None:
+    """Write the directory `output`, replacing an earlier parser there.
+
+    Raises
+    ------
+    DataError
+        If `output` cannot be written.
+    """
+    notice = _notice(treebank)
+    pipeline.meta.update(
+        name=f"parser-{language}",
+        version="1.0.0",
+        author="The ranker developers",
+        spacy_version=_SPACY_VERSIONS,
+        description=f"Universal Dependencies tagger and parser for {language}, trained on {treebank.name}",
+        license=f"see {treebank.licence.name if treebank.licence else 'NOTICE'}",
+        sources=[{"name": name, "sha256": sha} for name, sha in treebank.digests().items()],
+        training={"seed": seed, **asdict(options)},
+        performance=_rounded(scores),
+    )
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}."))
+        try:
+            _fill(temporary, pipeline, table, treebank, notice)
+            card = _card(temporary, treebank, scores, language, seed, options)
+            (temporary / CARD_FILE).write_text(card, encoding="utf-8")
+            _replace(output, temporary)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    except OSError as error:
+        raise DataError(f"cannot be written: {error.strerror or error}", file=str(output)) from None
+
+
+def _fill(directory: Path, pipeline: Language, table: LemmaTable, treebank: Treebank, notice: str) -> None:
+    # the vocabulary of the training run is left out: the network hashes words, only names of labels are looked up
+    pipeline.to_disk(directory, exclude=["vocab"])
+    labels = {label for component in pipeline.pipe_labels.values() for label in component} | {"ROOT", "dep"}
+    (directory / "vocab").mkdir()
+    (directory / "vocab" / "strings.json").write_text(json.dumps(sorted(labels)) + "\n", encoding="utf-8")
+    (directory / LEMMA_FILE).write_text(table.to_json(), encoding="utf-8")
+    (directory / "NOTICE").write_text(notice, encoding="utf-8")
+    if treebank.licence is not None:
+        shutil.copyfile(treebank.licence, directory / treebank.licence.name)
+
+
+def _replace(output: Path, complete: Path) -> None:
+    umask = os.umask(0)
+    os.umask(umask)
+    complete.chmod(0o777 & ~umask)
+    for file in complete.rglob("*"):
+        if file.is_file():
+            with file.open("rb") as stream:
+                os.fsync(stream.fileno())
+    if output.exists():
+        former = Path(tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}."))
+        output.replace(former)
+        complete.replace(output)
+        shutil.rmtree(former)
+    else:
+        complete.replace(output)
+
+
+def _rounded(scores: Scores) -> dict[str, dict[str, dict[str, float]]]:
+    return {
+        part: {
+            kind: {name: round(value, 4) for name, value in asdict(of_kind).items()} for kind, of_kind in kinds.items()
+        }
+        for part, kinds in scores.items()
+    }
+
+
+def _notice(treebank: Treebank) -> str:
+    licence = (
+        f"The licence text of the treebank is in {treebank.licence.name}, and holds for this directory too."
+        if treebank.licence is not None
+        else "The treebank lay without a licence text; what its licence asks for holds for this directory too."
+    )
+    owed = _wrapped(treebank.attribution())
+    return f"The parameters and tables in this directory were learnt from:\n\n{owed}\n\n{licence}\n"
+
+
+def _card(directory: Path, treebank: Treebank, scores: Scores, language: str, seed: int, options: ParserOptions) -> str:
+    size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file()) / 1e6
+    other_language = "" if language == "en" else f" --language {language}"
+    changed = [
+        f"{field.name}={getattr(options, field.name)}"
+        for field in fields(options)
+        if getattr(options, field.name) != field.default
+    ]
+    files = "\n".join(f"- `{name}`, SHA-256 `{sha}`" for name, sha in treebank.digests().items())
+    licence = treebank.licence.name if treebank.licence else "none lay beside the treebank"
+    method = (
+        f"Norm, first letter, last three letters and shape of each word, hashed into {options.rows} rows of "
+        f"{options.width}; {options.depth} convolutional layers over one word to either side, shared by a linear "
+        f"tagger and a greedy arc-eager parser (pseudo-projective); {options.epochs} epochs, the last state taken, so "
+        "that the development file serves for nothing but a score. In training "
+        f"{options.lowercase:.0%} of the sentences are lower-cased, {options.unfinished:.0%} lose their final mark, "
+        f"and {options.invented:.0%} of the words seen once are replaced by invented words of the same outline."
+    )
+    return f"""# parser-{language}
+
+A tagger and dependency parser with Universal Dependencies labels, as a spaCy pipeline, and a table of lemmas.
+Every text is one sentence with one root.
+
+- Command: `ranker parser train TREEBANK --output DIR --seed {seed}{other_language}`\
+{f" with {', '.join(changed)}" if changed else ""}
+- Size: {size:.1f} MB
+- Content: SHA-256 `{digest(directory)}`
+
+## Data
+
+{_wrapped(treebank.attribution())}
+
+Licence text: {licence}; see also NOTICE.
+
+{files}
+
+The digests are those of the files without gzip.
+
+## Scores
+
+In per cent, punctuation included; each sentence is parsed on its own. Tags are universal parts of speech, UAS is the
+share of right heads, LAS that of right heads with the right relation, subtypes included. On raw text they are F1 over
+words that span the same characters, since spaCy's tokenizer cuts some words differently.
+
+{_score_table(scores)}
+
+## Method
+
+{_wrapped(method)}
+
+## Limits
+
+Trees of ungrammatical or foreign text are defined, but say little. Relations seen fewer than ten times in training
+come out as `dep`. A text that holds several sentences gets a single tree. Lemmas are lower-cased.
+"""
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 110, break_long_words=False, break_on_hyphens=False)
+
+
+def _score_table(scores: Scores) -> str:
+    lines = ["| file | on | words | tags | UAS | LAS | lemmas |", "|---|---|---|---|---|---|---|"]
+    for part, kinds in scores.items():
+        for kind, of_kind in kinds.items():
+            figures = " | ".join(f"{100 * value:.1f}" for value in asdict(of_kind).values())
+            lines.append(f"| {_PARTS[part]} | {_KINDS[kind]} | {figures} |")
+    return "\n".join(lines) if scores else "No development or test file lay beside the training file."

@@ -1,0 +1,350 @@
+"""Runs a dependency parser over many sentences and returns columns, not objects.
+
+The parser is a spaCy pipeline: one that `ranker.learning.parser.training` made, or any other with a ``parser``.
+A sentence always stays one sentence with one root, whatever punctuation it holds, and only the components that
+tags and trees need are run.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.errors import DataError, MissingError, ModelError, OptionError
+from ranker.learning.parser.lemmas import LemmaTable
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+LEMMA_FILE = "lemmas.json"
+CARD_FILE = "CARD.md"
+ROOT_RELATION = "root"
+_CHUNK = 1024
+_TREE_COMPONENTS = {"tok2vec", "transformer", "tagger", "morphologizer", "attribute_ruler", "parser"}
+_NO_TAG = "X"
+UNIVERSAL_TAGS = (
+    *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM"),
+    *("PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X"),
+)
+_NOT_CONTENT = (CARD_FILE, "LICENSE", "NOTICE")
+
+Sentences = Sequence[str] | Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class Parses:
+    """Trees of many sentences; word i of sentence s is entry ``offsets[s] + i`` of every column.
+
+    Parameters
+    ----------
+    offsets : int64 array, shape (sentences + 1,)
+        Where each sentence starts; the last entry is the number of words.
+    words : list of str
+        The words as written.
+    heads : int32 array, shape (words,)
+        0-based position of each word's head inside its sentence; -1 for the root.
+    relations : int32 array, shape (words,)
+        Position of each word's relation to its head in `relation_names`.
+    tags : int32 array, shape (words,)
+        Position of each word's part of speech in `tag_names`.
+    lemmas : list of str, or None
+        Lower-cased lemmas, if they were asked for.
+    relation_names : tuple of str
+        All relations that the parser knows, sorted; the root's is ``root``.
+    tag_names : tuple of str
+        All tags that the parser knows, sorted; ``X`` where it gives none.
+    """
+
+    offsets: npt.NDArray[np.int64]
+    words: list[str]
+    heads: npt.NDArray[np.int32]
+    relations: npt.NDArray[np.int32]
+    tags: npt.NDArray[np.int32]
+    lemmas: list[str] | None
+    relation_names: tuple[str, ...]
+    tag_names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """What one chunk of sentences gives; cheap to send between processes."""
+
+    lengths: npt.NDArray[np.int64]
+    words: list[str]
+    heads: npt.NDArray[np.int32]
+    relations: npt.NDArray[np.int32]
+    tags: npt.NDArray[np.int32]
+    lemmas: list[str] | None
+
+
+class DependencyParser:
+    """A spaCy pipeline reduced to tags and trees.
+
+    Parameters
+    ----------
+    pipeline : spacy.language.Language
+        With a component ``parser``.
+    lemma_table : LemmaTable, optional
+        Makes the lemmas; without it a ``lemmatizer`` of the pipeline does, if there is one.
+    origin : str, optional
+        Directory or package from which `load` gets the same pipeline; needed for more than one process.
+    """
+
+    def __init__(self, pipeline: Language, *, lemma_table: LemmaTable | None = None, origin: str | None = None) -> None:
+        if "parser" not in pipeline.pipe_names:
+            known = ", ".join(pipeline.pipe_names) or "none"
+            raise ModelError(f"the pipeline has no 'parser', only {known}: choose one that parses")
+        self._pipeline = pipeline
+        self._origin = origin
+        self._lemma_table = lemma_table
+        self._idle = [name for name in pipeline.pipe_names if name not in _TREE_COMPONENTS | {"lemmatizer"}]
+        # spaCy refuses texts of a million characters, for the sake of components that are not run here
+        pipeline.max_length = 2**62
+        strings = pipeline.vocab.strings
+        relations = {*pipeline.pipe_labels["parser"], "dep", "ROOT"}
+        self._relations = _Names(
+            {strings.add(label): ROOT_RELATION if label == "ROOT" else label for label in sorted(relations)}, "dep"
+        )
+        # pipelines with another tag set map it to the universal one in these components
+        universal = bool({"morphologizer", "attribute_ruler"} & set(pipeline.pipe_names))
+        self._tag_attribute = "POS" if universal else "TAG"
+        tags = UNIVERSAL_TAGS if universal else pipeline.pipe_labels.get("tagger", [])
+        self._tags = _Names({strings.add(tag): tag for tag in sorted({*tags, _NO_TAG})}, _NO_TAG)
+
+    @property
+    def language(self) -> str:
+        """Code of the language, such as ``en``."""
+        return str(self._pipeline.lang)
+
+    @property
+    def relation_names(self) -> tuple[str, ...]:
+        """All relations that the parser knows, sorted."""
+        return self._relations.names
+
+    @property
+    def tag_names(self) -> tuple[str, ...]:
+        """All part-of-speech tags that the parser knows, sorted."""
+        return self._tags.names
+
+    @property
+    def has_lemmas(self) -> bool:
+        """Whether `parse` can give lemmas."""
+        return self._lemma_table is not None or "lemmatizer" in self._pipeline.pipe_names
+
+    def parse(self, sentences: Sentences, *, lemmas: bool = False, batch_size: int = 256, processes: int = 1) -> Parses:
+        """Parse sentences, each a text or a list of words.
+
+        Parameters
+        ----------
+        sentences : sequence of str, or of sequences of str
+            A text is tokenised by the pipeline; a list of words is taken as it is. Either may be empty.
+        lemmas : bool
+            Whether to give lemmas as well.
+        batch_size : int
+            Sentences that go through the network at a time.
+        processes : int
+            Worker processes; the result does not depend on it.
+
+        Raises
+        ------
+        OptionError
+            If lemmas are asked for and the pipeline has none, or a number is below 1.
+        DataError
+            If a list of words holds an empty one.
+        """
+        if lemmas and not self.has_lemmas:
+            raise OptionError(f"the parser for {self.language!r} gives no lemmas: leave out the option lemma")
+        for option, value in (("batch_size", batch_size), ("processes", processes)):
+            if value < 1:
+                raise OptionError(f"{option} is {value}, expected at least 1")
+        chunks = [sentences[start : start + _CHUNK] for start in range(0, len(sentences), _CHUNK)]
+        if processes > 1 and len(chunks) > 1 and self._origin is not None:
+            from joblib import Parallel, delayed
+
+            columns = Parallel(n_jobs=min(processes, len(chunks)))(
+                delayed(_parse_chunk)(self._origin, chunk, lemmas, batch_size) for chunk in chunks
+            )
+        else:
+            columns = [self._columns(chunk, lemmas, batch_size) for chunk in chunks]
+        return self._joined(columns, lemmas)
+
+    def _columns(self, sentences: Sentences, lemmas: bool, batch_size: int) -> _Columns:
+        documents = [self._document(sentence) for sentence in sentences]
+        idle = self._idle if lemmas and self._lemma_table is None else [*self._idle, "lemmatizer"]
+        # empty documents are left out: some components refuse them
+        filled = [document for document in documents if len(document)]
+        parsed = list(self._pipeline.pipe(filled, batch_size=batch_size, disable=idle))
+        tables = [document.to_array(["HEAD", "DEP", self._tag_attribute]) for document in parsed]
+        table = np.concatenate(tables) if tables else np.zeros((0, 3), dtype=np.uint64)
+        lengths = np.array([len(document) for document in documents], dtype=np.int64)
+        words = [token.text for document in parsed for token in document]
+        tags = self._tags.codes(table[:, 2])
+        heads, is_root = _heads(table[:, 0].astype(np.int64), lengths)
+        relations = self._relations.codes(table[:, 1])
+        relations[is_root] = self._relations.code(ROOT_RELATION)
+        return _Columns(lengths, words, heads, relations, tags, self._lemmas(parsed, words, tags) if lemmas else None)
+
+    def _document(self, sentence: str | Sequence[str]) -> Doc:
+        from spacy.tokens import Doc
+
+        if isinstance(sentence, str):
+            document = self._pipeline.make_doc(_encodable(" ".join(sentence.split())))
+        else:
+            if not all(sentence):
+                raise DataError(f"an empty word among {list(sentence)}, expected words or a text")
+            document = Doc(self._pipeline.vocab, words=[_encodable(word) for word in sentence])
+        for token in document[1:]:
+            token.is_sent_start = False
+        return document
+
+    def _lemmas(self, documents: Iterable[Doc], words: Sequence[str], tags: npt.NDArray[np.int32]) -> list[str]:
+        table = self._lemma_table
+        if table is None:
+            return [(token.lemma_ or token.text).lower() for document in documents for token in document]
+        names = self._tags.names
+        return [table.lemma(word, names[tag]) for word, tag in zip(words, tags.tolist(), strict=True)]
+
+    def _joined(self, columns: Sequence[_Columns], lemmas: bool) -> Parses:
+        offsets = np.zeros(sum(len(part.lengths) for part in columns) + 1, dtype=np.int64)
+        if columns:
+            np.cumsum(np.concatenate([part.lengths for part in columns]), out=offsets[1:])
+        none = np.zeros(0, dtype=np.int32)
+        return Parses(
+            offsets,
+            [word for part in columns for word in part.words],
+            np.concatenate([none, *(part.heads for part in columns)]),
+            np.concatenate([none, *(part.relations for part in columns)]),
+            np.concatenate([none, *(part.tags for part in columns)]),
+            [lemma for part in columns for lemma in part.lemmas or ()] if lemmas else None,
+            self.relation_names,
+            self.tag_names,
+        )
+
+
+def _encodable(text: str) -> str:
+    """Replace halves of surrogate pairs, which JSON can hold and spaCy cannot."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+class _Names:
+    """Translates spaCy's 64-bit keys into positions in a sorted tuple of names."""
+
+    def __init__(self, names: dict[int, str], fallback: str) -> None:
+        self.names = tuple(sorted({*names.values(), fallback}))
+        self._keys = np.array(sorted(names), dtype=np.uint64)
+        self._codes = np.array([self.code(names[key]) for key in sorted(names)], dtype=np.int32)
+        self._fallback = self.code(fallback)
+
+    def code(self, name: str) -> int:
+        return self.names.index(name)
+
+    def codes(self, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
+        found = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        codes: npt.NDArray[np.int32] = np.where(self._keys[found] == keys, self._codes[found], self._fallback)
+        return codes
+
+
+def _heads(
+    steps: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
+    """Turn spaCy's steps to the head into positions; a further root hangs on the first one."""
+    sentence = np.repeat(np.arange(len(lengths)), lengths)
+    position = np.arange(len(steps)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    heads = position + steps
+    roots = np.flatnonzero(steps == 0)
+    _, first = np.unique(sentence[roots], return_index=True)
+    is_root = np.zeros(len(steps), dtype=bool)
+    is_root[roots[first]] = True
+    root_position = np.zeros(len(lengths), dtype=np.int64)
+    root_position[sentence[roots[first]]] = position[roots[first]]
+    heads[roots] = root_position[sentence[roots]]
+    heads[is_root] = -1
+    return heads.astype(np.int32), is_root
+
+
+def load(origin: str | Path) -> DependencyParser:
+    """Load a parser from a directory, or from an installed spaCy package by its name.
+
+    Raises
+    ------
+    MissingError
+        If there is neither such a directory nor such a package.
+    ModelError
+        If the pipeline is damaged, of an incompatible version, or does not parse.
+    """
+    import spacy
+
+    directory = Path(origin)
+    if not directory.is_dir() and not spacy.util.is_package(str(origin)):
+        raise MissingError(
+            f"no parser {str(origin)!r}: give the directory of one (made by `ranker parser train`), "
+            "or the name of an installed spaCy package"
+        )
+    # spaCy warns about versions and about GPU libraries that nobody here asked for
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            pipeline = spacy.load(directory if directory.is_dir() else str(origin))
+        except Exception as error:  # whatever is damaged, spaCy's readers raise as it comes
+            raise ModelError(
+                f"{origin}: not a working spaCy pipeline ({error}): restore it or train it again"
+            ) from error
+    lemma_file = directory / LEMMA_FILE
+    table = None
+    if lemma_file.is_file():
+        table = LemmaTable.from_json(lemma_file.read_text(encoding="utf-8"), str(lemma_file))
+    return DependencyParser(pipeline, lemma_table=table, origin=str(origin))
+
+
+@functools.lru_cache(maxsize=2)
+def _loaded(origin: str) -> DependencyParser:
+    return load(origin)
+
+
+def _parse_chunk(origin: str, sentences: Sentences, lemmas: bool, batch_size: int) -> _Columns:
+    return _loaded(origin)._columns(sentences, lemmas, batch_size)
+
+
+def digest(origin: str | Path) -> str:
+    """Return the SHA-256 digest of all that a pipeline's directory computes with, as 64 hexadecimal digits.
+
+    Its card and licence do not count. Of an installed package, name and version are digested.
+
+    Raises
+    ------
+    MissingError
+        If there is neither such a directory nor such a package.
+    """
+    directory = Path(origin)
+    summary = hashlib.sha256()
+    if directory.is_dir():
+        for file in sorted(_content(directory)):
+            summary.update(f"{file.relative_to(directory).as_posix()}\0".encode())
+            summary.update(hashlib.sha256(file.read_bytes()).digest())
+        return summary.hexdigest()
+    import importlib.metadata
+
+    try:
+        version = importlib.metadata.version(str(origin))
+    except importlib.metadata.PackageNotFoundError:
+        raise MissingError(f"no parser {str(origin)!r}: no such directory or installed package") from None
+    summary.update(f"{origin}=={version}".encode())
+    return summary.hexdigest()
+
+
+def _content(directory: Path) -> Iterator[Path]:
+    for file in directory.rglob("*"):
+        if file.is_file() and not file.name.startswith(_NOT_CONTENT):
+            yield file

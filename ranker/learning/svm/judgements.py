@@ -1,0 +1,244 @@
+"""Human judgements about the rows of an array: grades inside groups, or preferences between two rows.
+
+Both say which rows are pairs, can be divided by group for cross-validation, and can be compared with scores.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from ranker.errors import DataError
+from ranker.learning.svm.graded_pairs import sort_by_grade
+from ranker.learning.svm.pair_sums import GradedPairs, PairSet, WeightedPairs
+from ranker.ranks import group_offsets, group_spearman, merge_ties
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+class Judgements(Protocol):
+    """What people said about rows, in units that can be selected: graded rows, or preferred pairs."""
+
+    everything: IntArray
+    """All units."""
+
+    def units(self) -> tuple[IntArray, IntArray]:
+        """Return the units that take part in any pair, and the label of the group of each."""
+
+    def sample(self) -> IntArray:
+        """Return units that hold roughly a tenth of the pairs, or fewer."""
+
+    def select(self, units: IntArray) -> tuple[FloatArray, PairSet]:
+        """Return the rows of some units, ready for a solver, and their pairs."""
+
+    def agreement(self, coef: FloatArray, units: IntArray) -> tuple[float, float]:
+        """Return the summed agreement of scores with some units, and the weight it was summed over."""
+
+
+class Grades:
+    """Grades of rows: every two rows of a group with different grades are a pair."""
+
+    def __init__(self, X: FloatArray, grades: FloatArray, groups: IntArray) -> None:
+        self.X, self.grades, self.groups = X, grades, groups
+        self.everything: IntArray = np.arange(len(grades))
+
+    def units(self) -> tuple[IntArray, IntArray]:
+        """Return the rows of groups that hold a pair, and their groups."""
+        order, offsets = group_offsets(self.groups)
+        grades = self.grades[order]
+        differ = np.maximum.reduceat(grades, offsets[:-1]) > np.minimum.reduceat(grades, offsets[:-1])
+        in_pair = np.empty(len(order), dtype=bool)
+        in_pair[order] = np.repeat(differ, np.diff(offsets))
+        return np.flatnonzero(in_pair), self.groups[in_pair]
+
+    def sample(self) -> IntArray:
+        """Return the rows of every tenth group, or every tenth row if there are few groups."""
+        if self.groups.max() >= 100:
+            return np.flatnonzero(self.groups % 10 == 0)
+        return self.everything[::10]
+
+    def select(self, units: IntArray) -> tuple[FloatArray, PairSet]:
+        """Return some rows, sorted by group and from high to low grades, and their pairs."""
+        order, offsets = group_offsets(self.groups[units])
+        order = units[order]
+        sort_by_grade(order, offsets, self.grades)
+        return _centred(self.X, order), GradedPairs(offsets, self.grades[order])
+
+    def agreement(self, coef: FloatArray, units: IntArray) -> tuple[float, float]:
+        """Return the sum over groups of Spearman's correlation, 0 where all scores tie, and their number."""
+        order, offsets = group_offsets(self.groups[units])
+        order = units[order]
+        rho = group_spearman(self.X[order] @ coef, self.grades[order], offsets)
+        return float(np.nansum(rho)), float(len(rho))
+
+
+class Preferences:
+    """Pairs of rows, one preferred to the other; a unit is a pair."""
+
+    def __init__(self, X: FloatArray, pairs: IntArray, weights: FloatArray, groups: IntArray) -> None:
+        self.X, self.pairs, self.weights, self.groups = X, pairs, weights, groups
+        self.everything: IntArray = np.arange(len(pairs))
+
+    def units(self) -> tuple[IntArray, IntArray]:
+        """Return the pairs with a weight, and their groups."""
+        units = np.flatnonzero(self.weights > 0.0)
+        return units, self.groups[self.pairs[units, 0]]
+
+    def sample(self) -> IntArray:
+        """Return every tenth run of pairs; neighbours are likely to share rows."""
+        return np.flatnonzero(self.everything // 100 % 10 == 0)
+
+    def select(self, units: IntArray) -> tuple[FloatArray, PairSet]:
+        """Return the rows in some pairs, sorted by group, and these pairs."""
+        better, worse = self.pairs[units].T
+        in_pair = np.zeros(len(self.X), dtype=bool)
+        in_pair[better] = in_pair[worse] = True
+        rows = np.flatnonzero(in_pair)
+        order, offsets = group_offsets(self.groups[rows])
+        rows = rows[order]
+        place = np.empty(len(self.X), dtype=np.int64)
+        place[rows] = np.arange(len(rows))
+        return _centred(self.X, rows), WeightedPairs(offsets, place[better], place[worse], self.weights[units])
+
+    @functools.cached_property
+    def _by_group(self) -> tuple[IntArray, IntArray]:
+        return group_offsets(self.groups)
+
+    def agreement(self, coef: FloatArray, units: IntArray) -> tuple[float, float]:
+        """Return the weight of concordant less that of discordant pairs, and that of all."""
+        order, offsets = self._by_group
+        scores = np.empty(len(self.X))
+        scores[order] = merge_ties((self.X @ coef)[order], offsets)
+        better, worse = self.pairs[units].T
+        weights = self.weights[units]
+        return float(weights @ np.sign(scores[better] - scores[worse])), float(weights.sum())
+
+
+def checked_preferences(
+    X: FloatArray, pairs: npt.ArrayLike, pair_weight: npt.ArrayLike | None, groups: Any
+) -> Preferences:
+    """Check the arguments of a fit on pairs.
+
+    Parameters
+    ----------
+    X : float array, shape (n, d)
+    pairs : array-like of int, shape (n_pairs, 2)
+        Indices of a better and a worse row.
+    pair_weight : array-like, shape (n_pairs,), optional
+    groups : array-like of hashable labels, shape (n,), optional
+        Default: the connected components of the pairs.
+
+    Returns
+    -------
+    Preferences
+
+    Raises
+    ------
+    DataError
+        Naming the first pair, weight or label that is wrong.
+    """
+    indices = np.asarray(pairs)
+    if indices.size == 0:
+        indices = np.zeros((0, 2), dtype=np.int64)
+    if indices.ndim != 2 or indices.shape[1] != 2 or indices.dtype.kind not in "iu":
+        raise DataError(
+            f"pairs of shape {indices.shape} and type {indices.dtype}: expected whole numbers of shape (n_pairs, 2), "
+            "each row a better and a worse row of X"
+        )
+    if len(indices) and (indices.min() < 0 or indices.max() >= len(X)):
+        outside = np.flatnonzero(((indices < 0) | (indices >= len(X))).any(axis=1))
+        raise DataError(
+            f"pairs[{outside[0]}] is {indices[outside[0]].tolist()}: expected row indices from 0 to {len(X) - 1}"
+        )
+    loops = np.flatnonzero(indices[:, 0] == indices[:, 1])
+    if len(loops):
+        raise DataError(f"pairs[{loops[0]}] prefers row {indices[loops[0], 0]} to itself: leave it out")
+    indices = indices.astype(np.int64)
+    if groups is None:
+        codes = _components(indices, len(X))
+    else:
+        codes = group_codes(groups, len(X))
+        crossing = np.flatnonzero(codes[indices[:, 0]] != codes[indices[:, 1]])
+        if len(crossing):
+            raise DataError(
+                f"pairs[{crossing[0]}] is {indices[crossing[0]].tolist()}, rows of two groups: "
+                "expected pairs inside a group"
+            )
+    if pair_weight is None:
+        weights = np.ones(len(indices))
+    else:
+        weights = np.asarray(pair_weight, dtype=np.float64)
+        if weights.shape != (len(indices),):
+            raise DataError(f"pair_weight of shape {weights.shape}: expected {(len(indices),)}, one for each pair")
+        wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
+        if len(wrong):
+            raise DataError(f"pair_weight[{wrong[0]}] is {weights[wrong[0]]}: expected a number of at least 0")
+    return Preferences(X, indices, weights, codes)
+
+
+def group_codes(groups: Any, n_rows: int) -> IntArray:
+    """Return a number for the group of every row; labels need only be hashable.
+
+    Raises
+    ------
+    DataError
+        If there is not one label for each row, or a label is not equal to itself.
+    """
+    if groups is None:
+        return np.zeros(n_rows, dtype=np.int64)
+    labels = groups if isinstance(groups, np.ndarray) else list(groups)
+    if isinstance(labels, np.ndarray) and labels.ndim != 1:
+        raise DataError(f"groups of shape {labels.shape}: expected one label for each row, shape ({n_rows},)")
+    if len(labels) != n_rows:
+        raise DataError(f"groups has {len(labels)} labels, X has {n_rows} rows: expected one label for each row")
+    if isinstance(labels, np.ndarray) and labels.dtype.kind in "iub":
+        return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    known: dict[Any, int] = {}
+    codes = np.fromiter((known.setdefault(label, len(known)) for label in labels), dtype=np.int64, count=n_rows)
+    unequal = next((label for label in known if label != label), None)
+    if unequal is not None:
+        raise DataError(f"groups has the label {unequal!r}, which is not equal to itself: give every row a group")
+    return codes
+
+
+@njit(cache=True, nogil=True)
+def _components(pairs: IntArray, n_rows: int) -> IntArray:
+    """Return the number of every row's connected component, by union and path halving."""
+    parent = np.arange(n_rows)
+    for pair in range(len(pairs)):
+        first, second = pairs[pair]
+        while parent[first] != first:
+            parent[first] = parent[parent[first]]
+            first = parent[first]
+        while parent[second] != second:
+            parent[second] = parent[parent[second]]
+            second = parent[second]
+        parent[max(first, second)] = min(first, second)
+    count = 0
+    for row in range(n_rows):
+        # A parent comes before its children, so it already bears the number of its component.
+        if parent[row] == row:
+            parent[row] = count
+            count += 1
+        else:
+            parent[row] = parent[parent[row]]
+    return parent
+
+
+def _centred(X: FloatArray, rows: IntArray) -> FloatArray:
+    """Return some rows less about their mean: no difference changes, and their rounding errors get smaller.
+
+    About, because a round number is the same in whatever order the rows come, and leaves whole numbers exact.
+    """
+    chosen = np.take(X, rows, axis=0)
+    if len(chosen):
+        lowest = chosen.min(axis=0)
+        spread = chosen.max(axis=0) - lowest
+        unit = 2.0 ** np.floor(np.log2(np.where(spread > 0.0, spread, 1.0) / 16.0))
+        chosen -= np.where(spread > 0.0, np.round(chosen.mean(axis=0) / unit) * unit, lowest)
+    return chosen

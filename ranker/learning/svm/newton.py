@@ -1,0 +1,321 @@
+r"""Minimises 1/2 |w|^2 plus a loss over pairs, by semismooth Newton steps with a certificate.
+
+With rows ``X``, scores ``z = Xw`` and alphas added up by row, ``a``, the loss's gradient is ``-X'a``. Hence
+
+    gradient    g = w - X'a
+    Hessian     H = I + slope * X' L X                (`PairSet.curvature`)
+
+Any alphas that the loss allows bound the minimum from below: with ``w_alpha = X'a`` the dual is what the primal would
+be without its gap, and the gap is a sum of things that are never negative,
+
+    primal(w) - dual(alpha) = 1/2 |g|^2 + smoothing gap
+
+so it needs no difference of large numbers. The best primal and the best dual value seen certify the result.
+
+Any solution of a gap has weights with errors of about its root. Of the last fit the minimum itself is asked for, so
+that whatever ties at the minimum ties: the squared hinge takes Newton steps until they no longer help, the hinge is
+solved on its margin (`ranker.learning.polish`), and both are rounded.
+
+The squared hinge is piecewise quadratic: Newton steps with an exact line search reach its minimum in a few.
+The hinge is smoothed to a parabola of some width around its kink and the width is taken down. For one set of pairs
+in the zone the minimiser is, up to the square of the width, a straight line in the width. So at the minimum for one
+width, a Newton step that keeps the zone and all but removes its width predicts the minimum for none, and the
+predicted point meets a dual value whose error, too, is of the order of the width squared: the widths never get so
+small that their alphas drown in rounding errors.
+
+The Hessian is formed: d columns cost d^2 numbers and d^3 operations a step, nothing for hundreds of columns and too
+much for many thousands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, cast
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from threadpoolctl import threadpool_limits
+
+from ranker.errors import DataError
+from ranker.learning.polish import exact_product, polish, rounded
+from ranker.learning.svm.pair_sums import PairLoss, PairSet, Totals, count_blocks, for_each_block
+
+FloatArray = npt.NDArray[np.float64]
+LossName = Literal["hinge", "squared_hinge"]
+
+NARROWING = 0.1
+"""Factor from one width of the smoothed hinge to the next."""
+
+FIRST_WIDTH, NEAR_WIDTH = 1.0, 0.03
+"""First width of the smoothed hinge: from zero weights, and from a point near the minimum."""
+
+REMOVAL = 1e-6
+"""Factor by which the predicting step narrows the zone: nearly nothing, yet a matrix that can be factored."""
+
+FLAT = 0.1
+"""A line search ends when the slope is this fraction of the slope it began with."""
+
+MAX_REFINEMENTS, SETTLED = 5, 1e-15
+"""Newton steps at most that refine a minimiser of the squared hinge, and the relative step that ends them."""
+
+NOISE = 1e-12
+"""Relative rounding error of an objective at most."""
+
+RETRIES, RETRY = 3, 1e-2
+"""Times that a hinge which cannot be solved on its margin is minimised further, and to which fraction of the gap."""
+
+MAX_TRIALS = 40
+"""Points that a line search tries at most; it needs 2 to 6."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A minimiser and the proof that it is one."""
+
+    coef: FloatArray
+    """The weights w, shape (d,)."""
+    objective: float
+    """Primal objective at `coef`."""
+    gap: float
+    """Upper bound of how far `objective` lies above the minimum."""
+    n_iter: int
+    """Newton systems solved."""
+
+
+@dataclass(frozen=True)
+class _Point:
+    coef: FloatArray
+    scores: FloatArray
+    row_alpha: FloatArray
+    totals: Totals
+
+
+def minimise(
+    rows: FloatArray,
+    pairs: PairSet,
+    C: float,
+    loss: LossName,
+    *,
+    tol: float,
+    max_iter: int,
+    start: FloatArray | None = None,
+    exact: bool = False,
+) -> Solution:
+    """Minimise ``1/2 |w|^2 + C * sum over pairs of weight * loss(1 - w.(x_better - x_worse))``.
+
+    Parameters
+    ----------
+    rows : float array, shape (n, d), C-contiguous
+    pairs : PairSet
+        Over these rows.
+    C : float
+        Positive.
+    loss : {"hinge", "squared_hinge"}
+    tol : float
+        Duality gap, relative to the objective, at which to stop.
+    max_iter : int
+        Newton systems solved at most.
+    start : float array, shape (d,), optional
+        Weights near the minimum, such as those of a sample of the pairs; default 0.
+    exact : bool, default False
+        Go on to the minimum as far as floating point allows, and round it to 40 bits (`ranker.learning.polish`).
+
+    Returns
+    -------
+    Solution
+        Its `gap` exceeds ``tol * objective`` only if `max_iter` was reached, or rounding errors forbid more.
+
+    Raises
+    ------
+    DataError
+        If `rows` are so large that their squares overflow.
+    """
+    # One thread, because the bits of a BLAS product may depend on the number of its threads; the work that is
+    # worth threads is done in blocks. What overflows is found in the Hessian, and refused there.
+    with threadpool_limits(limits=1, user_api="blas"), np.errstate(over="ignore", invalid="ignore"):
+        return _Descent(rows, pairs, C, loss, start).run(tol, max_iter, exact)
+
+
+class _Descent:
+    def __init__(self, rows: FloatArray, pairs: PairSet, C: float, loss: LossName, start: FloatArray | None) -> None:
+        self.rows, self.pairs = rows, pairs
+        width = FIRST_WIDTH if start is None else NEAR_WIDTH
+        self.loss = PairLoss(np.inf, 2.0 * C, 0.0) if loss == "squared_hinge" else PairLoss(width, C / width, C)
+        self.coef = np.zeros(rows.shape[1]) if start is None else start
+        self.bounds = np.linspace(0, len(rows), count_blocks(rows.size) + 1).astype(np.int64)
+        self.primal, self.dual = np.inf, -np.inf
+        self.n_iter = 0
+
+    def run(self, tol: float, max_iter: int, exact: bool) -> Solution:
+        point = self.at(self.coef)
+        enough = tol
+        retries = RETRIES if exact else 0
+        while True:
+            gradient = point.coef - self.combined(point.row_alpha)
+            descent_gap = 0.5 * float(gradient @ gradient)
+            smoothing_gap = self.loss.smoothing_gap(point.totals)
+            primal = self.note_primal(point)
+            self.dual = max(self.dual, primal - descent_gap - smoothing_gap)
+            if self.gap <= enough * self.primal or self.n_iter >= max_iter:
+                solution = self.exactly(tol) if exact else None
+                if solution is not None or not retries or self.n_iter >= max_iter:
+                    break
+                retries, enough = retries - 1, RETRY * enough
+            settled = max(0.01 * self.loss.width * smoothing_gap, 0.1 * enough * self.primal) if smoothing_gap else 0.0
+            if descent_gap <= settled:
+                predicted = self.without_width(point)
+                self.note_primal(self.at(predicted))
+                coef = predicted + NARROWING * (point.coef - predicted)
+                self.loss = self.loss.narrowed(NARROWING)
+                point = self.at(coef)
+                continue
+            moved = self.descend(point, gradient)
+            if moved is None:
+                solution = self.exactly(tol) if exact else None
+                break
+            point = moved
+        return solution or Solution(self.coef, self.primal, max(0.0, self.gap), self.n_iter)
+
+    def exactly(self, tol: float) -> Solution | None:
+        """Return the minimum near the best weights, rounded unless that is too coarse for `tol`, or None."""
+        if np.isinf(self.loss.width):
+            exact = self.refined(self.coef)
+            gap_of = self.squared_gap
+        else:
+            polished = polish(self.rows, self.pairs, self.loss.cap, self.coef)
+            if polished is None:
+                return None
+            exact, gap_of = polished.coef, polished.gap
+        for coef in (rounded(exact), exact):
+            primal = 0.5 * float(coef @ coef) + self.loss.unsmoothed(self.at(coef).totals)
+            gap = gap_of(coef)
+            if gap <= tol * primal and primal - gap <= self.primal * (1.0 + NOISE):
+                return Solution(coef, primal, gap, self.n_iter)
+        return None
+
+    def refined(self, coef: FloatArray) -> FloatArray:
+        """Take full Newton steps on the squared hinge for as long as they bring the minimum nearer."""
+        best, distance = coef, np.inf
+        for _ in range(MAX_REFINEMENTS):
+            gradient = self.gradient(coef)
+            step = self.newton_step(self.scored(coef), self.loss, gradient)
+            if step @ step <= (SETTLED * SETTLED) * (coef @ coef):
+                return coef
+            # in the norm of the Hessian, where rounding errors of steep directions weigh little
+            left = -float(gradient @ step)
+            if not left < distance:
+                break
+            best, distance = coef, left
+            coef = coef + step
+        return best
+
+    def gradient(self, coef: FloatArray) -> FloatArray:
+        """Return the gradient at `coef`, its sum over rows free of rounding."""
+        return coef - exact_product(self.rows, self.at(coef).row_alpha)
+
+    def squared_gap(self, coef: FloatArray) -> float:
+        """Return the duality gap of the squared hinge, whose alphas are all allowed."""
+        gradient = self.gradient(coef)
+        return 0.5 * float(gradient @ gradient)
+
+    @property
+    def gap(self) -> float:
+        return self.primal - self.dual
+
+    def at(self, coef: FloatArray) -> _Point:
+        scores = self.scored(coef)
+        return _Point(coef, scores, *self.pairs.alphas(scores, self.loss))
+
+    def scored(self, coef: FloatArray) -> FloatArray:
+        """Return ``X coef``."""
+        scores = np.empty(len(self.rows))
+
+        def run(block: int) -> None:
+            own = slice(self.bounds[block], self.bounds[block + 1])
+            np.matmul(self.rows[own], coef, out=scores[own])
+
+        for_each_block(run, len(self.bounds) - 1, self.rows.size)
+        return scores
+
+    def combined(self, row_alpha: FloatArray) -> FloatArray:
+        """Return ``X' row_alpha``."""
+        parts = np.empty((len(self.bounds) - 1, self.rows.shape[1]))
+
+        def run(block: int) -> None:
+            own = slice(self.bounds[block], self.bounds[block + 1])
+            np.matmul(self.rows[own].T, row_alpha[own], out=parts[block])
+
+        for_each_block(run, len(parts), self.rows.size)
+        return cast(FloatArray, parts.sum(axis=0))
+
+    def note_primal(self, point: _Point) -> float:
+        """Return the primal objective at `point`, and keep the point if it is the best so far."""
+        primal = 0.5 * float(point.coef @ point.coef) + self.loss.unsmoothed(point.totals)
+        if primal < self.primal:
+            self.primal, self.coef = primal, point.coef
+        return primal
+
+    def newton_step(self, scores: FloatArray, loss: PairLoss, gradient: FloatArray) -> FloatArray:
+        self.n_iter += 1
+        hessian = loss.slope * self.pairs.curvature(scores, self.rows, loss.width)
+        if not np.isfinite(hessian).all():
+            raise DataError("the squares of the columns of X overflow: scale the columns")
+        hessian.flat[:: len(hessian) + 1] += 1.0
+        return -_solve(hessian, gradient)
+
+    def without_width(self, point: _Point) -> FloatArray:
+        """Predict the minimiser for a zone of no width but the same pairs as at `point`."""
+        steep = PairLoss(self.loss.width, self.loss.slope / REMOVAL, self.loss.cap)
+        row_alpha, _ = self.pairs.alphas(point.scores, steep)
+        gradient = point.coef - self.combined(row_alpha)
+        return point.coef + self.newton_step(point.scores, steep, gradient)
+
+    def descend(self, point: _Point, gradient: FloatArray) -> _Point | None:
+        """Take a Newton step as far as the objective falls; None if rounding errors leave nowhere to go."""
+        step = self.newton_step(point.scores, self.loss, gradient)
+        step_scores = self.scored(step)
+        slope_at_start = float(gradient @ step)
+        if slope_at_start >= 0.0:
+            return None
+        low, slope_low = 0.0, slope_at_start
+        high, slope_high = np.inf, np.inf
+        length = 1.0
+        # The objective along the step is convex and piecewise quadratic: its slope rises in straight pieces, so the
+        # chord through a bracket ends up inside the piece that holds the zero.
+        for _ in range(MAX_TRIALS):
+            scores = point.scores + length * step_scores
+            row_alpha, totals = self.pairs.alphas(scores, self.loss)
+            coef = point.coef + length * step
+            slope = float(coef @ step - row_alpha @ step_scores)
+            if abs(slope) <= FLAT * abs(slope_at_start):
+                break
+            if slope < 0.0:
+                low, slope_low = length, slope
+            else:
+                high, slope_high = length, slope
+            if np.isinf(high):
+                reached = 1.1 * slope_at_start / min(slope_at_start - slope, -1e-300)
+                length *= min(max(reached, 2.0), 10.0)
+            else:
+                chord = low - slope_low * (high - low) / (slope_high - slope_low)
+                margin = 0.05 * (high - low)
+                length = min(max(chord, low + margin), high - margin)
+        return _Point(coef, scores, row_alpha, totals)
+
+
+def _solve(matrix: FloatArray, vector: FloatArray) -> FloatArray:
+    """Solve a positive definite system, which rounding errors may have made indefinite.
+
+    What is added to the diagonal is relative to it, so that the scales of the columns do not matter.
+    """
+    diagonal = matrix.diagonal().copy()
+    added = 0.0
+    while True:
+        try:
+            solution: FloatArray = cho_solve(cho_factor(matrix, lower=True), vector)
+        except LinAlgError:
+            added = max(1e-14, 10.0 * added)
+            matrix.flat[:: len(matrix) + 1] = diagonal * (1.0 + added)
+        else:
+            return solution

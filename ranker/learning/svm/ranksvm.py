@@ -1,0 +1,323 @@
+r"""The ranking SVM: a linear score that puts better rows above worse ones (Joachims 2002; Ye, Zhou and Lin 2007).
+
+Its objective, over pairs in which row ``i`` is better than row ``j`` of the same group, is
+
+    minimise over w   1/2 |w|^2 + C * sum over pairs of weight_ij * max(0, 1 - w.(x_i - x_j))        hinge
+                      1/2 |w|^2 + C * sum over pairs of weight_ij * max(0, 1 - w.(x_i - x_j))^2      squared_hinge
+
+Which rows are pairs is said in `ranker.learning.svm.judgements`, how to sum over them in
+`ranker.learning.svm.pair_sums`, and how to minimise such a sum in `ranker.learning.svm.newton`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, Self, cast
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GroupKFold
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ranker.errors import DataError, OptionError
+from ranker.learning.svm.judgements import Grades, Judgements, checked_preferences, group_codes
+from ranker.learning.svm.newton import LossName, Solution, minimise
+from ranker.learning.svm.pair_sums import PairSet
+from ranker.ranks import average_ranks, group_offsets, group_spearman
+
+FloatArray = npt.NDArray[np.float64]
+
+LOSSES = ("hinge", "squared_hinge")
+
+GRID = 10.0 ** np.arange(-2, 5)
+"""Values of C times the total weight of the pairs among which ``C="auto"`` chooses."""
+
+AS_GOOD = 1e-4
+"""Mean agreements closer than this count as equal when C is chosen."""
+
+GRID_TOLERANCE = 1e-5
+"""Relative duality gap of the fits that only serve to choose C."""
+
+MANY_PAIRS = 2e5
+"""Total weight from which a fit starts from the minimiser for a sample of the pairs."""
+
+START_TOLERANCE = 1e-2
+"""Relative duality gap of the fit on that sample."""
+
+
+class RankSVM(BaseEstimator):
+    r"""Linear ranking SVM, solved to a certified duality gap without materialising its pairs.
+
+    Primal, over pairs of rows of the same group in which ``i`` is better than ``j``::
+
+        1/2 |w|^2 + C * sum of weight_ij * loss(1 - w.(x_i - x_j)),     loss(m) = max(0, m) or max(0, m)^2
+
+    Dual, with ``w = sum of alpha_ij (x_i - x_j)``::
+
+        sum of alpha_ij - 1/2 |w|^2,                                  0 <= alpha_ij <= C weight_ij         (hinge)
+        sum of alpha_ij - 1/2 |w|^2 - sum of alpha_ij^2 / (4 C weight_ij),        0 <= alpha_ij    (squared hinge)
+
+    There is no intercept, since pairs only see differences, and no standardisation: put a scaler before it.
+
+    The minimum is unique, and `coef_` is the minimum itself as far as floating point allows: the squared hinge takes
+    Newton steps until they no longer help, and for the hinge the optimality conditions are solved on the pairs whose
+    margin is 1 (`ranker.learning.polish`). The weights are then rounded to multiples of the power of 2 that is 2^-40
+    of the largest weight, so that equal data give equal weights in any order of the rows, on any number of threads
+    and, as far as rounding can hide what is left, on any machine; and scores that tie by the minimum differ by about
+    1e-12 at most, which ties (`ranker.ranks.merge_ties`). Where more than 200,000 pairs, or 2,000 distinct
+    differences, have a margin of 1, or rounding would exceed `tol`, the weights are left as `tol` certifies them.
+
+    Parameters
+    ----------
+    C : float or "auto", default 1.0
+        Weight of one pair's loss against the squared norm; positive. ``"auto"`` takes ``C * total pair weight`` from
+        0.01, 0.1, ..., 10000 by cross-validation over groups (over connected components if pairs are given without
+        groups): the smallest C whose mean agreement is below the best by no more than one standard error of this
+        difference over the folds (Breiman et al. 1984, section 3.4.3), or 1e-4. Agreement is Spearman's correlation
+        within a held-out group for grades, and for pairs the weight of the concordant held-out pairs less that of
+        the discordant ones, as a share of their total. Scores that all tie agree with nothing: 0.
+    loss : {"hinge", "squared_hinge"}, default "hinge"
+    tol : float, default 1e-8
+        Stop when the duality gap is at most this fraction of the objective.
+    max_iter : int, default 200
+        Newton steps at most; a fit takes 5 to 80.
+    cv : int, default 5
+        Folds of ``C="auto"``; fewer if there are fewer groups. At least 2.
+    random_state : int, RandomState instance or None, default 0
+        Deals the groups to the folds of ``C="auto"``.
+
+    Attributes
+    ----------
+    coef_ : float array, shape (n_features,)
+    objective_ : float
+        Value of the primal at `coef_`.
+    duality_gap_ : float
+        `objective_` is at most this far above the minimum.
+    n_iter_ : int
+        Newton steps taken.
+    C_ : float
+        The C in use.
+    cv_results_ : dict of str to array
+        Only after ``C="auto"``: ``C`` and ``mean_test_score``, shape (7,), ``split_test_score``, shape (7, folds).
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from ranker.learning.svm.ranksvm import RankSVM
+    >>> X = [[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [5.0, 2.0], [4.0, 3.0]]
+    >>> svm = RankSVM(C=10.0).fit(X, y=[1, 2, 3, 2, 1], groups=["a", "a", "a", "b", "b"])
+    >>> svm.rank(X, groups=["a", "a", "a", "b", "b"]).tolist()
+    [3.0, 2.0, 1.0, 1.0, 2.0]
+    """
+
+    def __init__(
+        self,
+        C: float | str = 1.0,
+        *,
+        loss: str = "hinge",
+        tol: float = 1e-8,
+        max_iter: int = 200,
+        cv: int = 5,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.C = C
+        self.loss = loss
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cv = cv
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike | None = None,
+        groups: Any = None,
+        *,
+        pairs: npt.ArrayLike | None = None,
+        pair_weight: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Learn the weights from grades inside groups, or from pairs.
+
+        Parameters
+        ----------
+        X : array-like, shape (n, n_features)
+        y : array-like of numbers, shape (n,), optional
+            Grades, higher is better. Two rows of a group with different grades are a pair of weight 1, equal grades
+            are none. Ignored if `pairs` are given.
+        groups : array-like of hashable labels, shape (n,), optional
+            Rows are compared inside their group only. Default: one group of all rows.
+        pairs : array-like of int, shape (n_pairs, 2), optional
+            Indices of a better and a worse row, which share a group if `groups` are given.
+        pair_weight : array-like, shape (n_pairs,), optional
+            At least 0; default 1.
+
+        Returns
+        -------
+        RankSVM
+            Itself. Without any pair `coef_` is 0, which is the minimum.
+
+        Raises
+        ------
+        DataError
+            A `ValueError`: groups, pairs or weights of a wrong shape or value; ``C="auto"`` on fewer than 2 groups.
+        OptionError
+            A `ValueError`: a parameter out of range.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the duality gap is above `tol` after `max_iter` steps.
+        """
+        self._check_parameters()
+        judgements: Judgements
+        if pairs is None:
+            if pair_weight is not None:
+                raise DataError("pair_weight without pairs: give pairs, or leave the weights out")
+            features, grades = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+            judgements = Grades(features, grades.astype(np.float64), group_codes(groups, len(grades)))
+        else:
+            features = validate_data(self, X, dtype=np.float64)
+            judgements = checked_preferences(features, pairs, pair_weight, groups)
+        rows, pair_set = judgements.select(judgements.everything)
+        self.C_ = float(self.C) if self.C != "auto" else self._choose_C(judgements, pair_set.total_weight)
+        start = self._start(judgements, pair_set.total_weight)
+        solution = self._minimise(rows, pair_set, self.C_, self.tol, start, exact=True)
+        if solution.gap > self.tol * solution.objective:
+            warnings.warn(
+                f"the duality gap is {solution.gap / solution.objective:.1e} of the objective after "
+                f"{solution.n_iter} Newton steps, expected {self.tol:.1e}: raise max_iter (now {self.max_iter}), "
+                f"scale the columns of X, or raise tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self.coef_ = solution.coef
+        self.objective_ = solution.objective
+        self.duality_gap_ = solution.gap
+        self.n_iter_ = solution.n_iter
+        return self
+
+    def decision_function(self, X: npt.ArrayLike) -> FloatArray:
+        """Return the scores ``X w``, shape (n,); they compare rows of one group, and are no absolute quality."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.asarray(rows @ self.coef_)
+
+    def rank(self, X: npt.ArrayLike, groups: Any = None) -> FloatArray:
+        """Rank the rows of every group.
+
+        Parameters
+        ----------
+        X : array-like, shape (n, n_features)
+        groups : array-like of hashable labels, shape (n,), optional
+            Default: one group of all rows.
+
+        Returns
+        -------
+        float array, shape (n,)
+            1 for the highest score of a group; scores that tie (`ranker.ranks.merge_ties`) share their mean
+            rank.
+        """
+        scores = self.decision_function(X)
+        order, offsets = group_offsets(group_codes(groups, len(scores)))
+        ranks = np.empty(len(scores))
+        ranks[order] = average_ranks(-scores[order], offsets)
+        return ranks
+
+    def score(self, X: npt.ArrayLike, y: npt.ArrayLike, groups: Any = None) -> float:
+        """Return the mean over groups of the tie-corrected Spearman correlation of scores and grades.
+
+        Parameters
+        ----------
+        X : array-like, shape (n, n_features)
+        y : array-like of numbers, shape (n,)
+            Grades, higher is better.
+        groups : array-like of hashable labels, shape (n,), optional
+            Default: one group of all rows.
+
+        Returns
+        -------
+        float
+            In [-1, 1]. Groups whose grades or scores are all equal have no correlation and are left out; NaN if none
+            is left.
+        """
+        scores = self.decision_function(X)
+        _, grades = validate_data(self, X, y, dtype=np.float64, y_numeric=True, reset=False)
+        order, offsets = group_offsets(group_codes(groups, len(scores)))
+        rho = group_spearman(scores[order], np.asarray(grades, dtype=np.float64)[order], offsets)
+        defined = rho[~np.isnan(rho)]
+        return float(defined.mean()) if len(defined) else float("nan")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def _check_parameters(self) -> None:
+        positive = isinstance(self.C, Real) and not isinstance(self.C, bool) and 0.0 < float(self.C) < np.inf
+        if not positive and not (isinstance(self.C, str) and self.C == "auto"):
+            raise OptionError(f"C={self.C!r}: expected a positive number or 'auto'")
+        if self.loss not in LOSSES:
+            raise OptionError(f"loss={self.loss!r}: expected one of {', '.join(map(repr, LOSSES))}")
+        if not (isinstance(self.tol, Real) and 0.0 < float(self.tol) < np.inf):
+            raise OptionError(f"tol={self.tol!r}: expected a positive number")
+        for name, least in (("max_iter", 1), ("cv", 2)):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or int(value) < least:
+                raise OptionError(f"{name}={value!r}: expected a whole number of at least {least}")
+
+    def _minimise(
+        self,
+        rows: FloatArray,
+        pairs: PairSet,
+        C: float,
+        tol: float,
+        start: FloatArray | None,
+        *,
+        exact: bool = False,
+    ) -> Solution:
+        if pairs.total_weight == 0.0:
+            return Solution(np.zeros(rows.shape[1]), 0.0, 0.0, 0)
+        loss = cast(LossName, self.loss)
+        return minimise(rows, pairs, C, loss, tol=tol, max_iter=self.max_iter, start=start, exact=exact)
+
+    def _start(self, judgements: Judgements, total_weight: float) -> FloatArray | None:
+        """Return the minimiser for a tenth of very many pairs: near enough to save half of the steps with all."""
+        if total_weight < MANY_PAIRS:
+            return None
+        rows, pairs = judgements.select(judgements.sample())
+        if pairs.total_weight == 0.0:
+            return None
+        return self._minimise(rows, pairs, self.C_ * total_weight / pairs.total_weight, START_TOLERANCE, None).coef
+
+    def _choose_C(self, judgements: Judgements, total_weight: float) -> float:
+        """Return the smallest C that is as good as the best in cross-validation over groups.
+
+        A fold keeps C times its own total weight, which is what balances norm and mean loss.
+        """
+        units, labels = judgements.units()
+        n_groups = len(np.unique(labels))
+        if n_groups < 2:
+            raise DataError(
+                f"C='auto' found pairs in {n_groups} group(s), expected at least 2 to hold some out: "
+                "give more groups, or C as a number"
+            )
+        folds = GroupKFold(min(int(self.cv), n_groups), shuffle=True, random_state=self.random_state)
+        agreed, weighed = [], []
+        for kept, held_out in folds.split(units, groups=labels):
+            rows, pairs = judgements.select(units[kept])
+            tol = max(self.tol, GRID_TOLERANCE)
+            coefs = [self._minimise(rows, pairs, C, tol, None).coef for C in GRID / pairs.total_weight]
+            outcomes = [judgements.agreement(coef, units[held_out]) for coef in coefs]
+            agreed.append([value for value, _ in outcomes])
+            weighed.append([weight for _, weight in outcomes])
+        sums, weights = np.array(agreed).T, np.array(weighed).T
+        mean = sums.sum(axis=1) / weights.sum(axis=1)
+        split = sums / weights
+        behind = split[mean.argmax()] - split
+        error = behind.std(axis=1, ddof=1) / np.sqrt(split.shape[1])
+        grid = GRID / total_weight
+        self.cv_results_ = {"C": grid, "mean_test_score": mean, "split_test_score": split}
+        return float(grid[np.argmax(mean >= mean.max() - np.maximum(error, AS_GOOD))])

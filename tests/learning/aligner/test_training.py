@@ -1,0 +1,382 @@
+"""The word aligner: its kernels against plain Python, EM, quality, files, and bad input."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import itertools
+import json
+import time
+import tracemalloc
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+from ranker.errors import DataError, ModelError, OptionError
+from ranker.learning.aligner import pairs as alignment_pairs
+from ranker.learning.aligner.decoding import FLOOR
+from ranker.learning.aligner.hmm import REACH
+from ranker.learning.aligner.model import AlignmentModel
+from ranker.learning.aligner.training import train
+from ranker.learning.alignment_simulation import ParallelText, simulate_parallel_text
+from ranker.links import alignment_error_rate, make_links
+from ranker.model_files import StoredModel, read_model, write_model
+
+
+def arrays(text: ParallelText) -> tuple[np.ndarray, ...]:
+    return text.source, text.source_offsets, text.target, text.target_offsets
+
+
+def csr(sentences: list[list[int]]) -> tuple[list[int], list[int]]:
+    offsets = [0, *itertools.accumulate(map(len, sentences))]
+    return [word for sentence in sentences for word in sentence], offsets
+
+
+@pytest.fixture(scope="module")
+def text() -> ParallelText:
+    return simulate_parallel_text(1500, words=800, seed=1)
+
+
+@pytest.fixture(scope="module")
+def model(text: ParallelText) -> AlignmentModel:
+    return train(*arrays(text))
+
+
+def plain_ibm1(
+    sources: list[list[int]], targets: list[list[int]], words: int, iterations: int, p0: float
+) -> tuple[dict[tuple[int, int], float], list[float]]:
+    """EM of IBM model 1 in one direction, null being word -1."""
+    pairs = list(zip(sources, targets, strict=True))
+    table = {(e, f): 1 / words for source, target in pairs for e in [-1, *source] for f in target}
+    history = []
+    for _ in range(iterations):
+        counts = dict.fromkeys(table, 0.0)
+        history.append(0.0)
+        for source, target in pairs:
+            share = {-1: p0}
+            for f in target:
+                weights = [(e, (1 - p0) / len(source) * table[e, f]) for e in source] + [(-1, share[-1] * table[-1, f])]
+                total = sum(weight for _, weight in weights)
+                history[-1] += np.log(total)
+                for e, weight in weights:
+                    counts[e, f] += weight / total
+        sums: dict[int, float] = {}
+        for (e, _), count in counts.items():
+            sums[e] = sums.get(e, 0.0) + count
+        table = {(e, f): count / sums[e] for (e, f), count in counts.items()}
+    return table, history
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_em_of_ibm_model_1_is_its_definition(swapped: bool) -> None:
+    random = np.random.default_rng(5)
+    sources, targets = ([random.integers(12, size=size).tolist() for size in random.integers(1, 9, 30)] for _ in "ab")
+    sources[0], targets[0] = list(range(12)), list(range(12))
+    made = train(*csr(sources), *csr(targets), iterations=(4, 0), agreement=False, null_probability=0.3)
+    given, onto = (targets, sources) if swapped else (sources, targets)
+    table, history = plain_ibm1(given, onto, 12, 4, 0.3)
+    np.testing.assert_allclose(made.log_likelihood[:, int(swapped)], history, rtol=1e-12)
+    tables = made.tables
+    found = {}
+    for row in range(12):
+        for entry in range(tables.offsets[row], tables.offsets[row + 1]):
+            column = int(tables.columns[entry])
+            key, values = ((column, row), tables.backward) if swapped else ((row, column), tables.forward)
+            found[key] = float(values[entry])
+    null = tables.null_source if swapped else tables.null_target
+    found |= {(-1, word): float(probability) for word, probability in enumerate(null)}
+    assert found.keys() <= table.keys()
+    for key, value in table.items():
+        assert found.get(key, 0.0) == pytest.approx(value, abs=2 * FLOOR, rel=1e-5)
+
+
+@pytest.mark.parametrize("null_probability", [0.05, 0.4])
+def test_the_likelihood_never_falls_without_agreement(text: ParallelText, null_probability: float) -> None:
+    made = train(*arrays(text), iterations=(6, 12), agreement=False, null_probability=null_probability)
+    assert made.log_likelihood.shape == (18, 2)
+    assert (np.diff(made.log_likelihood, axis=0) >= 0).all()
+    # the step from IBM model 1 to the HMM is one of them, and the HMM explains more
+    assert made.log_likelihood[-1].sum() > 0.8 * made.log_likelihood[5].sum()
+
+
+def test_jumps_that_run_backwards_are_learnt() -> None:
+    """Every target is its source reversed, so the only jump is -1, but for the first to the end."""
+    random = np.random.default_rng(3)
+    sources = [random.integers(50, size=size).tolist() for size in random.integers(5, 15, 200)]
+    made = train(*csr(sources), *csr([sentence[::-1] for sentence in sources]))
+    assert made.tables.jumps.argmax(axis=1).tolist() == [REACH, REACH]
+    found = made.align(*csr([[1, 2, 3, 4, 5, 6]]), *csr([[6, 5, 4, 3, 2, 1]]))
+    assert found.of(0) == [(i, 5 - i) for i in range(6)]
+
+
+def test_fewer_errors_than_ibm_model_1(text: ParallelText, model: AlignmentModel) -> None:
+    def errors(made: AlignmentModel) -> float:
+        return alignment_error_rate(made.align(*arrays(text)), text.links)
+
+    ours = errors(model)
+    alone = errors(train(*arrays(text), agreement=False))
+    simple = min(errors(train(*arrays(text), iterations=(n, 0), agreement=a)) for n in (5, 10) for a in (True, False))
+    assert ours < 0.06
+    assert ours < alone < simple
+    assert simple > 0.1
+
+
+def test_aligning_new_sentences_of_the_same_languages(text: ParallelText) -> None:
+    new = simulate_parallel_text(400, words=800, seed=1)
+    vocabularies = ([f"{side}{word}" for word in range(2000)] for side in "st")
+    made = train(*arrays(text), **dict(zip(("source_vocabulary", "target_vocabulary"), vocabularies, strict=True)))
+    assert alignment_error_rate(made.align(*arrays(new)), new.links) < 0.12
+
+
+def test_threads_and_batches_change_nothing(
+    text: ParallelText, model: AlignmentModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model.save(tmp_path / "a")
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        train(*arrays(text)).save(tmp_path / "b")
+    finally:
+        numba.set_num_threads(before)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    monkeypatch.setattr(alignment_pairs, "_BATCH", 5000)
+    again = train(*arrays(text))
+    np.testing.assert_allclose(again.log_likelihood, model.log_likelihood, rtol=1e-10)
+    np.testing.assert_allclose(again.tables.jumps, model.tables.jumps, rtol=1e-6, atol=1e-12)
+    first, second = (one.align(*arrays(text)) for one in (again, model))
+    assert first.source.tolist() == second.source.tolist()
+    assert first.offsets.tolist() == second.offsets.tolist()
+
+
+def test_one_pair_alone_is_aligned_as_among_others(text: ParallelText, model: AlignmentModel) -> None:
+    together = model.align(*arrays(text))
+    for pair in (0, 700, 1499):
+        source, target = (
+            values[offsets[pair] : offsets[pair + 1]]
+            for values, offsets in ((text.source, text.source_offsets), (text.target, text.target_offsets))
+        )
+        alone = model.align(source, [0, len(source)], target, [0, len(target)])
+        assert alone.of(0) == together.of(pair)
+
+
+def test_memory_grows_with_the_corpus_alone() -> None:
+    peaks = []
+    for size in (1000, 4000):
+        text = simulate_parallel_text(size, words=300)
+        tracemalloc.start()
+        train(*arrays(text), iterations=(1, 1))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 4 * peaks[0]
+
+
+WORDS = ["das haus ist klein", "das buch ist alt", "ein haus", "ein altes buch", "anna liest ein buch"]
+TRANSLATED = ["the house is small", "the book is old", "a house", "an old book", "anna reads a book"]
+
+
+def intern(sentences: list[str]) -> tuple[list[int], list[int], list[str]]:
+    words = sorted({word for sentence in sentences for word in sentence.split()})
+    return *csr([[words.index(word) for word in sentence.split()] for sentence in sentences]), words
+
+
+def learn() -> AlignmentModel:
+    source, target = intern(WORDS * 3), intern(TRANSLATED * 3)
+    return train(*source[:2], *target[:2], source_vocabulary=source[2], target_vocabulary=target[2])
+
+
+def links(made: AlignmentModel, source: str, target: str) -> list[tuple[str, str]]:
+    first, second = intern([source]), intern([target])
+    found = made.align(*first[:2], *second[:2], source_vocabulary=first[2], target_vocabulary=second[2])
+    return [(source.split()[i], target.split()[j]) for i, j in found.of(0)]
+
+
+def test_words_not_their_numbers_count() -> None:
+    assert links(learn(), "ein haus ist klein", "a house is small") == [
+        ("ein", "a"),
+        ("haus", "house"),
+        ("ist", "is"),
+        ("klein", "small"),
+    ]
+
+
+def test_unseen_words_link_to_their_like_and_else_to_what_nothing_explains() -> None:
+    made = learn()
+    assert ("2012", "2012") in links(made, "2012 ist das haus alt", "the house is old 2012")
+    assert ("katze", "cat") in links(made, "das buch ist klein katze", "the book is small cat")
+    assert not [one for one in links(made, "das haus ist klein", "the xyz house is small") if "xyz" in one]
+
+
+def test_an_empty_side_has_no_links() -> None:
+    made = learn()
+    assert links(made, "", "the house") == links(made, "das haus", "") == []
+    nothing = made.align([], [0], [], [0])
+    assert len(nothing) == 0
+
+
+def test_a_lower_threshold_finds_more(text: ParallelText, model: AlignmentModel) -> None:
+    sizes = [len(model.align(*arrays(text), threshold=one).source) for one in (0.9, 0.5, 0.1)]
+    assert sizes[0] < sizes[1] < sizes[2]
+    found = model.align(*arrays(text))
+    for positions in (found.source, found.target):
+        pair = np.repeat(np.arange(len(found)), np.diff(found.offsets))
+        assert len(np.unique(pair * 1000 + positions)) == len(positions)
+
+
+def test_saved_and_loaded(tmp_path: Path) -> None:
+    made = learn()
+    odd = dataclasses.replace(made, source_vocabulary=("\ud83d", "ü", *made.source_vocabulary[2:]), text={"a": True})
+    for one in (made, odd):
+        one.save(tmp_path / "model")
+        loaded = AlignmentModel.load(tmp_path / "model")
+        for name in ("null_probability", "iterations", "agreement", "pairs", "source_vocabulary", "text"):
+            assert getattr(loaded, name) == getattr(one, name)
+        for ours, theirs in zip(loaded.tables, one.tables, strict=True):
+            assert ours.dtype == theirs.dtype
+            assert ours.tolist() == theirs.tolist()
+        assert loaded.log_likelihood.tolist() == one.log_likelihood.tolist()
+        loaded.save(tmp_path / "again")
+        assert (tmp_path / "model").read_bytes() == (tmp_path / "again").read_bytes()
+
+
+def test_a_model_of_numbers_aligns_no_words(text: ParallelText, model: AlignmentModel) -> None:
+    with pytest.raises(ModelError, match="trained on numbers alone"):
+        model.align([0], [0, 1], [0], [0, 1], source_vocabulary=["a"], target_vocabulary=["b"])
+    with pytest.raises(OptionError, match="of one side is given"):
+        model.align([0], [0, 1], [0], [0, 1], source_vocabulary=["a"])
+
+
+def test_files_that_are_no_aligner(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    with pytest.raises(ModelError, match="no such aligner; make one with: ranker align train"):
+        AlignmentModel.load(path)
+    write_model(path, StoredModel({"kind": "ranker"}, {}), "")
+    with pytest.raises(ModelError, match="is no word aligner"):
+        AlignmentModel.load(path)
+    path.write_bytes(b"text")
+    with pytest.raises(ModelError, match="is no model file"):
+        AlignmentModel.load(path)
+
+
+DAMAGE = {
+    "columns": lambda one: one + 1000,
+    "offsets": lambda one: one[::-1].copy(),
+    "forward": lambda one: one[:-1],
+    "backward": lambda one: -one,
+    "null_source": lambda one: one[:-1],
+    "null_target": lambda one: one * np.nan,
+    "jumps": lambda one: one[:, :-1],
+}
+
+
+@pytest.mark.parametrize("name", [*DAMAGE, "missing", "utf8", "number"])
+def test_models_whose_parts_do_not_fit(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    learn().save(path)
+    stored = read_model(path)
+    model, parts = dict(stored.model), {name: dict(group) for name, group in stored.arrays.items()}
+    if name == "missing":
+        del parts["source"]
+    elif name == "utf8":
+        parts["target"]["utf8"] = parts["target"]["utf8"] | np.uint8(0xF8)
+    elif name == "number":
+        model["pairs"] = "many"
+    else:
+        parts["tables"][name] = DAMAGE[name](parts["tables"][name])
+    write_model(path, StoredModel(model, parts), "")
+    with pytest.raises(ModelError, match="a part of the aligner is missing or damaged"):
+        AlignmentModel.load(path)
+
+
+GOOD = ([0, 1, 2], [0, 2, 3], [0, 1], [0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({0: [0, -1, 2]}, "pair 1: source word -1, expected numbers from 0"),
+        ({2: [0, 2**40]}, "pair 2: target word 1099511627776, expected numbers from 0"),
+        ({1: [0, 3]}, "1 source and 2 target sentences, expected as many"),
+        ({1: [0, 2, 4]}, "source offsets: expected numbers that rise from 0 to the number of words, 3"),
+        ({1: [0, 4, 3]}, "source offsets"),
+        ({3: []}, "target offsets"),
+        ({1: [0, 3, 3]}, "pair 2: the source sentence is empty; leave the pair out"),
+        ({3: [0, 0, 2]}, "pair 1: the target sentence is empty; leave the pair out"),
+        ({0: [], 1: [0], 2: [], 3: [0]}, "no sentence pair to learn from"),
+        (
+            {0: np.zeros(5000), 1: [0, 1, 5000], 2: np.zeros(5000), 3: [0, 1, 5000]},
+            "pair 2: sentences of 4,999 and 4,999 words are too long to align; split them or leave them out",
+        ),
+    ],
+)
+def test_pairs_that_cannot_be_learnt_from(change: dict[int, list[int]], says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        train(*(change.get(place, one) for place, one in enumerate(GOOD)))
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"iterations": (0, 0)}, "expected two numbers from 0, not both 0"),
+        ({"iterations": (5, -1)}, "expected two numbers from 0"),
+        ({"null_probability": 0.0}, "null probability 0.0, expected a number between 0 and 1"),
+        ({"null_probability": 1.0}, "null probability 1.0"),
+    ],
+)
+def test_options_out_of_range(options: dict[str, object], says: str) -> None:
+    with pytest.raises(OptionError, match=says):
+        train(*GOOD, **options)  # type: ignore[arg-type]
+
+
+def test_words_outside_the_vocabulary_and_thresholds(model: AlignmentModel) -> None:
+    with pytest.raises(DataError, match="pair 1: source word 99999, expected numbers from 0 below 800"):
+        model.align([99999], [0, 1], [0], [0, 1])
+    with pytest.raises(DataError, match="pair 2: source word 2, expected numbers from 0 below 2"):
+        train(*GOOD, source_vocabulary=["a", "b"], target_vocabulary=["a", "b"])
+    for threshold in (0.0, 1.5, float("nan")):
+        with pytest.raises(OptionError, match="expected a number above 0 and at most 1"):
+            model.align([0], [0, 1], [0], [0, 1], threshold=threshold)
+
+
+def test_alignment_error_rate() -> None:
+    sure, possible = make_links([[(0, 0), (1, 1)], [(0, 0)]]), make_links([[(2, 1)], []])
+    found = make_links([[(0, 0), (2, 1)], [(0, 1)]])
+    assert alignment_error_rate(sure, sure) == 0
+    assert alignment_error_rate(found, sure) == pytest.approx(1 - (1 + 1) / 6)
+    assert alignment_error_rate(found, sure, possible) == pytest.approx(1 - (1 + 2) / 6)
+    assert alignment_error_rate(make_links([[]]), make_links([[]])) == 0
+    with pytest.raises(DataError, match="alignments of 2 and of 1 sentence pairs"):
+        alignment_error_rate(found, make_links([[]]))
+    with pytest.raises(DataError, match=r"pair 2: link 0--1, expected positions from 0"):
+        make_links([[(0, 0)], [(0, -1)]])
+
+
+def test_german_and_english(shared: Path) -> None:
+    """2,593 pairs of WMT13: in time, the likelihood never falls, and numbers are linked to themselves."""
+    with gzip.open(shared / "data" / "wmt13-rr.jsonl.gz", "rt", encoding="utf-8") as lines:
+        records = [json.loads(line) for line in lines if '"de-en"' in line]
+    texts = [
+        [one["source"].lower().split() for one in records],
+        [one["references"][0].lower().split() for one in records],
+    ]
+    assert len(records) > 2500
+    vocabularies: list[dict[str, int]] = [{}, {}]
+    numbered = [
+        csr([[words.setdefault(word, len(words)) for word in sentence] for sentence in side])
+        for side, words in zip(texts, vocabularies, strict=True)
+    ]
+    start = time.perf_counter()
+    made = train(*numbered[0], *numbered[1])
+    assert time.perf_counter() - start < 60
+    alone = train(*numbered[0], *numbered[1], agreement=False)
+    assert (np.diff(alone.log_likelihood, axis=0) >= 0).all()
+    found = made.align(*numbered[0], *numbered[1])
+    total = right = 0
+    for pair, (source, target) in enumerate(zip(*texts, strict=True)):
+        for word in set(source) & set(target):
+            if any(map(str.isdigit, word)) and source.count(word) == target.count(word) == 1:
+                total += 1
+                right += (source.index(word), target.index(word)) in found.of(pair)
+    assert total > 250
+    assert right / total > 0.87

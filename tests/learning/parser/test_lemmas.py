@@ -1,0 +1,52 @@
+"""The table of lemmas: rules for the regular, a list for the rest."""
+
+from __future__ import annotations
+
+import pytest
+
+from ranker.errors import ModelError
+from ranker.learning.parser.lemmas import LemmaTable
+
+WORDS = [
+    *[(f"{stem}s", "NOUN", stem) for stem in ("house", "dog", "Cat", "tree", "lamp")],
+    *[(stem, "NOUN", stem) for stem in ("house", "dog", "cat", "tree", "lamp", "man", "idea")],
+    *[(f"{stem}ies", "NOUN", f"{stem}y") for stem in ("cit", "part", "stor")],
+    ("men", "NOUN", "man"),
+    ("saw", "NOUN", "saw"),
+    *[("saw", "VERB", "see")] * 2,
+    ("saw", "VERB", "saw"),
+    ("unknown", "X", "_"),
+]
+
+
+@pytest.mark.parametrize(
+    ("form", "tag", "lemma"),
+    [
+        ("Dogs", "NOUN", "dog"),
+        ("men", "NOUN", "man"),
+        ("saw", "NOUN", "saw"),
+        ("saw", "VERB", "see"),
+        ("copies", "NOUN", "copy"),
+        ("windows", "NOUN", "window"),
+        ("s", "NOUN", "s"),
+        ("Other", "ADJ", "other"),
+        ("", "NOUN", ""),
+    ],
+)
+def test_seen_and_unseen_words(form: str, tag: str, lemma: str) -> None:
+    assert LemmaTable.learn(WORDS).lemma(form, tag) == lemma
+
+
+def test_the_order_of_the_words_does_not_matter() -> None:
+    assert LemmaTable.learn(WORDS).to_json() == LemmaTable.learn(WORDS[::-1]).to_json()
+
+
+def test_json_round_trip() -> None:
+    table = LemmaTable.learn(WORDS)
+    assert LemmaTable.from_json(table.to_json(), "x") == table
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"rules": {}}', '{"rules": {"N": {"s": [1]}}, "exceptions": {}}'])
+def test_a_damaged_table_is_refused(text: str) -> None:
+    with pytest.raises(ModelError, match=r"lemmas\.json: damaged table of lemmas"):
+        LemmaTable.from_json(text, "lemmas.json")

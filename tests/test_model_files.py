@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from ranker.errors import ModelError
+from ranker.model_files import FORMAT, StoredModel, array_digest, read_model, write_model
+
+MODEL = {"features": "bleu", "columns": [{"name": "bleu", "weight": 0.1 + 0.2}]}
+ARRAYS = {"extractor0": {"idf": np.linspace(0, 1, 7), "ids": np.arange(3, dtype=np.int32)}}
+
+
+@pytest.fixture
+def path(tmp_path):
+    write_model(tmp_path / "x.model", StoredModel(MODEL, ARRAYS), "# card\n")
+    return tmp_path / "x.model"
+
+
+def rewrite(path, name: str, raw: bytes) -> None:
+    """Replace one file inside the zip."""
+    with zipfile.ZipFile(path) as archive:
+        files = {entry: archive.read(entry) for entry in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for entry, content in {**files, name: raw}.items():
+            archive.writestr(entry, content)
+
+
+def test_round_trip_and_same_bytes(path, tmp_path):
+    stored = read_model(path)
+    model, arrays = stored.model, stored.arrays
+    assert model == MODEL
+    assert {key: value.dtype for key, value in arrays["extractor0"].items()} == {"idf": np.float64, "ids": np.int32}
+    np.testing.assert_array_equal(arrays["extractor0"]["idf"], ARRAYS["extractor0"]["idf"])
+    write_model(tmp_path / "again.model", StoredModel(MODEL, ARRAYS), "# card\n")
+    assert (tmp_path / "again.model").read_bytes() == path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        assert json.loads(archive.read("model.json"))["digest"] == StoredModel(MODEL, ARRAYS).digest
+
+
+def test_an_unpacked_model_is_a_model(path, tmp_path):
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(tmp_path / "unpacked")
+    assert read_model(tmp_path / "unpacked").model == MODEL
+
+
+def test_replaces_a_model_but_nothing_else(path, tmp_path):
+    write_model(path, StoredModel({"other": 1}, {}), "")
+    assert read_model(path).model == {"other": 1}
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ModelError, match="exists and is no model file"):
+        write_model(tmp_path / "notes.txt", StoredModel(MODEL, {}), "")
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    with pytest.raises(ModelError, match="is a directory"):
+        write_model(tmp_path, StoredModel(MODEL, {}), "")
+    with pytest.raises(ModelError, match="cannot be written: there is no directory"):
+        write_model(tmp_path / "no" / "x.model", StoredModel(MODEL, {}), "")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["notes.txt", "x.model"]
+
+
+def test_a_failed_write_leaves_the_old_model(path, tmp_path):
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_model(path, StoredModel({"weight": float("nan")}, {}), "")
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["x.model"]
+
+
+def test_changed_content_is_refused(path):
+    with zipfile.ZipFile(path) as archive:
+        document = json.loads(archive.read("model.json"))
+    document["model"]["features"] = "bleu[order=2]"
+    rewrite(path, "model.json", json.dumps(document).encode())
+    with pytest.raises(ModelError, match="digest disagree"):
+        read_model(path)
+
+
+def test_another_format_is_refused(path):
+    rewrite(path, "model.json", json.dumps({"format": FORMAT + 1}).encode())
+    with pytest.raises(ModelError, match=f"model format {FORMAT + 1}, this version reads format {FORMAT}"):
+        read_model(path)
+
+
+def test_arrays_that_would_run_code_are_refused(path, tmp_path):
+    """An object array inside an npz is a pickle; even with a right digest it must not be opened."""
+    marker = tmp_path / "ran"
+
+    class Bomb:
+        def __reduce__(self):
+            return (marker.write_text, ("boom",))
+
+    write_model(path, StoredModel(MODEL, ARRAYS), "")
+    buffer = io.BytesIO()
+    np.savez(buffer, bomb=np.array([Bomb()], dtype=object), allow_pickle=True)
+    with zipfile.ZipFile(path) as archive:
+        document = json.loads(archive.read("model.json"))
+    from ranker import model_files
+
+    rewrite(path, "extractor0.npz", buffer.getvalue())
+    document["arrays"] = {"extractor0.npz": {"bomb": "0"}}
+    document["digest"] = model_files._digest({"model": document["model"], "arrays": document["arrays"]})
+    rewrite(path, "model.json", json.dumps(document).encode())
+    with pytest.raises(ModelError, match="no plain arrays"):
+        read_model(path)
+    assert not marker.exists()
+
+
+def saved(save, arrays, **options) -> bytes:
+    """An npz file as one of numpy's own functions writes it."""
+    buffer = io.BytesIO()
+    save(buffer, **arrays, **options)
+    return buffer.getvalue()
+
+
+def test_digests_do_not_depend_on_how_arrays_are_stored(path):
+    digest = read_model(path).digest
+    big_endian = {name: array.astype(array.dtype.newbyteorder(">")) for name, array in ARRAYS["extractor0"].items()}
+    for raw in (saved(np.savez, ARRAYS["extractor0"]), saved(np.savez_compressed, big_endian)):
+        rewrite(path, "extractor0.npz", raw)
+        assert read_model(path).digest == digest
+    assert StoredModel(MODEL, {"extractor0": big_endian}).digest == digest
+
+
+@given(
+    arrays(
+        st.sampled_from([np.float64, np.float32, np.int32, np.uint8, "<U3"]),
+        array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3),
+    )
+)
+def test_an_array_has_another_digest_by_name_type_shape_or_value_only(array):
+    digest = array_digest("a", array)
+    assert digest == array_digest("a", array.copy(order="F")) == array_digest("a", array.copy())
+    assert digest != array_digest("b", array)
+    assert digest != array_digest("a", array[np.newaxis])
+    assert digest != array_digest("a", array.astype("<U9"))
+    if array.size:
+        changed = array.copy()
+        changed.flat[-1] = (
+            "xyz" if array.dtype.kind == "U" and array.flat[-1] != "xyz" else 1 if array.flat[-1] != 1 else 2
+        )
+        assert digest != array_digest("a", changed)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"idf": np.linspace(0, 1, 7) + 1e-16 * np.arange(7)},
+        {"idf": np.linspace(0, 1, 7, dtype=np.float32)},
+        {"idf": np.linspace(0, 1, 7)[np.newaxis]},
+        {"other": np.zeros(1)},
+    ],
+    ids=["value", "type", "shape", "array"],
+)
+def test_changed_arrays_are_refused(path, change):
+    rewrite(path, "extractor0.npz", saved(np.savez_compressed, {**ARRAYS["extractor0"], **change}))
+    with pytest.raises(ModelError, match="digest disagree"):
+        read_model(path)
+
+
+def test_no_name_of_an_array_is_special(path):
+    odd = {name: np.arange(3) for name in ("allow_pickle", "file", "args", "kwds")}
+    write_model(path, StoredModel(MODEL, {"odd": odd}), "")
+    assert sorted(read_model(path).arrays["odd"]) == sorted(odd)
+    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(io.BytesIO(archive.read("odd.npz"))) as inner:
+        assert inner.namelist() == sorted(f"{name}.npy" for name in odd)
+
+
+def test_models_of_the_first_format_are_refused(path):
+    """Their `bleu` and `ter` meant other defaults."""
+    rewrite(path, "model.json", json.dumps({"format": 1, "digest": "", "model": MODEL, "arrays": {}}).encode())
+    with pytest.raises(ModelError, match="model format 1, this version reads format 2; train it again"):
+        read_model(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"junk", pickle.dumps({"a": 1}), b"PK\x03\x04 cut", b"{}"])
+def test_other_files_are_refused(tmp_path, content):
+    (tmp_path / "x.model").write_bytes(content)
+    with pytest.raises(ModelError, match="is no model file"):
+        read_model(tmp_path / "x.model")
+
+
+def test_every_truncation_is_refused(path):
+    whole = path.read_bytes()
+    for size in range(0, len(whole), 7):
+        path.write_bytes(whole[:size])
+        with pytest.raises(ModelError):
+            read_model(path)
+
+
+@pytest.mark.parametrize("document", [b"[]", b"{}", b'{"format":1}', b'{"format":2,"model":{},"arrays":[],"digest":0}'])
+def test_other_json_is_refused(path, document):
+    rewrite(path, "model.json", document)
+    with pytest.raises(ModelError):
+        read_model(path)
+
+
+def test_missing_model_names_the_command(tmp_path):
+    with pytest.raises(ModelError, match="no such model; make one with: ranker train"):
+        read_model(tmp_path / "x.model")
