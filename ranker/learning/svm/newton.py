@@ -14,7 +14,7 @@ so it needs no difference of large numbers. The best primal and the best dual va
 
 Any solution of a gap has weights with errors of about its root. Of the last fit the minimum itself is asked for, so
 that whatever ties at the minimum ties: the squared hinge takes Newton steps until they no longer help, the hinge is
-solved on its margin (`ranker.learning.polish`), and both are rounded.
+solved on its margin (`ranker.learning.svm.polish`), and both are rounded.
 
 The squared hinge is piecewise quadratic: Newton steps with an exact line search reach its minimum in a few.
 The hinge is smoothed to a parabola of some width around its kink and the width is taken down. For one set of pairs
@@ -38,8 +38,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from threadpoolctl import threadpool_limits
 
 from ranker.errors import DataError
-from ranker.learning.polish import exact_product, polish, rounded
 from ranker.learning.svm.pair_sums import PairLoss, PairSet, Totals, count_blocks, for_each_block
+from ranker.learning.svm.polish import exact_product, polish, rounded
 
 FloatArray = npt.NDArray[np.float64]
 LossName = Literal["hinge", "squared_hinge"]
@@ -119,7 +119,7 @@ def minimise(
     start : float array, shape (d,), optional
         Weights near the minimum, such as those of a sample of the pairs; default 0.
     exact : bool, default False
-        Go on to the minimum as far as floating point allows, and round it to 40 bits (`ranker.learning.polish`).
+        Go on to the minimum as far as floating point allows, and round it to 40 bits (`ranker.learning.svm.polish`).
 
     Returns
     -------

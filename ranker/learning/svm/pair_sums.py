@@ -36,7 +36,7 @@ import numpy.typing as npt
 from numba import njit
 
 from ranker.learning.svm.graded_pairs import Groups, graded_alphas, graded_laplacian, plan_cuts
-from ranker.learning.tightpairs import graded_tight, listed_tight
+from ranker.learning.svm.tight_pairs import graded_tight, listed_tight
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -64,10 +64,10 @@ class RankSVM(BaseEstimator):
 
     The minimum is unique, and `coef_` is the minimum itself as far as floating point allows: the squared hinge takes
     Newton steps until they no longer help, and for the hinge the optimality conditions are solved on the pairs whose
-    margin is 1 (`ranker.learning.polish`). The weights are then rounded to multiples of the power of 2 that is 2^-40
-    of the largest weight, so that equal data give equal weights in any order of the rows, on any number of threads
-    and, as far as rounding can hide what is left, on any machine; and scores that tie by the minimum differ by about
-    1e-12 at most, which ties (`ranker.ranks.merge_ties`). Where more than 200,000 pairs, or 2,000 distinct
+    margin is 1 (`ranker.learning.svm.polish`). The weights are then rounded to multiples of the power of 2 that is
+    2^-40 of the largest weight, so that equal data give equal weights in any order of the rows, on any number of
+    threads and, as far as rounding can hide what is left, on any machine; and scores that tie by the minimum differ by
+    about 1e-12 at most, which ties (`ranker.ranks.merge_ties`). Where more than 200,000 pairs, or 2,000 distinct
     differences, have a margin of 1, or rounding would exceed `tol`, the weights are left as `tol` certifies them.
 
     Parameters

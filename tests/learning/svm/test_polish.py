@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tests.learning.test_ranksvm import LOSSES, all_pairs, objective, problem
 
-from ranker.learning import polish
-from ranker.learning.polish import exact_product, rounded
-from ranker.learning.svm import newton
+from ranker.learning.svm import newton, polish
+from ranker.learning.svm.polish import exact_product, rounded
 from ranker.learning.svm.ranksvm import RankSVM
 
 COLUMNS = {
