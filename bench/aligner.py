@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from ranker.corpora.formats.reading import read_dataset
-from ranker.extractors.tokens import token_batch
-from ranker.extractors.word_alignment import align_dataset, learn_aligner
+from ranker.extractors.order.aligner import align_dataset, learn_aligner
+from ranker.extractors.text.tokens import token_batch
 from ranker.learning.aligner.training import train
 from ranker.learning.alignment_simulation import simulate_parallel_text
 from ranker.links import alignment_error_rate

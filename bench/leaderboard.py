@@ -34,8 +34,8 @@ from ranker.evaluation.comparing import compare
 from ranker.evaluation.comparison import Cell, Comparison, Scope
 from ranker.evaluation.scored import Scored
 from ranker.extractors.base import Metric
+from ranker.extractors.dependency.cache import cache_directory
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.parse_cache import cache_directory
 from ranker.extractors.registry import extractor_class, make_metric, names
 from ranker.files import read_bytes, sha256, write_bytes
 from ranker.ranking import Ranker

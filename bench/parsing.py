@@ -17,8 +17,8 @@ import numpy as np
 
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.judgements import judged
-from ranker.extractors.parse_cache import parse
-from ranker.extractors.tokens import distinct_sentences
+from ranker.extractors.dependency.cache import parse
+from ranker.extractors.text.tokens import distinct_sentences
 from ranker.threads import jobs
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))

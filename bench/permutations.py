@@ -15,7 +15,7 @@ import numba
 import numpy as np
 import scipy.stats
 
-from ranker.extractors.permutations import NAMES, permutation_scores
+from ranker.extractors.order.scores import NAMES, permutation_scores
 
 
 def best_of(runs: int, work: Callable[[], object]) -> float:

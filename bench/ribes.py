@@ -19,9 +19,9 @@ import numba
 import numpy as np
 
 from ranker.corpora.formats.reading import read_dataset
+from ranker.extractors.order.ribes import Ribes
 from ranker.extractors.registry import make_metric
-from ranker.extractors.ribes import Ribes
-from ranker.extractors.tokens import TokenBatch, token_batch
+from ranker.extractors.text.tokens import TokenBatch, token_batch
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 

@@ -20,8 +20,8 @@ import sacrebleu
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.judgements import judged
-from ranker.extractors.bleu import Bleu
-from ranker.extractors.tokens import token_batch
+from ranker.extractors.ngram.bleu import Bleu
+from ranker.extractors.text.tokens import token_batch
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 

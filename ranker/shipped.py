@@ -13,8 +13,8 @@ from ranker.corpora.dataset import Dataset
 from ranker.defaults import STANDARD, STANDARD_ANY
 from ranker.extractors.base import Extractor
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.target_language import looks_english
-from ranker.extractors.tokens import missing_tokenizer
+from ranker.extractors.text.target_language import looks_english
+from ranker.extractors.text.tokens import missing_tokenizer
 
 ENGLISH, ANY = "full", "full-any"
 _MODEL = "model.json"

@@ -10,8 +10,8 @@ from ranker import shipped
 from ranker.cli.main import run
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import MissingError, ModelError
-from ranker.extractors.agreement import NgramAgreement
 from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.ngram.columns import NgramAgreement
 from ranker.ranking import Ranker
 
 ENGLISH = ["The house that we saw was on the hill.", "They were not at home when it was found."]

@@ -66,7 +66,7 @@ def train_command(
     Example: ranker align train -s source.de -t reference.en --model de-en.align
     """
     dataset, files = _read(data, lp, source, target)
-    from ranker.extractors.word_alignment import learn_aligner
+    from ranker.extractors.order.aligner import learn_aligner
 
     with working("training"):
         made = learn_aligner(
@@ -132,7 +132,7 @@ def apply_command(
     if files and (system is not None or reference is not None):
         raise OptionError("--system and --reference choose from --data; -s and -t are aligned as they are")
     from ranker.corpora.formats.pharaoh import pharaoh_lines
-    from ranker.extractors.word_alignment import align_texts
+    from ranker.extractors.order.aligner import align_texts
     from ranker.learning.aligner.model import AlignmentModel
 
     aligner = AlignmentModel.load(model)

@@ -15,8 +15,8 @@ from ranker.cli.output import emit_json, emit_rows, print_table
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
-    from ranker.extractors.permutation_charts import PermutationTree
-    from ranker.extractors.permutation_trees import IntArray
+    from ranker.extractors.order.charts import PermutationTree
+    from ranker.extractors.order.tree_parser import IntArray
 
 _MOST_SPANS = 150
 _MOST_SPANS_IN_JSON = 20_000
@@ -47,7 +47,7 @@ def command(
 
     Example: ranker permutation "5 7 4 6 3 1 2"
     """
-    from ranker.extractors.permutation_charts import permutation_tree
+    from ranker.extractors.order.charts import permutation_tree
     from ranker.version import VERSION
 
     read = _read(" ".join(permutation))
@@ -67,7 +67,7 @@ def command(
     tree = permutation_tree(values)
     drawn = tree if flat else tree.canonical()
     if svg:
-        from ranker.extractors.permutation_drawing import draw_svg
+        from ranker.extractors.order.drawing import draw_svg
         from ranker.files import write_bytes
 
         write_bytes(svg, draw_svg(drawn, first=first).encode())
@@ -80,7 +80,7 @@ def command(
 
 def _read(text: str) -> dict[int, tuple[IntArray, int]]:
     """Return the permutations, with what each counted from, by line."""
-    from ranker.extractors.permutation_charts import read_permutation
+    from ranker.extractors.order.charts import read_permutation
     from ranker.files import STDIN, display_name, read_text
 
     if text != STDIN:
@@ -94,7 +94,7 @@ def _read(text: str) -> dict[int, tuple[IntArray, int]]:
 def _scores(permutations: list[IntArray], beta: float, gamma: float) -> list[tuple[str, list[float]]]:
     import numpy as np
 
-    from ranker.extractors.permutations import NAMES, permutation_scores
+    from ranker.extractors.order.scores import NAMES, permutation_scores
 
     offsets = np.concatenate([[0], np.cumsum([len(one) for one in permutations])])
     values = np.concatenate(permutations)
@@ -102,7 +102,7 @@ def _scores(permutations: list[IntArray], beta: float, gamma: float) -> list[tup
 
 
 def _chart(tree: PermutationTree, first: int) -> list[dict[str, Any]]:
-    from ranker.extractors.permutation_drawing import operator_text
+    from ranker.extractors.order.drawing import operator_text
 
     return [
         {
@@ -134,7 +134,7 @@ def _facts(values: IntArray, first: int, tree: PermutationTree) -> dict[str, Any
 def _print(
     values: IntArray, first: int, tree: PermutationTree, drawn: PermutationTree, scores: list[tuple[str, float]]
 ) -> None:
-    from ranker.extractors.permutation_drawing import draw_text
+    from ranker.extractors.order.drawing import draw_text
 
     words = "1 word" if len(values) == 1 else f"{len(values)} words"
     typer.echo(f"{words}, counted from {first}\n")

@@ -116,7 +116,7 @@ class Scorer:
 
     def metric_signature(self, dataset: Dataset) -> str:
         """Return the signature of a ranker, or of a metric with the tokenizers that it uses on `dataset`."""
-        from ranker.extractors.tokens import language_tokenizers
+        from ranker.extractors.text.tokens import language_tokenizers
         from ranker.ranking import Ranker
 
         if isinstance(self.using, Ranker):

@@ -13,7 +13,7 @@ from ranker.corpora.formats.pharaoh import Alignments
 from ranker.corpora.formats.reading import read_parallel
 from ranker.errors import OptionError, nearest
 from ranker.experiments.tables import Table
-from ranker.extractors.word_alignment import align_dataset, learn_aligner
+from ranker.extractors.order.aligner import align_dataset, learn_aligner
 from ranker.files import display_name, read_bytes, sha256
 from ranker.learning.aligner.model import AlignmentModel
 

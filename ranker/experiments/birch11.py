@@ -23,10 +23,10 @@ from ranker.experiments.birch11_published import REORDERING, consistency_table, 
 from ranker.experiments.plan import Once, Plan, Task
 from ranker.experiments.tables import Experiment, Table
 from ranker.experiments.tuned_choices import TuningSettings
-from ranker.extractors.bilingual_orders import aligned_batch
-from ranker.extractors.lrscore import LRscore
+from ranker.extractors.order.lrscore import LRscore
+from ranker.extractors.order.source_orders import aligned_batch
 from ranker.extractors.registry import make_metric
-from ranker.extractors.tokens import token_batch
+from ranker.extractors.text.tokens import token_batch
 from ranker.ranks import merge_ties
 from ranker.version import VERSION
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ranker.extractors.wordnet import optional_wordnet
+from ranker.extractors.text.wordnet import optional_wordnet
 
 BLEU = "bleu[smoothing=epsilon,tokenizer=13a]"
 TER = "ter[search=tercom,tokenizer=13a]"

@@ -19,7 +19,7 @@ from ranker.evaluation.segment import tau, tau_counts
 from ranker.experiments.plan import Plan, Task
 from ranker.experiments.tables import Experiment, Table
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.word_order import alignment_signed
+from ranker.extractors.order.metrics import alignment_signed
 from ranker.files import write_bytes
 from ranker.ranks import merge_ties
 from ranker.version import VERSION

@@ -20,10 +20,10 @@ from ranker.corpora.formats.nbest import NBestList
 from ranker.errors import DataError
 from ranker.experiments.aligners import Aligners, WordAligner
 from ranker.extractors.base import Metric
-from ranker.extractors.bilingual_orders import aligned_batch
 from ranker.extractors.combine import Combination
-from ranker.extractors.lrscore import LRscore
-from ranker.extractors.tokens import TokenBatch, token_batch
+from ranker.extractors.order.lrscore import LRscore
+from ranker.extractors.order.source_orders import aligned_batch
+from ranker.extractors.text.tokens import TokenBatch, token_batch
 from ranker.links import Links
 from ranker.tuning.envelope import best_of_blocks, project
 from ranker.tuning.line_search import Problem

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from ranker import notation
 from ranker.corpora.dataset import Dataset
 from ranker.errors import ModelError
-from ranker.extractors.scripts import tokenizer_note
-from ranker.extractors.tokens import TokenBatch, Tokenizer, language_tokenizers, token_batch
+from ranker.extractors.text.scripts import tokenizer_note
+from ranker.extractors.text.tokens import TokenBatch, Tokenizer, language_tokenizers, token_batch
 
 FloatArray = npt.NDArray[np.float64]
 FitScope = Literal["none", "train", "ranked"]

@@ -17,8 +17,8 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FitScope, FloatArray, Metric, join_notes
-from ranker.extractors.bilingual_orders import aligned_batch
-from ranker.extractors.tokens import TokenBatch, Tokenizer, token_batch
+from ranker.extractors.order.source_orders import aligned_batch
+from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
 from ranker.links import make_links
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ranker.corpora.dataset import Dataset
-from ranker.extractors.tokens import Tokenizer
+from ranker.extractors.text.tokens import Tokenizer
 from ranker.extractors.trained_tokenizers import mecab_signature
 
 TESTED_VERSION = "2.6.0"

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.corpora.dataset import Dataset
-from ranker.extractors.tokens import token_batch
+from ranker.extractors.text.tokens import token_batch
 from ranker.ranking import Ranker
 from ranker.ranks import merge_ties
 

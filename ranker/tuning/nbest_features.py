@@ -14,7 +14,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import SEPARATOR, Layout, NBestList, from_columns, write_nbest
 from ranker.errors import DataError, OptionError
 from ranker.extractors.registry import make_metric
-from ranker.extractors.tokens import distinct_sentences, intern
+from ranker.extractors.text.tokens import distinct_sentences, intern
 from ranker.files import display_name, write_bytes
 from ranker.learning.lm.counts import count_ngrams
 from ranker.learning.lm.kneser_ney import NgramModel, estimate, log10_scores
@@ -213,8 +213,8 @@ class _Maker:
         return tuple((shown[name], 1) for name in names), columns
 
     def _parser(self) -> tuple[Layout, FloatArray]:
-        from ranker.extractors.parse_cache import SHIPPED, parse
-        from ranker.extractors.triplets import TYPES, triplets
+        from ranker.extractors.dependency.cache import SHIPPED, parse
+        from ranker.extractors.dependency.triplets import TYPES, triplets
 
         distinct = distinct_sentences(self.dataset)
         found = triplets(parse(distinct.texts, self.options.parser or SHIPPED))

@@ -12,7 +12,7 @@ from ranker.cli.main import run
 from ranker.corpora.formats.pharaoh import read_pharaoh
 from ranker.corpora.formats.reading import read_dataset
 from ranker.errors import ModelError
-from ranker.extractors.word_alignment import align_dataset, align_texts, learn_aligner
+from ranker.extractors.order.aligner import align_dataset, align_texts, learn_aligner
 from ranker.learning.aligner.model import AlignmentModel
 from ranker.learning.aligner.training import train
 from tests.cli.conftest import Refused

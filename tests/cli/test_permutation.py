@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from ranker.cli.main import run
-from ranker.extractors.permutations import NAMES, permutation_scores
+from ranker.extractors.order.scores import NAMES, permutation_scores
 
 Ranker = Callable[..., str]
 

@@ -17,8 +17,8 @@ from ranker.evaluation.cross_validation import (
     fold_of_sources,
     held_out_scores,
 )
-from ranker.extractors.bleu import Bleu
 from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.ngram.bleu import Bleu
 from ranker.learning.svm.ranksvm import RankSVM
 from ranker.ranking import Ranker
 from tests.evaluation.made import preferred

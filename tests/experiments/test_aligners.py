@@ -11,7 +11,7 @@ from ranker.errors import DataError, ModelError, OptionError
 from ranker.experiments import birch11, cer10
 from ranker.experiments.aligners import Aligners
 from ranker.experiments.tuned_choices import TuningSettings
-from ranker.extractors.word_alignment import learn_aligner
+from ranker.extractors.order.aligner import learn_aligner
 
 
 @pytest.fixture(scope="module")

@@ -17,9 +17,9 @@ from ranker.experiments.cer10_published import ARABIC, CHINESE, DEVIATIONS, PREF
 from ranker.experiments.choice_comparison import People, Preference, matrix, standardised
 from ranker.experiments.tables import Marked
 from ranker.experiments.tuned_choices import TuningSettings, language_pairs, split, tune
-from ranker.extractors.bleu import Bleu
+from ranker.extractors.ngram.bleu import Bleu
+from ranker.extractors.order.aligner import align_dataset, learn_aligner
 from ranker.extractors.registry import make_metric
-from ranker.extractors.word_alignment import align_dataset, learn_aligner
 
 TUNING = TuningSettings("words,bleu[smoothing=add-one],systems", restarts=1, iterations=2, runs=2)
 NAMES = ("BLEU:1", "BLEU:4", "TER", "LR-KB4", "BLEU:4-TER")

@@ -8,9 +8,9 @@ from ranker.corpora.judgements import preference_pairs
 from ranker.errors import OptionError
 from ranker.evaluation.segment import tau, tau_counts
 from ranker.experiments.stanojevic14 import ALPHAS, METRICS, Settings, plot, run
-from ranker.extractors import wordnet
 from ranker.extractors.registry import make
-from ranker.extractors.wordnet import find_wordnet
+from ranker.extractors.text import wordnet
+from ranker.extractors.text.wordnet import find_wordnet
 from tests.extractors.small_wordnet import write_wordnet
 
 

@@ -22,7 +22,7 @@ from ranker.experiments.tables import Experiment, markdown_table
 from ranker.experiments.ye07 import FEATURE_SETS, Settings, prepare, run
 from ranker.experiments.ye07_data import judges_table
 from ranker.extractors.registry import make
-from ranker.extractors.tokens import token_batch
+from ranker.extractors.text.tokens import token_batch
 from ranker.learning.lm.counts import count_ngrams
 from ranker.learning.lm.kneser_ney import estimate, log10_scores
 

@@ -19,7 +19,7 @@ from ranker.extractors.base import FitScope, Metric
 from ranker.extractors.combine import Combination
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import make, make_metric
-from ranker.extractors.tokens import Tokenizer, token_batch
+from ranker.extractors.text.tokens import Tokenizer, token_batch
 from ranker.links import make_links
 from ranker.ranking import Ranker
 

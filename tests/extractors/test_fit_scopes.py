@@ -12,7 +12,7 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import BUILT_IN, make
-from ranker.extractors.semantic import Semantic
+from ranker.extractors.semantic.columns import Semantic
 from ranker.ranking import Ranker
 from ranker.tuning.objectives import MetricObjective
 

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import MissingError, OptionError
-from ranker.extractors import meteor_parts
+from ranker.extractors.dependency.parsed import tag_batch
 from ranker.extractors.feature_sets import FeatureSet, declarations
-from ranker.extractors.function_words import ENGLISH
-from ranker.extractors.parsed_tokens import tag_batch
+from ranker.extractors.meteor import columns as meteor_parts
 from ranker.extractors.registry import make, make_metric
-from ranker.extractors.tokens import intern
-from ranker.extractors.word_classes import in_class
+from ranker.extractors.text.function_words import ENGLISH
+from ranker.extractors.text.tokens import intern
+from ranker.extractors.text.word_classes import in_class
 from tests.extractors.edit_rates import dataset_of, items_of
 
 VOCABULARY = ["The", "of", "cat", "cats", "sat", "sitting", "3", "4.5", ",", "-", "U2", "Mat"]

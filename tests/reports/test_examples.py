@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranker import Ranker
-from ranker.extractors.tokenizers import TOKENIZERS
+from ranker.extractors.text.tokenizers import TOKENIZERS
 from ranker.reports.examples import choose, mark
 from ranker.reports.findings import examine
 

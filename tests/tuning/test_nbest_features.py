@@ -72,7 +72,7 @@ def test_the_language_model_never_learns_from_the_lists_own_references():
 def test_the_language_models_column_is_kenlms(tmp_path):
     import kenlm
 
-    from ranker.extractors.tokens import intern
+    from ranker.extractors.text.tokens import intern
     from ranker.learning.lm.arpa import write_arpa
     from ranker.learning.lm.counts import count_ngrams
     from ranker.learning.lm.kneser_ney import estimate

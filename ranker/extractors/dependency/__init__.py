@@ -1,0 +1,1 @@
+"""Dependency triplets that candidate and reference share."""

@@ -1,0 +1,233 @@
+"""Dependency-structure matches (Ye, Zhou and Lin 2007, section 4.2.2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, prange
+
+from ranker.corpora.dataset import Dataset
+from ranker.extractors.base import Extractor, FloatArray
+from ranker.extractors.dependency.cache import SHIPPED
+from ranker.extractors.dependency.parsed import parser_signature, parses_of
+from ranker.extractors.dependency.triplets import TYPES, Triplets, triplets
+from ranker.extractors.text.tokens import distinct_sentences
+
+LEVELS = ("type", "partial", "full")
+IndexArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class DependencyStructure(Extractor):
+    """Matched dependency triplets of candidate and reference: 5 types x 3 levels, averaged over the references.
+
+    A triplet (type, head, dependent) of the candidate matches one of the reference at level ``type`` if the types are
+    equal, ``partial`` if the head or the dependent is equal too, ``full`` if both are; so full <= partial <= type.
+    Counts are clipped: at every level no triplet matches twice, and ``partial`` is the size of a maximum matching.
+    Matches count, mismatches never do (Ye, Zhou and Lin 2007, section 4.2.2). A candidate or reference without
+    triplets matches nothing.
+
+    Parameters
+    ----------
+    parser : str, default "shipped"
+        The English parser that ships, a directory made by ``ranker parser train``, or an installed spaCy package.
+    lemma : bool, default False
+        Compare lemmas instead of lower-cased words.
+    f1 : bool, default False
+        Add 15 columns with 2 x matches / (triplets of the candidate + triplets of the reference) of the type, 0 where
+        both have none.
+    levels : {"cumulative", "exclusive"}, default "cumulative"
+        ``exclusive`` counts a match at its highest level only.
+    """
+
+    name: ClassVar[str] = "ds"
+    parser: str = SHIPPED
+    lemma: bool = False
+    f1: bool = False
+    levels: Literal["cumulative", "exclusive"] = "cumulative"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """``ds.TYPE.LEVEL`` for every type and level, then ``ds.TYPE.LEVEL.f1`` if asked for."""
+        counts = [f"{self}.{kind}.{level}" for kind in TYPES for level in LEVELS]
+        return (*counts, *(f"{column}.f1" for column in counts if self.f1))
+
+    @property
+    def english_only(self) -> tuple[str, ...]:
+        """The parser, if it is the one that ships."""
+        return ("parser",) if self.parser == SHIPPED else ()
+
+    def signed(self) -> dict[str, object]:
+        """Sign with the content of the parser."""
+        return {"parser": parser_signature(self.parser)}
+
+    def transform(self, dataset: Dataset) -> FloatArray:
+        """Return the counts, shape (candidates, 15), or (candidates, 30) with ``f1``."""
+        candidate, reference = self._codes(dataset)
+        found = self.triplets(dataset)
+        counts, ratios = _match(
+            found.type,
+            found.head,
+            found.dependent,
+            found.offsets,
+            candidate,
+            reference,
+            dataset.candidate_source,
+            dataset.reference_offsets,
+            self.levels == "exclusive",
+        )
+        size = len(TYPES) * len(LEVELS)
+        columns = [counts.reshape(-1, size), ratios.reshape(-1, size)]
+        return np.concatenate(columns if self.f1 else columns[:1], axis=1)
+
+    def triplets(self, dataset: Dataset) -> Triplets:
+        """Return the triplets of the distinct sentences of `dataset`."""
+
+        def make() -> Triplets:
+            return triplets(parses_of(dataset, self.parser), lemma=self.lemma)
+
+        return dataset.memo(("triplets", self.parser, self.lemma), make)
+
+    def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
+        """Return the fully matched triplets of one candidate with each reference, as ``type(head, dependent)``."""
+        codes, references = self._codes(dataset)
+        found = self.triplets(dataset)
+        mine = Counter(found.of(codes[candidate]))
+        source = dataset.candidate_source[candidate]
+        block = references[slice(*dataset.reference_offsets[source : source + 2])]
+        matches = {}
+        for number, reference in enumerate(block, 1):
+            common = sorted((mine & Counter(found.of(reference))).elements())
+            matches[f"reference {number}"] = [f"{kind}({head}, {dependent})" for kind, head, dependent in common]
+        return matches
+
+    def _codes(self, dataset: Dataset) -> tuple[IndexArray, IndexArray]:
+        distinct = distinct_sentences(dataset)
+        return distinct.candidate, distinct.reference
+
+
+@njit(cache=True, nogil=True)
+def _augment(row: int, edges: npt.NDArray[np.bool_], taken: IndexArray, seen: npt.NDArray[np.bool_]) -> bool:
+    """Find `row` a partner, moving others along (an augmenting path of the bipartite matching)."""
+    # depth-first with a stack of its own: a chain may be as long as the sentence
+    columns = edges.shape[1]
+    stack_row = np.empty(edges.shape[0] + 1, dtype=np.int64)
+    stack_column = np.empty(edges.shape[0] + 1, dtype=np.int64)
+    depth = 0
+    stack_row[0], stack_column[0] = row, -1
+    while depth >= 0:
+        at = stack_row[depth]
+        moved = False
+        column = stack_column[depth] + 1
+        while column < columns:
+            if edges[at, column] and not seen[column]:
+                seen[column] = True
+                stack_column[depth] = column
+                if taken[column] < 0:
+                    while depth >= 0:
+                        taken[stack_column[depth]] = stack_row[depth]
+                        depth -= 1
+                    return True
+                depth += 1
+                stack_row[depth], stack_column[depth] = taken[column], -1
+                moved = True
+                break
+            column += 1
+        if not moved:
+            depth -= 1
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _partial(
+    head: npt.NDArray[np.int32],
+    dependent: npt.NDArray[np.int32],
+    first: IndexArray,
+    second: IndexArray,
+) -> int:
+    """Return the size of a maximum matching between two blocks of triplets that share head or dependent."""
+    rows, columns = first[1] - first[0], second[1] - second[0]
+    edges = np.zeros((rows, columns), dtype=np.bool_)
+    for i in range(rows):
+        for j in range(columns):
+            a, b = first[0] + i, second[0] + j
+            edges[i, j] = head[a] == head[b] or dependent[a] == dependent[b]
+    taken = np.full(columns, -1, dtype=np.int64)
+    size = 0
+    for i in range(rows):
+        size += _augment(i, edges, taken, np.zeros(columns, dtype=np.bool_))
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _full(
+    head: npt.NDArray[np.int32],
+    dependent: npt.NDArray[np.int32],
+    first: IndexArray,
+    second: IndexArray,
+) -> int:
+    """Return the size of the multiset intersection of two sorted blocks of triplets."""
+    i, j, size = first[0], second[0], 0
+    while i < first[1] and j < second[1]:
+        if head[i] == head[j] and dependent[i] == dependent[j]:
+            size += 1
+            i += 1
+            j += 1
+        elif head[i] < head[j] or (head[i] == head[j] and dependent[i] < dependent[j]):
+            i += 1
+        else:
+            j += 1
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _blocks(types: npt.NDArray[np.int8], start: int, stop: int) -> npt.NDArray[np.int64]:
+    """Return the block (start, stop) of every type among the sorted triplets of one sentence."""
+    bounds = np.full((len(TYPES), 2), start, dtype=np.int64)
+    at = start
+    for kind in range(len(TYPES)):
+        bounds[kind, 0] = at
+        while at < stop and types[at] == kind:
+            at += 1
+        bounds[kind, 1] = at
+    return bounds
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _match(
+    types: npt.NDArray[np.int8],
+    head: npt.NDArray[np.int32],
+    dependent: npt.NDArray[np.int32],
+    offsets: IndexArray,
+    candidate: IndexArray,
+    reference: IndexArray,
+    candidate_source: IndexArray,
+    reference_offsets: IndexArray,
+    exclusive: bool,
+) -> tuple[FloatArray, FloatArray]:
+    counts = np.zeros((len(candidate), len(TYPES), 3))
+    ratios = np.zeros((len(candidate), len(TYPES), 3))
+    for row in prange(len(candidate)):
+        mine = _blocks(types, offsets[candidate[row]], offsets[candidate[row] + 1])
+        source = candidate_source[row]
+        first, last = reference_offsets[source], reference_offsets[source + 1]
+        for at in range(first, last):
+            theirs = _blocks(types, offsets[reference[at]], offsets[reference[at] + 1])
+            for kind in range(len(TYPES)):
+                here, there = mine[kind, 1] - mine[kind, 0], theirs[kind, 1] - theirs[kind, 0]
+                if here == 0 or there == 0:
+                    continue
+                full = _full(head, dependent, mine[kind], theirs[kind])
+                partial = _partial(head, dependent, mine[kind], theirs[kind])
+                same_type = min(here, there)
+                if exclusive:
+                    same_type -= partial
+                    partial -= full
+                for level, matches in enumerate((same_type, partial, full)):
+                    counts[row, kind, level] += matches / (last - first)
+                    ratios[row, kind, level] += 2.0 * matches / (here + there) / (last - first)
+    return counts, ratios

@@ -1,0 +1,31 @@
+"""Data sets as the parser sees them: the trees of their sentences, and their parts of speech as tokens."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ranker.corpora.dataset import Dataset
+from ranker.extractors.dependency.cache import origin_of, parse
+from ranker.extractors.text.tokens import Segments, TokenBatch, distinct_sentences, token_batch
+from ranker.learning.parser.parser import Parses, digest
+
+
+def parser_signature(parser: str) -> str:
+    """Return the digest of the parser, as signatures give it; its name may stand for another one elsewhere."""
+    return digest(origin_of(parser))[:8]
+
+
+def parses_of(dataset: Dataset, parser: str) -> Parses:
+    """Return the trees of the distinct sentences of `dataset`; made once for each parser."""
+    return dataset.memo(("parses", parser), lambda: parse(distinct_sentences(dataset).texts, parser))
+
+
+def tag_batch(dataset: Dataset, parser: str) -> TokenBatch:
+    """Return the token batch of `dataset` with the part of speech of every word in its place."""
+
+    def make() -> TokenBatch:
+        parses = parses_of(dataset, parser)
+        segments = Segments(parses.tags, parses.offsets, list(parses.tag_names))
+        return dataclasses.replace(token_batch(dataset), segments=segments, _others={})
+
+    return dataset.memo(("parts of speech", parser), make)

@@ -1,0 +1,1 @@
+"""Edit distances: WER, PER, TER."""

@@ -1,0 +1,213 @@
+"""What the greedy searches for shifts share: an alignment as a program prunes it, and trying one shift.
+
+A shift is first tried with the exact edit distance by bit vectors, from the first word that it moves. A pruned distance
+is never less than the exact one, and `_is_exact` can nearly always tell that the two are equal, so that the programs'
+own dynamic programme runs once for every shift made, and hardly ever for one that is only tried.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from ranker.extractors.edit.alignment import Alignment, align_in_band, align_in_beam, empty_alignment, read_alignment
+from ranker.extractors.edit.distance import (
+    ALL,
+    BLOCK,
+    NONE,
+    ONE,
+    BitArray,
+    advance,
+    advance_block,
+    number_locally,
+    position_masks,
+)
+from ranker.extractors.text.tokens import IdArray
+
+TERCOM, SACREBLEU = 0, 1
+
+
+class Limits(NamedTuple):
+    """Which search, and the limits that prune it."""
+
+    search: int
+    beam: int
+    max_distance: int
+    max_size: int
+
+
+class Reference(NamedTuple):
+    """A reference, and what no shift of the candidate changes."""
+
+    words: IdArray
+    following: IdArray
+    """Next position of the same word, or the length."""
+    masks: BitArray
+    last_row: np.uint64
+    lacking: int
+    """Candidate words that the reference lacks."""
+    fewest: int
+    """Edits that no shift can save: the distance between the two as bags of words."""
+
+
+class Columns(NamedTuple):
+    """Every column of the exact edit distance of the candidate as shifted so far."""
+
+    above: BitArray
+    below: BitArray
+    distance: IdArray
+
+
+class Trial(NamedTuple):
+    """The candidate after the shift that is tried and after the best one, and room for one column."""
+
+    words: IdArray
+    best: IdArray
+    above: BitArray
+    below: BitArray
+
+
+class Search(NamedTuple):
+    """All that a search for shifts between one candidate and one reference works on."""
+
+    words: IdArray
+    """The candidate as shifted so far."""
+    reference: Reference
+    alignment: Alignment
+    columns: Columns
+    trial: Trial
+    limits: Limits
+
+
+@njit(cache=True, nogil=True)
+def _reference(words: IdArray, theirs: IdArray) -> Reference:
+    size = len(theirs)
+    following = np.full(size, size, dtype=np.int32)
+    last = np.full(size + 1, -1, dtype=np.int32)
+    count = np.zeros(size + 1, dtype=np.int32)
+    for at in range(size):
+        word = theirs[at]
+        if last[word] >= 0:
+            following[last[word]] = at
+        last[word] = at
+        count[word] += 1
+    lacking = matches = 0
+    for word in words:
+        if word == size:
+            lacking += 1
+        elif count[word] > 0:
+            count[word] -= 1
+            matches += 1
+    fewest = max(len(words), size) - matches
+    return Reference(theirs, following, position_masks(theirs), np.uint64((size - 1) % BLOCK), lacking, fewest)
+
+
+@njit(cache=True, nogil=True)
+def start_search(candidate: IdArray, reference: IdArray, limits: Limits) -> Search:
+    """Return the search for shifts between two sequences of word ids, neither empty."""
+    words, theirs = number_locally(candidate, reference)
+    length = len(words)
+    shared = _reference(words, theirs)
+    blocks = shared.masks.shape[1]
+    columns = Columns(
+        np.empty((length + 1, blocks), dtype=np.uint64),
+        np.empty((length + 1, blocks), dtype=np.uint64),
+        np.empty(length + 1, dtype=np.int32),
+    )
+    trial = Trial(
+        np.empty(length, dtype=np.int32),
+        np.empty(length, dtype=np.int32),
+        np.empty(blocks, dtype=np.uint64),
+        np.empty(blocks, dtype=np.uint64),
+    )
+    return Search(words, shared, empty_alignment(length, len(theirs)), columns, trial, limits)
+
+
+@njit(cache=True, nogil=True)
+def _align(search: Search, words: IdArray) -> int:
+    """Align `words` with the reference as the program does, and return their distance."""
+    limits, reference, operations = search.limits, search.reference.words, search.alignment.operations
+    if limits.search == TERCOM:
+        return align_in_beam(words, reference, limits.beam, operations)
+    return align_in_band(words, reference, limits.beam, operations)
+
+
+@njit(cache=True, nogil=True)
+def realign(search: Search) -> int:
+    """Bring alignment and columns up to date with the candidate as shifted so far, and return its distance."""
+    words, reference, columns = search.words, search.reference, search.columns
+    distance = _align(search, words)
+    read_alignment(words, reference.words, search.alignment)
+    columns.above[0] = ALL
+    columns.below[0] = NONE
+    columns.distance[0] = len(reference.words)
+    for at in range(len(words)):
+        change = advance(
+            reference.masks[words[at]],
+            columns.above[at],
+            columns.below[at],
+            columns.above[at + 1],
+            columns.below[at + 1],
+            reference.last_row,
+        )
+        columns.distance[at + 1] = columns.distance[at] + change
+    return distance
+
+
+@njit(cache=True, nogil=True)
+def _exact_distance(search: Search, first: int) -> int:
+    """Return the exact edit distance of the candidate after the shift that is tried, `first` the first word moved."""
+    words, above, below = search.trial.words, search.trial.above, search.trial.below
+    columns, masks, last_row = search.columns, search.reference.masks, search.reference.last_row
+    distance = np.int64(columns.distance[first])
+    if masks.shape[1] == 1:  # most references have up to 64 words, and then all fits into registers
+        one_above, one_below = columns.above[first, 0], columns.below[first, 0]
+        for at in range(first, len(words)):
+            one_above, one_below, up, down = advance_block(
+                masks[words[at], 0], one_above, one_below, ONE, NONE, last_row
+            )
+            distance += np.int64(up) - np.int64(down)
+        return int(distance)
+    above[:] = columns.above[first]
+    below[:] = columns.below[first]
+    for at in range(first, len(words)):
+        distance += advance(masks[words[at]], above, below, above, below, last_row)
+    return int(distance)
+
+
+@njit(cache=True, nogil=True)
+def _is_exact(search: Search, distance: int) -> bool:
+    """Tell whether the program certainly keeps a best path of the exact `distance`."""
+    limits, reference = search.limits, search.reference
+    if limits.search == TERCOM:
+        # On a best path a state behind k of the lacking words costs at most distance - (lacking - k), and any state
+        # behind them at least k: a state of the path is never worse than the best one by more than this.
+        return distance - reference.lacking <= limits.beam
+    # A best path of this distance strays at most so far from the line between the corners.
+    return abs(len(reference.words) - len(search.words)) + distance < 2 * (limits.beam - 2)
+
+
+@njit(cache=True, nogil=True)
+def try_shift(search: Search, start: int, size: int, target: int, worst: int) -> int:
+    """Move the `size` words from `start` before word `target`, in `search.trial`, and return the program's distance.
+
+    `target` is up to `start`, or at least `start` + `size`. Distances of more than `worst` may be wrong.
+    """
+    words, shifted = search.words, search.trial.words
+    stop = start + size
+    first, last = min(start, target), max(stop, target)
+    offset = target - start if target < start else target - stop
+    for at in range(len(words)):
+        shifted[at] = words[at]
+    for at in range(start, stop):
+        shifted[at + offset] = words[at]
+    for at in range(first, start):
+        shifted[at + size] = words[at]
+    for at in range(stop, last):
+        shifted[at - size] = words[at]
+    distance = _exact_distance(search, first)
+    if distance > worst or _is_exact(search, distance):
+        return distance
+    return _align(search, shifted)

@@ -1,0 +1,217 @@
+"""Edits with shifts between two token sequences: the greedy searches of tercom and of sacreBLEU.
+
+Finding the fewest edits with block shifts is NP-hard, so both programs make the best single shift again and again as
+long as it pays (Snover et al. 2006, section 2.2); they differ in which shifts they try and in how they prune the edit
+distance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, prange
+
+from ranker.extractors.edit.shift_trials import TERCOM, Limits, Search, realign, start_search, try_shift
+from ranker.extractors.text.tokens import IdArray, IndexArray
+
+_MOST_SHIFTS_TRIED = 1000
+"""After so many shifts sacreBLEU gives up on a sentence."""
+
+
+@njit(cache=True, nogil=True)
+def _run_length(words: IdArray, start: int, reference: IdArray, at: int, longest: int) -> int:
+    """Return how many words from `start` are those of the reference from `at`, up to `longest`."""
+    size = 0
+    most = min(longest, len(words) - start, len(reference) - at)
+    while size < most and words[start + size] == reference[at + size]:
+        size += 1
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _may_move(start: int, stop: int, place: int, max_distance: int) -> bool:
+    """Tell whether tercom moves the words from `start` to `stop` to word `place`."""
+    return (place < start or place >= stop) and abs(place - start) <= max_distance
+
+
+@njit(cache=True, nogil=True)
+def _longest_movable(search: Search, start: int, runs: IdArray) -> int:
+    """Return up to which size tercom tries to move the words from `start`; fill `runs` by reference position."""
+    words, reference, limits = search.words, search.reference, search.limits
+    aligned, wrong = search.alignment.aligned, search.alignment.wrong
+    size = len(reference.words)
+    movable = False
+    at = words[start]
+    while at < size:
+        runs[at] = _run_length(words, start, reference.words, at, limits.max_size)
+        distance = aligned[at] - start
+        movable |= distance != 0 and -limits.max_distance - 1 <= distance <= limits.max_distance
+        at = reference.following[at]
+    longest = 0
+    while movable and longest < limits.max_size:
+        stop = start + longest + 1
+        movable = False
+        at = words[start]
+        while at < size:
+            if runs[at] > longest:
+                right = wrong[stop] == wrong[start]
+                movable |= right or _may_move(start, stop, aligned[at], limits.max_distance)
+            at = reference.following[at]
+        longest += movable
+    return longest
+
+
+@njit(cache=True, nogil=True)
+def _best_of_tercom(search: Search, distance: int) -> int:
+    """Write the candidate after tercom's best shift into `search.trial.best` and return its edit distance.
+
+    Long shifts come first, and a shift has to save more than the best so far, the first one only its own cost; nothing
+    is tried any more once no shift of that size could. Returns `distance` if no shift pays.
+    """
+    words, reference, max_distance = search.words, search.reference, search.limits.max_distance
+    aligned, wrong, reference_wrong = search.alignment.aligned, search.alignment.wrong, search.alignment.reference_wrong
+    length, size = len(words), len(reference.words)
+    runs = np.zeros((length, size), dtype=np.int32)
+    longest = np.zeros(length, dtype=np.int32)
+    for start in range(length):
+        if words[start] < size:
+            longest[start] = _longest_movable(search, start, runs[start])
+    last_tried = np.full(length + 1, -1, dtype=np.int64)
+    best = distance
+    for shifted in range(longest.max(), 0, -1):
+        for start in range(length - shifted + 1):
+            stop = start + shifted
+            if longest[start] < shifted or wrong[stop] == wrong[start]:
+                continue
+            at = words[start]
+            while at < size:
+                place = aligned[at]
+                if (
+                    runs[start, at] >= shifted
+                    and reference_wrong[at + shifted] > reference_wrong[at]
+                    and _may_move(start, stop, place, max_distance)
+                ):
+                    for offset in range(-1, shifted):
+                        if at + offset < 0:
+                            target = 0
+                        elif offset != 0 and aligned[at + offset] == place:
+                            continue
+                        else:
+                            target = aligned[at + offset] + 1
+                        if target == start + 1:
+                            continue
+                        if start < target <= stop:
+                            target = min(stop + target - 1 - start, length)
+                        this = start * (length + 1) + shifted
+                        if start <= target <= stop or last_tried[target] == this:
+                            continue
+                        last_tried[target] = this
+                        enough = best < distance and distance - best - 1 >= 2 * shifted
+                        if enough or best <= reference.fewest:
+                            return best
+                        found = try_shift(search, start, shifted, target, best - 1)
+                        if found < best:
+                            best = found
+                            search.trial.best[:] = search.trial.words
+                at = reference.following[at]
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _best_of_sacrebleu(search: Search, distance: int, tried: int) -> tuple[int, int]:
+    """Write the candidate after sacreBLEU's best shift into `search.trial.best`; return its distance and shifts tried.
+
+    Of shifts to the same distance the longest counts, then that of the first words, then that to the first place.
+    Returns `distance` if no shift pays.
+    """
+    words, reference, limits = search.words, search.reference, search.limits
+    aligned, wrong, reference_wrong = search.alignment.aligned, search.alignment.wrong, search.alignment.reference_wrong
+    length, size = len(words), len(reference.words)
+    best = distance
+    best_size = best_start = best_place = 0
+    for start in range(length):
+        at = words[start]
+        while at < size:
+            run = 0
+            if abs(at - start) <= limits.max_distance:
+                run = _run_length(words, start, reference.words, at, limits.max_size)
+            for shifted in range(1, run + 1):
+                stop = start + shifted
+                right = wrong[stop] == wrong[start] or reference_wrong[at + shifted] == reference_wrong[at]
+                if right or start <= aligned[at] < stop:
+                    continue
+                previous = -1
+                for offset in range(-1, shifted):
+                    place = aligned[at + offset] + 1 if at + offset >= 0 else 0
+                    if place == previous:
+                        continue
+                    previous = place
+                    tried += 1
+                    target = min(stop + place - start, length) if start <= place <= stop else place
+                    worst = min(best, distance - 1)
+                    found = try_shift(search, start, shifted, target, worst)
+                    if found > worst:
+                        continue
+                    if found < best or (-shifted, start, place) < (-best_size, best_start, best_place):
+                        best, best_size, best_start, best_place = found, shifted, start, place
+                        search.trial.best[:] = search.trial.words
+                if tried >= _MOST_SHIFTS_TRIED:
+                    return best, tried
+            at = reference.following[at]
+    return best, tried
+
+
+@njit(cache=True, nogil=True)
+def shift_edits(candidate: IdArray, reference: IdArray, limits: Limits) -> int:
+    """Return the shifts, insertions, deletions and substitutions that a greedy search needs.
+
+    Parameters
+    ----------
+    candidate, reference : int32 array
+        Word ids.
+    limits : Limits
+        The beam of tercom is by how many edits a state may be worse than the best one after as many candidate words,
+        that of sacreBLEU how many words a state may be away from the diagonal.
+    """
+    if len(candidate) == 0 or len(reference) == 0:
+        return len(candidate) + len(reference)
+    search = start_search(candidate, reference, limits)
+    shifts = tried = 0
+    distance = realign(search)
+    while distance > search.reference.fewest and limits.max_size > 0 and limits.max_distance > 0:
+        if limits.search == TERCOM:
+            best = _best_of_tercom(search, distance)
+        else:
+            best, tried = _best_of_sacrebleu(search, distance, tried)
+        if best >= distance or tried >= _MOST_SHIFTS_TRIED:
+            break
+        shifts += 1
+        search.words[:] = search.trial.best
+        distance = realign(search)
+    return distance + shifts
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def shift_edits_of_pairs(
+    values: IdArray,
+    offsets: IndexArray,
+    first: IndexArray,
+    second: IndexArray,
+    limits: Limits,
+) -> npt.NDArray[np.int64]:
+    """Return `shift_edits` of every pair of sentences in CSR form, shape (pairs,).
+
+    Parameters
+    ----------
+    values, offsets
+        Sentences, as in `ranker.extractors.text.tokens.Segments`.
+    first, second : int64 array, shape (pairs,)
+        Candidate and reference of every pair.
+    limits : Limits
+    """
+    result = np.empty(len(first), dtype=np.int64)
+    for pair in prange(len(first)):
+        candidate = values[offsets[first[pair]] : offsets[first[pair] + 1]]
+        reference = values[offsets[second[pair]] : offsets[second[pair] + 1]]
+        result[pair] = shift_edits(candidate, reference, limits)
+    return result

@@ -1,0 +1,85 @@
+"""Word error rate (Nießen et al. 2000) against one or several references (Cer, Manning and Jurafsky 2010)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.extractors.base import FloatArray, Metric
+from ranker.extractors.edit.distance import edit_distances
+from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
+from ranker.extractors.text.tokens import TokenBatch, Tokenizer
+
+
+def error_rate(statistics: npt.ArrayLike) -> FloatArray:
+    """Return errors over length of statistics of shape (..., 2), shape (...).
+
+    With length 0 the rate is 1, or 0 without an error.
+    """
+    rows = np.asarray(statistics, dtype=np.float64)
+    errors, length = rows[..., 0], rows[..., 1]
+    return np.asarray(np.divide(errors, length, out=np.asarray(np.where(errors > 0, 1.0, 0.0)), where=length > 0))
+
+
+def lowest_rate(batch: TokenBatch, pairs: ReferencePairs, errors: npt.ArrayLike) -> FloatArray:
+    """Return errors and reference length of the reference with the lowest rate, of equal ones the first.
+
+    Parameters
+    ----------
+    batch : TokenBatch
+    pairs : ReferencePairs
+        Those of `batch`.
+    errors : array-like, shape (pairs,)
+
+    Returns
+    -------
+    float array, shape (candidates, 2)
+        A candidate without reference has every token as an error, beside length 0.
+    """
+    rows = np.stack([np.asarray(errors), batch.reference_lengths[pairs.reference]], axis=1).astype(np.float64)
+    alone = np.stack([batch.candidate_lengths, np.zeros(len(batch.candidate))], axis=1)
+    if not len(rows):
+        return np.asarray(alone, dtype=np.float64)
+    best = pairs.best(-error_rate(rows), len(batch.candidate))
+    return np.where(best[:, np.newaxis] >= 0, rows[best], alone)
+
+
+@dataclass(frozen=True)
+class WordErrorRate(Metric):
+    r"""WER: edit distance in words over the length of the reference; 0 is best and there is no upper bound.
+
+    .. math:: \min_r \frac{\mathrm{insertions} + \mathrm{deletions} + \mathrm{substitutions}}{|r|}
+
+    (Nießen et al. 2000); the reference r with the lowest rate counts, with its own length (Cer et al. 2010, footnote
+    8). An empty candidate scores 1. Against an empty reference a candidate with words scores 1, an empty one 0.
+
+    Parameters
+    ----------
+    tokenizer : {"13a", "none"}, default "13a"
+    lowercase : bool, default True
+
+    Notes
+    -----
+    Statistics: edits against the best reference, length of that reference.
+    """
+
+    name: ClassVar[str] = "wer"
+    higher_is_better: ClassVar[bool] = False
+    tokenizer: Tokenizer = "13a"
+    lowercase: bool = True
+
+    def statistics(self, batch: TokenBatch) -> FloatArray:
+        """Return edits and length of the best reference, shape (candidates, 2)."""
+        pairs = reference_pairs(batch)
+        segments = batch.segments
+        edits = edit_distances(
+            segments.values, segments.offsets, pairs.batch.candidate, batch.reference[pairs.reference]
+        )
+        return lowest_rate(batch, pairs, edits)
+
+    def score(self, statistics: npt.ArrayLike) -> FloatArray:
+        """Return the error rate of statistics of shape (..., 2), shape (...)."""
+        return error_rate(statistics)

@@ -1,0 +1,165 @@
+"""Log perplexity under the reference language model (Ye, Zhou and Lin 2007, section 4.2.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.corpora.dataset import Dataset
+from ranker.errors import OptionError
+from ranker.extractors.base import Extractor, FitScope, FloatArray
+from ranker.extractors.dependency.cache import SHIPPED
+from ranker.extractors.dependency.parsed import parser_signature, tag_batch
+from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
+from ranker.learning.lm.counts import NgramCounts, count_ngrams
+from ranker.learning.lm.kneser_ney import NgramModel, SentenceScores, estimate, log10_scores
+from ranker.learning.lm.leave_out import leave_out_scores
+
+ENOUGH_REFERENCES = 100
+MAX_ORDER = 6
+
+
+@dataclass(frozen=True)
+class Perplexity(Extractor):
+    r"""Log perplexity of the candidate under an n-gram model of all reference sentences of the data set.
+
+    .. math:: -\frac{\ln 10 \, \log_{10} P(\text{candidate})}{\text{tokens} + 1}
+
+    with sentence boundaries counted (Ye, Zhou and Lin 2007, section 4.2.3). The reference language model is an
+    interpolated modified Kneser-Ney model (Chen and Goodman 1998), learnt anew from the references of whatever is
+    ranked. As published, a candidate's own references are among them. Lower is more fluent.
+
+    The model depends on which sentences the references are, not on their order: they are sorted by their code points
+    before they are counted. KenLM's ``lmplz`` estimates slightly different discounts from other orders of the same
+    lines, because it counts the last n-gram of its sorting in another way. So the scores equal those of ``lmplz`` on
+    the sorted lines, ``LC_ALL=C sort``, tokenised and lower-cased after sorting; on some hundred lines in another order
+    they may differ by some hundredths.
+
+    Parameters
+    ----------
+    order : int, default 3
+        Order of the model, 1 to 6.
+    leave_out : bool, default False
+        Score every candidate under the model without the references of its own source: exact counts, discounts of the
+        whole model.
+    oov : bool, default False
+        Add the column ``perp.oov``: share of the candidate's tokens that the model has not seen.
+    match : bool, default False
+        Add the column ``perp.match``: mean length of the n-grams that the model had for the candidate.
+    unit : {"words", "tags"}, default "words"
+        Model the words, or the parts of speech that the parser gives them: how usual the build of the sentence is,
+        whatever it speaks of.
+    parser : str, default "shipped"
+        Of ``unit=tags``, as of `ds`.
+    tokenizer : {"13a", "none"}, default "13a"
+        Of ``unit=words``.
+    lowercase : bool, default True
+        Of ``unit=words``.
+    """
+
+    name: ClassVar[str] = "perp"
+    fit_scope: ClassVar[FitScope] = "ranked"
+    order: int = 3
+    leave_out: bool = False
+    oov: bool = False
+    match: bool = False
+    unit: Literal["words", "tags"] = "words"
+    parser: str = SHIPPED
+    tokenizer: Tokenizer = "13a"
+    lowercase: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse options out of range."""
+        if not 1 <= self.order <= MAX_ORDER:
+            raise OptionError(f"perp[order={self.order}]: expected 1 to {MAX_ORDER}")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The log perplexity, then what was asked for."""
+        more = [f"{self}.{column}" for column in ("oov", "match") if getattr(self, column)]
+        return (str(self), *more)
+
+    @property
+    def english_only(self) -> tuple[str, ...]:
+        """The parser, if parts of speech come from the one that ships."""
+        return ("parser",) if self.unit == "tags" and self.parser == SHIPPED else ()
+
+    def signed(self) -> dict[str, object]:
+        """Sign with the content of the parser, or with how words are made."""
+        if self.unit == "tags":
+            return {"parser": parser_signature(self.parser), "tokenizer": None, "lowercase": None}
+        return {"parser": None}
+
+    def unusable(self, dataset: Dataset) -> str | None:
+        """Say so if there are too few references for a language model."""
+        references = len(dataset.references)
+        if references >= ENOUGH_REFERENCES:
+            return None
+        return f"{references} reference sentences are too few for a language model, {ENOUGH_REFERENCES} are needed"
+
+    def transform(self, dataset: Dataset) -> FloatArray:
+        """Return the columns, shape (candidates, 1 to 3)."""
+        batch = self._batch(dataset)
+        counts, model = self._model(dataset)
+        if self.leave_out:
+            values, offsets = batch.segments.take(batch.candidate)
+            found = leave_out_scores(
+                counts,
+                model.discounts,
+                dataset.references["source"].to_numpy()[_by_text(dataset)],
+                values,
+                offsets,
+                batch.candidate_source,
+            )
+            row = np.arange(len(dataset))
+        else:
+            found = log10_scores(model, batch.segments.values, batch.segments.offsets)
+            row = batch.candidate
+        return self._columns_of(found)[row]
+
+    def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+        """Score every reference under the model without itself, or with `leave_out` without those of its source."""
+        batch = self._batch(dataset)
+        counts, model = self._model(dataset)
+        source = dataset.references["source"].to_numpy()
+        group = source if self.leave_out else np.arange(len(source))
+        values, offsets = batch.segments.take(batch.reference)
+        return self._columns_of(
+            leave_out_scores(counts, model.discounts, group[_by_text(dataset)], values, offsets, group)
+        )
+
+    def _columns_of(self, found: SentenceScores) -> FloatArray:
+        columns = {
+            "perp": found.log_perplexity,
+            "oov": found.unknown / np.maximum(found.tokens, 1),
+            "match": found.matched_length,
+        }
+        wanted = ["perp", *(column for column in ("oov", "match") if getattr(self, column))]
+        return np.stack([columns[column] for column in wanted], axis=1)
+
+    def _model(self, dataset: Dataset) -> tuple[NgramCounts, NgramModel]:
+        def make() -> tuple[NgramCounts, NgramModel]:
+            batch = self._batch(dataset)
+            counts = count_ngrams(*batch.segments.take(batch.reference[_by_text(dataset)]), self.order)
+            return counts, estimate(counts)
+
+        return dataset.memo(
+            ("language model", self.order, self.unit, self.parser, self.tokenizer, self.lowercase), make
+        )
+
+    def _batch(self, dataset: Dataset) -> TokenBatch:
+        if self.unit == "tags":
+            return tag_batch(dataset, self.parser)
+        return token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
+
+
+def _by_text(dataset: Dataset) -> npt.NDArray[np.int64]:
+    """Return the order of the references by their code points, which does not depend on the order of the sources.
+
+    The estimate of the discounts depends on which words appear last; see
+    `ranker.learning.lm.kneser_ney.estimate_discounts`.
+    """
+    return np.argsort(dataset.references["text"].to_numpy(object), kind="stable")

@@ -1,0 +1,1 @@
+"""METEOR: matching, alignment, chunks, paraphrases, and its parts as features."""

@@ -1,0 +1,313 @@
+"""METEOR's alignment of a candidate with a reference: a beam search over the matches of the two.
+
+The reference is read from left to right. At each word a partial alignment takes one of the matches that begin there, if
+the candidate's words are free, or none. The best covers the most words, weighted by module; of these it has the fewest
+chunks, of these the least distance between the places of matched words (Denkowski and Lavie 2014, section 2).
+
+With ``as_meteor`` the search has two peculiarities of the program Meteor 1.5, found by comparing alignments:
+
+* weights are cut down to whole numbers where alignments are compared, so that of single words only exact matches count
+  as covered: where matches compete, a stem or a synonym match is taken if it saves a chunk or costs none, never for its
+  own sake. The weights are there those of the parameter set ``rank``, whatever scores are made with;
+* the distance of a match is charged to the alternatives tried after it instead of to the alignment that takes it, so
+  that among equals the alignment wins that declined what lay near.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, prange
+
+from ranker.extractors.meteor.matching import WordTables, list_matches
+from ranker.extractors.text.tokens import IdArray, IndexArray
+
+STATISTICS = 21
+"""Candidate words, reference words, function words of each, chunks (0 if all words of both match in one chunk); then of
+each of the four modules the matched content and function words of the candidate and of the reference."""
+_FIRST_MODULE = 5
+_SCALE = 1000  # weights are compared as whole thousandths, so that sums have no rounding
+_OPEN = -1
+
+# columns of a partial alignment: weight covered, chunks closed, distance, next free reference word, candidate word that
+# would continue the open chunk or _OPEN, last node of its matches, match just taken or -1, and its parent's place
+_WEIGHT, _CHUNKS, _DISTANCE, _NEXT, _CONTINUES, _NODE, _MATCH, _PARENT = range(8)
+
+
+@njit(cache=True, nogil=True)
+def _better(path: IndexArray, other: IndexArray) -> bool:
+    """Tell whether `path` beats `other`, without a draw."""
+    if path[_WEIGHT] != other[_WEIGHT]:
+        return bool(path[_WEIGHT] > other[_WEIGHT])
+    if path[_CHUNKS] != other[_CHUNKS]:
+        return bool(path[_CHUNKS] < other[_CHUNKS])
+    return bool(path[_DISTANCE] < other[_DISTANCE])
+
+
+@njit(cache=True, nogil=True)
+def _keep(path: IndexArray, kept: npt.NDArray[np.int64], count: int) -> int:
+    """Insert `path` into the best-first list `kept`, behind its equals; return the new length."""
+    place = count
+    while place > 0 and _better(path, kept[place - 1]):
+        place -= 1
+    if place == len(kept):
+        return count
+    last = min(count, len(kept) - 1)
+    for index in range(last, place, -1):
+        kept[index] = kept[index - 1]
+    kept[place] = path
+    return last + 1
+
+
+@njit(cache=True, nogil=True)
+def _undisputed(size: int, length: int, offsets: IndexArray, matches: IdArray) -> IndexArray:
+    """Return for every reference word the match beginning there that shares no word with another match, or -1."""
+    in_candidate = np.zeros(size, dtype=np.int64)
+    in_reference = np.zeros(length, dtype=np.int64)
+    for j in range(length):
+        for match in range(offsets[j], offsets[j + 1]):
+            for i in range(matches[match, 0], matches[match, 0] + matches[match, 1]):
+                in_candidate[i] += 1
+            in_reference[j : j + matches[match, 2]] += 1
+    sure = np.full(length, -1, dtype=np.int64)
+    for j in range(length):
+        if offsets[j + 1] - offsets[j] != 1:
+            continue
+        match = offsets[j]
+        first = matches[match, 0]
+        if in_candidate[first : first + matches[match, 1]].max() > 1:
+            continue
+        if in_reference[j : j + matches[match, 2]].max() == 1:
+            sure[j] = match
+    return sure
+
+
+@njit(cache=True, nogil=True)
+def _match_weights(matches: IdArray, weights: npt.NDArray[np.float64], as_meteor: bool) -> IndexArray:
+    """Return what each match adds to the weight covered: both sides together, in thousandths."""
+    covered = np.empty(len(matches), dtype=np.int64)
+    for match in range(len(matches)):
+        weight = weights[matches[match, 3]]
+        if as_meteor:
+            covered[match] = int(weight * matches[match, 1]) + int(weight * matches[match, 2])
+        else:
+            covered[match] = round(_SCALE * weight * (matches[match, 1] + matches[match, 2]))
+    return covered
+
+
+@njit(cache=True, nogil=True)
+def _free(used: npt.NDArray[np.bool_], match: IdArray) -> bool:
+    return not bool(used[match[0] : match[0] + match[1]].any())
+
+
+@njit(cache=True, nogil=True)
+def align(
+    size: int,
+    length: int,
+    offsets: IndexArray,
+    matches: IdArray,
+    weights: npt.NDArray[np.float64],
+    beam: int,
+    as_meteor: bool,
+) -> tuple[int, IndexArray, IndexArray]:
+    """Choose matches so that no word belongs to two.
+
+    Parameters
+    ----------
+    size, length : int
+        Words of the candidate and of the reference.
+    offsets, matches : int64 array, int32 array
+        As `list_matches` returns them.
+    weights : float64 array, shape (4,)
+        Weight of each module.
+    beam : int
+        Partial alignments kept at each reference word.
+    as_meteor : bool
+        Search as Meteor 1.5 does; see the module.
+
+    Returns
+    -------
+    chunks : int
+        Number of chunks: runs of matches that are contiguous and in the same order on both sides.
+    places, chosen : int64 array, shape (matches chosen,)
+        First reference word of every chosen match and its row in `matches`, in the order of the reference.
+    """
+    sure = _undisputed(size, length, offsets, matches)
+    covered = _match_weights(matches, weights, as_meteor)
+    paths, following = np.empty((beam, 8), dtype=np.int64), np.empty((beam, 8), dtype=np.int64)
+    used, used_next = np.zeros((beam, size), dtype=np.bool_), np.zeros((beam, size), dtype=np.bool_)
+    nodes = np.empty((beam * length + 1, 3), dtype=np.int64)  # previous node, reference word, match
+    node_count = 0
+    path = np.empty(8, dtype=np.int64)
+    paths[0] = 0
+    paths[0, _CONTINUES] = _OPEN
+    paths[0, _NODE] = -1
+    path_count = 1
+    for j in range(length):
+        count = 0
+        for parent in range(path_count):
+            path[:] = paths[parent]
+            path[_PARENT], path[_MATCH] = parent, -1
+            if path[_NEXT] > j:
+                count = _keep(path, following, count)
+                continue
+            continues = path[_CONTINUES]
+            closed = path[_CHUNKS] + (continues != _OPEN)
+            for match in range(offsets[j], offsets[j + 1]):
+                first = matches[match, 0]
+                if sure[j] < 0 and not _free(used[parent], matches[match]):
+                    continue
+                distance = abs(j - first)
+                path[_WEIGHT] = paths[parent, _WEIGHT] + covered[match]
+                path[_CHUNKS] = paths[parent, _CHUNKS] if continues == first else closed
+                if not as_meteor:
+                    path[_DISTANCE] = paths[parent, _DISTANCE] + distance
+                path[_NEXT] = j + matches[match, 2]
+                path[_CONTINUES] = first + matches[match, 1]
+                path[_MATCH] = match
+                count = _keep(path, following, count)
+                if as_meteor and sure[j] < 0:
+                    path[_DISTANCE] += distance
+            if sure[j] < 0:
+                path[_WEIGHT], path[_CHUNKS] = paths[parent, _WEIGHT], closed
+                if not as_meteor:
+                    path[_DISTANCE] = paths[parent, _DISTANCE]
+                path[_NEXT], path[_CONTINUES], path[_MATCH] = j + 1, _OPEN, -1
+                count = _keep(path, following, count)
+        for index in range(count):
+            parent, match = following[index, _PARENT], following[index, _MATCH]
+            used_next[index] = used[parent]
+            if match >= 0:
+                used_next[index, matches[match, 0] : matches[match, 0] + matches[match, 1]] = True
+                nodes[node_count, 0], nodes[node_count, 1], nodes[node_count, 2] = following[index, _NODE], j, match
+                following[index, _NODE] = node_count
+                node_count += 1
+        paths, following = following, paths
+        used, used_next = used_next, used
+        path_count = count
+    for index in range(path_count):
+        paths[index, _CHUNKS] += paths[index, _CONTINUES] != _OPEN
+    best = 0
+    for index in range(1, path_count):
+        if _better(paths[index], paths[best]):
+            best = index
+    chosen_count = 0
+    node = paths[best, _NODE]
+    while node >= 0:
+        chosen_count += 1
+        node = nodes[node, 0]
+    places, chosen = np.empty(chosen_count, dtype=np.int64), np.empty(chosen_count, dtype=np.int64)
+    node = paths[best, _NODE]
+    for index in range(chosen_count - 1, -1, -1):
+        places[index], chosen[index] = nodes[node, 1], nodes[node, 2]
+        node = nodes[node, 0]
+    return paths[best, _CHUNKS], places, chosen
+
+
+@njit(cache=True, nogil=True)
+def _count_words(words: IdArray, is_function: npt.NDArray[np.bool_], row: npt.NDArray[np.float64], column: int) -> None:
+    """Add content and function words to two neighbouring columns of `row`."""
+    for word in words:
+        row[column + is_function[word]] += 1
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def alignment_statistics(
+    values: IdArray,
+    offsets: IndexArray,
+    pairs: IndexArray,
+    tables: WordTables,
+    is_function: npt.NDArray[np.bool_],
+    weights: npt.NDArray[np.float64],
+    beam: int,
+    as_meteor: bool,
+) -> npt.NDArray[np.float64]:
+    """Align pairs of sentences and count what matched.
+
+    Parameters
+    ----------
+    values, offsets : int32 array, int64 array
+        Sentences in CSR form.
+    pairs : int64 array, shape (pairs, 2)
+        Rows of a candidate and of a reference among the sentences.
+    tables : WordTables
+    is_function : bool array, shape (words,)
+    weights, beam, as_meteor
+        As for `align`.
+
+    Returns
+    -------
+    float64 array, shape (pairs, 21)
+        See `STATISTICS`.
+    """
+    rows = np.zeros((len(pairs), STATISTICS), dtype=np.float64)
+    for pair in prange(len(pairs)):
+        first, second = pairs[pair]
+        candidate, reference = (
+            values[offsets[first] : offsets[first + 1]],
+            values[offsets[second] : offsets[second + 1]],
+        )
+        match_offsets, matches = list_matches(candidate, reference, (first, second), tables)
+        chunks, places, chosen = align(len(candidate), len(reference), match_offsets, matches, weights, beam, as_meteor)
+        row = rows[pair]
+        row[0], row[1], row[4] = len(candidate), len(reference), chunks
+        for word in candidate:
+            row[2] += is_function[word]
+        for word in reference:
+            row[3] += is_function[word]
+        for index in range(len(chosen)):
+            match = matches[chosen[index]]
+            column = _FIRST_MODULE + 4 * match[3]
+            _count_words(candidate[match[0] : match[0] + match[1]], is_function, row, column)
+            _count_words(reference[places[index] : places[index] + match[2]], is_function, row, column + 2)
+        if chunks == 1 and row[_FIRST_MODULE:].sum() == row[0] + row[1]:
+            row[4] = 0
+    return rows
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def alignment_orders(
+    values: IdArray,
+    offsets: IndexArray,
+    pairs: IndexArray,
+    tables: WordTables,
+    weights: npt.NDArray[np.float64],
+    beam: int,
+    as_meteor: bool,
+    bounds: IndexArray,
+) -> tuple[npt.NDArray[np.int32], IndexArray]:
+    """Align pairs of sentences and note the order in which the matches of the candidate stand in the reference.
+
+    Parameters
+    ----------
+    values, offsets, pairs, tables, weights, beam, as_meteor
+        As for `alignment_statistics`.
+    bounds : int64 array, shape (pairs + 1,)
+        Where the order of each pair begins in the result: room for as many matches as the shorter sentence has words.
+
+    Returns
+    -------
+    ranks : int32 array, shape (bounds[-1],)
+        Rank in the reference of every match, in the order of the candidate.
+    counts : int64 array, shape (pairs,)
+        Number of matches of every pair, which is how much of its room is used.
+    """
+    ranks = np.zeros(bounds[-1], dtype=np.int32)
+    counts = np.zeros(len(pairs), dtype=np.int64)
+    for pair in prange(len(pairs)):
+        first, second = pairs[pair]
+        candidate, reference = (
+            values[offsets[first] : offsets[first + 1]],
+            values[offsets[second] : offsets[second + 1]],
+        )
+        match_offsets, matches = list_matches(candidate, reference, (first, second), tables)
+        _, _, chosen = align(len(candidate), len(reference), match_offsets, matches, weights, beam, as_meteor)
+        # the matches come in the order of the reference
+        starts = np.empty(len(chosen), dtype=np.int64)
+        for index in range(len(chosen)):
+            starts[index] = matches[chosen[index], 0]
+        order = np.argsort(starts)
+        counts[pair] = len(order)
+        for place in range(len(order)):
+            ranks[bounds[pair] + place] = order[place]
+    return ranks, counts

@@ -1,0 +1,105 @@
+"""Columns for learning: what METEOR's score is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ranker.corpora.dataset import Dataset
+from ranker.extractors.base import Extractor, FloatArray
+from ranker.extractors.meteor.alignment import STATISTICS
+from ranker.extractors.meteor.matching import MODULES, SYNONYM
+from ranker.extractors.meteor.metric import AUTO, Matchers, Meteor
+from ranker.extractors.meteor_parameters import LANGUAGES, ParameterSet
+from ranker.extractors.ngram.rouge import ratio
+from ranker.extractors.text.wordnet import find_wordnet
+
+
+@dataclass(frozen=True)
+class MeteorParts(Extractor):
+    """METEOR's score and its parts, 5 columns, and the share of words that each module matched, a column each.
+
+    Score, weighted precision and recall, their weighted harmonic mean and the fragmentation penalty as of `meteor`
+    (Denkowski and Lavie 2014), against the reference with the best score. The share of a module is the number of words
+    that it matched over the number of words, both sides together. Where nothing matches the penalty is at its greatest,
+    gamma.
+
+    Parameters
+    ----------
+    parameters : {"rank", "adq", "li", "METR", "METR-r", "METR:0.5", "METR-r:0.5"}, default "rank"
+    modules : {"exact", "exact+stem", "exact+synonym", "exact+stem+synonym"}, default "exact+stem"
+        Which words match besides equal ones. With synonyms WordNet must be there, in training and in ranking: a column
+        that meant something else without it would mislead the ranker.
+    language, stemmer, wordnet, function_words
+        As of `meteor`.
+
+    Notes
+    -----
+    Columns: ``meteor_parts.score``, ``.precision``, ``.recall``, ``.mean``, ``.penalty``, then ``.exact``, ``.stem``,
+    ``.synonym``, as far as they are among the modules.
+    """
+
+    name: ClassVar[str] = "meteor_parts"
+    parameters: ParameterSet = "rank"
+    modules: Matchers = "exact+stem"
+    language: str = AUTO
+    stemmer: str = AUTO
+    wordnet: str = "auto"
+    function_words: str = AUTO
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """``meteor_parts.PART`` for every part and module."""
+        parts = ("score", "precision", "recall", "mean", "penalty", *self._used)
+        return tuple(f"{self}.{part}" for part in parts)
+
+    def signature(self) -> str:
+        """Return the notation with all options in force, as `meteor` writes them."""
+        return self._metric.signature().replace(Meteor.name, self.name, 1)
+
+    @property
+    def english_only(self) -> tuple[str, ...]:
+        """As of `meteor`."""
+        return self._metric.english_only
+
+    def note(self, dataset: Dataset) -> str | None:
+        """Return the note of `meteor` with these options."""
+        return self._metric.note(dataset)
+
+    def transform(self, dataset: Dataset) -> FloatArray:
+        """Return the columns, shape (candidates, 5 + modules).
+
+        Raises
+        ------
+        MissingError
+            If synonyms are among the modules and there is no WordNet.
+        """
+        metric = self._metric
+        if MODULES[SYNONYM] in self._used:
+            find_wordnet(self.wordnet)
+        rows = metric.statistics(metric.batch(dataset))
+        parts = metric.parts(rows)
+        matched = rows[:, 5:STATISTICS].reshape(len(rows), len(MODULES), -1).sum(axis=2)
+        gamma = np.array([metric.values(language).gamma for language in LANGUAGES])[metric.parameter_numbers(rows)]
+        penalty = np.where(matched.sum(axis=1) > 0, parts.penalty, gamma)
+        shares = ratio(matched, np.broadcast_to(rows[:, :2].sum(axis=1, keepdims=True), matched.shape))
+        used = [MODULES.index(module) for module in self._used]
+        columns = [metric.score(rows), parts.precision, parts.recall, parts.mean, penalty, *shares[:, used].T]
+        return np.stack(columns, axis=1)
+
+    @property
+    def _used(self) -> list[str]:
+        return self.modules.split("+")
+
+    @property
+    def _metric(self) -> Meteor:
+        return Meteor(
+            parameters=self.parameters,
+            modules=self.modules,
+            language=self.language,
+            stemmer=self.stemmer,
+            wordnet=self.wordnet,
+            function_words=self.function_words,
+        )

@@ -1,0 +1,1 @@
+"""Features and metrics of matched n-grams: BLEU, NIST, chrF, ROUGE, GTM, precision and recall."""

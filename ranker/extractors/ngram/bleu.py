@@ -1,0 +1,141 @@
+"""BLEU (Papineni et al. 2002) with the smoothings in use for single sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.corpora.dataset import Dataset
+from ranker.errors import OptionError
+from ranker.extractors.base import FloatArray, Metric
+from ranker.extractors.sacrebleu_signature import sacrebleu_signature, sacrebleu_tokenizer
+from ranker.extractors.text.ngrams import closest_reference_lengths, ngram_matches, ngram_totals
+from ranker.extractors.text.tokens import TokenBatch, Tokenizer
+
+Smoothing = Literal["exp", "add-one", "floor", "epsilon", "none"]
+MAX_ORDER = 9
+_DEFAULT_VALUES = {"epsilon": 1e-7, "add-one": 1.0, "floor": 0.1}
+
+
+@dataclass(frozen=True)
+class Bleu(Metric):
+    r"""Geometric mean of clipped n-gram precisions times a brevity penalty, in [0, 1].
+
+    .. math:: BP \cdot \exp\Bigl(\frac1N \sum_{n=1}^{N} \log \frac{m_n}{t_n}\Bigr), \quad
+              BP = \exp(\min(0, 1 - r / c))
+
+    with :math:`m_n` of the :math:`t_n` n-grams of the candidate matched, its length :math:`c` and the length
+    :math:`r` of the reference closest to it in length (Papineni et al. 2002, sections 2.1-2.3). A candidate without
+    tokens scores 0.
+
+    Parameters
+    ----------
+    order : int, default 4
+        Longest n-gram N, 1 to 9.
+    smoothing : {"exp", "add-one", "floor", "epsilon", "none"}, default "exp"
+        How a count of zero is kept from making the score zero.
+
+        * ``exp``: the k-th zero becomes ``1 / (2^k t)`` (NIST's mteval and sacreBLEU's default).
+        * ``add-one``: ``(m + 1) / (t + 1)`` for n > 1 (Lin and Och 2004).
+        * ``floor``: a zero becomes ``0.1 / t``.
+        * ``epsilon``: ``(m + e) / (t + e)`` for every n (Ye, Zhou and Lin 2007). The paper gives no value; 1e-7
+          here. An order that has no n-grams at all, of a candidate shorter than n, thereby has precision 1.
+        * ``none``: a zero makes the score zero.
+
+        All but ``epsilon`` give 0 when nothing at all matches.
+    value : float, optional
+        What ``epsilon`` and ``add-one`` add and ``floor`` puts in; by default 1e-7, 1 and 0.1.
+    effective_order : bool or none, default none
+        Leave out the orders that the candidate is too short for (``exp``, ``floor``, ``none``), instead of scoring 0.
+        By default a single segment does and a corpus does not, as in sacreBLEU.
+    tokenizer : str, default "auto"
+        ``auto`` follows the target language as sacreBLEU does: ``zh`` for Chinese, ``ja-mecab`` for Japanese,
+        ``ko-mecab`` for Korean, ``13a`` for all others and where the language is not known.
+    lowercase : bool, default False
+
+    Notes
+    -----
+    Statistics: matches of order 1..N, totals of order 1..N, candidate length, closest reference length, segments.
+    Except for ``epsilon`` the scores of segments and corpora equal sacreBLEU's divided by 100; a corpus of one segment
+    is scored as a segment.
+    """
+
+    name: ClassVar[str] = "bleu"
+    order: int = 4
+    smoothing: Smoothing = "exp"
+    value: float | None = None
+    effective_order: bool | None = None
+    tokenizer: Tokenizer = "auto"
+    lowercase: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse options out of range."""
+        if not 1 <= self.order <= MAX_ORDER:
+            raise OptionError(f"bleu[order={self.order}]: expected 1 to {MAX_ORDER}")
+        if self.value is not None and self.smoothing not in _DEFAULT_VALUES:
+            raise OptionError(f"bleu[value={self.value}]: smoothing {self.smoothing!r} takes no value")
+        if self.value is not None and not 0 < self.value < np.inf:
+            raise OptionError(f"bleu[value={self.value}]: expected a positive number")
+
+    def sacrebleu(self, dataset: Dataset, *, segments: bool) -> str | None:
+        """Return sacreBLEU's signature of the same scores, or None: of order 4, and not of ``epsilon``."""
+        tokenizer = sacrebleu_tokenizer(self.resolved(dataset).tokenizer)
+        if self.order != 4 or self.smoothing == "epsilon" or tokenizer is None:
+            return None
+        smoothing = {"add-one": "add-k"}.get(self.smoothing, self.smoothing)
+        if self.smoothing in _DEFAULT_VALUES:
+            smoothing += f"[{self.value or _DEFAULT_VALUES[self.smoothing]:.2f}]"
+        effective = segments if self.effective_order is None else self.effective_order
+        case = "lc" if self.lowercase else "mixed"
+        return sacrebleu_signature("BLEU", dataset, case=case, eff=effective, tok=tokenizer, smooth=smoothing)
+
+    def statistics(self, batch: TokenBatch) -> FloatArray:
+        """Return matches, totals, candidate and closest reference length, and 1, shape (candidates, 2N + 3)."""
+        return np.concatenate(
+            [
+                ngram_matches(batch, self.order),
+                ngram_totals(batch, self.order),
+                batch.candidate_lengths[:, np.newaxis],
+                closest_reference_lengths(batch)[:, np.newaxis],
+                np.ones((len(batch.candidate), 1)),
+            ],
+            axis=1,
+        ).astype(np.float64)
+
+    def score(self, statistics: npt.ArrayLike) -> FloatArray:
+        """Return BLEU of statistics of shape (..., 2N + 3), shape (...)."""
+        rows = np.asarray(statistics, dtype=np.float64)
+        matches, totals = rows[..., : self.order], rows[..., self.order : 2 * self.order]
+        length, reference_length, segments = rows[..., -3], rows[..., -2], rows[..., -1]
+        effective = segments <= 1 if self.effective_order is None else np.asarray(self.effective_order)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_precision, used = self._log_precisions(matches, totals)
+            number = np.where(effective, used.sum(axis=-1), self.order)
+            mean = np.where(used, log_precision, 0.0).sum(axis=-1) / number
+            brevity = np.minimum(0.0, 1.0 - reference_length / length)
+            scores = np.exp(mean + brevity)
+        if self.smoothing == "epsilon":
+            return np.where(length > 0, scores, 0.0)
+        complete = used.all(axis=-1) | effective
+        return np.where((length > 0) & matches.any(axis=-1) & complete, scores, 0.0)
+
+    def _log_precisions(self, matches: FloatArray, totals: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+        """Return log precisions and the mask of the orders that count, both of shape (..., N)."""
+        value = self.value or _DEFAULT_VALUES.get(self.smoothing, 0.0)
+        if self.smoothing == "epsilon":
+            return np.log((matches + value) / (totals + value)), np.ones(matches.shape, dtype=bool)
+        if self.smoothing == "add-one":
+            beyond_first = np.arange(self.order) > 0
+            matches, totals = matches + value * beyond_first, totals + value * beyond_first
+        used = totals > 0
+        zero = used & (matches == 0)
+        if self.smoothing == "exp":
+            filled = 0.5 ** np.cumsum(zero, axis=-1)
+        elif self.smoothing == "floor":
+            filled = np.full(matches.shape, value)
+        else:
+            filled = np.zeros(matches.shape)
+        return np.log(np.where(zero, filled, matches) / totals), used

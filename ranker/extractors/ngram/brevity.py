@@ -1,0 +1,48 @@
+"""Brevity penalty (Papineni et al. 2002)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.extractors.base import FloatArray, Metric
+from ranker.extractors.order.metrics import brevity_penalty
+from ranker.extractors.text.ngrams import closest_reference_lengths
+from ranker.extractors.text.tokens import TokenBatch, Tokenizer
+
+
+@dataclass(frozen=True)
+class BrevityPenalty(Metric):
+    r"""BP, BLEU's penalty for candidates shorter than the reference, alone; in [0, 1], 1 is no penalty.
+
+    .. math:: \exp(\min(0, 1 - r / c))
+
+    of the length c of the candidate and the length r of the reference closest to it in length, of two equally close the
+    shorter (Papineni et al. 2002, section 2.2). For a corpus both lengths are summed first. An empty candidate scores
+    0.
+
+    Parameters
+    ----------
+    tokenizer : str, default "13a"
+    lowercase : bool, default False
+
+    Notes
+    -----
+    Statistics: candidate length, closest reference length.
+    """
+
+    name: ClassVar[str] = "bp"
+    tokenizer: Tokenizer = "13a"
+    lowercase: bool = False
+
+    def statistics(self, batch: TokenBatch) -> FloatArray:
+        """Return candidate length and closest reference length, shape (candidates, 2)."""
+        return np.stack([batch.candidate_lengths, closest_reference_lengths(batch)], axis=1).astype(np.float64)
+
+    def score(self, statistics: npt.ArrayLike) -> FloatArray:
+        """Return BP of statistics of shape (..., 2), shape (...)."""
+        rows = np.asarray(statistics, dtype=np.float64)
+        return brevity_penalty(rows[..., 0], rows[..., 1])

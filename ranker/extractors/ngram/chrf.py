@@ -1,0 +1,126 @@
+"""chrF (Popović 2015) and chrF++ (Popović 2017)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.corpora.dataset import Dataset
+from ranker.errors import OptionError
+from ranker.extractors.base import FloatArray, Metric
+from ranker.extractors.sacrebleu_signature import sacrebleu_signature
+from ranker.extractors.text.ngrams import ngram_matches, ngram_totals
+from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
+from ranker.extractors.text.tokens import TokenBatch, Tokenizer
+
+_EPSILON = 1e-16
+
+
+@dataclass(frozen=True)
+class Chrf(Metric):
+    r"""F score of character n-grams, and of word n-grams for chrF++, in [0, 1].
+
+    .. math:: \frac{(1 + \beta^2) P R}{\beta^2 P + R}
+
+    with P and R the means of the precisions and recalls of the orders that both sides are long enough for (Popović
+    2015; word n-grams: Popović 2017). With several references the best one counts. A candidate or reference without
+    characters scores 0.
+
+    Parameters
+    ----------
+    order : int, default 6
+        Longest character n-gram, 1 to 9.
+    word_order : int, default 0
+        Longest word n-gram, 0 to 9; 2 makes chrF++.
+    beta : float, default 2.0
+        How many times as much recall counts as precision; chrF2.
+    whitespace : bool, default False
+        White space counts as characters.
+    epsilon : bool, default False
+        Average the F scores of all orders instead, an order without n-grams as if its P and R were 1e-16.
+    lowercase : bool, default False
+
+    Notes
+    -----
+    Statistics: n-grams of the candidate, of the reference, and matched, for every order, of the best reference. Scores
+    equal sacreBLEU's divided by 100.
+    """
+
+    name: ClassVar[str] = "chrf"
+    order: int = 6
+    word_order: int = 0
+    beta: float = 2.0
+    whitespace: bool = False
+    epsilon: bool = False
+    lowercase: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse options out of range."""
+        for option, lowest in (("order", 1), ("word_order", 0)):
+            if not lowest <= getattr(self, option) <= 9:
+                raise OptionError(f"chrf[{option}={getattr(self, option)}]: expected {lowest} to 9")
+        if not 0 < self.beta < np.inf:
+            raise OptionError(f"chrf[beta={self.beta}]: expected a positive number")
+
+    @property
+    def tokenizer(self) -> Tokenizer:  # type: ignore[override]
+        """Characters, with or without white space."""
+        return "spaced-characters" if self.whitespace else "char"
+
+    def sacrebleu(self, dataset: Dataset, *, segments: bool) -> str:
+        """Return sacreBLEU's signature of the same scores."""
+        return sacrebleu_signature(
+            f"chrF{self.beta:g}" + "+" * self.word_order,
+            dataset,
+            case="lc" if self.lowercase else "mixed",
+            eff=not self.epsilon,
+            nc=self.order,
+            nw=self.word_order,
+            space=self.whitespace,
+        )
+
+    def statistics(self, batch: TokenBatch) -> FloatArray:
+        """Return candidate n-grams, reference n-grams and matches of every order, shape (candidates, 3 x orders)."""
+        parts = [(batch, self.order)]
+        if self.word_order:
+            parts.append((batch.tokenized("chrf-words", lowercase=self.lowercase), self.word_order))
+        pairs = reference_pairs(batch)
+        rows = np.concatenate([_counts(pairs, part, order) for part, order in parts], axis=1)
+        if len(rows) == len(batch.candidate):
+            return rows[np.argsort(pairs.candidate)]
+        best = pairs.best(self.score(rows), len(batch.candidate))
+        return np.where(best[:, np.newaxis] >= 0, rows[best], 0.0)
+
+    def score(self, statistics: npt.ArrayLike) -> FloatArray:
+        """Return chrF of statistics of shape (..., 3 x orders), shape (...)."""
+        rows = np.asarray(statistics, dtype=np.float64)
+        mine, theirs, matched = (rows[..., start::3] for start in range(3))
+        factor = self.beta**2
+        precision = np.divide(matched, mine, out=np.full(mine.shape, _EPSILON), where=mine > 0)
+        recall = np.divide(matched, theirs, out=np.full(mine.shape, _EPSILON), where=theirs > 0)
+        if self.epsilon:
+            return np.asarray(_f_score(precision, recall, factor, _EPSILON).mean(axis=-1))
+        used = (mine > 0) & (theirs > 0)
+        number = np.maximum(used.sum(axis=-1), 1)
+        mean_precision, mean_recall = ((part * used).sum(axis=-1) / number for part in (precision, recall))
+        return _f_score(mean_precision, mean_recall, factor, 0.0)
+
+
+def _counts(pairs: ReferencePairs, batch: TokenBatch, order: int) -> FloatArray:
+    """Return candidate n-grams, reference n-grams and matches of every pair and order, shape (pairs, 3 x order)."""
+    expanded = reference_pairs(batch).batch if batch.segments is not pairs.batch.segments else pairs.batch
+    lengths = batch.reference_lengths[pairs.reference]
+    theirs = np.maximum(lengths[:, np.newaxis] - np.arange(order), 0)
+    # an order that the reference is too short for counts on neither side
+    mine = np.where(theirs > 0, ngram_totals(expanded, order), 0)
+    counts = np.stack([mine, theirs, ngram_matches(expanded, order)], axis=2)
+    return counts.reshape(len(counts), -1).astype(np.float64)
+
+
+def _f_score(precision: FloatArray, recall: FloatArray, factor: float, nothing: float) -> FloatArray:
+    denominator = factor * precision + recall
+    filled = np.full(denominator.shape, nothing)
+    return np.asarray(np.divide((1 + factor) * precision * recall, denominator, out=filled, where=denominator > 0))

@@ -1,0 +1,193 @@
+"""Columns for learning: what candidate and reference have in common, n-gram by n-gram, and their lengths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from ranker.corpora.dataset import Dataset
+from ranker.errors import OptionError
+from ranker.extractors.base import Extractor, FloatArray
+from ranker.extractors.dependency.cache import SHIPPED
+from ranker.extractors.dependency.parsed import parser_signature, tag_batch
+from ranker.extractors.ngram.rouge import f_score, ratio
+from ranker.extractors.text.ngrams import closest_reference_lengths, ngram_matches, ngram_totals
+from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
+from ranker.extractors.text.tokens import IndexArray, TokenBatch, Tokenizer, token_batch
+from ranker.extractors.text.word_classes import WordClass, class_batch
+
+MEASURES = ("precision", "recall", "f1")
+MAX_ORDER = 9
+Unit = Literal["word", "character"]
+
+
+@dataclass(frozen=True)
+class NgramAgreement(Extractor):
+    r"""Precision, recall and F score of the n-grams of every order, 3 columns an order, in [0, 1].
+
+    .. math:: P_n = m_n / c_n, \quad R_n = m_n / r_n, \quad F_n = 2 m_n / (c_n + r_n)
+
+    with :math:`m_n` clipped matches between the :math:`c_n` n-grams of the candidate and the :math:`r_n` of the
+    reference; of several references the one with the best :math:`F_n` counts, order by order. They are what BLEU
+    (Papineni et al. 2002), chrF (Popović 2015) and BEER (Stanojević and Sima'an 2014) are made of. Where neither side
+    has an n-gram they agree, and all three are 1; where one side has none they are 0.
+
+    Parameters
+    ----------
+    order : int, default 4
+        Longest n-gram, 1 to 9.
+    unit : {"word", "character", "tag"}, default "word"
+        Characters are those of the sentence without white space; tags the parts of speech that the parser gives its
+        words, which say how alike two sentences are built.
+    parser : str, default "shipped"
+        Of ``unit=tag``, as of `ds`.
+    words : {"all", "content", "function", "numbers", "punctuation"}, default "all"
+        Which words to look at; the others are taken out of both sentences first. Function words are those of a list,
+        which holds punctuation too, content words all others; numbers are words with a digit; punctuation is words
+        without letter or digit.
+    match : {"form", "stem"}, default "form"
+        Words are equal if their forms are, or if their stems are.
+    function_words : str, default "english"
+        The list: ``english``, which ships, ``none``, or a file of words.
+    stemmer : str, default "english"
+        Language of the Snowball stemmer (Porter 2001).
+    tokenizer : str, default "13a"
+        For words.
+    lowercase : bool, default True
+
+    Notes
+    -----
+    Columns: ``ngrams.1.precision``, ``ngrams.1.recall``, ``ngrams.1.f1``, ``ngrams.2.precision`` ...
+    """
+
+    name: ClassVar[str] = "ngrams"
+    order: int = 4
+    unit: Unit | Literal["tag"] = "word"
+    parser: str = SHIPPED
+    words: WordClass = "all"
+    match: Literal["form", "stem"] = "form"
+    function_words: str = "english"
+    stemmer: str = "english"
+    tokenizer: Tokenizer = "13a"
+    lowercase: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse options out of range and those that mean nothing together."""
+        if not 1 <= self.order <= MAX_ORDER:
+            raise OptionError(f"ngrams[order={self.order}]: expected 1 to {MAX_ORDER}")
+        if self.unit != "word" and (self.words != "all" or self.match != "form" or self.tokenizer != "13a"):
+            raise OptionError(f"{self}: of {self.unit}s, expected no option of words: words, match, tokenizer")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """``ngrams.ORDER.MEASURE`` for every order and measure."""
+        return tuple(f"{self}.{n}.{measure}" for n in range(1, self.order + 1) for measure in MEASURES)
+
+    def signed(self) -> dict[str, object]:
+        """Sign with the content of the parser, and with no option without effect."""
+        unused = () if self.unit == "word" else ("words", "match", "function_words", "stemmer", "tokenizer")
+        parser = parser_signature(self.parser) if self.unit == "tag" else None
+        return {**dict.fromkeys(unused), "parser": parser, **({"lowercase": None} if self.unit == "tag" else {})}
+
+    @property
+    def english_only(self) -> tuple[str, ...]:
+        """The parser, the stemmer or the function words, as far as they are used and those of English."""
+        used = {
+            "parser": self.unit == "tag" and self.parser == SHIPPED,
+            "function_words": self.words in ("content", "function") and self.function_words == "english",
+            "stemmer": self.match == "stem" and self.stemmer == "english",
+        }
+        return tuple(option for option, is_used in used.items() if is_used)
+
+    def transform(self, dataset: Dataset) -> FloatArray:
+        """Return the columns, shape (candidates, 3 x order)."""
+        batch = self._batch(dataset)
+        pairs = reference_pairs(batch)
+        matched, mine = ngram_matches(pairs.batch, self.order), ngram_totals(pairs.batch, self.order)
+        theirs = np.maximum(batch.reference_lengths[pairs.reference][:, np.newaxis] - np.arange(self.order), 0)
+        nothing = (mine == 0) & (theirs == 0)
+        precision, recall = (np.where(nothing, 1.0, ratio(matched, total)) for total in (mine, theirs))
+        f1 = f_score(precision, recall)
+        columns = np.stack([precision, recall, f1], axis=2)
+        best = best_rows(pairs, f1, len(batch.candidate))
+        chosen = columns[best, np.arange(self.order)]
+        chosen[best[:, 0] < 0] = 0.0
+        return chosen.reshape(len(batch.candidate), -1)
+
+    def _batch(self, dataset: Dataset) -> TokenBatch:
+        if self.unit == "character":
+            return token_batch(dataset, "char", lowercase=self.lowercase)
+        if self.unit == "tag":
+            return tag_batch(dataset, self.parser)
+        return class_batch(
+            dataset,
+            self.words,
+            stemmer=self.stemmer if self.match == "stem" else None,
+            functions=self.function_words,
+            tokenizer=self.tokenizer,
+            lowercase=self.lowercase,
+        )
+
+
+def best_rows(pairs: ReferencePairs, scores: FloatArray, candidates: int) -> IndexArray:
+    """Return the pair with the best score of every candidate, column by column.
+
+    Parameters
+    ----------
+    pairs : ReferencePairs
+    scores : float array, shape (pairs, columns)
+    candidates : int
+
+    Returns
+    -------
+    int64 array, shape (candidates, columns)
+        -1 without a reference.
+    """
+    if len(pairs.candidate) == candidates and np.array_equal(pairs.candidate, np.arange(candidates)):
+        return np.broadcast_to(np.arange(candidates)[:, np.newaxis], scores.shape)
+    return np.stack([pairs.best(column, candidates) for column in scores.T], axis=1)
+
+
+@dataclass(frozen=True)
+class LengthRatio(Extractor):
+    r"""How much shorter and how much longer than its reference a candidate is, 2 columns, from 0 upwards.
+
+    .. math:: \max\Bigl(0, \log \frac{r + 1}{c + 1}\Bigr), \quad \max\Bigl(0, \log \frac{c + 1}{r + 1}\Bigr)
+
+    of the length c of the candidate and the length r of the reference closest to it in length, as in BLEU
+    (Papineni et al. 2002, section 2.2). 1 is added so that an empty sentence has a logarithm. Two columns, so that a
+    linear ranker can dislike both.
+
+    Parameters
+    ----------
+    unit : {"word", "character"}, default "word"
+        What is counted; characters without white space.
+    tokenizer : str, default "13a"
+        For words.
+
+    Notes
+    -----
+    Columns: ``length.shorter``, ``length.longer``.
+    """
+
+    name: ClassVar[str] = "length"
+    unit: Unit = "word"
+    tokenizer: Tokenizer = "13a"
+
+    def __post_init__(self) -> None:
+        """Refuse options that mean nothing together."""
+        if self.unit == "character" and self.tokenizer != "13a":
+            raise OptionError(f"{self}: of characters, expected no tokenizer")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """``length.shorter`` and ``length.longer``."""
+        return (f"{self}.shorter", f"{self}.longer")
+
+    def transform(self, dataset: Dataset) -> FloatArray:
+        """Return the columns, shape (candidates, 2)."""
+        batch = token_batch(dataset, "char" if self.unit == "character" else self.tokenizer, lowercase=True)
+        difference = np.log1p(batch.candidate_lengths) - np.log1p(closest_reference_lengths(batch))
+        return np.asarray(np.maximum(np.stack([-difference, difference], axis=1), 0.0))

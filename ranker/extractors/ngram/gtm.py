@@ -1,0 +1,72 @@
+"""General Text Matcher (Melamed, Green and Turian 2003; Turian, Shen and Melamed 2003)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.errors import OptionError
+from ranker.extractors.base import FloatArray, Metric
+from ranker.extractors.ngram.rouge import f_score, ratio
+from ranker.extractors.text.reference_pairs import reference_pairs
+from ranker.extractors.text.sequences import run_sums
+from ranker.extractors.text.tokens import TokenBatch, Tokenizer
+
+
+@dataclass(frozen=True)
+class Gtm(Metric):
+    r"""Size of the match over the length of candidate (precision) and reference (recall), in [0, 1].
+
+    .. math:: \text{size} = \Bigl(\sum_{\text{runs}} \text{length}^e\Bigr)^{1/e}
+
+    over common runs of words, the longest taken first and no word twice (Turian, Shen and Melamed 2003, section 3).
+    With e = 1 it is the number of matched words, and P, R and F are those of a bag of words; larger e rewards long
+    runs. With several references the one with the best F counts. An empty side scores 0.
+
+    Parameters
+    ----------
+    exponent : float, default 1.0
+        e, at least 1.
+    measure : {"f", "precision", "recall"}, default "f"
+    tokenizer : str, default "13a"
+    lowercase : bool, default False
+
+    Notes
+    -----
+    Statistics: match size, candidate length and reference length of the best reference.
+    """
+
+    name: ClassVar[str] = "gtm"
+    exponent: float = 1.0
+    measure: Literal["f", "precision", "recall"] = "f"
+    tokenizer: Tokenizer = "13a"
+    lowercase: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse options out of range."""
+        if not 1 <= self.exponent < np.inf:
+            raise OptionError(f"gtm[exponent={self.exponent}]: expected a number from 1")
+
+    def statistics(self, batch: TokenBatch) -> FloatArray:
+        """Return match size, candidate length and reference length, shape (candidates, 3)."""
+        pairs = reference_pairs(batch)
+        segments = batch.segments
+        sums = run_sums(
+            segments.values, segments.offsets, pairs.batch.candidate, batch.reference[pairs.reference], self.exponent
+        )
+        size = sums ** (1 / self.exponent)
+        theirs = batch.reference_lengths[pairs.reference].astype(np.float64)
+        f = f_score(ratio(size, pairs.batch.candidate_lengths), ratio(size, theirs))
+        best = pairs.best(f, len(batch.candidate))
+        found = best >= 0
+        mine = batch.candidate_lengths.astype(np.float64)
+        return np.stack([np.where(found, size[best], 0.0), mine, np.where(found, theirs[best], 0.0)], axis=1)
+
+    def score(self, statistics: npt.ArrayLike) -> FloatArray:
+        """Return the score of statistics of shape (..., 3), shape (...)."""
+        rows = np.asarray(statistics, dtype=np.float64)
+        precision, recall = ratio(rows[..., 0], rows[..., 1]), ratio(rows[..., 0], rows[..., 2])
+        return {"f": f_score(precision, recall), "precision": precision, "recall": recall}[self.measure]

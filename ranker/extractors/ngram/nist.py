@@ -1,0 +1,96 @@
+"""NIST (Doddington 2002)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.errors import OptionError
+from ranker.extractors.base import FitScope, FloatArray, Metric
+from ranker.extractors.text.ngrams import ngram_totals
+from ranker.extractors.text.tokens import TokenBatch, Tokenizer
+from ranker.extractors.text.weighted_ngrams import ngram_ids, reference_counts, weighted_matches
+
+MAX_ORDER = 9
+# the brevity penalty is one half where the candidate has two thirds of the references' length
+_DECAY = np.log(0.5) / np.log(1.5) ** 2
+
+
+@dataclass(frozen=True)
+class Nist(Metric):
+    r"""Information of the matched n-grams per n-gram, times a brevity penalty; from 0 upwards.
+
+    .. math:: \sum_{n=1}^{N} \frac{\sum_{\text{matched}} \text{info}(w_1 \dots w_n)}{t_n}
+              \cdot \exp\Bigl(\beta \log^2 \min(1, c / \bar r)\Bigr), \quad
+              \text{info}(w_1 \dots w_n) = \log_2 \frac{\#(w_1 \dots w_{n-1})}{\#(w_1 \dots w_n)}
+
+    with counts # over all references of whatever is ranked, :math:`t_n` n-grams of the candidate, its length c and the
+    mean length of its references; beta makes the penalty one half at c two thirds of the mean (Doddington 2002).
+    Matches are clipped against the reference that has the n-gram most often. A candidate or references without tokens
+    score 0.
+
+    Parameters
+    ----------
+    order : int, default 5
+        Longest n-gram N, 1 to 9.
+    tokenizer : str, default "13a"
+    lowercase : bool, default False
+
+    Notes
+    -----
+    Statistics: information and n-grams of order 1..N, candidate length, mean reference length. Equal to mteval-v13a's.
+    The score of a segment depends on the references of all other segments.
+    """
+
+    name: ClassVar[str] = "nist"
+    fit_scope: ClassVar[FitScope] = "ranked"
+    is_fraction: ClassVar[bool] = False
+    order: int = 5
+    tokenizer: Tokenizer = "13a"
+    lowercase: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse options out of range."""
+        if not 1 <= self.order <= MAX_ORDER:
+            raise OptionError(f"nist[order={self.order}]: expected 1 to {MAX_ORDER}")
+
+    def statistics(self, batch: TokenBatch) -> FloatArray:
+        """Return information, n-grams, candidate length and mean reference length, shape (candidates, 2N + 2)."""
+        ids = ngram_ids(batch.segments, self.order)
+        gained = []
+        shorter = np.array([int(batch.reference_lengths.sum())])
+        prefix = np.zeros(len(batch.segments.values), dtype=np.int64)
+        for numbers in ids:
+            counts = reference_counts(batch, numbers)
+            known = numbers >= 0
+            parent = np.zeros(len(counts), dtype=np.int64)
+            parent[numbers[known]] = prefix[known]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                information = np.where(counts > 0, np.log2(shorter[parent] / counts), 0.0)
+            gained.append(weighted_matches(batch, numbers, information))
+            shorter, prefix = counts, numbers
+        references = np.diff(batch.reference_offsets)
+        sums = np.add.reduceat(np.append(batch.reference_lengths, 0), batch.reference_offsets[:-1])
+        mean_length = np.where(references > 0, sums / np.maximum(references, 1), 0.0)
+        return np.concatenate(
+            [
+                np.stack(gained, axis=1),
+                ngram_totals(batch, self.order).astype(np.float64),
+                batch.candidate_lengths[:, np.newaxis].astype(np.float64),
+                mean_length[batch.candidate_source][:, np.newaxis],
+            ],
+            axis=1,
+        )
+
+    def score(self, statistics: npt.ArrayLike) -> FloatArray:
+        """Return NIST of statistics of shape (..., 2N + 2), shape (...)."""
+        rows = np.asarray(statistics, dtype=np.float64)
+        gained, totals = rows[..., : self.order], rows[..., self.order : 2 * self.order]
+        length, reference_length = rows[..., -2], rows[..., -1]
+        precision = np.divide(gained, totals, out=np.zeros(gained.shape), where=totals > 0).sum(axis=-1)
+        sane = (length > 0) & (reference_length > 0)
+        ratio = np.divide(length, reference_length, out=np.ones(length.shape), where=sane)
+        return np.where(sane, precision * np.exp(_DECAY * np.log(np.minimum(ratio, 1.0)) ** 2), 0.0)

@@ -1,0 +1,215 @@
+"""ROUGE (Lin 2004): n-grams, longest common subsequences and skip-bigrams."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.errors import OptionError
+from ranker.extractors.base import FloatArray, Metric
+from ranker.extractors.text.ngrams import ngram_matches
+from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
+from ranker.extractors.text.sequences import common_words, lcs_lengths, skip_bigram_counts, weighted_lcs
+from ranker.extractors.text.tokens import TokenBatch, Tokenizer
+
+Measure = Literal["f", "precision", "recall"]
+
+
+def f_score(precision: FloatArray, recall: FloatArray) -> FloatArray:
+    """Return the harmonic mean, 0 where both are 0."""
+    total = precision + recall
+    return np.asarray(np.divide(2 * precision * recall, total, out=np.zeros(total.shape), where=total > 0))
+
+
+def ratio(part: npt.ArrayLike, whole: npt.ArrayLike) -> FloatArray:
+    """Divide, 0 where the whole is 0."""
+    top, bottom = np.asarray(part, dtype=np.float64), np.asarray(whole, dtype=np.float64)
+    return np.asarray(np.divide(top, bottom, out=np.zeros(top.shape), where=bottom > 0))
+
+
+@dataclass(frozen=True)
+class _Rouge(Metric):
+    """What the members of the family share: the best reference, and means over segments."""
+
+    measure: Measure = "f"
+    tokenizer: Tokenizer = "13a"
+    lowercase: bool = True
+
+    @abstractmethod
+    def precision_recall(self, pairs: ReferencePairs) -> tuple[FloatArray, FloatArray]:
+        """Return precision and recall of every candidate with each of its references, shape (pairs,)."""
+
+    def statistics(self, batch: TokenBatch) -> FloatArray:
+        """Return the score and 1, shape (candidates, 2)."""
+        pairs = reference_pairs(batch)
+        precision, recall = self.precision_recall(pairs)
+        scores = {"f": f_score(precision, recall), "precision": precision, "recall": recall}[self.measure]
+        best = pairs.best(recall, len(batch.candidate))
+        chosen = np.where(best >= 0, scores[best], 0.0)
+        return np.stack([chosen, np.ones(len(chosen))], axis=1)
+
+    def score(self, statistics: npt.ArrayLike) -> FloatArray:
+        """Return the mean of the segments' scores, shape (...)."""
+        rows = np.asarray(statistics, dtype=np.float64)
+        return ratio(rows[..., 0], rows[..., 1])
+
+
+def _sentences(
+    pairs: ReferencePairs,
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    batch = pairs.batch
+    return batch.segments.values, batch.segments.offsets, batch.candidate, batch.reference[pairs.reference]
+
+
+@dataclass(frozen=True)
+class RougeN(_Rouge):
+    """Clipped n-gram matches over the n-grams of candidate (precision) and reference (recall), in [0, 1].
+
+    Lin (2004), section 2. Of several references the one with the best recall counts; a corpus scores the mean of its
+    segments. Without n-grams on either side 0.
+
+    Parameters
+    ----------
+    measure : {"f", "precision", "recall"}, default "f"
+    tokenizer : str, default "13a"
+    lowercase : bool, default True
+    order : int, default 2
+        Length n of the n-grams, 1 to 9.
+    """
+
+    name: ClassVar[str] = "rouge_n"
+    order: int = 2
+
+    def __post_init__(self) -> None:
+        """Refuse options out of range."""
+        if not 1 <= self.order <= 9:
+            raise OptionError(f"rouge_n[order={self.order}]: expected 1 to 9")
+
+    def precision_recall(self, pairs: ReferencePairs) -> tuple[FloatArray, FloatArray]:
+        """Return precision and recall of every pair."""
+        matched = ngram_matches(pairs.batch, self.order)[:, -1]
+        lengths = pairs.batch.candidate_lengths, pairs.batch.reference_lengths[pairs.reference]
+        mine, theirs = (np.maximum(length - self.order + 1, 0) for length in lengths)
+        return ratio(matched, mine), ratio(matched, theirs)
+
+
+@dataclass(frozen=True)
+class RougeL(_Rouge):
+    """Longest common subsequence over the length of candidate (precision) and reference (recall), in [0, 1].
+
+    Lin (2004), section 3. Of several references the one with the best recall counts; a corpus scores the mean of its
+    segments. An empty side scores 0.
+
+    Parameters
+    ----------
+    measure : {"f", "precision", "recall"}, default "f"
+    tokenizer : str, default "13a"
+    lowercase : bool, default True
+    """
+
+    name: ClassVar[str] = "rouge_l"
+
+    def precision_recall(self, pairs: ReferencePairs) -> tuple[FloatArray, FloatArray]:
+        """Return precision and recall of every pair."""
+        common = lcs_lengths(*_sentences(pairs))
+        batch = pairs.batch
+        return ratio(common, batch.candidate_lengths), ratio(common, batch.reference_lengths[pairs.reference])
+
+
+@dataclass(frozen=True)
+class RougeW(_Rouge):
+    """Longest common subsequence in which consecutive matches of length k are worth k^weight, in [0, 1].
+
+    Lin (2004), section 4. As ROUGE-1.5.5 computes it: with L the weighted length to the power 1 / weight, precision is
+    L over the candidate's length, recall L over the reference's length to the power `weight`. Of several references
+    the one with the best recall counts; a corpus scores the mean of its segments. An empty side scores 0.
+
+    Parameters
+    ----------
+    measure : {"f", "precision", "recall"}, default "f"
+    tokenizer : str, default "13a"
+    lowercase : bool, default True
+    weight : float, default 1.2
+        At least 1.
+    """
+
+    name: ClassVar[str] = "rouge_w"
+    weight: float = 1.2
+
+    def __post_init__(self) -> None:
+        """Refuse options out of range."""
+        if not 1 <= self.weight < np.inf:
+            raise OptionError(f"rouge_w[weight={self.weight}]: expected a number from 1")
+
+    def precision_recall(self, pairs: ReferencePairs) -> tuple[FloatArray, FloatArray]:
+        """Return precision and recall of every pair."""
+        length = weighted_lcs(*_sentences(pairs), self.weight) ** (1 / self.weight)
+        mine = pairs.batch.candidate_lengths
+        theirs = pairs.batch.reference_lengths[pairs.reference] ** self.weight
+        return ratio(length, mine), ratio(length, theirs)
+
+
+@dataclass(frozen=True)
+class RougeS(_Rouge):
+    """Pairs of words in order, with gaps, matched over those of candidate and reference, in [0, 1].
+
+    Lin (2004), section 5. Of several references the one with the best recall counts; a corpus scores the mean of its
+    segments. Without pairs on either side 0.
+
+    Parameters
+    ----------
+    measure : {"f", "precision", "recall"}, default "f"
+    tokenizer : str, default "13a"
+    lowercase : bool, default True
+    distance : int, default 4
+        Most words between the two; -1 for any number.
+    """
+
+    name: ClassVar[str] = "rouge_s"
+    distance: int = 4
+
+    def __post_init__(self) -> None:
+        """Refuse options out of range."""
+        if self.distance < -1:
+            raise OptionError(f"{self.name}[distance={self.distance}]: expected a whole number from -1")
+
+    def precision_recall(self, pairs: ReferencePairs) -> tuple[FloatArray, FloatArray]:
+        """Return precision and recall of every pair."""
+        counts = self._counts(pairs)
+        return ratio(counts[:, 0], counts[:, 1]), ratio(counts[:, 0], counts[:, 2])
+
+    def _counts(self, pairs: ReferencePairs) -> npt.NDArray[np.int64]:
+        return skip_bigram_counts(*_sentences(pairs), self.distance)
+
+
+@dataclass(frozen=True)
+class RougeSU(RougeS):
+    """Skip-bigrams and single words together, in [0, 1].
+
+    Lin (2004), section 5.2. Of several references the one with the best recall counts; a corpus scores the mean of
+    its segments. Without words on either side 0.
+
+    Parameters
+    ----------
+    measure : {"f", "precision", "recall"}, default "f"
+    tokenizer : str, default "13a"
+    lowercase : bool, default True
+    distance : int, default 4
+        Most words between the two of a pair; -1 for any number.
+    last : bool, default False
+        Count the last word of a sentence as a single word too; ROUGE-1.5.5 does not.
+    """
+
+    name: ClassVar[str] = "rouge_su"
+    last: bool = False
+
+    def _counts(self, pairs: ReferencePairs) -> npt.NDArray[np.int64]:
+        sentences = _sentences(pairs)
+        dropped = 0 if self.last else 1
+        lengths = pairs.batch.candidate_lengths, pairs.batch.reference_lengths[pairs.reference]
+        words = [common_words(*sentences, dropped), *(np.maximum(length - dropped, 0) for length in lengths)]
+        return np.asarray(super()._counts(pairs) + np.stack(words, axis=1))

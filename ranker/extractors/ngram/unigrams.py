@@ -1,0 +1,119 @@
+"""Precision, recall and F score of matched words."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.extractors.base import FloatArray, Metric
+from ranker.extractors.ngram.rouge import f_score, ratio
+from ranker.extractors.text.ngrams import ngram_matches
+from ranker.extractors.text.reference_pairs import reference_pairs
+from ranker.extractors.text.repeated_words import align_contexts
+from ranker.extractors.text.tokens import TokenBatch, Tokenizer
+
+Alignment = Literal["multiset", "isozaki", "ribes"]
+
+
+@dataclass(frozen=True)
+class _MatchedWords(Metric):
+    """What precision, recall and F share: their statistics are the same."""
+
+    alignment: Alignment = "multiset"
+    tokenizer: Tokenizer = "13a"
+    lowercase: bool = False
+
+    def statistics(self, batch: TokenBatch) -> FloatArray:
+        """Return matched words, candidate length and length of the best reference, shape (candidates, 3)."""
+        pairs = reference_pairs(batch)
+        if self.alignment == "multiset":
+            matched = ngram_matches(pairs.batch, 1)[:, 0]
+        else:
+            matched = align_contexts(pairs, self.alignment).lengths
+        mine, theirs = pairs.batch.candidate_lengths, batch.reference_lengths[pairs.reference]
+        best = pairs.best(f_score(ratio(matched, mine), ratio(matched, theirs)), len(batch.candidate))
+        rows = np.stack([matched, mine, theirs], axis=1).astype(np.float64)
+        alone = np.stack([np.zeros(len(best)), batch.candidate_lengths, np.zeros(len(best))], axis=1)
+        alone[best >= 0] = rows[best[best >= 0]]
+        return alone
+
+    def score(self, statistics: npt.ArrayLike) -> FloatArray:
+        """Return the score of statistics of shape (..., 3), shape (...)."""
+        rows = np.asarray(statistics, dtype=np.float64)
+        return self._measure(ratio(rows[..., 0], rows[..., 1]), ratio(rows[..., 0], rows[..., 2]))
+
+    @abstractmethod
+    def _measure(self, precision: FloatArray, recall: FloatArray) -> FloatArray:
+        """Return the score of precision and recall."""
+
+
+@dataclass(frozen=True)
+class Precision(_MatchedWords):
+    """Matched words over the words of the candidate, in [0, 1].
+
+    With ``alignment=multiset`` a word matches as often as both sides have it, wherever it stands: clipped unigram
+    precision (Papineni et al. 2002, section 2.1; Melamed, Green and Turian 2003). Otherwise the words count that `nkt`
+    and `ribes` align, which leaves out repeated words whose neighbours do not tell which is which: the precision P of
+    Isozaki et al. (2010), section 2.3. With several references the one with the best F score counts, for precision,
+    recall and F alike. For a corpus words are summed first. An empty candidate, or none but empty references, scores 0.
+
+    Parameters
+    ----------
+    alignment : {"multiset", "isozaki", "ribes"}, default "multiset"
+        Which words match: all that both sides have, or those that the contexts of `nkt` or `ribes` align.
+    tokenizer : str, default "13a"
+    lowercase : bool, default False
+
+    Notes
+    -----
+    Statistics: matched words, candidate length, length of the best reference.
+    """
+
+    name: ClassVar[str] = "precision"
+
+    def _measure(self, precision: FloatArray, recall: FloatArray) -> FloatArray:
+        return precision
+
+
+@dataclass(frozen=True)
+class Recall(_MatchedWords):
+    """Matched words over the words of the reference, in [0, 1].
+
+    Words match, references are chosen and corpora summed as for `precision` (Melamed, Green and Turian 2003; Isozaki
+    et al. 2010). An empty reference scores 0.
+
+    Parameters
+    ----------
+    alignment, tokenizer, lowercase
+        As of `precision`.
+    """
+
+    name: ClassVar[str] = "recall"
+
+    def _measure(self, precision: FloatArray, recall: FloatArray) -> FloatArray:
+        return recall
+
+
+@dataclass(frozen=True)
+class F1(_MatchedWords):
+    r"""Harmonic mean of the precision and recall of matched words, in [0, 1].
+
+    .. math:: \frac{2 P R}{P + R}
+
+    with P and R as of `precision` and `recall` (Melamed, Green and Turian 2003; Isozaki et al. 2010). Without a matched
+    word 0.
+
+    Parameters
+    ----------
+    alignment, tokenizer, lowercase
+        As of `precision`.
+    """
+
+    name: ClassVar[str] = "f1"
+
+    def _measure(self, precision: FloatArray, recall: FloatArray) -> FloatArray:
+        return f_score(precision, recall)

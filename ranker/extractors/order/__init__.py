@@ -1,0 +1,1 @@
+"""Word order: permutation scores, permutation trees, RIBES, LRscore, and the alignments they read."""

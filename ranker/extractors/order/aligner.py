@@ -1,0 +1,182 @@
+"""The word aligner over texts and data sets: tokenises, numbers words, and calls `ranker.learning.aligner.training`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.pharaoh import Alignments
+from ranker.errors import DataError, ModelError
+from ranker.extractors.text.tokenizers import TOKENIZERS
+from ranker.extractors.text.tokens import Segments, Tokenizer, intern, token_batch
+from ranker.files import display_name
+from ranker.learning.aligner.model import THRESHOLD, AlignmentModel
+from ranker.learning.aligner.training import NULL_PROBABILITY, train
+from ranker.links import Links
+
+IndexArray = npt.NDArray[np.int64]
+_MOST_WORDS_FOR_ONE = 4.0
+
+
+def learn_aligner(
+    dataset: Dataset,
+    *,
+    references: bool = True,
+    candidates: bool = False,
+    tokenizer: Tokenizer = "13a",
+    lowercase: bool = True,
+    iterations: tuple[int, int] = (5, 5),
+    agreement: bool = True,
+    null_probability: float = NULL_PROBABILITY,
+    files: tuple[str | Path, str | Path] | None = None,
+) -> AlignmentModel:
+    """Learn to align from the sources of a data set and their translations.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Of one language pair.
+    references, candidates : bool
+        Which translations to learn from; equal translations of one source count once, and empty candidates not at all.
+    tokenizer : {"13a", "none"}, default "13a"
+    lowercase : bool, default True
+    iterations, agreement, null_probability
+        As `ranker.learning.aligner.training.train` takes them.
+    files : tuple of path, optional
+        The files of sources and of candidates, one line a source, that `dataset` was read from, for messages.
+
+    Raises
+    ------
+    DataError
+        If there are several language pairs, a source or translation has no word (the message says which), or one side
+        has over four times the words of the other, as where a language is written without spaces.
+    """
+    pairs = dataset.language_pairs
+    if len(pairs) > 1:
+        raise DataError(
+            f"holds the language pairs {', '.join(pairs)}; an aligner is of one: choose it with --lp", file=dataset.name
+        )
+    batch = token_batch(dataset, tokenizer, lowercase=lowercase)
+    lengths = batch.segments.lengths
+    parts = []
+    if references:
+        parts.append((dataset.references["source"].to_numpy(np.int64), batch.reference))
+    if candidates:
+        # in a data set an empty output is an output; in a file of translations it is a gap
+        said = (lengths[batch.candidate] > 0) | (files is not None)
+        parts.append((dataset.candidate_source[said], batch.candidate[said]))
+    source, translation = (np.concatenate([np.zeros(0, dtype=np.int64), *side]) for side in zip(*parts, strict=True))
+    if not len(source):
+        raise DataError("no translation to learn from, expected at least one", file=dataset.name)
+    _refuse_empty(dataset, batch.sources, batch.segments, source, translation, files)
+    _refuse_unsplit(dataset, batch.sources.lengths[source].sum() / batch.segments.lengths[translation].sum())
+    source, translation = _distinct(source, translation)[0]
+    return train(
+        *batch.sources.take(source),
+        *batch.segments.take(translation),
+        iterations=iterations,
+        agreement=agreement,
+        null_probability=null_probability,
+        source_vocabulary=batch.sources.vocabulary,
+        target_vocabulary=batch.segments.vocabulary,
+        text={"tokenizer": tokenizer, "lowercase": lowercase},
+    )
+
+
+def align_texts(
+    model: AlignmentModel, sources: Sequence[str], targets: Sequence[str], *, threshold: float = THRESHOLD
+) -> Links:
+    """Align every source with the target of the same number, tokenised as the model was trained.
+
+    Raises
+    ------
+    DataError
+        If there are not as many of each.
+    ModelError
+        If the model was trained on numbers, or on words made in an unknown way.
+    """
+    tokenizer, lowercase = _text(model)
+    first, second = (intern(texts, tokenizer, lowercase=lowercase) for texts in (sources, targets))
+    return _align(model, first, second, np.arange(len(sources)), np.arange(len(targets)), threshold)
+
+
+def align_dataset(model: AlignmentModel, dataset: Dataset, *, threshold: float = THRESHOLD) -> Alignments:
+    """Align every reference and every candidate with its source; each different pair of sentences once.
+
+    Raises
+    ------
+    ModelError
+        If the model was trained on numbers, or on words made in an unknown way.
+    """
+    tokenizer, lowercase = _text(model)
+    batch = token_batch(dataset, tokenizer, lowercase=lowercase)
+    reference_source = dataset.references["source"].to_numpy(np.int64)
+    source = np.concatenate([reference_source, dataset.candidate_source])
+    pairs, which = _distinct(source, np.concatenate([batch.reference, batch.candidate]))
+    links = _align(model, batch.sources, batch.segments, *pairs, threshold)
+    first, second = which[: len(reference_source)], which[len(reference_source) :]
+    return Alignments(links.take(first), links.take(second), np.full(len(first), True), np.full(len(second), True))
+
+
+def _text(model: AlignmentModel) -> tuple[Tokenizer, bool]:
+    tokenizer, lowercase = model.text.get("tokenizer"), model.text.get("lowercase")
+    for known in TOKENIZERS:
+        if tokenizer == known and isinstance(lowercase, bool):
+            return tokenizer, lowercase  # type: ignore[return-value]
+    raise ModelError("the aligner does not say how its words were made; train it with: ranker align train")
+
+
+def _align(
+    model: AlignmentModel,
+    first: Segments,
+    second: Segments,
+    source: npt.ArrayLike,
+    target: npt.ArrayLike,
+    threshold: float,
+) -> Links:
+    return model.align(
+        *first.take(source),
+        *second.take(target),
+        source_vocabulary=first.vocabulary,
+        target_vocabulary=second.vocabulary,
+        threshold=threshold,
+    )
+
+
+def _distinct(source: IndexArray, translation: IndexArray) -> tuple[tuple[IndexArray, IndexArray], IndexArray]:
+    """Return the different pairs, by source and translation, and which of them each pair is."""
+    size = int(translation.max(initial=0)) + 1
+    keys, which = np.unique(source * size + translation, return_inverse=True)
+    return (keys // size, keys % size), which
+
+
+def _refuse_empty(
+    dataset: Dataset,
+    sources: Segments,
+    segments: Segments,
+    source: IndexArray,
+    translation: IndexArray,
+    files: tuple[str | Path, str | Path] | None,
+) -> None:
+    """Raise an error that names the first pair with an empty side."""
+    for side, lengths in enumerate((sources.lengths[source], segments.lengths[translation])):
+        empty = np.flatnonzero(lengths == 0)
+        if len(empty):
+            row = int(source[empty[0]])
+            what = f"the {('source', 'translation')[side]} has no words, expected at least one; leave the pair out"
+            if files:
+                raise DataError(what, file=display_name(files[side]), line=row + 1)
+            raise DataError(what, file=dataset.where(row))
+
+
+def _refuse_unsplit(dataset: Dataset, ratio: float) -> None:
+    if not 1 / _MOST_WORDS_FOR_ONE <= ratio <= _MOST_WORDS_FOR_ONE:
+        raise DataError(
+            f"the sources have {ratio:.2f} words for one of their translations, expected about as many; if a language "
+            "is written without spaces, put spaces between its words first",
+            file=dataset.name,
+        )

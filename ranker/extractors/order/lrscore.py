@@ -1,0 +1,179 @@
+"""LRscore (Birch and Osborne 2011): word order from alignments with the source, and a lexical score beside it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.corpora.dataset import Dataset
+from ranker.errors import OptionError
+from ranker.extractors import registry
+from ranker.extractors.base import Extractor, FitScope, FloatArray, Metric, join_notes
+from ranker.extractors.order.birch_osborne import Rule
+from ranker.extractors.order.metrics import (
+    Alignment,
+    alignment_signed,
+    best_of_references,
+    brevity_penalty,
+    word_permutations,
+)
+from ranker.extractors.order.scores import permutation_scores
+from ranker.extractors.order.source_orders import aligned, bilingual_batch
+from ranker.extractors.text.ngrams import closest_reference_lengths
+from ranker.extractors.text.reference_pairs import reference_pairs
+from ranker.extractors.text.tokens import TokenBatch, Tokenizer
+
+Distance = Literal["hamming", "kendall_sqrt"]
+
+
+@dataclass(frozen=True)
+class LRscore(Metric):
+    r"""LRscore, a lexical score and one of word order side by side, in [0, 1] if the lexical score is.
+
+    .. math:: \alpha R + (1 - \alpha) L, \quad R = \frac{1}{|S|} \sum_{s \in S} d_s BP_s, \quad
+              BP = \exp(\min(0, 1 - r / c))
+
+    over the sentences S, with L the lexical score of all of them together, the candidate's length c, the closest
+    reference length r, and the distance d between the orders into which candidate and reference put the words of the
+    source (Birch and Osborne 2011, equations 1 to 3); of several references the closest in order counts. The paper's
+    LR-HB1, HB4, KB1 and KB4 take ``distance`` hamming (H) or kendall_sqrt (K) and as ``lexical``
+    ``bleu[order=1,smoothing=add-one]`` (B1) or ``bleu[smoothing=add-one]`` (B4). An empty candidate has R = 0.
+
+    Parameters
+    ----------
+    distance : {"hamming", "kendall_sqrt"}, default "kendall_sqrt"
+        The distance d.
+    lexical : str, default "bleu[smoothing=add-one]"
+        The lexical metric L in its notation, with a tokenizer and case of its own. Of an error rate, 1 - L counts.
+    alpha : float, default 0.5
+        Weight of the order, 0 to 1.
+    theta : float, optional
+        Instead of `alpha`, 0 to 1: alpha is theta to the power of the mean d_k between the references and the order of
+        the source, for each language pair (equation 4), over all references of whatever is ranked. A corpus of several
+        pairs has their mean alpha.
+    alignment : {"bilingual", "isozaki", "ribes", "meteor"}, default "bilingual"
+        Where the orders come from: alignments of both translations with the source, or exact matches between the two,
+        with repeated words aligned as `kendall` does; then d is the distance of the aligned words' order.
+    aligner : str, optional
+        File of a trained aligner, for translations that come without a word alignment.
+    rule : {"same-key", "plus-one"}, default "same-key"
+        Where a source word without a link goes: behind the word before it, or literally to the position after that
+        word's, where another word may be already.
+    tokenizer : {"13a", "none"}, default "13a"
+        Of the words that the alignments count, of the lengths in BP and of exact matches.
+    lowercase : bool, default False
+
+    Notes
+    -----
+    Statistics: alpha, d x BP, 1, then those of the lexical metric.
+    """
+
+    name: ClassVar[str] = "lrscore"
+    distance: Distance = "kendall_sqrt"
+    lexical: str = "bleu[smoothing=add-one]"
+    alpha: float = 0.5
+    theta: float | None = None
+    alignment: Alignment = "bilingual"
+    aligner: str | None = None
+    rule: Rule = "same-key"
+    tokenizer: Tokenizer = "13a"
+    lowercase: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse options out of range and lexical metrics that are none."""
+        for option in ("alpha", "theta"):
+            value = getattr(self, option)
+            if value is not None and not 0 <= value <= 1:
+                raise OptionError(f"lrscore[{option}={value}]: expected a number from 0 to 1")
+        if self.theta is not None and self.alpha != 0.5:
+            raise OptionError(
+                f"lrscore[alpha={self.alpha},theta={self.theta}]: expected one of the two, alpha or theta"
+            )
+        if self.theta is not None and self.alignment != "bilingual":
+            raise OptionError(
+                f"lrscore[theta={self.theta},alignment={self.alignment}]: theta needs the order of the source, "
+                "alignment=bilingual"
+            )
+        if self.aligner is not None and self.alignment != "bilingual":
+            raise OptionError(f"lrscore[aligner={self.aligner}]: only alignment=bilingual takes an aligner")
+        if self._lexical_metric.fit_scope == "train":
+            raise OptionError(
+                f"lrscore[lexical={self.lexical}]: {self._lexical_metric.name} learns from training data first, "
+                "expected a metric that does not, such as bleu[order=1]"
+            )
+
+    def note(self, dataset: Dataset) -> str | None:
+        """Return the notes of the order and of the lexical metric, or None."""
+        order = registry.make_metric("meteor").note(dataset) if self.alignment == "meteor" else None
+        return join_notes([super().note(dataset), order, self._lexical_metric.note(dataset)])
+
+    @property
+    def members(self) -> tuple[Extractor, ...]:
+        """The metric of order, and the lexical one."""
+        return (self, self._lexical_metric)
+
+    def resolved(self, dataset: Dataset) -> LRscore:
+        """Return this metric with the tokenizers that ``auto`` is for `dataset`."""
+        return dataclasses.replace(super().resolved(dataset), lexical=str(self._lexical_metric.resolved(dataset)))
+
+    @property
+    def fit_scope(self) -> FitScope:  # type: ignore[override]
+        """``ranked`` if the order's weight or the lexical metric follows the references of whatever is ranked."""
+        return self._lexical_metric.fit_scope if self.theta is None else "ranked"
+
+    @functools.cached_property
+    def _lexical_metric(self) -> Metric:
+        return registry.make_metric(self.lexical)
+
+    def signed(self) -> dict[str, object]:
+        """Sign with all options of the lexical metric, and with the WordNet of METEOR's alignment."""
+        return {"lexical": self._lexical_metric.signature(), **alignment_signed(self.alignment)}
+
+    def batch(self, dataset: Dataset) -> TokenBatch:
+        """Return the token batch of `dataset`, with word alignments if they are bilingual."""
+        if self.alignment != "bilingual":
+            return super().batch(dataset)
+        return bilingual_batch(dataset, self.tokenizer, lowercase=self.lowercase, aligner=self.aligner, rule=self.rule)
+
+    def statistics(self, batch: TokenBatch) -> FloatArray:
+        """Return alpha, order score, 1 and the lexical statistics, shape (candidates, 3 + lexical ones).
+
+        Raises
+        ------
+        DataError
+            If the alignment is bilingual and `batch` has none.
+        """
+        lexical = self._lexical_metric
+        candidates = len(batch.candidate)
+        pairs = reference_pairs(batch)
+        values, offsets = word_permutations(batch, pairs, self.alignment)
+        distance = best_of_references(pairs, permutation_scores(self.distance, values, offsets), candidates)
+        order = distance * brevity_penalty(batch.candidate_lengths, closest_reference_lengths(batch))
+        columns = np.stack([self._alphas(batch), order, np.ones(candidates)], axis=1)
+        words = batch.tokenized(lexical.tokenizer, lowercase=lexical.lowercase)
+        return np.concatenate([columns, lexical.statistics(words)], axis=1)
+
+    def score(self, statistics: npt.ArrayLike) -> FloatArray:
+        """Return LRscore of statistics of shape (..., 3 + lexical ones), shape (...); 0 of no sentence."""
+        rows = np.asarray(statistics, dtype=np.float64)
+        number = rows[..., 2]
+        some = number > 0
+        alpha, order = (np.divide(rows[..., at], number, out=np.zeros(number.shape), where=some) for at in (0, 1))
+        metric = self._lexical_metric
+        lexical = metric.score(rows[..., 3:])
+        if not metric.higher_is_better:
+            lexical = 1.0 - lexical
+        return np.where(some, alpha * order + (1 - alpha) * lexical, 0.0)
+
+    def _alphas(self, batch: TokenBatch) -> FloatArray:
+        """Return alpha for every candidate, shape (candidates,)."""
+        if self.theta is None:
+            return np.full(len(batch.candidate), self.alpha)
+        with_orders = aligned(batch)
+        alphas: FloatArray = self.theta ** with_orders.monotonicity()
+        return alphas[with_orders.language_pair[batch.candidate_source]]

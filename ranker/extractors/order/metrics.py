@@ -1,0 +1,307 @@
+"""Metrics of word order: scores of the permutation that a candidate makes of its reference, or that and a lexical part.
+
+Each is a mean of sentence scores. Other modules take from here what such metrics share.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.corpora.dataset import Dataset
+from ranker.errors import OptionError
+from ranker.extractors.base import FloatArray, Metric
+from ranker.extractors.meteor.metric import Meteor
+from ranker.extractors.ngram.bleu import Bleu
+from ranker.extractors.order.scores import permutation_scores
+from ranker.extractors.order.source_orders import aligned, bilingual_batch
+from ranker.extractors.text.ngrams import closest_reference_lengths, ngram_matches
+from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
+from ranker.extractors.text.repeated_words import PositionArray, align_contexts
+from ranker.extractors.text.tokens import IndexArray, TokenBatch, Tokenizer
+from ranker.extractors.text.wordnet import optional_wordnet
+
+Lexical = Literal["bleu1", "f1"]
+Alignment = Literal["isozaki", "ribes", "meteor", "bilingual"]
+
+
+class SentenceMean(Metric):
+    """A metric whose corpus score is the mean of its sentence scores."""
+
+    @abstractmethod
+    def sentence_scores(self, batch: TokenBatch) -> FloatArray:
+        """Return the score of every candidate, shape (candidates,)."""
+
+    def statistics(self, batch: TokenBatch) -> FloatArray:
+        """Return score and number of sentences, 1, of every candidate, shape (candidates, 2)."""
+        scores = self.sentence_scores(batch)
+        return np.stack([scores, np.ones(len(scores))], axis=1)
+
+    def score(self, statistics: npt.ArrayLike) -> FloatArray:
+        """Return the mean score of statistics of shape (..., 2), shape (...); 0 of no sentence."""
+        rows = np.asarray(statistics, dtype=np.float64)
+        total, number = rows[..., 0], rows[..., 1]
+        return np.asarray(np.divide(total, number, out=np.zeros(total.shape), where=number > 0))
+
+
+def brevity_penalty(lengths: npt.ArrayLike, reference_lengths: npt.ArrayLike) -> FloatArray:
+    """Return ``exp(min(0, 1 - r / c))`` of lengths c beside reference lengths r, elementwise; 0 of length 0.
+
+    Papineni et al. (2002), section 2.2.
+    """
+    mine, theirs = (np.asarray(one, dtype=np.float64) for one in (lengths, reference_lengths))
+    ratio = np.divide(theirs, mine, out=np.full(mine.shape, np.inf), where=mine > 0)
+    return np.asarray(np.exp(np.minimum(0.0, 1.0 - ratio)))
+
+
+def best_of_references(pairs: ReferencePairs, scores: npt.ArrayLike, candidates: int) -> FloatArray:
+    """Return the highest of the scores that every candidate has against its references; 0 without any.
+
+    Parameters
+    ----------
+    pairs : ReferencePairs
+    scores : array-like, shape (pairs,)
+    candidates : int
+        Number of candidates.
+
+    Returns
+    -------
+    float array, shape (candidates,)
+    """
+    best = np.full(candidates, -np.inf)
+    np.maximum.at(best, pairs.candidate, np.asarray(scores, dtype=np.float64))
+    return np.where(np.isneginf(best), 0.0, best)
+
+
+def word_permutations(
+    batch: TokenBatch, pairs: ReferencePairs, alignment: Alignment
+) -> tuple[PositionArray, IndexArray]:
+    """Return the order of every candidate relative to that of its references.
+
+    Parameters
+    ----------
+    batch : TokenBatch
+    pairs : ReferencePairs
+        Of `batch`.
+    alignment : {"isozaki", "ribes", "meteor", "bilingual"}
+
+    Returns
+    -------
+    values : int32 array
+        A permutation of ``0 .. n - 1`` for every pair. From matches: the rank in the reference of every matched word of
+        the candidate. From alignments with the source: the rank in the candidate of every source word, in the
+        order of the reference.
+    offsets : int64 array, shape (pairs + 1,)
+
+    Raises
+    ------
+    DataError
+        If the alignment is bilingual and `batch` has none.
+    """
+    if alignment == "bilingual":
+        return aligned(batch).relative_orders(pairs)
+    if alignment == "meteor":
+        return Meteor().orders(batch, pairs)
+    orders = align_contexts(pairs, alignment)
+    return orders.permutations(), orders.offsets
+
+
+def alignment_signed(alignment: str) -> dict[str, object]:
+    """Return what a signature says beside the name of an alignment: METEOR's depends on which WordNet is installed."""
+    if alignment != "meteor":
+        return {}
+    found = optional_wordnet("auto", Meteor.name)
+    return {"wordnet": found.digest if found else "none"}
+
+
+@dataclass(frozen=True)
+class PermutationMetric(SentenceMean):
+    """What all metrics of permutations share; `Kendall` documents the options."""
+
+    alignment: Alignment = "isozaki"
+    aligner: str | None = None
+    alpha: float = 0.0
+    lexical: Lexical = "bleu1"
+    brevity: bool = True
+    tokenizer: Tokenizer = "13a"
+    lowercase: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse options out of range."""
+        if not 0 <= self.alpha <= 1:
+            raise OptionError(f"{self.name}[alpha={self.alpha}]: expected a number from 0 to 1")
+        if self.aligner is not None and self.alignment != "bilingual":
+            raise OptionError(f"{self.name}[aligner={self.aligner}]: only alignment=bilingual takes an aligner")
+
+    def batch(self, dataset: Dataset) -> TokenBatch:
+        """Return the token batch of `dataset`, with word alignments if they are bilingual."""
+        if self.alignment != "bilingual":
+            return super().batch(dataset)
+        return bilingual_batch(dataset, self.tokenizer, lowercase=self.lowercase, aligner=self.aligner)
+
+    def signed(self) -> dict[str, object]:
+        """Sign with the WordNet of METEOR's alignment too."""
+        return alignment_signed(self.alignment)
+
+    def note(self, dataset: Dataset) -> str | None:
+        """Return what there is to know about METEOR's alignment."""
+        return super().note(dataset) or (Meteor().note(dataset) if self.alignment == "meteor" else None)
+
+    def sentence_scores(self, batch: TokenBatch) -> FloatArray:
+        """Return the score of every candidate, shape (candidates,)."""
+        pairs = reference_pairs(batch)
+        order = best_of_references(pairs, self._order_scores(batch, pairs), len(batch.candidate))
+        if self.alpha == 0:
+            return order
+        return self.alpha * self._lexical_scores(batch, pairs) + (1 - self.alpha) * order
+
+    def _order_scores(self, batch: TokenBatch, pairs: ReferencePairs) -> FloatArray:
+        """Return the score of the permutation of every pair, times the brevity penalty, shape (pairs,)."""
+        values, offsets = word_permutations(batch, pairs, self.alignment)
+        scores = self._permutation_scores(values, offsets)
+        if not self.brevity:
+            return scores
+        if self.alignment == "bilingual":
+            return scores * brevity_penalty(batch.candidate_lengths, closest_reference_lengths(batch))[pairs.candidate]
+        return scores * brevity_penalty(np.diff(offsets), batch.reference_lengths[pairs.reference])
+
+    def _permutation_scores(self, values: PositionArray, offsets: IndexArray) -> FloatArray:
+        return permutation_scores(self.name, values, offsets)
+
+    def _lexical_scores(self, batch: TokenBatch, pairs: ReferencePairs) -> FloatArray:
+        if self.lexical == "bleu1":
+            bleu = Bleu(order=1, smoothing="none", tokenizer=self.tokenizer, lowercase=self.lowercase)
+            return bleu.score(bleu.statistics(batch))
+        tokens = pairs.batch.candidate_lengths + pairs.batch.reference_lengths[pairs.reference]
+        scores = 2.0 * ngram_matches(pairs.batch, 1)[:, 0] / np.maximum(tokens, 1)
+        return best_of_references(pairs, scores, len(batch.candidate))
+
+
+@dataclass(frozen=True)
+class Kendall(PermutationMetric):
+    r"""Share of word pairs in the order of the reference (Kendall's tau as a distance), in [0, 1].
+
+    .. math:: \alpha L + (1 - \alpha)\, BP(n, r)\, \Bigl(1 - \mathrm{inversions} \Big/ \binom{n}{2}\Bigr)
+
+    of the permutation of the n words aligned with a reference of r words; other words are left out and the ranks closed
+    up. L is a lexical score; without it, the score of the order alone. With ``alpha=0.5`` the sentence score of
+    Stanojević and Sima'an (2014, equation 2); the distance is that of Birch and Osborne (2011), without its root. With
+    several references the best order counts; the score of a corpus is the mean. No aligned word scores order 0, one
+    aligned word 1 before the brevity penalty.
+
+    Parameters
+    ----------
+    alignment : {"isozaki", "ribes", "meteor", "bilingual"}, default "isozaki"
+        Where the permutation comes from: exact matches with the reference, repeated words aligned by neighbouring words
+        (Isozaki et al. 2010, figure 1) or by ever wider contexts, as RIBES does; the alignment of `meteor`, with
+        stems and synonyms (Stanojević and Sima'an 2014; give it ``tokenizer=meteor``); or
+        ``bilingual``, the source words in the orders of both translations (Birch and Osborne 2011), whose penalty is
+        that of the candidate's length beside the closest reference's.
+    aligner : str, optional
+        File of a trained aligner, for translations that come without a word alignment; of ``bilingual`` only.
+    alpha : float, default 0.0
+        Weight of the lexical score, 0 to 1.
+    lexical : {"bleu1", "f1"}, default "bleu1"
+        The lexical score L: unigram BLEU without smoothing, or F1 of matched words, of the best reference.
+    brevity : bool, default True
+        Multiply the order by the brevity penalty BP of the number n of aligned words beside the reference length r.
+        Without it two aligned words in order score 1, however long the sentence.
+    tokenizer : {"13a", "none"}, default "13a"
+    lowercase : bool, default False
+    """
+
+    name: ClassVar[str] = "kendall"
+
+
+@dataclass(frozen=True)
+class KendallRoot(PermutationMetric):
+    r"""Kendall's tau distance with a square root, sharper for small reorderings, in [0, 1].
+
+    .. math:: 1 - \sqrt{\mathrm{inversions} \Big/ \binom{n}{2}}
+
+    of the permutation of n words, the distance d_k of Birch and Osborne (2011, section 2.1.2). Brevity penalty, lexical
+    part and degenerate values as of `kendall`.
+
+    Parameters
+    ----------
+    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
+        As of `kendall`.
+    """
+
+    name: ClassVar[str] = "kendall_sqrt"
+
+
+@dataclass(frozen=True)
+class Hamming(PermutationMetric):
+    r"""Share of words at their place, in [0, 1].
+
+    .. math:: 1 - |\{i : p(i) \ne i\}| / n
+
+    of the permutation p of n words, the distance d_h of Birch and Osborne (2011, section 2.1.1). Brevity penalty,
+    lexical part and degenerate values as of `kendall`.
+
+    Parameters
+    ----------
+    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
+        As of `kendall`.
+    """
+
+    name: ClassVar[str] = "hamming"
+
+
+@dataclass(frozen=True)
+class Spearman(PermutationMetric):
+    r"""Spearman's rho between the permutation and the identity, in [0, 1].
+
+    .. math:: (\rho + 1) / 2
+
+    as among the metrics that Stanojević and Sima'an (2014) compare. Brevity penalty, lexical part and degenerate values
+    as of `kendall`.
+
+    Parameters
+    ----------
+    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
+        As of `kendall`.
+    """
+
+    name: ClassVar[str] = "spearman"
+
+
+@dataclass(frozen=True)
+class Ulam(PermutationMetric):
+    r"""Length of the longest subsequence in order, in [0, 1].
+
+    .. math:: (\mathrm{LIS} - 1) / (n - 1)
+
+    with the longest increasing subsequence LIS of the permutation of n words, as among the metrics that Stanojević and
+    Sima'an (2014) compare. Brevity penalty, lexical part and degenerate values as of `kendall`.
+
+    Parameters
+    ----------
+    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
+        As of `kendall`.
+    """
+
+    name: ClassVar[str] = "ulam"
+
+
+@dataclass(frozen=True)
+class Fuzzy(PermutationMetric):
+    r"""How few chunks in order the permutation falls into, in [0, 1].
+
+    .. math:: 1 - (\mathrm{chunks} - 1) / (n - 1)
+
+    where a chunk is a longest run of consecutive numbers in n, the fuzzy score among the metrics that Stanojević and
+    Sima'an (2014) compare. Brevity penalty, lexical part and degenerate values as of `kendall`.
+
+    Parameters
+    ----------
+    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
+        As of `kendall`.
+    """
+
+    name: ClassVar[str] = "fuzzy"

@@ -1,0 +1,212 @@
+"""Rank correlation of word orders: NKT and NSR (Isozaki et al. 2010) and RIBES."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numba import njit, prange
+
+from ranker.errors import OptionError
+from ranker.extractors.base import FloatArray
+from ranker.extractors.order.metrics import SentenceMean, best_of_references, brevity_penalty
+from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
+from ranker.extractors.text.repeated_words import Contexts, PositionArray, WordOrders, align_contexts
+from ranker.extractors.text.tokens import IndexArray, TokenBatch, Tokenizer
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _ascending_pairs(positions: PositionArray, offsets: IndexArray) -> IndexArray:
+    counts = np.zeros(len(offsets) - 1, dtype=np.int64)
+    for pair in prange(len(counts)):
+        ascending = 0
+        for later in range(offsets[pair] + 1, offsets[pair + 1]):
+            position = positions[later]
+            for earlier in range(offsets[pair], later):
+                ascending += positions[earlier] < position
+        counts[pair] = ascending
+    return counts
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _squared_rank_differences(positions: PositionArray, offsets: IndexArray) -> FloatArray:
+    sums = np.zeros(len(offsets) - 1)
+    for pair in prange(len(sums)):
+        start, stop = offsets[pair], offsets[pair + 1]
+        order = np.argsort(positions[start:stop], kind="mergesort")
+        first = 0
+        while first < len(order):
+            last = first
+            while last + 1 < len(order) and positions[start + order[last + 1]] == positions[start + order[first]]:
+                last += 1
+            rank = (first + last) / 2
+            for at in range(first, last + 1):
+                sums[pair] += (rank - order[at]) ** 2
+            first = last + 1
+    return sums
+
+
+def normalised_kendall(orders: WordOrders) -> FloatArray:
+    """NKT = (tau + 1) / 2, the share of word pairs in ascending order; 0 of fewer than two words.
+
+    Isozaki et al. (2010), section 2.2. Two words at one reference position are not ascending.
+
+    Returns
+    -------
+    float array, shape (pairs,)
+        In [0, 1].
+    """
+    n = orders.lengths
+    all_pairs = np.maximum(n * (n - 1) / 2, 1.0)
+    return np.asarray(_ascending_pairs(orders.positions, orders.offsets) / all_pairs)
+
+
+def normalised_spearman(orders: WordOrders) -> FloatArray:
+    """NSR = (rho + 1) / 2, rho by the formula of squared rank differences; 0 of fewer than two words.
+
+    Isozaki et al. (2010), section 2.2. Words at one reference position take their average rank.
+
+    Returns
+    -------
+    float array, shape (pairs,)
+        In [0, 1].
+    """
+    n = orders.lengths
+    most = np.maximum((n + 1) * n * (n - 1) / 6, 1.0)
+    rho = 1.0 - _squared_rank_differences(orders.positions, orders.offsets) / most
+    return np.where(n > 1, (rho + 1) / 2, 0.0)
+
+
+def _weighted(
+    correlation: FloatArray, orders: WordOrders, pairs: ReferencePairs, precision: float, brevity: float
+) -> FloatArray:
+    """Return correlation x precision ** `precision` x BP ** `brevity` of every pair, shape (pairs,)."""
+    lengths = pairs.batch.candidate_lengths
+    share = orders.lengths / np.maximum(lengths, 1)
+    penalty = brevity_penalty(lengths, pairs.batch.reference_lengths[pairs.reference])
+    return np.asarray(correlation * share**precision * penalty**brevity)
+
+
+@dataclass(frozen=True)
+class _RankCorrelation(SentenceMean):
+    """What NKT and NSR share: options and how they modify the correlation."""
+
+    precision: float = 0.0
+    brevity: bool = False
+    alignment: Contexts = "isozaki"
+    tokenizer: Tokenizer = "13a"
+    lowercase: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse options out of range."""
+        if not 0 <= self.precision < np.inf:
+            raise OptionError(f"{self.name}[precision={self.precision}]: expected an exponent of 0 or more")
+
+    def sentence_scores(self, batch: TokenBatch) -> FloatArray:
+        """Return the score of every candidate against its best reference, shape (candidates,)."""
+        pairs = reference_pairs(batch)
+        orders = align_contexts(pairs, self.alignment)
+        scores = _weighted(self._correlation(orders), orders, pairs, self.precision, float(self.brevity))
+        return best_of_references(pairs, scores, len(batch.candidate))
+
+    @abstractmethod
+    def _correlation(self, orders: WordOrders) -> FloatArray:
+        """Return the correlation of every pair, shape (pairs,)."""
+
+
+@dataclass(frozen=True)
+class NormalisedKendall(_RankCorrelation):
+    r"""NKT, the share of pairs of aligned words in the order of the reference, with modifiers, in [0, 1].
+
+    .. math:: \mathrm{NKT} \cdot P^a \cdot BP, \quad \mathrm{NKT} = (\tau + 1) / 2, \quad P = n / c,
+              \quad BP = \exp(\min(0, 1 - r / c))
+
+    with n aligned words of the c of the candidate and the r of the reference (Isozaki et al. 2010, sections 2.2-2.3).
+    With several references the best score counts; the score of a corpus is the mean. Fewer than two aligned words
+    score 0.
+
+    Parameters
+    ----------
+    precision : float, default 0.0
+        The exponent a of the precision; the paper has 0, 1/8, 1/4, 1/2 and 1.
+    brevity : bool, default False
+        Multiply by the brevity penalty BP.
+    alignment : {"isozaki", "ribes"}, default "isozaki"
+        Which contexts align repeated words: neighbouring words only (the paper's figure 1), or ever wider ones.
+    tokenizer : {"13a", "none"}, default "13a"
+    lowercase : bool, default False
+    """
+
+    name: ClassVar[str] = "nkt"
+
+    def _correlation(self, orders: WordOrders) -> FloatArray:
+        return normalised_kendall(orders)
+
+
+@dataclass(frozen=True)
+class NormalisedSpearman(_RankCorrelation):
+    r"""NSR, Spearman's rho of the word orders, with modifiers, in [0, 1].
+
+    .. math:: \mathrm{NSR} \cdot P^a \cdot BP, \quad \mathrm{NSR} = (\rho + 1) / 2, \quad
+              \rho = 1 - \sum_i d_i^2 \Big/ \binom{n + 1}{3}
+
+    with the differences d of the ranks that the n aligned words have in candidate and reference (Isozaki et al. 2010,
+    sections 1 and 2.2-2.3). With several references the best score counts; the score of a corpus is the mean. Fewer
+    than two aligned words score 0.
+
+    Parameters
+    ----------
+    precision, brevity, alignment, tokenizer, lowercase
+        As of `nkt`.
+    """
+
+    name: ClassVar[str] = "nsr"
+
+    def _correlation(self, orders: WordOrders) -> FloatArray:
+        return normalised_spearman(orders)
+
+
+@dataclass(frozen=True)
+class Ribes(SentenceMean):
+    r"""RIBES, rank correlation of word orders times powers of precision and brevity penalty, in [0, 1].
+
+    .. math:: \mathrm{NKT} \cdot P^\alpha \cdot BP^\beta
+
+    with NKT, P and BP as of `nkt` (Isozaki et al. 2010), but repeated words aligned by ever wider contexts, and the
+    brevity penalty added, as in the program RIBES 1.03.1, whose scores these are. With several references the best
+    score counts; the score of a corpus is the mean. Fewer than two aligned words score as NKT 0, except that one
+    aligned word has NKT 1 against a reference of one word.
+
+    Parameters
+    ----------
+    alpha : float, default 0.25
+        Exponent of the precision.
+    beta : float, default 0.1
+        Exponent of the brevity penalty.
+    tokenizer : {"13a", "none"}, default "13a"
+        RIBES itself splits at white space (``none``).
+    lowercase : bool, default True
+    """
+
+    name: ClassVar[str] = "ribes"
+    alpha: float = 0.25
+    beta: float = 0.1
+    tokenizer: Tokenizer = "13a"
+    lowercase: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse options out of range."""
+        for option in ("alpha", "beta"):
+            if not 0 <= getattr(self, option) < np.inf:
+                raise OptionError(f"ribes[{option}={getattr(self, option)}]: expected an exponent of 0 or more")
+
+    def sentence_scores(self, batch: TokenBatch) -> FloatArray:
+        """Return the score of every candidate against its best reference, shape (candidates,)."""
+        pairs = reference_pairs(batch)
+        orders = align_contexts(pairs, "ribes")
+        only_word = (orders.lengths == 1) & (pairs.batch.reference_lengths[pairs.reference] == 1)
+        correlation = np.where(only_word, 1.0, normalised_kendall(orders))
+        scores = _weighted(correlation, orders, pairs, self.alpha, self.beta)
+        return best_of_references(pairs, scores, len(batch.candidate))

@@ -1,0 +1,373 @@
+"""Scores of permutations, over batches of them: how near an order of words is to the reference's.
+
+A permutation p of 0..n-1 gives the reference's position for each position; the identity is the same order. All scores
+are 1 for the identity and lie in [0, 1], but for `pet_flat`, which can be negative, and scores of trees with a positive
+gamma, which are where a primal operator is worse than the inverted permutation. n = 0 scores 0 and n = 1 scores 1.
+
+=================  ===================================================================================================
+`hamming`          1 - (positions with p(i) != i) / n (Birch and Osborne 2011, section 2.1.1)
+`kendall`          1 - inversions / C(n, 2), which is (tau + 1) / 2 (Isozaki et al. 2010)
+`kendall_sqrt`     1 - sqrt(inversions / C(n, 2)) (Birch and Osborne 2011, section 2.1.2)
+`spearman`         (rho + 1) / 2 with rho = 1 - 6 sum (p(i) - i)^2 / (n (n^2 - 1)) (Isozaki et al. 2010)
+`ulam`             (LIS - 1) / (n - 1), LIS the length of the longest increasing subsequence
+`fuzzy`            1 - (chunks - 1) / (n - 1), chunks being runs of consecutive increasing values
+`pet`              recursive score of the left-branching permutation tree (Stanojević and Sima'an 2014; all below too)
+`pet_flat`         the same of the tree whose runs of one binary operator are one node
+`pet_viterbi`      the same of the best tree
+`pef`              mean of the recursive scores of all trees of the forest
+`pet_arity`        (n - mean number of children) / (n - 2); n = 2 scores 0
+`pet_size`         (inner nodes - 1) / (n - 2); n = 2 scores 1
+`pet_max_arity`    (n - largest number of children) / (n - 2); n = 2 scores 0
+`pef_size`         (trees - 1) / (Catalan(n - 1) - 1); n = 2 scores 1 in order, 0 inverted
+=================  ===================================================================================================
+
+The recursive score phi of a tree is that of `permutation_forests`; `pet`, `pet_flat`, `pet_viterbi` and `pef` are
+(phi - phi_inv) / (1 - phi_inv), phi_inv being the value of the inverted permutation of the same length.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from ranker.errors import DataError, OptionError, nearest
+from ranker.extractors.order.tree_parser import (
+    IntArray,
+    new_nodes,
+    new_order,
+    new_parser,
+    order_nodes,
+    parse_permutation,
+)
+from ranker.extractors.order.tree_scores import (
+    CANONICAL,
+    FLAT,
+    FOREST,
+    VITERBI,
+    FloatArray,
+    Tables,
+    forest_shape,
+    inverted_value,
+    log_catalan,
+    make_tables,
+    tree_value,
+)
+from ranker.learning.svm.pair_sums import for_each_block
+
+_SEQUENCE = {"hamming": 0, "kendall": 1, "kendall_sqrt": 2, "spearman": 3, "ulam": 4, "fuzzy": 5}
+_HAMMING, _KENDALL, _KENDALL_SQRT, _SPEARMAN, _ULAM, _FUZZY = range(6)
+_RECURSIVE = {"pet": CANONICAL, "pet_flat": FLAT, "pet_viterbi": VITERBI, "pef": FOREST}
+_SHAPE = {"pet_arity": 0, "pet_size": 1, "pet_max_arity": 2, "pef_size": 3}
+_ARITY, _SIZE, _MAX_ARITY, _PEF_SIZE = range(4)
+
+NAMES = (*_SEQUENCE, *_RECURSIVE, *_SHAPE)
+"""Names of all scores."""
+
+_BLOCK_WORDS = 20_000
+"""Size of a unit of parallel work, which makes room once for all of its permutations."""
+
+
+@njit(cache=True, nogil=True)
+def _longest(offsets: IntArray, first: int, last: int) -> int:
+    longest = 0
+    for item in range(first, last):
+        longest = max(longest, offsets[item + 1] - offsets[item])
+    return longest
+
+
+@njit(cache=True, nogil=True)
+def _first_fault(values: IntArray, offsets: IntArray, first: int, last: int) -> int:
+    """Return the first of the items `first` up to before `last` that is no permutation, or `last`."""
+    seen_by = np.full(_longest(offsets, first, last), -1, dtype=np.int64)
+    for item in range(first, last):
+        length = offsets[item + 1] - offsets[item]
+        for at in range(offsets[item], offsets[item + 1]):
+            value = values[at]
+            if value < 0 or value >= length or seen_by[value] == item:
+                return item
+            seen_by[value] = item
+    return last
+
+
+@njit(cache=True, nogil=True)
+def _inversions(permutation: IntArray, counts: IntArray) -> int:
+    """Count the pairs out of order with a Fenwick tree over the values."""
+    length = len(permutation)
+    counts[: length + 1] = 0
+    total = 0
+    for at in range(length):
+        in_order = 0
+        index = permutation[at] + 1
+        while index > 0:
+            in_order += counts[index]
+            index -= index & -index
+        total += at - in_order
+        index = permutation[at] + 1
+        while index <= length:
+            counts[index] += 1
+            index += index & -index
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _longest_increasing(permutation: IntArray, ends: IntArray) -> int:
+    """Return the length of the longest increasing subsequence; ``ends[k]`` is the lowest end of those of k + 1."""
+    longest = 0
+    for value in permutation:
+        low, high = 0, longest
+        while low < high:
+            middle = (low + high) // 2
+            if ends[middle] < value:
+                low = middle + 1
+            else:
+                high = middle
+        ends[low] = value
+        longest = max(longest, low + 1)
+    return longest
+
+
+@njit(cache=True, nogil=True)
+def _sequence_score(permutation: IntArray, score: int, room: IntArray) -> float:
+    length = len(permutation)
+    if score == _HAMMING:
+        moved = 0
+        for at in range(length):
+            moved += permutation[at] != at
+        return 1 - moved / length
+    if score in (_KENDALL, _KENDALL_SQRT):
+        share = _inversions(permutation, room) / (0.5 * length * (length - 1))
+        return 1 - (np.sqrt(share) if score == _KENDALL_SQRT else share)
+    if score == _SPEARMAN:
+        squares = 0.0
+        for at in range(length):
+            squares += float(permutation[at] - at) ** 2
+        return 1 - 3 * squares / (length * (float(length) ** 2 - 1))
+    if score == _ULAM:
+        return (_longest_increasing(permutation, room) - 1) / (length - 1)
+    breaks = 0
+    for at in range(1, length):
+        breaks += permutation[at] != permutation[at - 1] + 1
+    return 1 - breaks / (length - 1)
+
+
+@njit(cache=True, nogil=True)
+def _sequence_scores(
+    values: IntArray, offsets: IntArray, first: int, last: int, score: int, result: FloatArray
+) -> None:
+    room = np.empty(_longest(offsets, first, last) + 1, dtype=np.int64)
+    for item in range(first, last):
+        permutation = values[offsets[item] : offsets[item + 1]]
+        if len(permutation) > 1:
+            result[item] = _sequence_score(permutation, score, room)
+        else:
+            result[item] = len(permutation)
+
+
+@njit(cache=True, nogil=True)
+def _recursive_scores(
+    values: IntArray,
+    offsets: IntArray,
+    first: int,
+    last: int,
+    trees: int,
+    beta: float,
+    gamma: float,
+    tables: Tables,
+    inverted: FloatArray,
+    result: FloatArray,
+) -> None:
+    longest = _longest(offsets, first, last)
+    nodes, parser, order = new_nodes(longest), new_parser(longest), new_order(longest)
+    gains = np.empty(2 * longest)
+    for item in range(first, last):
+        permutation = values[offsets[item] : offsets[item + 1]]
+        if len(permutation) > 1:
+            count = order_nodes(nodes, parse_permutation(permutation, nodes, parser), order)
+            raw = tree_value(nodes, order, count, trees, beta, gamma, tables, gains)
+            lowest = inverted[len(permutation)]
+            result[item] = (raw - lowest) / (1 - lowest)
+        else:
+            result[item] = len(permutation)
+
+
+@njit(cache=True, nogil=True)
+def _shape_scores(
+    values: IntArray,
+    offsets: IntArray,
+    first: int,
+    last: int,
+    score: int,
+    log_catalans: FloatArray,
+    result: FloatArray,
+) -> None:
+    longest = _longest(offsets, first, last)
+    nodes, parser, order = new_nodes(longest), new_parser(longest), new_order(longest)
+    for item in range(first, last):
+        permutation = values[offsets[item] : offsets[item + 1]]
+        length = len(permutation)
+        if length < 2:
+            result[item] = length
+        elif length == 2:
+            result[item] = score == _SIZE or (score == _PEF_SIZE and permutation[0] == 0)
+        else:
+            count = order_nodes(nodes, parse_permutation(permutation, nodes, parser), order)
+            shape = forest_shape(nodes, order, count, log_catalans)
+            if score == _ARITY:
+                result[item] = (length - shape.arities / shape.n_inner) / (length - 2)
+            elif score == _SIZE:
+                result[item] = (shape.n_inner - 1) / (length - 2)
+            elif score == _MAX_ARITY:
+                result[item] = (length - shape.widest) / (length - 2)
+            else:
+                # both counts divided by that of all trees, which overflows
+                one = np.exp(-log_catalans[length])
+                share = np.exp(shape.log_trees - log_catalans[length])
+                result[item] = (share - one) / (1 - one)
+
+
+def _for_items(offsets: IntArray, nanoseconds: float, run: Callable[[int, int], None]) -> None:
+    """Call `run` for runs of items of about equally many words, each taking about so many nanoseconds."""
+    cost = offsets + np.arange(len(offsets))
+    bounds = np.linspace(0, cost[-1], int(cost[-1]) // _BLOCK_WORDS + 2)
+    blocks = np.unique(np.searchsorted(cost, bounds)).tolist()
+    for_each_block(lambda block: run(blocks[block], blocks[block + 1]), len(blocks) - 1, nanoseconds * float(cost[-1]))
+
+
+def check_permutations(values: npt.ArrayLike, offsets: npt.ArrayLike) -> None:
+    """Refuse what is no batch of permutations.
+
+    Parameters
+    ----------
+    values : int array, shape (words,)
+        The permutations one after the other, each of 0..n-1.
+    offsets : int array, shape (items + 1,)
+        Item i is ``values[offsets[i]:offsets[i + 1]]``.
+
+    Raises
+    ------
+    DataError
+        With the first item, counted from 0, that misses or repeats a value, and which.
+    """
+    _checked(values, offsets)
+
+
+def _checked(values: npt.ArrayLike, offsets: npt.ArrayLike) -> tuple[IntArray, IntArray]:
+    given, bounds = np.asarray(values), np.asarray(offsets)
+    for what, array in (("values", given), ("offsets", bounds)):
+        if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+            raise DataError(
+                f"the {what} of a batch of permutations are an array of type {array.dtype} and shape {array.shape}, "
+                "expected a one-dimensional array of whole numbers"
+            )
+    bounds = np.ascontiguousarray(bounds, dtype=np.int64)
+    if not len(bounds) or bounds[0] != 0 or bounds[-1] != len(given) or (np.diff(bounds) < 0).any():
+        raise DataError(
+            f"the offsets of a batch of permutations must rise from 0 to {len(given)}, the number of values; found "
+            f"{_shortened(bounds)}"
+        )
+    # a value too large for int64 becomes negative, which is refused as well
+    numbers = np.ascontiguousarray(given, dtype=np.int64)
+    faults: list[int] = []
+
+    def look(first: int, last: int) -> None:
+        fault = _first_fault(numbers, bounds, first, last)
+        if fault < last:
+            faults.append(fault)
+
+    _for_items(bounds, 2.0, look)
+    if faults:
+        item = min(faults)
+        raise DataError(f"item {item} (from 0): {permutation_fault(given[bounds[item] : bounds[item + 1]])}")
+    return numbers, bounds
+
+
+def _shortened(array: npt.NDArray[np.integer]) -> str:
+    shown = ", ".join(str(one) for one in array[:5].tolist())
+    return f"{shown}, ..., {array[-1]}" if len(array) > 5 else shown or "none"
+
+
+def permutation_fault(values: npt.NDArray[np.integer], first: int = 0) -> str | None:
+    """Say why `values` are no permutation of the numbers from `first`, and what was expected; None if they are."""
+    last = first + len(values) - 1
+    numbers, counts = np.unique(values, return_counts=True)
+    missing = np.setdiff1d(np.arange(first, last + 1), numbers)
+    if not len(missing):
+        return None
+    outside = numbers[(numbers < first) | (numbers > last)]
+    found = f"{outside[0]} is out of range" if len(outside) else f"{numbers[counts > 1][0]} occurs more than once"
+    return f"{found} and {missing[0]} is missing; expected each of {first} to {last} once, in any order"
+
+
+def permutation_scores(
+    name: str, values: npt.ArrayLike, offsets: npt.ArrayLike, *, beta: float = 0.6, gamma: float = 0.0
+) -> FloatArray:
+    """Score a batch of permutations.
+
+    Parameters
+    ----------
+    name : str
+        One of `NAMES`; the module's docstring defines them.
+    values : int array, shape (words,)
+        The permutations one after the other, each of 0..n-1.
+    offsets : int array, shape (items + 1,)
+        Item i is ``values[offsets[i]:offsets[i + 1]]``.
+    beta : float, default 0.6
+        Weight of a node of a permutation tree beside its children, above 0 and at most 1.
+    gamma : float, default 0.0
+        Operator score of the inverted pair 21, from 0 and below 1.
+
+    Returns
+    -------
+    float array, shape (items,)
+
+    Raises
+    ------
+    OptionError
+        If the name is unknown, or `beta` or `gamma` out of range.
+    DataError
+        If an item is no permutation.
+
+    Notes
+    -----
+    Time is O(n log n) for n words, but for `pet_viterbi`, which is cubic in the longest run of one binary operator.
+    Results do not depend on the number of threads.
+
+    Examples
+    --------
+    >>> permutation_scores("kendall", [0, 1, 2, 4, 3, 1, 0], [0, 5, 7])
+    array([0.9, 0. ])
+    """
+    if name not in NAMES:
+        raise OptionError(f"no score of permutations named {name!r}{nearest(name, NAMES)}; known: {', '.join(NAMES)}")
+    if not 0 < beta <= 1:
+        raise OptionError(
+            f"beta={beta}: expected a number above 0 and at most 1; with 0 every permutation scores alike"
+        )
+    if not 0 <= gamma < 1:
+        raise OptionError(
+            f"gamma={gamma}: expected a number from 0 and below 1; with 1 the inverted order is as good as any"
+        )
+    numbers, bounds = _checked(values, offsets)
+    result = np.zeros(len(bounds) - 1)
+    if name in _SEQUENCE:
+        score = _SEQUENCE[name]
+        _for_items(bounds, 20.0, lambda first, last: _sequence_scores(numbers, bounds, first, last, score, result))
+        return result
+    lengths = np.diff(bounds)
+    longest = int(lengths.max(initial=0))
+    if name in _SHAPE:
+        shape, logs = _SHAPE[name], log_catalan(longest)
+        _for_items(bounds, 200.0, lambda first, last: _shape_scores(numbers, bounds, first, last, shape, logs, result))
+        return result
+    trees = _RECURSIVE[name]
+    tables = make_tables(trees, longest, beta)
+    inverted = np.full(longest + 1, math.nan)
+    for length in np.unique(lengths).tolist():
+        inverted[length] = inverted_value(length, trees, beta, gamma, tables)
+    constants = (trees, float(beta), float(gamma), tables, inverted, result)
+    _for_items(bounds, 200.0, lambda first, last: _recursive_scores(numbers, bounds, first, last, *constants))
+    return result

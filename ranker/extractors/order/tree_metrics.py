@@ -1,0 +1,183 @@
+"""Metrics of word order that look at the permutation as a hierarchy of phrases: permutation trees and forests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ranker.errors import OptionError
+from ranker.extractors.base import FloatArray
+from ranker.extractors.order.metrics import PermutationMetric
+from ranker.extractors.order.scores import permutation_scores
+from ranker.extractors.text.repeated_words import PositionArray
+from ranker.extractors.text.tokens import IndexArray
+
+
+@dataclass(frozen=True)
+class TreeMetric(PermutationMetric):
+    """What the recursive scores of trees share; `CanonicalTree` documents the options."""
+
+    beta: float = 0.6
+    gamma: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse options out of range."""
+        super().__post_init__()
+        if not 0 < self.beta <= 1:
+            raise OptionError(f"{self.name}[beta={self.beta}]: expected a number above 0 and at most 1")
+        if not 0 <= self.gamma < 1:
+            raise OptionError(f"{self.name}[gamma={self.gamma}]: expected a number from 0 and below 1")
+
+    def _permutation_scores(self, values: PositionArray, offsets: IndexArray) -> FloatArray:
+        return permutation_scores(self.name, values, offsets, beta=self.beta, gamma=self.gamma)
+
+
+@dataclass(frozen=True)
+class CanonicalTree(TreeMetric):
+    r"""Recursive score of the left-branching permutation tree, in [0, 1].
+
+    .. math:: \phi(\mathrm{node}) = \beta\, o(\mathrm{node}) + (1 - \beta) \sum_{\mathrm{child}}
+              \frac{|\mathrm{child}|}{|\mathrm{node}|} \phi(\mathrm{child}), \quad \phi(\mathrm{leaf}) = 1
+
+    where the operator score o is 1 if the children are in order, gamma if there are two and they are swapped, else 0,
+    and \|x\| the number of words below x; rescaled so that the inverted permutation has 0: (phi - phi_inv) /
+    (1 - phi_inv) (Stanojević and Sima'an 2014). Brevity penalty, lexical part and degenerate values as of `kendall`.
+
+    Parameters
+    ----------
+    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
+        As of `kendall`.
+    beta : float, default 0.6
+        Weight of a node beside its children, above 0 and at most 1.
+    gamma : float, default 0.0
+        Operator score of two swapped children, from 0 and below 1. Above 0 some scores are below 0.
+    """
+
+    name: ClassVar[str] = "pet"
+
+
+@dataclass(frozen=True)
+class FlatTree(TreeMetric):
+    """Recursive score of the permutation tree with equal binary operators in a row made one node, at most 1.
+
+    The formula of `pet` on the flattened tree (Stanojević and Sima'an 2014). Other permutations than the inverted one
+    can have the lowest value, so some scores are below 0. Brevity penalty, lexical part and degenerate values as of
+    `kendall`.
+
+    Parameters
+    ----------
+    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
+        As of `kendall`.
+    beta, gamma
+        As of `pet`.
+    """
+
+    name: ClassVar[str] = "pet_flat"
+
+
+@dataclass(frozen=True)
+class ViterbiTree(TreeMetric):
+    """Recursive score of the best permutation tree of the forest, in [0, 1].
+
+    The formula of `pet`, its highest value over all trees (Stanojević and Sima'an 2014). Brevity penalty, lexical part
+    and degenerate values as of `kendall`.
+
+    Parameters
+    ----------
+    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
+        As of `kendall`.
+    beta, gamma
+        As of `pet`.
+    """
+
+    name: ClassVar[str] = "pet_viterbi"
+
+
+@dataclass(frozen=True)
+class Forest(TreeMetric):
+    """Mean of the recursive scores of all permutation trees of the forest, in [0, 1].
+
+    The formula of `pet`, averaged over all trees with equal weight (Stanojević and Sima'an 2014). Brevity penalty,
+    lexical part and degenerate values as of `kendall`.
+
+    Parameters
+    ----------
+    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
+        As of `kendall`.
+    beta, gamma
+        As of `pet`.
+    """
+
+    name: ClassVar[str] = "pef"
+
+
+@dataclass(frozen=True)
+class TreeArity(PermutationMetric):
+    r"""How narrow the permutation tree is on average, in [0, 1].
+
+    .. math:: (n - \mathrm{mean\ arity}) / (n - 2)
+
+    with the mean number of children of the inner nodes, for n words, of the trees of Stanojević and Sima'an (2014);
+    n = 2 scores 0. Brevity penalty, lexical part and other degenerate values as of `kendall`.
+
+    Parameters
+    ----------
+    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
+        As of `kendall`.
+    """
+
+    name: ClassVar[str] = "pet_arity"
+
+
+@dataclass(frozen=True)
+class TreeMaximalArity(PermutationMetric):
+    r"""How narrow the widest node of the permutation tree is, in [0, 1].
+
+    .. math:: (n - \mathrm{largest\ arity}) / (n - 2)
+
+    with the largest number of children of a node, for n words, of the trees of Stanojević and Sima'an (2014); n = 2
+    scores 0. Brevity penalty, lexical part and other degenerate values as of `kendall`.
+
+    Parameters
+    ----------
+    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
+        As of `kendall`.
+    """
+
+    name: ClassVar[str] = "pet_max_arity"
+
+
+@dataclass(frozen=True)
+class TreeSize(PermutationMetric):
+    r"""How many nodes the permutation tree has, of the most it could have, in [0, 1].
+
+    .. math:: (\mathrm{nodes} - 1) / (n - 2)
+
+    with the inner nodes of the permutation tree of n words (Stanojević and Sima'an 2014); n = 2 scores 1. Brevity
+    penalty, lexical part and other degenerate values as of `kendall`.
+
+    Parameters
+    ----------
+    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
+        As of `kendall`.
+    """
+
+    name: ClassVar[str] = "pet_size"
+
+
+@dataclass(frozen=True)
+class ForestSize(PermutationMetric):
+    r"""How many permutation trees the forest holds, of the most it could hold, in [0, 1].
+
+    .. math:: (\mathrm{trees} - 1) / (C_{n-1} - 1)
+
+    with the Catalan number C of n - 1, the trees of a monotone order of n words (Stanojević and Sima'an 2014). Brevity
+    penalty, lexical part and degenerate values as of `kendall`.
+
+    Parameters
+    ----------
+    alignment, aligner, alpha, lexical, brevity, tokenizer, lowercase
+        As of `kendall`.
+    """
+
+    name: ClassVar[str] = "pef_size"

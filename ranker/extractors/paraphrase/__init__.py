@@ -1,0 +1,1 @@
+"""Substitutions learnt from translations."""

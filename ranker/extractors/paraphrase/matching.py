@@ -1,0 +1,313 @@
+"""Words of a candidate and a reference side by side: equal ones first, then what may stand for what.
+
+Words are matched one to one, a candidate's words in order, each with the nearest free word of the reference: first
+equal forms, then equal stems. Two words are near if their relative positions i/n and j/m are. What is left over are the
+*residual* words of both sides. A residual word looks only at residual words of the other side whose relative position
+differs by `REACH` at most, and by `WINDOW` words of the longer sentence at most, so that cost grows in step with
+length.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, prange
+
+from ranker.extractors.text.tokens import IdArray, IndexArray
+
+REACH = 0.4
+"""Greatest difference of relative position of words that may be matched."""
+WINDOW = 40
+"""The same in words of the longer sentence."""
+UNMATCHED, EXACT, STEM, SUBSTITUTED = range(4)
+SUMS = 10
+"""Number of sums that `compare` makes of a pair of sentences."""
+
+BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
+RealArray = npt.NDArray[np.float32]
+
+
+class Words(NamedTuple):
+    """What is known of the words of a vocabulary.
+
+    Parameters
+    ----------
+    stems : int32 array, shape (words,)
+        Number of the stem of every word.
+    replaceable : bool array, shape (words,)
+        Whether a word may be substituted at all.
+    """
+
+    stems: IdArray
+    replaceable: BoolArray
+
+
+class Lookup(NamedTuple):
+    """A substitution table over the words of a vocabulary, for `compare`.
+
+    Parameters
+    ----------
+    number : int32 array, shape (words,)
+        Number of every word in the table, -1 for words that it does not know.
+    offsets : int64 array, shape (numbers + 1,)
+        What may stand for number ``a`` are rows ``offsets[a]:offsets[a + 1]``.
+    other : int32 array, shape (rows,)
+        Numbers, sorted in every block.
+    similarity : float32 array, shape (rows,)
+        In (0, 1].
+    """
+
+    number: IdArray
+    offsets: IndexArray
+    other: IdArray
+    similarity: RealArray
+
+
+@njit(cache=True, nogil=True)
+def _match_keys(
+    candidate: IdArray, reference: IdArray, level: int, partner: IdArray, kind: npt.NDArray[np.int8], taken: BoolArray
+) -> None:
+    """Match the free words with equal keys."""
+    size, length = len(candidate), len(reference)
+    order = np.argsort(reference, kind="mergesort")
+    keys = reference[order]
+    for i in range(size):
+        if partner[i] >= 0:
+            continue
+        best, nearest = -1, 2.0
+        for place in range(np.searchsorted(keys, candidate[i]), length):
+            if keys[place] != candidate[i]:
+                break
+            j = order[place]
+            distance = abs(i / size - j / length)
+            if not taken[j] and distance < nearest:
+                best, nearest = j, distance
+        if best >= 0:
+            partner[i], kind[i], taken[best] = best, level, True
+
+
+@njit(cache=True, nogil=True)
+def match_words(
+    candidate: IdArray, reference: IdArray, stems: IdArray
+) -> tuple[IdArray, npt.NDArray[np.int8], BoolArray]:
+    """Match words with equal forms, then with equal stems.
+
+    Returns
+    -------
+    partner : int32 array, shape (candidate words,)
+        The reference word matched, -1 for none.
+    kind : int8 array, shape (candidate words,)
+        `UNMATCHED`, `EXACT` or `STEM`.
+    taken : bool array, shape (reference words,)
+    """
+    partner = np.full(len(candidate), -1, dtype=np.int32)
+    kind = np.zeros(len(candidate), dtype=np.int8)
+    taken = np.zeros(len(reference), dtype=np.bool_)
+    _match_keys(candidate, reference, EXACT, partner, kind, taken)
+    _match_keys(stems[candidate], stems[reference], STEM, partner, kind, taken)
+    return partner, kind, taken
+
+
+@njit(cache=True, nogil=True)
+def _reach(size: int, length: int) -> float:
+    return min(REACH, WINDOW / max(size, length, 1))
+
+
+@njit(cache=True, nogil=True)
+def _window(i: int, size: int, length: int, reach: float) -> tuple[int, int]:
+    """Return a range of reference words that holds all those near candidate word `i`."""
+    centre = i / size
+    return max(0, int((centre - reach) * length) - 1), min(length, int((centre + reach) * length) + 2)
+
+
+@njit(cache=True, nogil=True)
+def _residual_pairs(
+    candidate: IdArray,
+    reference: IdArray,
+    words: Words,
+    places: npt.NDArray[np.int32],
+    closeness: RealArray,
+    steepness: float,
+) -> int:
+    """List the near residual words of a pair of sentences in `places` (pairs, 4) if that has rows; return how many."""
+    size, length = len(candidate), len(reference)
+    if size == 0 or length == 0:
+        return 0
+    partner, _, taken = match_words(candidate, reference, words.stems)
+    reach = _reach(size, length)
+    count = 0
+    for i in range(size):
+        if partner[i] >= 0 or not words.replaceable[candidate[i]]:
+            continue
+        start, stop = _window(i, size, length, reach)
+        for j in range(start, stop):
+            distance = abs(i / size - j / length)
+            if taken[j] or distance > reach or not words.replaceable[reference[j]]:
+                continue
+            if len(places):
+                places[count, 0], places[count, 1] = candidate[i], reference[j]
+                places[count, 2], places[count, 3] = i, j
+                closeness[count] = np.exp(-steepness * distance)
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def residual_pairs(
+    values: IdArray,
+    offsets: IndexArray,
+    candidate: IndexArray,
+    reference: IndexArray,
+    words: Words,
+    steepness: float,
+) -> tuple[IndexArray, npt.NDArray[np.int32], RealArray]:
+    """List the residual words of many pairs of sentences that are near each other.
+
+    Parameters
+    ----------
+    values, offsets
+        Sentences, as in `Segments`.
+    candidate, reference : int64 array, shape (pairs,)
+        Sentences of every pair.
+    words : Words
+    steepness : float
+        The closeness of two words is exp(-steepness * difference of relative positions).
+
+    Returns
+    -------
+    starts : int64 array, shape (pairs + 1,)
+        Rows of every pair of sentences.
+    places : int32 array, shape (rows, 4)
+        Candidate word, reference word, and where they stand in their sentences.
+    closeness : float32 array, shape (rows,)
+    """
+    starts = np.zeros(len(candidate) + 1, dtype=np.int64)
+    nothing, none = np.zeros((0, 4), dtype=np.int32), np.zeros(0, dtype=np.float32)
+    for pair in prange(len(candidate)):
+        mine = values[offsets[candidate[pair]] : offsets[candidate[pair] + 1]]
+        theirs = values[offsets[reference[pair]] : offsets[reference[pair] + 1]]
+        starts[pair + 1] = _residual_pairs(mine, theirs, words, nothing, none, steepness)
+    starts = np.cumsum(starts)
+    places = np.empty((starts[-1], 4), dtype=np.int32)
+    closeness = np.empty(starts[-1], dtype=np.float32)
+    for pair in prange(len(candidate)):
+        mine = values[offsets[candidate[pair]] : offsets[candidate[pair] + 1]]
+        theirs = values[offsets[reference[pair]] : offsets[reference[pair] + 1]]
+        block = slice(starts[pair], starts[pair + 1])
+        _residual_pairs(mine, theirs, words, places[block], closeness[block], steepness)
+    return starts, places, closeness
+
+
+@njit(cache=True, nogil=True)
+def substitute(
+    candidate: IdArray,
+    reference: IdArray,
+    table: Lookup,
+    partner: IdArray,
+    kind: npt.NDArray[np.int8],
+    taken: BoolArray,
+) -> RealArray:
+    """Match the words that `match_words` left free by the table: the most alike first, of equals the nearest.
+
+    `partner`, `kind` and `taken` are filled up in place.
+
+    Returns
+    -------
+    float32 array, shape (candidate words,)
+        Similarity of every substituted word, else 0.
+    """
+    size, length = len(candidate), len(reference)
+    found = np.zeros(size, dtype=np.float32)
+    reach = _reach(size, length)
+    rows, columns = np.empty(16, dtype=np.int32), np.empty(16, dtype=np.int32)
+    likeness, distances = np.empty(16, dtype=np.float32), np.empty(16, dtype=np.float64)
+    count = 0
+    for i in range(size):
+        first = table.number[candidate[i]]
+        if partner[i] >= 0 or first < 0 or table.offsets[first] == table.offsets[first + 1]:
+            continue
+        block = table.other[table.offsets[first] : table.offsets[first + 1]]
+        start, stop = _window(i, size, length, reach)
+        for j in range(start, stop):
+            second = table.number[reference[j]]
+            distance = abs(i / size - j / length)
+            if taken[j] or second < 0 or distance > reach:
+                continue
+            place = np.searchsorted(block, second)
+            if place == len(block) or block[place] != second:
+                continue
+            if count == len(rows):
+                rows, columns = np.append(rows, rows), np.append(columns, columns)
+                likeness, distances = np.append(likeness, likeness), np.append(distances, distances)
+            rows[count], columns[count], distances[count] = i, j, distance
+            likeness[count] = table.similarity[table.offsets[first] + place]
+            count += 1
+    order = np.argsort(distances[:count], kind="mergesort")
+    order = order[np.argsort(-likeness[order], kind="mergesort")]
+    for row in order:
+        i, j = rows[row], columns[row]
+        if partner[i] < 0 and not taken[j]:
+            partner[i], kind[i], taken[j], found[i] = j, SUBSTITUTED, True, likeness[row]
+    return found
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def compare(
+    values: IdArray,
+    offsets: IndexArray,
+    candidate: IndexArray,
+    reference: IndexArray,
+    words: Words,
+    table: Lookup,
+    weight: FloatArray,
+    content: BoolArray,
+) -> FloatArray:
+    """Match many pairs of sentences and sum up what matched.
+
+    Parameters
+    ----------
+    values, offsets, candidate, reference, words
+        As of `residual_pairs`.
+    table : Lookup
+    weight : float64 array, shape (words,)
+    content : bool array, shape (words,)
+
+    Returns
+    -------
+    float array, shape (pairs, 10)
+        Words of the candidate and of the reference; words matched by form or stem; sum of the similarities of the
+        substituted words, their number, and the sum over content words; weight of the candidate's words and of the
+        reference's; weight matched on the side of the candidate and on that of the reference.
+    """
+    sums = np.zeros((len(candidate), SUMS))
+    for pair in prange(len(candidate)):
+        mine = values[offsets[candidate[pair]] : offsets[candidate[pair] + 1]]
+        theirs = values[offsets[reference[pair]] : offsets[reference[pair] + 1]]
+        row = sums[pair]
+        row[0], row[1] = len(mine), len(theirs)
+        for word in mine:
+            row[6] += weight[word]
+        for word in theirs:
+            row[7] += weight[word]
+        if len(mine) == 0 or len(theirs) == 0:
+            continue
+        partner, kind, taken = match_words(mine, theirs, words.stems)
+        found = substitute(mine, theirs, table, partner, kind, taken)
+        for i in range(len(mine)):
+            if partner[i] < 0:
+                continue
+            share = 1.0
+            if kind[i] == SUBSTITUTED:
+                share = found[i]
+                row[3] += share
+                row[4] += 1.0
+                if content[mine[i]]:
+                    row[5] += share
+            else:
+                row[2] += 1.0
+            row[8] += share * weight[mine[i]]
+            row[9] += share * weight[theirs[partner[i]]]
+    return sums

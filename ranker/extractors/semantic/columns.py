@@ -1,0 +1,319 @@
+"""Likeness of meaning, from the vectors of a sentence encoder (Zhang et al. 2020, BERTScore)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ranker import progress
+from ranker.corpora.dataset import Dataset
+from ranker.errors import ModelError, OptionError
+from ranker.extractors.base import Extractor, FitScope, FloatArray
+from ranker.extractors.semantic import cache as semantic_cache
+from ranker.extractors.semantic.matching import Tokens, match, tokens_of, word_matches
+from ranker.learning.encoder.encoder import Encoder, IndexArray, Pieces, load
+from ranker.learning.encoder.files import SMALL
+
+COLUMNS = ("precision", "recall", "f", "cosine")
+# numbers in the sub-word vectors of a block if each character were a sub-word: 400 MB at the very most
+_BLOCK = 100_000_000
+_ROUND = 4096
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What `Semantic.fit` learns.
+
+    Parameters
+    ----------
+    encoder : str
+        SHA-256 of the encoder, in hexadecimal.
+    ids : int32 array, shape (seen,)
+        Sub-words that occur in the references, sorted.
+    texts : int64 array, shape (seen,)
+        In how many references.
+    total : int
+        Number of references.
+    """
+
+    encoder: str
+    ids: npt.NDArray[np.int32]
+    texts: npt.NDArray[np.int64]
+    total: int
+
+    def weights(self, ids: npt.NDArray[np.int32]) -> FloatArray:
+        """Return ln((references + 1) / (references with the sub-word + 1)) of every one of `ids`."""
+        if not len(self.ids):
+            return np.ones(len(ids))
+        at = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
+        seen = np.where(self.ids[at] == ids, self.texts[at], 0)
+        return np.log((self.total + 1) / (seen + 1))
+
+
+@dataclass(frozen=True)
+class Semantic(Extractor):
+    """Greedy matching of contextual vectors, and the cosine of whole sentences: a candidate against its references.
+
+    A sentence encoder gives every sub-word a vector in its context. Precision is the mean over the candidate's
+    sub-words of the highest cosine with one of the reference, recall the same the other way round, F their harmonic
+    mean (Zhang, Kishore, Wu, Weinberger and Artzi 2020, BERTScore, section 3). The cosine is that of the sentence
+    vectors: means over the last layer or, if the encoder says so, its first token. All four lie in [-1, 1] and are
+    mostly positive; of several references each column takes the best. What has no words gives 0. Texts longer than the
+    encoder takes at once are cut into windows, and no word is left out.
+
+    Needs the extra ``semantic``. Weights are read as safetensors only, and nothing is downloaded.
+
+    Parameters
+    ----------
+    encoder : str, default "all-minilm-l6-v2"
+        Name of an installed encoder, or the directory of a BERT-like one in Hugging Face's format.
+    layer : int, optional
+        Layer whose vectors are matched, 1 the first. By default the fourth of all-minilm-l6-v2, which agreed best with
+        people over WMT 2012 to 2014, and the last of any other encoder.
+    special_tokens : {"drop", "match"}, default "drop"
+        ``match``: words may match the special tokens at either end of a sentence, as in the program bert-score;
+        special tokens themselves never count.
+    idf : bool, default False
+        Weigh sub-words by ln((references + 1) / (references with the sub-word + 1)), learnt in training.
+    pool : {"subwords", "words"}, default "subwords"
+        What is matched; a word's vector is the mean of its sub-words'.
+    against : {"references", "source"}, default "references"
+        ``source`` compares candidates with the source sentence and needs no reference, but a multilingual encoder.
+    """
+
+    name: ClassVar[str] = "semantic"
+    fit_scope: ClassVar[FitScope] = "train"
+    _learnt: ClassVar[Learnt | None] = None
+    encoder: str = SMALL
+    layer: int | None = None
+    special_tokens: Literal["drop", "match"] = "drop"
+    idf: bool = False
+    pool: Literal["subwords", "words"] = "subwords"
+    against: Literal["references", "source"] = "references"
+
+    def __post_init__(self) -> None:
+        """Refuse options that do not go together."""
+        if self.against == "source":
+            if self.idf:
+                raise OptionError("semantic[idf=true,against=source]: weights come from references; choose one of both")
+            object.__setattr__(self, "needs_references", False)
+        if self.layer is not None and self.layer < 1:
+            raise OptionError(f"semantic[layer={self.layer}]: expected a whole number from 1, or none for the last")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """``semantic.precision``, ``.recall``, ``.f`` and ``.cosine``."""
+        return tuple(f"{self}.{column}" for column in COLUMNS)
+
+    @property
+    def english_only(self) -> tuple[str, ...]:
+        """The encoder, if it is the default, which was trained on English."""
+        return ("encoder",) if self.encoder == SMALL else ()
+
+    def signature(self) -> str:
+        """Return the notation with all options, and the beginning of the encoder's digest once that is known."""
+        return super().signature() + (f"#{self._learnt.encoder[:8]}" if self._learnt else "")
+
+    def check_ready(self) -> None:
+        """Raise an error if torch or the encoder is missing, or the encoder is another than the model's."""
+        self._encoder()
+
+    def fit(self, dataset: Dataset) -> Semantic:
+        """Learn the weights of sub-words from the references, if asked for, and note which encoder it was."""
+        encoder = load(self.encoder)
+        counts: dict[int, int] = {}
+        texts = dataset.references["text"].tolist() if self.idf else []
+        for start in range(0, len(texts), _ROUND):
+            pieces = encoder.split(texts[start : start + _ROUND])
+            text = np.repeat(np.arange(len(pieces)), np.diff(pieces.offsets))
+            different = np.unique(np.stack([text, pieces.ids], axis=1)[pieces.word >= 0], axis=0)[:, 1]
+            for piece, count in zip(*(side.tolist() for side in np.unique(different, return_counts=True)), strict=True):
+                counts[piece] = counts.get(piece, 0) + count
+        ids = np.array(sorted(counts), dtype=np.int32)
+        seen = np.array([counts[piece] for piece in ids.tolist()], dtype=np.int64)
+        return self._knowing(Learnt(encoder.files.digest, ids, seen, len(texts)))
+
+    def _knowing(self, learnt: Learnt) -> Semantic:
+        made = Semantic(self.encoder, self.layer, self.special_tokens, self.idf, self.pool, self.against)
+        object.__setattr__(made, "_learnt", learnt)
+        return made
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the digest of the encoder and the counts behind the weights."""
+        if self._learnt is None:
+            return {}
+        return {
+            "encoder": np.frombuffer(bytes.fromhex(self._learnt.encoder), dtype=np.uint8),
+            "ids": self._learnt.ids,
+            "texts": self._learnt.texts,
+            "total": np.array([self._learnt.total]),
+        }
+
+    def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Semantic:
+        """Return this extractor as it was when `state` returned `arrays`."""
+        return self._knowing(
+            Learnt(arrays["encoder"].tobytes().hex(), arrays["ids"], arrays["texts"], int(arrays["total"][0]))
+        )
+
+    def transform(self, dataset: Dataset) -> FloatArray:
+        """Return the columns, shape (candidates, 4).
+
+        Raises
+        ------
+        ModelError
+            With ``idf=true`` before `fit`; if the encoder is another than in training.
+        """
+        self._check_weights()
+        encoder = self._encoder()
+        result = np.full((len(dataset), len(COLUMNS)), -np.inf)
+        with semantic_cache.opened(self._cache_name(encoder), len(COLUMNS)) as cache:
+            done = 0
+            for rows in _blocks(dataset, self.against, _BLOCK // encoder.files.width):
+                candidate, target = self._pairs(dataset, rows)
+                texts, codes = _distinct(dataset, rows[candidate], target, self.against)
+                values = self._values(encoder, cache, texts, codes, (done, len(rows), len(dataset)))
+                np.maximum.at(result, rows[candidate], values)
+                done += len(rows)
+                progress.report("candidates compared", done, len(dataset))
+        return result
+
+    def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
+        """Return which word matched which, as ``word~match 0.87``: the candidate's words, then the other text's."""
+        self._check_weights()
+        encoder = self._encoder()
+        row = np.array([candidate])
+        _, targets = self._pairs(dataset, row)
+        others = _texts(dataset, self.against)
+        texts = [dataset.candidates["text"].iloc[candidate], *(others.iloc[target] for target in targets.tolist())]
+        pieces = encoder.split(texts)
+        tokens = self._tokens(pieces, encoder.embed(pieces, self._layer(encoder)).pieces)
+        words = [encoder.words(text) for text in texts]
+        found = {}
+        for number in range(1, len(texts)):
+            name = "source" if self.against == "source" else f"reference {number}"
+            for title, one, other in ((name, 0, number), (f"{name}, its own words", number, 0)):
+                found[title] = [
+                    f"{words[one][each.word]}~{words[other][each.partner] if each.partner >= 0 else '(none)'} "
+                    f"{each.similarity:.2f}"
+                    for each in word_matches(tokens, one, other)
+                ]
+        return found
+
+    def _check_weights(self) -> None:
+        if self.idf and self._learnt is None:
+            raise self.unfitted()
+
+    def _encoder(self) -> Encoder:
+        encoder = load(self.encoder)
+        if self._learnt and self._learnt.encoder != encoder.files.digest:
+            raise ModelError(
+                f"the model was trained with another encoder (SHA-256 {self._learnt.encoder[:8]}...) than is here "
+                f"under {self.encoder!r} ({encoder.files.digest[:8]}...): install that one, or train again"
+            )
+        return encoder
+
+    def _layer(self, encoder: Encoder) -> int | None:
+        return encoder.files.layer if self.layer is None else self.layer
+
+    def _pairs(self, dataset: Dataset, rows: IndexArray) -> tuple[IndexArray, IndexArray]:
+        """Return each of `rows` with each text it is compared with: places in `rows`, and references or sources."""
+        source = dataset.candidate_source[rows]
+        if self.against == "source":
+            return np.arange(len(rows)), source
+        first = dataset.reference_offsets[source]
+        counts = dataset.reference_offsets[source + 1] - first
+        place = np.repeat(np.arange(len(rows)), counts)
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        return place, first[place] + within
+
+    def _tokens(self, pieces: Pieces, vectors: npt.NDArray[np.float32]) -> Tokens:
+        weights = self._learnt.weights(pieces.ids) if self._learnt else np.ones(len(pieces.ids))
+        return tokens_of(pieces, vectors, weights, special=self.special_tokens == "match", words=self.pool == "words")
+
+    def _cache_name(self, encoder: Encoder) -> str:
+        weights = hashlib.sha256()
+        if self.idf and self._learnt:
+            for column in (self._learnt.ids, self._learnt.texts, np.array([self._learnt.total])):
+                weights.update(column.tobytes())
+        options = (encoder.files.digest, self._layer(encoder), self.special_tokens, self.pool, weights.hexdigest())
+        return "|".join(map(str, options))
+
+    def _values(
+        self,
+        encoder: Encoder,
+        cache: semantic_cache.ColumnCache,
+        texts: list[str],
+        codes: IndexArray,
+        place: tuple[int, int, int],
+    ) -> FloatArray:
+        """Return the columns of pairs of texts `codes`, shape (pairs, 2): from the cache, or computed and kept."""
+        pieces = encoder.split(texts)
+        keys, different = pd.factorize(np.array(semantic_cache.text_keys(pieces), dtype=object))
+        codes, which = np.unique(keys[codes], axis=0, return_inverse=True)
+        names = [different[one] + different[other] for one, other in codes.tolist()]
+        values, there = cache.known(names)
+        if not there.all():
+            missing = np.flatnonzero(~there)
+            needed, pairs = np.unique(codes[missing], return_inverse=True)
+            first = np.zeros(len(different), dtype=np.int64)
+            first[keys[::-1]] = np.arange(len(keys))[::-1]
+            values[missing] = self._compute(encoder, pieces.take(first[needed]), pairs.reshape(-1, 2), place)
+            cache.keep([names[index] for index in missing.tolist()], values[missing])
+        return values[which.ravel()]
+
+    def _compute(self, encoder: Encoder, pieces: Pieces, pairs: IndexArray, place: tuple[int, int, int]) -> FloatArray:
+        finished = 0
+        before, size, total = place
+
+        def count(windows: int) -> None:
+            nonlocal finished
+            finished += windows
+            share = finished / (len(pieces.windows) - 1)
+            progress.report("candidates compared", before + int(share * size), total)
+
+        made = encoder.embed(pieces, self._layer(encoder), count)
+        one, other = pairs[:, 0].copy(), pairs[:, 1].copy()
+        columns = np.zeros((len(pairs), len(COLUMNS)))
+        columns[:, :3] = match(self._tokens(pieces, made.pieces), one, other)
+        spoken = np.diff(np.concatenate([[0], np.cumsum(pieces.word >= 0)])[pieces.offsets]) > 0
+        cosine = np.einsum("ij,ij->i", made.texts[one], made.texts[other])
+        columns[:, 3] = np.where(spoken[one] & spoken[other], cosine, 0.0)
+        return columns
+
+
+def _texts(dataset: Dataset, against: str) -> pd.Series:
+    return (dataset.sources if against == "source" else dataset.references)["text"]
+
+
+def _distinct(
+    dataset: Dataset, candidate: IndexArray, target: IndexArray, against: str
+) -> tuple[list[str], IndexArray]:
+    """Return the different texts of pairs, and which of them each pair is, shape (pairs, 2)."""
+    sides = dataset.candidates["text"].iloc[candidate], _texts(dataset, against).iloc[target]
+    codes, texts = pd.factorize(pd.concat(sides, ignore_index=True))
+    return texts.to_numpy(object).tolist(), codes.astype(np.int64).reshape(2, -1).T
+
+
+def _blocks(dataset: Dataset, against: str, characters: int) -> Iterator[IndexArray]:
+    """Cut the candidates into blocks of about so many characters, texts compared with included, and at most one more.
+
+    Sources come by length, so that texts of like length, and the same short sentence under several sources, meet in
+    one block.
+    """
+    length = _texts(dataset, against).str.len().to_numpy(np.int64)
+    source = np.arange(len(dataset.sources)) if against == "source" else dataset.references["source"].to_numpy(np.int64)
+    other = np.bincount(source, length, minlength=len(dataset.sources))
+    candidates = np.maximum(np.diff(dataset.candidate_offsets), 1)
+    mine = dataset.candidate_source
+    order = np.lexsort((mine, other[mine]))
+    size = dataset.candidates["text"].str.len().to_numpy(np.int64) + (other / candidates)[mine]
+    block = (np.cumsum(size[order]) // max(characters, 1)).astype(np.int64)
+    starts = np.flatnonzero(np.diff(block, prepend=-1))
+    for start, stop in zip(starts, [*starts[1:], len(order)], strict=True):
+        yield order[start:stop]

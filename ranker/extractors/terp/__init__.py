@@ -1,0 +1,1 @@
+"""TERp: costs, words and phrases that match, alignment, shifts."""

@@ -1,0 +1,345 @@
+"""Word alignments of least cost with phrases, pruned as TERp prunes them.
+
+A lattice has a state for every number of candidate words (column) and of reference words (row) that are aligned.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from ranker.extractors.terp.words import BoolArray, FloatArray
+from ranker.extractors.text.tokens import IdArray, IndexArray
+
+WORDS, INSERTION, DELETION, PHRASE = 0, 1, 2, 3
+_UNREACHED = np.inf
+_ROUNDING = 1e-9
+
+
+class Phrases(NamedTuple):
+    """Paraphrases that could align with words of one reference.
+
+    Parameters
+    ----------
+    start, size : int32 array, shape (phrases,)
+        Words of the reference.
+    offsets, words : int64 array, shape (phrases + 1,), and int32 array
+        Words of the candidate, as ids.
+    cost : float array, shape (phrases,)
+    """
+
+    start: IdArray
+    size: IdArray
+    offsets: IndexArray
+    words: IdArray
+    cost: FloatArray
+
+
+class Sentences(NamedTuple):
+    """A candidate beside a reference.
+
+    Parameters
+    ----------
+    candidate : int32 array, shape (candidate words,)
+        Word ids.
+    cost, equal, alike
+        As `ranker.extractors.terp.words.match_words` returns them.
+    phrases : Phrases
+        Those with most candidate words first, then those that start first in the reference.
+    insertion, deletion, beam : float
+    reach : int
+        Candidate words of the longest phrase, at least 1.
+    """
+
+    candidate: IdArray
+    cost: FloatArray
+    equal: BoolArray
+    alike: BoolArray
+    phrases: Phrases
+    insertion: float
+    deletion: float
+    beam: float
+    reach: int
+
+
+class Lattice(NamedTuple):
+    """States of an alignment.
+
+    Parameters
+    ----------
+    distance : float array, shape (candidate words + 1, reference words + 1)
+        Least cost of reaching a state; infinite where it is pruned, and undefined outside of `first` and `last`.
+    operation : uint8 array, of that shape
+        Last step on the best path.
+    phrase : int32 array, of that shape
+        Phrase of that step.
+    first, last : int64 array, shape (candidate words + 1,)
+        First and last row of every column that is not pruned.
+    """
+
+    distance: FloatArray
+    operation: npt.NDArray[np.uint8]
+    phrase: IdArray
+    first: IndexArray
+    last: IndexArray
+
+
+@njit(cache=True, nogil=True)
+def empty_lattice(length: int, size: int) -> Lattice:
+    """Return room for a lattice of `length` candidate words and `size` reference words."""
+    return Lattice(
+        np.empty((length + 1, size + 1)),
+        np.empty((length + 1, size + 1), dtype=np.uint8),
+        np.empty((length + 1, size + 1), dtype=np.int32),
+        np.empty(length + 1, dtype=np.int64),
+        np.empty(length + 1, dtype=np.int64),
+    )
+
+
+@njit(cache=True, nogil=True)
+def phrase_fits(sentences: Sentences, order: IdArray, phrase: int, start: int) -> bool:
+    """Tell whether the candidate, its words in `order`, has the words of `phrase` from position `start`."""
+    offsets, words = sentences.phrases.offsets, sentences.phrases.words
+    first, size = offsets[phrase], offsets[phrase + 1] - offsets[phrase]
+    if start < 0 or start + size > len(order):
+        return False
+    fits = True
+    for at in range(size):
+        fits = fits and sentences.candidate[order[start + at]] == words[first + at]
+    return fits
+
+
+@njit(cache=True, nogil=True)
+def _apply_phrases(
+    sentences: Sentences,
+    order: IdArray,
+    column: int,
+    known: int,
+    base: Lattice,
+    lattice: Lattice,
+    ready: int,
+    single: bool,
+) -> int:
+    """Reach states of `column` by phrases, `single` ones of one word on either side or all others.
+
+    Rows up to `ready` hold distances; returns up to which row they do afterwards.
+    """
+    phrases = sentences.phrases
+    distance = lattice.distance
+    for phrase in range(len(phrases.start)):
+        words = phrases.offsets[phrase + 1] - phrases.offsets[phrase]
+        size, row = phrases.size[phrase], phrases.start[phrase]
+        if (words == 1 and size == 1) != single or not phrase_fits(sentences, order, phrase, column - words):
+            continue
+        before = base if column - words <= known else lattice
+        if not before.first[column - words] <= row <= before.last[column - words]:
+            continue
+        while ready < row + size:
+            ready += 1
+            distance[column, ready] = _UNREACHED
+        value = phrases.cost[phrase] + before.distance[column - words, row]
+        if value < distance[column, row + size]:
+            distance[column, row + size] = value
+            lattice.operation[column, row + size] = PHRASE
+            lattice.phrase[column, row + size] = phrase
+    return ready
+
+
+@njit(cache=True, nogil=True)
+def fill_rest(sentences: Sentences, order: IdArray, rest: FloatArray) -> None:
+    """Write into `rest` what is the least that the words after every state can cost, shape as of a lattice.
+
+    Nothing is pruned, so that no lattice of the same words costs less.
+    """
+    phrases = sentences.phrases
+    length, size = len(order), sentences.cost.shape[1]
+    for column in range(length, -1, -1):
+        rest[column] = _UNREACHED
+        for phrase in range(len(phrases.start)):
+            if phrase_fits(sentences, order, phrase, column):
+                row, words = phrases.start[phrase], phrases.offsets[phrase + 1] - phrases.offsets[phrase]
+                value = phrases.cost[phrase] + rest[column + words, row + phrases.size[phrase]]
+                rest[column, row] = min(rest[column, row], value)
+        if column == length:
+            rest[column, size] = 0.0
+        else:
+            rest[column, size] = rest[column + 1, size] + sentences.insertion
+        for row in range(size - 1, -1, -1):
+            value = min(rest[column, row], rest[column, row + 1] + sentences.deletion)
+            if column < length:
+                value = min(value, rest[column + 1, row] + sentences.insertion)
+                value = min(value, rest[column + 1, row + 1] + sentences.cost[order[column], row])
+            rest[column, row] = value
+
+
+@njit(cache=True, nogil=True)
+def fill_lattice(
+    sentences: Sentences,
+    order: IdArray,
+    known: int,
+    settled: int,
+    most: float,
+    base: Lattice,
+    rest: FloatArray,
+    lattice: Lattice,
+) -> float:
+    """Fill the columns of `lattice` after `known` and return the least cost of aligning all words.
+
+    Steps from state to state are taken in TERp's order, so that of equally good ones the same counts.
+
+    Parameters
+    ----------
+    sentences : Sentences
+    order : int32 array, shape (candidate words,)
+        The candidate's words as they stand after shifts.
+    known : int
+        Columns up to this one are those of `base`; -1 for none.
+    settled : int
+        From this column on the words of the candidate are those that `rest` was made of.
+    most : float
+        Infinity is returned as soon as the cost is certain to be more.
+    base : Lattice
+    rest : float array
+        As `fill_rest` writes it; not read if `most` is infinite.
+    lattice : Lattice
+    """
+    length, size = len(order), sentences.cost.shape[1]
+    distance, operation = lattice.distance, lattice.operation
+    insertion, deletion = sentences.insertion, sentences.deletion
+    most += _ROUNDING
+    too_much, bound = 0, _UNREACHED
+    for column in range(known + 1, length + 1):
+        final = column == length
+        best = _UNREACHED
+        first, last, ready = 0, 0, size
+        if column == 0:
+            distance[0] = _UNREACHED
+            distance[0, 0] = 0.0
+        else:
+            bounds = base if column - 1 <= known else lattice
+            before = bounds.distance[column - 1]
+            first, last = bounds.first[column - 1], bounds.last[column - 1] + 1
+            ready = size if final else min(last, size)
+            distance[column, first : ready + 1] = _UNREACHED
+            word = order[column - 1]
+            ready = _apply_phrases(sentences, order, column, known, base, lattice, ready, False)
+            for row in range(first, min(last, size)):
+                value = sentences.cost[word, row] + before[row]
+                if value < distance[column, row + 1]:
+                    distance[column, row + 1] = value
+                    operation[column, row + 1] = WORDS
+                    best = min(best, value)
+                elif sentences.equal[word, row]:
+                    best = min(best, value)
+            ready = _apply_phrases(sentences, order, column, known, base, lattice, ready, True)
+            for row in range(first, last):
+                value = before[row] + insertion
+                if value < distance[column, row]:
+                    distance[column, row] = value
+                    operation[column, row] = INSERTION
+        lowest, highest = size + 1, -1
+        least = _UNREACHED
+        row = first
+        while row <= size and (final or row <= last):
+            value = distance[column, row]
+            if value == _UNREACHED or (not final and value > best + sentences.beam):
+                distance[column, row] = _UNREACHED
+                row += 1
+                continue
+            lowest, highest = min(lowest, row), row
+            least = min(least, value)
+            if row < size:
+                if row == ready:
+                    ready += 1
+                    distance[column, ready] = _UNREACHED
+                if value + deletion < distance[column, row + 1]:
+                    distance[column, row + 1] = value + deletion
+                    operation[column, row + 1] = DELETION
+                    last = max(last, row + 1)
+            row += 1
+        lattice.first[column], lattice.last[column] = lowest, highest
+        # a phrase leads past columns, but not past as many as it has words
+        too_much = too_much + 1 if least > most else 0
+        if too_much >= sentences.reach:
+            return _UNREACHED
+        if settled <= column < settled + sentences.reach and most < _UNREACHED:
+            for row in range(lowest, highest + 1):
+                bound = min(bound, distance[column, row] + rest[column, row])
+            if bound > most and column == settled + sentences.reach - 1:
+                return _UNREACHED
+    return float(distance[length, size])
+
+
+class Alignment(NamedTuple):
+    """An alignment as the search for shifts reads it.
+
+    Parameters
+    ----------
+    wrong, reference_wrong : int32 array, shape (words + 1,)
+        How many of the first words of either side are not aligned with the same word.
+    aligned : int32 array, shape (reference words,)
+        Candidate position of every reference word: of the word aligned with it, the first of a phrase, or, of a deleted
+        word, the last one before it; -1 if there is none.
+    reference_aligned : int32 array, shape (candidate words,)
+        The same the other way round.
+    """
+
+    wrong: IdArray
+    reference_wrong: IdArray
+    aligned: IdArray
+    reference_aligned: IdArray
+
+
+@njit(cache=True, nogil=True)
+def _last_step(sentences: Sentences, lattice: Lattice, column: int, row: int) -> tuple[int, int]:
+    """Return how many words of candidate and reference the last step to a state aligns."""
+    operation = lattice.operation[column, row]
+    if operation == DELETION:
+        return 0, 1
+    if operation == INSERTION:
+        return 1, 0
+    if operation == PHRASE:
+        phrase, offsets = lattice.phrase[column, row], sentences.phrases.offsets
+        return int(offsets[phrase + 1] - offsets[phrase]), int(sentences.phrases.size[phrase])
+    return 1, 1
+
+
+@njit(cache=True, nogil=True)
+def read_steps(sentences: Sentences, lattice: Lattice) -> IdArray:
+    """Return the steps of the best path, shape (steps, 3): what it is, words of the candidate and of the reference."""
+    column, row = lattice.distance.shape[0] - 1, lattice.distance.shape[1] - 1
+    steps = np.empty((column + row, 3), dtype=np.int32)
+    first = column + row
+    while column > 0 or row > 0:
+        first -= 1
+        words, size = _last_step(sentences, lattice, column, row)
+        steps[first, 0], steps[first, 1], steps[first, 2] = lattice.operation[column, row], words, size
+        column -= words
+        row -= size
+    return steps[first:]
+
+
+@njit(cache=True, nogil=True)
+def read_alignment(sentences: Sentences, order: IdArray, lattice: Lattice) -> Alignment:
+    """Return the alignment on the best path of a lattice."""
+    column, row = len(order), sentences.cost.shape[1]
+    wrong = np.ones(column + 1, dtype=np.int32)
+    reference_wrong = np.ones(row + 1, dtype=np.int32)
+    aligned = np.empty(row, dtype=np.int32)
+    reference_aligned = np.empty(column, dtype=np.int32)
+    wrong[0] = reference_wrong[0] = 0
+    while column > 0 or row > 0:
+        words, size = _last_step(sentences, lattice, column, row)
+        single = lattice.operation[column, row] == WORDS
+        column -= words
+        row -= size
+        aligned[row : row + size] = column if words > 0 else column - 1
+        reference_aligned[column : column + words] = row if size > 0 else row - 1
+        if single and sentences.equal[order[column], row]:
+            wrong[column + 1] = reference_wrong[row + 1] = 0
+    return Alignment(
+        np.cumsum(wrong).astype(np.int32), np.cumsum(reference_wrong).astype(np.int32), aligned, reference_aligned
+    )

@@ -1,0 +1,149 @@
+"""Paraphrase tables of TERp, one entry a line: ``probability <p>reference phrase</p> <p>candidate phrase</p>``.
+
+An entry holds in that direction. One that begins with two probabilities holds in both, the second number being that of
+the candidate phrase in a reference. Phrases are tokens with spaces between them.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ranker.errors import DataError
+from ranker.extractors.terp.shifts import Costs, PhraseTable, edit_costs
+from ranker.extractors.terp.words import FloatArray, WordFacts
+from ranker.extractors.text.tokens import IdArray, IndexArray, Segments
+from ranker.files import display_name, read_text
+
+_ENTRY = re.compile(r"([^\s<]+)(?:\s+([^\s<]+))?\s+<p>(.*)</p>\s+<p>(.*)</p>")
+Phrase = tuple[int, ...]
+
+
+def no_phrases() -> PhraseTable:
+    """Return a table for one sentence that holds nothing."""
+    zero, nothing = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    return PhraseTable(np.zeros(2, dtype=np.int64), nothing.reshape(0, 3), zero, zero, nothing, np.zeros(0))
+
+
+def find_phrases(
+    path: str,
+    segments: Segments,
+    references: IndexArray,
+    facts: WordFacts,
+    costs: Costs,
+    parameters: tuple[float, float, float, float] | None,
+    *,
+    lowercase: bool,
+) -> PhraseTable:
+    """Return what the table at `path` has for some references.
+
+    Parameters
+    ----------
+    path : str
+        Plain or gzipped text.
+    segments : Segments
+    references : int64 array
+        Sentences; row ``i`` of the result is that of ``references[i]``.
+    facts : WordFacts
+        Of the vocabulary of `segments`.
+    costs : Costs
+    parameters : tuple of float, or None
+        Of the cost of phrases, see `ranker.extractors.terp.costs.EditCosts`.
+    lowercase : bool
+        Whether the table is lower-cased first, as the sentences were.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or is not of the format.
+    """
+    entries = list(_known_entries(path, segments.vocabulary, lowercase=lowercase))
+    occurrences, offsets, numbers = _occurrences({phrase for _, phrase, _ in entries}, segments, references)
+    kept = sorted((numbers[phrase], phrase, other, p) for p, phrase, other in entries if phrase in numbers)
+    words, ends = _concatenate([other for _, _, other, _ in kept])
+    cost = np.array([p for *_, p in kept], dtype=np.float64)
+    if parameters is not None:
+        edits = _edits(words, ends, [phrase for _, phrase, _, _ in kept], facts, costs)
+        a, b, c, d = parameters
+        cost = np.maximum(a + b * np.log10(cost) * edits + c * cost * edits + d * edits, 0.0)
+    entry_offsets = np.searchsorted([number for number, *_ in kept], np.arange(len(numbers) + 1))
+    return PhraseTable(offsets, occurrences, entry_offsets.astype(np.int64), ends, words, cost)
+
+
+def _known_entries(path: str, vocabulary: Sequence[str], *, lowercase: bool) -> Iterator[tuple[float, Phrase, Phrase]]:
+    """Yield probability and both phrases of the entries made of known words."""
+    numbers = {word: number for number, word in enumerate(vocabulary)}
+    text = read_text(path)
+    for number, line in enumerate(io.StringIO(text.lower() if lowercase else text), 1):
+        line = line.strip()
+        if not line:
+            continue
+        match = _ENTRY.fullmatch(line)
+        probabilities = _positive_numbers(match[1], match[2]) if match else []
+        if match is None or not probabilities:
+            raise DataError(
+                f"expected 'probability <p>phrase</p> <p>phrase</p>' with a number above 0, found {line!r}",
+                file=display_name(path),
+                line=number,
+            )
+        first, second = (tuple(numbers.get(word, -1) for word in match[side].split()) for side in (3, 4))
+        if not first or not second or first == second or -1 in first or -1 in second:
+            continue
+        yield probabilities[0], first, second
+        if len(probabilities) > 1:
+            yield probabilities[1], second, first
+
+
+def _positive_numbers(*texts: str | None) -> list[float]:
+    """Return the numbers that are written, or nothing if one of them is none above 0."""
+    try:
+        numbers = [float(text) for text in texts if text is not None]
+    except ValueError:
+        return []
+    return numbers if all(0 < number < np.inf for number in numbers) else []
+
+
+def _occurrences(
+    phrases: set[Phrase], segments: Segments, references: IndexArray
+) -> tuple[IdArray, IndexArray, dict[Phrase, int]]:
+    """Return where phrases stand in references, and numbers of those that do."""
+    longest: dict[int, int] = {}
+    for phrase in phrases:
+        longest[phrase[0]] = max(longest.get(phrase[0], 0), len(phrase))
+    numbers: dict[Phrase, int] = {}
+    rows: list[tuple[int, int, int]] = []
+    ends = [0]
+    for sentence in references.tolist():
+        words = tuple(segments.values[slice(*segments.offsets[sentence : sentence + 2])].tolist())
+        for first, word in enumerate(words):
+            for size in range(1, min(longest.get(word, 0), len(words) - first) + 1):
+                phrase = words[first : first + size]
+                if phrase in phrases:
+                    rows.append((first, size, numbers.setdefault(phrase, len(numbers))))
+        ends.append(len(rows))
+    return np.array(rows, dtype=np.int32).reshape(-1, 3), np.array(ends, dtype=np.int64), numbers
+
+
+def _concatenate(phrases: Sequence[Phrase]) -> tuple[IdArray, IndexArray]:
+    """Return phrases in CSR form."""
+    ends = np.concatenate([[0], np.cumsum([len(phrase) for phrase in phrases], dtype=np.int64)])
+    return np.array([word for phrase in phrases for word in phrase], dtype=np.int32), ends.astype(np.int64)
+
+
+def _edits(words: IdArray, ends: IndexArray, phrases: Sequence[Phrase], facts: WordFacts, costs: Costs) -> FloatArray:
+    """Return what it costs to turn the phrases of candidates into those of references without the table."""
+    theirs, their_ends = _concatenate(phrases)
+    pairs = np.arange(len(phrases), dtype=np.int64)
+    return edit_costs(
+        np.concatenate([words, theirs]),
+        np.concatenate([ends, ends[-1] + their_ends[1:]]),
+        pairs,
+        pairs + len(phrases),
+        np.zeros(len(phrases), dtype=np.int64),
+        facts,
+        no_phrases(),
+        costs,
+    )

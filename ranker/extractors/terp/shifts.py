@@ -1,0 +1,418 @@
+"""The greedy search for shifts of TERp (Snover, Madnani, Dorr and Schwartz 2009), with costs, synonyms and phrases."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, prange
+
+from ranker.extractors.terp.alignment import (
+    Alignment,
+    Lattice,
+    Phrases,
+    Sentences,
+    empty_lattice,
+    fill_lattice,
+    fill_rest,
+    phrase_fits,
+    read_alignment,
+    read_steps,
+)
+from ranker.extractors.terp.words import BoolArray, FloatArray, WordFacts, match_words
+from ranker.extractors.text.tokens import IdArray, IndexArray
+
+
+class Costs(NamedTuple):
+    """Costs and limits of a search, as plain numbers; see `ranker.extractors.terp.costs.EditCosts`.
+
+    `relaxed` is whether words that are alike, and phrases, allow shifts as equal words do.
+    """
+
+    deletion: float
+    insertion: float
+    substitution: float
+    stem: float
+    synonym: float
+    shift: float
+    beam: float
+    max_distance: int
+    max_size: int
+    relaxed: bool
+
+
+class PhraseTable(NamedTuple):
+    """Paraphrases of what stands in some sentences.
+
+    Parameters
+    ----------
+    offsets : int64 array, shape (sentences + 1,)
+        Occurrences in sentence ``i`` are rows ``offsets[i]:offsets[i + 1]`` of `occurrences`.
+    occurrences : int32 array, shape (occurrences, 3)
+        First word, number of words and number of a phrase; in a sentence by first word, then by number of words.
+    entry_offsets : int64 array, shape (phrases + 1,)
+        Entries of phrase ``i`` are ``entry_offsets[i]:entry_offsets[i + 1]``.
+    word_offsets, words : int64 array, shape (entries + 1,), and int32 array
+        Candidate words of every entry, as ids.
+    cost : float array, shape (entries,)
+    """
+
+    offsets: IndexArray
+    occurrences: IdArray
+    entry_offsets: IndexArray
+    word_offsets: IndexArray
+    words: IdArray
+    cost: FloatArray
+
+
+@njit(cache=True, nogil=True)
+def _has_words(candidate: IdArray, table: PhraseTable, entry: int) -> bool:
+    """Tell whether a candidate has all words of an entry, wherever they stand."""
+    for at in range(table.word_offsets[entry], table.word_offsets[entry + 1]):
+        found = False
+        for word in candidate:
+            found = found or word == table.words[at]
+        if not found:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _phrases_of(candidate: IdArray, sentence: int, table: PhraseTable) -> Phrases:
+    """Select the paraphrases of a reference whose words the candidate has."""
+    rows = range(table.offsets[sentence], table.offsets[sentence + 1])
+    count = total = longest = 0
+    for row in rows:
+        phrase = table.occurrences[row, 2]
+        for entry in range(table.entry_offsets[phrase], table.entry_offsets[phrase + 1]):
+            if _has_words(candidate, table, entry):
+                words = table.word_offsets[entry + 1] - table.word_offsets[entry]
+                count += 1
+                total += words
+                longest = max(longest, words)
+    phrases = Phrases(
+        np.empty(count, dtype=np.int32),
+        np.empty(count, dtype=np.int32),
+        np.zeros(count + 1, dtype=np.int64),
+        np.empty(total, dtype=np.int32),
+        np.empty(count),
+    )
+    chosen = 0
+    for words in range(longest, 0, -1):
+        for row in rows:
+            phrase = table.occurrences[row, 2]
+            for entry in range(table.entry_offsets[phrase], table.entry_offsets[phrase + 1]):
+                start = table.word_offsets[entry]
+                if table.word_offsets[entry + 1] - start != words or not _has_words(candidate, table, entry):
+                    continue
+                phrases.start[chosen], phrases.size[chosen] = table.occurrences[row, 0], table.occurrences[row, 1]
+                phrases.cost[chosen] = table.cost[entry]
+                first = phrases.offsets[chosen]
+                for at in range(words):
+                    phrases.words[first + at] = table.words[start + at]
+                chosen += 1
+                phrases.offsets[chosen] = first + words
+    return phrases
+
+
+@njit(cache=True, nogil=True)
+def _phrase_places(sentences: Sentences, order: IdArray, alignment: Alignment, max_distance: int) -> BoolArray:
+    """Tell where in the candidate each phrase stands within reach of a shift, shape (phrases, candidate words)."""
+    phrases, length = sentences.phrases, len(order)
+    places = np.zeros((len(phrases.start), length), dtype=np.bool_)
+    for at in range(length):
+        lowest = alignment.reference_aligned[max(0, at - max_distance)]
+        highest = alignment.reference_aligned[min(length - 1, at + max_distance)]
+        for phrase in range(len(phrases.start)):
+            if lowest <= phrases.start[phrase] <= highest:
+                places[phrase, at] = phrase_fits(sentences, order, phrase, at)
+    return places
+
+
+@njit(cache=True, nogil=True)
+def _add_targets(
+    keys: list[int], start: int, stop: int, row: int, row_stop: int, alignment: Alignment, costs: Costs
+) -> None:
+    """Add to `keys` where words from `start` to `stop` may move, to those of the reference from `row` to `row_stop`.
+
+    The latter are within reach of a shift.
+    """
+    length, aligned = len(alignment.reference_aligned), alignment.aligned
+    place = aligned[row]
+    if start <= place < stop:
+        return
+    group = costs.max_size + 1 - min(max(stop - start, row_stop - row), costs.max_size + 1)
+    for offset in range(-1, stop - start):
+        if offset == -1 and row == 0:
+            target = -1
+        elif (
+            0 <= row + offset < len(aligned)
+            and aligned[row + offset] != start
+            and (offset == 0 or aligned[row + offset] != place)
+        ):
+            target = int(aligned[row + offset])
+        else:
+            continue
+        keys.append(((group * length + start) * (length + 1) + stop) * (length + 1) + target + 1)
+
+
+@njit(cache=True, nogil=True)
+def _collect_shifts(
+    sentences: Sentences,
+    order: IdArray,
+    alignment: Alignment,
+    content: tuple[IdArray, IdArray],
+    costs: Costs,
+) -> IndexArray:
+    """List the shifts that TERp tries, in its order: by size, the greatest first, by start, end and target.
+
+    A stretch of words may move to one of the reference of equal words or, if relaxed, of words alike and paraphrases
+    that words alike follow. Neither may be right already, nor hold stop words only.
+
+    Parameters
+    ----------
+    content : pair of int32 arrays, shape (words + 1,)
+        How many of the first words of candidate and reference are no stop words.
+    """
+    length, size = sentences.cost.shape
+    alike = sentences.alike if costs.relaxed else sentences.equal
+    use_phrases = costs.relaxed and len(sentences.phrases.start) > 0
+    places = np.zeros((0, length), dtype=np.bool_)
+    if use_phrases:
+        places = _phrase_places(sentences, order, alignment, costs.max_distance)
+    keys = [0]
+    keys.clear()
+    seen = np.full((costs.max_size, size + 1), -1, dtype=np.int64)
+    stretches = [(0, 0)]
+    for row in range(size):
+        place = alignment.aligned[row]
+        for start in range(max(0, place - costs.max_distance), min(length, place + costs.max_distance + 1)):
+            if not use_phrases and not alike[order[start], row]:
+                continue
+            stretches.clear()
+            stretches.append((0, 0))
+            while len(stretches) > 0:
+                words, others = stretches.pop()
+                while words < costs.max_size:
+                    here, there = start + words, row + others
+                    if here >= length or there >= size or seen[words, others] == row * length + start:
+                        break
+                    seen[words, others] = row * length + start
+                    for phrase in range(len(places)):
+                        if sentences.phrases.start[phrase] == there and places[phrase, here]:
+                            longer = sentences.phrases.offsets[phrase + 1] - sentences.phrases.offsets[phrase]
+                            stretches.append((words + int(longer), others + int(sentences.phrases.size[phrase])))
+                    if not alike[order[here], there]:
+                        break
+                    words += 1
+                    others += 1
+                    if (
+                        alignment.wrong[here + 1] > alignment.wrong[start]
+                        and alignment.reference_wrong[there + 1] > alignment.reference_wrong[row]
+                        and content[0][here + 1] > content[0][start]
+                        and content[1][there + 1] > content[1][row]
+                    ):
+                        _add_targets(keys, start, here + 1, row, there + 1, alignment, costs)
+    return np.unique(np.array(keys, dtype=np.int64))
+
+
+@njit(cache=True, nogil=True)
+def _move(order: IdArray, start: int, stop: int, target: int, shifted: IdArray) -> tuple[int, int]:
+    """Write `order` with the words from `start` to `stop` moved behind word `target`; return what stretch changes.
+
+    A target among the words themselves moves them to the right by as many words as it lies behind `start`. Returns an
+    empty stretch if nothing changes.
+    """
+    length = len(order)
+    place = target + 1
+    if start <= target < stop:
+        place = min(stop + target - start, length)
+    if start <= place <= stop:
+        return length, length
+    first, last = min(start, place), max(stop, place)
+    offset = place - start if place < start else place - stop
+    for at in range(length):
+        shifted[at] = order[at]
+    for at in range(start, stop):
+        shifted[at + offset] = order[at]
+    for at in range(first, start):
+        shifted[at + stop - start] = order[at]
+    for at in range(stop, last):
+        shifted[at - stop + start] = order[at]
+    return first, last
+
+
+@njit(cache=True, nogil=True)
+def _count_content(words: IdArray, facts: WordFacts) -> IdArray:
+    """Count how many of the first words are no stop words, shape (words + 1,)."""
+    counts = np.zeros(len(words) + 1, dtype=np.int32)
+    for at in range(len(words)):
+        counts[at + 1] = counts[at] + (not facts.stop[words[at]])
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def _best_shift(
+    sentences: Sentences,
+    order: IdArray,
+    shifts: IndexArray,
+    base: Lattice,
+    rest: FloatArray,
+    trial: Lattice,
+    costs: Costs,
+    best_order: IdArray,
+) -> bool:
+    """Write into `best_order` the words after the best of `shifts`; return whether any of them pays.
+
+    `base` is the lattice of the words as they are. Of equally good shifts the first counts, and one that saves just
+    what it costs is made. Larger ones come first: the search ends where no shift of the next size could save more.
+    """
+    length = len(order)
+    shifted = np.empty_like(order)
+    edits = base.distance[length, sentences.cost.shape[1]]
+    best, paid = edits, 0.0
+    for key in shifts:
+        key, target = key // (length + 1), key % (length + 1) - 1
+        key, stop = key // (length + 1), key % (length + 1)
+        group, start = key // length, key % length
+        most = 2.0 * (costs.max_size + 1 - group)
+        saved = edits - (paid + best)
+        if saved > most or (paid != 0 and saved == most):
+            break
+        first, last = _move(order, start, stop, target, shifted)
+        if first == last:
+            continue
+        enough = best + paid - costs.shift
+        found = fill_lattice(sentences, shifted, first, last, enough, base, rest, trial)
+        gain = (best + paid) - (found + costs.shift)
+        if gain > 0 or (paid == 0 and gain == 0):
+            best, paid = found, costs.shift
+            best_order[:] = shifted
+    return paid != 0
+
+
+@njit(cache=True, nogil=True)
+def _compare(
+    candidate: IdArray, reference: IdArray, row: int, facts: WordFacts, table: PhraseTable, costs: Costs
+) -> Sentences:
+    """Put a candidate beside a reference, whose paraphrases are those of `row` in `table`."""
+    cost, equal, alike = match_words(candidate, reference, facts, costs.substitution, costs.stem, costs.synonym)
+    phrases = _phrases_of(candidate, row, table)
+    reach = 1
+    for phrase in range(len(phrases.start)):
+        reach = max(reach, phrases.offsets[phrase + 1] - phrases.offsets[phrase])
+    return Sentences(candidate, cost, equal, alike, phrases, costs.insertion, costs.deletion, costs.beam, reach)
+
+
+@njit(cache=True, nogil=True)
+def _shift_words(
+    sentences: Sentences, reference: IdArray, facts: WordFacts, costs: Costs, base: Lattice
+) -> tuple[float, IdArray]:
+    """Make the best shift again and again as long as it pays.
+
+    Returns
+    -------
+    cost : float
+        Of all shifts.
+    order : int32 array, shape (candidate words,)
+        Words of the candidate as they stand in the end; `base` is left as the lattice of these.
+    """
+    candidate = sentences.candidate
+    length, size = len(candidate), len(reference)
+    trial, rest = empty_lattice(length, size), np.empty((length + 1, size + 1))
+    order = np.arange(length).astype(np.int32)
+    best_order = order.copy()
+    reference_content = _count_content(reference, facts)
+    spent = 0.0
+    while True:
+        fill_lattice(sentences, order, -1, length, np.inf, base, rest, base)
+        if costs.max_size == 0 or costs.max_distance == 0:
+            break
+        alignment = read_alignment(sentences, order, base)
+        content = _count_content(candidate[order], facts), reference_content
+        shifts = _collect_shifts(sentences, order, alignment, content, costs)
+        if len(shifts) == 0:
+            break
+        fill_rest(sentences, order, rest)
+        if not _best_shift(sentences, order, shifts, base, rest, trial, costs, best_order):
+            break
+        spent += costs.shift
+        order[:] = best_order
+    return spent, order
+
+
+@njit(cache=True, nogil=True)
+def edit_cost(
+    candidate: IdArray, reference: IdArray, row: int, facts: WordFacts, table: PhraseTable, costs: Costs
+) -> float:
+    """Return the cost of shifts and edits that turn a candidate into a reference.
+
+    Parameters
+    ----------
+    candidate, reference : int32 array
+        Word ids.
+    row : int
+        The reference's row in `table`.
+    facts : WordFacts
+    table : PhraseTable
+    costs : Costs
+    """
+    length, size = len(candidate), len(reference)
+    if length == 0 or size == 0:
+        return length * costs.insertion + size * costs.deletion
+    sentences = _compare(candidate, reference, row, facts, table, costs)
+    base = empty_lattice(length, size)
+    spent, _ = _shift_words(sentences, reference, facts, costs, base)
+    return float(base.distance[length, size] + spent)
+
+
+@njit(cache=True, nogil=True)
+def edit_path(
+    candidate: IdArray, reference: IdArray, row: int, facts: WordFacts, table: PhraseTable, costs: Costs
+) -> tuple[IdArray, IdArray]:
+    """Return the edits whose cost `edit_cost` returns, neither sentence being empty.
+
+    Returns
+    -------
+    order : int32 array, shape (candidate words,)
+        Words of the candidate as they stand after all shifts.
+    steps : int32 array, shape (steps, 3)
+        What every step is (`ranker.extractors.terp.alignment.WORDS`, `INSERTION`, `DELETION`, `PHRASE`), and how many
+        words of candidate and reference it aligns.
+    """
+    sentences = _compare(candidate, reference, row, facts, table, costs)
+    base = empty_lattice(len(candidate), len(reference))
+    _, order = _shift_words(sentences, reference, facts, costs, base)
+    return order, read_steps(sentences, base)
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def edit_costs(
+    values: IdArray,
+    offsets: IndexArray,
+    first: IndexArray,
+    second: IndexArray,
+    rows: IndexArray,
+    facts: WordFacts,
+    table: PhraseTable,
+    costs: Costs,
+) -> FloatArray:
+    """Return `edit_cost` of every pair of sentences in CSR form, shape (pairs,).
+
+    Parameters
+    ----------
+    values, offsets
+        Sentences, as in `ranker.extractors.text.tokens.Segments`.
+    first, second : int64 array, shape (pairs,)
+        Candidate and reference of every pair.
+    rows : int64 array, shape (pairs,)
+        Row of the reference in `table`.
+    facts, table, costs
+        As of `edit_cost`.
+    """
+    result = np.empty(len(first))
+    for pair in prange(len(first)):
+        candidate = values[offsets[first[pair]] : offsets[first[pair] + 1]]
+        reference = values[offsets[second[pair]] : offsets[second[pair] + 1]]
+        result[pair] = edit_cost(candidate, reference, rows[pair], facts, table, costs)
+    return result

@@ -1,0 +1,187 @@
+"""Clipped n-gram matches of candidates against their references: exact, interned source by source.
+
+An n-gram of the references of one source is numbered by the pair (number of its first n-1 words, number of its last
+word) in a small hash table that compares whole keys, so nothing is approximate. Candidates only look up: an n-gram
+whose prefix or last word the references lack cannot match.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, prange
+
+from ranker.extractors.text.tokens import IdArray, IndexArray, TokenBatch
+
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(32)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _slot(keys: IndexArray, key: np.int64) -> np.int64:
+    """Return the slot where `key` stands, or the empty slot where it would stand."""
+    mask = len(keys) - 1
+    slot = np.int64((np.uint64(key) * _MULTIPLIER) >> _SHIFT) & mask
+    while keys[slot] != -1 and keys[slot] != key:
+        slot = (slot + 1) & mask
+    return slot
+
+
+@njit(cache=True, nogil=True)
+def _count_source(
+    values: IdArray,
+    offsets: IndexArray,
+    references: IndexArray,
+    candidates: IndexArray,
+    order: int,
+    matches: npt.NDArray[np.int64],
+) -> None:
+    """Fill `matches` (candidates, order) for the candidates of one source."""
+    size = 0
+    for segment in references:
+        size += offsets[segment + 1] - offsets[segment]
+    longest = 0
+    for segment in candidates:
+        longest = max(longest, offsets[segment + 1] - offsets[segment])
+    capacity = 16
+    while capacity < 2 * size:
+        capacity *= 2
+    # word and n-gram number of every token position of the references, and of one candidate
+    reference_word = np.empty(size, dtype=np.int64)
+    reference_gram = np.empty(size, dtype=np.int64)
+    word = np.empty((len(candidates), longest), dtype=np.int64)
+    gram = np.empty((len(candidates), longest), dtype=np.int64)
+    keys = np.empty(capacity, dtype=np.int64)
+    numbers = np.empty(capacity, dtype=np.int64)
+    most = np.empty(size, dtype=np.int64)
+    count = np.zeros(size, dtype=np.int64)
+    for n in range(order):
+        keys[:] = -1
+        known = 0
+        position = 0
+        for segment in references:
+            start, stop = offsets[segment], offsets[segment + 1]
+            first = position
+            for token in range(start, stop - n):
+                if n == 0:
+                    key = np.int64(values[token])
+                else:
+                    key = (reference_gram[position] << 32) | reference_word[position + n]
+                slot = _slot(keys, key)
+                if keys[slot] == -1:
+                    keys[slot] = key
+                    numbers[slot] = known
+                    most[known] = 0
+                    known += 1
+                number = numbers[slot]
+                reference_gram[position] = number
+                if n == 0:
+                    reference_word[position] = number
+                count[number] += 1
+                most[number] = max(most[number], count[number])
+                position += 1
+            for at in range(first, position):
+                count[reference_gram[at]] = 0
+            position = first + (stop - start)
+        for row in range(len(candidates)):
+            start = offsets[candidates[row]]
+            length = offsets[candidates[row] + 1] - start
+            matched = 0
+            for at in range(length - n):
+                number = -1
+                if n == 0:
+                    slot = _slot(keys, np.int64(values[start + at]))
+                    if keys[slot] != -1:
+                        number = numbers[slot]
+                    word[row, at] = number
+                elif gram[row, at] >= 0 and word[row, at + n] >= 0:
+                    slot = _slot(keys, (gram[row, at] << 32) | word[row, at + n])
+                    if keys[slot] != -1:
+                        number = numbers[slot]
+                gram[row, at] = number
+                if number >= 0:
+                    count[number] += 1
+                    if count[number] <= most[number]:
+                        matched += 1
+            for at in range(length - n):
+                if gram[row, at] >= 0:
+                    count[gram[row, at]] = 0
+            matches[row, n] = matched
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _matches(
+    values: IdArray,
+    offsets: IndexArray,
+    candidate: IndexArray,
+    reference: IndexArray,
+    candidate_offsets: IndexArray,
+    reference_offsets: IndexArray,
+    order: int,
+) -> npt.NDArray[np.int64]:
+    result = np.zeros((len(candidate), order), dtype=np.int64)
+    for source in prange(len(candidate_offsets) - 1):
+        first, last = candidate_offsets[source], candidate_offsets[source + 1]
+        if first < last:
+            _count_source(
+                values,
+                offsets,
+                reference[reference_offsets[source] : reference_offsets[source + 1]],
+                candidate[first:last],
+                order,
+                result[first:last],
+            )
+    return result
+
+
+@njit(cache=True, nogil=True)
+def _closest(
+    lengths: IndexArray,
+    candidate_source: IndexArray,
+    reference_lengths: IndexArray,
+    reference_offsets: IndexArray,
+) -> IndexArray:
+    result = np.zeros(len(lengths), dtype=np.int64)
+    for row in range(len(lengths)):
+        source = candidate_source[row]
+        nearest = np.int64(-1)
+        for at in range(reference_offsets[source], reference_offsets[source + 1]):
+            length = reference_lengths[at]
+            distance = abs(length - lengths[row])
+            best = abs(nearest - lengths[row])
+            if nearest < 0 or distance < best or (distance == best and length < nearest):
+                nearest = length
+        result[row] = nearest if nearest > 0 else 0
+    return result
+
+
+def ngram_matches(batch: TokenBatch, order: int) -> npt.NDArray[np.int64]:
+    """Count the n-grams of every candidate that its references have.
+
+    A candidate's n-gram counts at most as often as it occurs in the reference where it occurs most (clipping; Papineni
+    et al. 2002, section 2.1).
+
+    Returns
+    -------
+    int64 array, shape (candidates, order)
+        Column ``n - 1`` holds the n-grams.
+    """
+    return _matches(
+        batch.segments.values,
+        batch.segments.offsets,
+        batch.candidate,
+        batch.reference,
+        batch.candidate_offsets,
+        batch.reference_offsets,
+        order,
+    )
+
+
+def ngram_totals(batch: TokenBatch, order: int) -> npt.NDArray[np.int64]:
+    """Count the n-grams of every candidate, shape (candidates, order)."""
+    return np.asarray(np.maximum(batch.candidate_lengths[:, np.newaxis] - np.arange(order), 0))
+
+
+def closest_reference_lengths(batch: TokenBatch) -> IndexArray:
+    """Return the length of the reference closest in length to each candidate, of equally close the shorter."""
+    return _closest(batch.candidate_lengths, batch.candidate_source, batch.reference_lengths, batch.reference_offsets)

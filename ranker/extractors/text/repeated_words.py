@@ -1,0 +1,243 @@
+"""Words of a candidate aligned with words of a reference by exact match, repeated words by their contexts.
+
+A word that both sentences hold once is aligned. A word that stands more often is aligned through an n-gram that starts
+or ends with it, if both sentences hold that n-gram once:
+
+``isozaki``
+    bigrams only, first the one with the next word, then the one with the previous word (Isozaki et al. 2010, figure 1);
+``ribes``
+    n-grams of growing length, of each length first the one that ends with the word (as RIBES 1.03.1 does).
+
+Other words stay without partner. The reference positions of the aligned words, in the order of the candidate, are the
+*word order* of the candidate; two words can be led to the same position by different contexts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from numba import get_num_threads, njit, prange
+
+from ranker.extractors.text.reference_pairs import ReferencePairs
+from ranker.extractors.text.tokens import IdArray, IndexArray
+
+Contexts = Literal["isozaki", "ribes"]
+PositionArray = npt.NDArray[np.int32]
+_CHUNKS_PER_THREAD = 4
+
+
+@dataclass(frozen=True, eq=False)
+class WordOrders:
+    """Word orders of pairs of candidate and reference in CSR form.
+
+    Parameters
+    ----------
+    positions : int32 array, shape (aligned words,)
+        Reference position, from 0, of every aligned word, in the order of the candidate.
+    offsets : int64 array, shape (pairs + 1,)
+        Pair ``i`` is ``positions[offsets[i]:offsets[i + 1]]``.
+    """
+
+    positions: PositionArray
+    offsets: IndexArray
+
+    @property
+    def lengths(self) -> IndexArray:
+        """Number of aligned words of every pair, shape (pairs,)."""
+        return np.diff(self.offsets)
+
+    def permutations(self) -> PositionArray:
+        """Return the ranks of the positions in every pair, from 0, shape (aligned words,).
+
+        Words led to the same position take neighbouring ranks in the order of the candidate, as Birch and Osborne
+        (2011, section 2.1) rank several words with one partner.
+        """
+        return _ranks(self.positions, self.offsets)
+
+
+def align_contexts(pairs: ReferencePairs, contexts: Contexts) -> WordOrders:
+    """Align every candidate with each of its references.
+
+    Parameters
+    ----------
+    pairs : ReferencePairs
+    contexts : {"isozaki", "ribes"}
+        Which contexts decide about repeated words; see the module.
+
+    Returns
+    -------
+    WordOrders
+        Of every pair, in the order of `pairs`.
+    """
+    batch = pairs.batch
+    longest = 2 if contexts == "isozaki" else np.iinfo(np.int32).max
+    lengths = batch.candidate_lengths
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    room = np.empty(starts[-1], dtype=np.int32)
+    aligned = np.zeros(len(lengths), dtype=np.int64)
+    _align_pairs(
+        batch.segments.values,
+        batch.segments.offsets,
+        batch.candidate,
+        batch.reference[pairs.reference],
+        len(batch.segments.vocabulary),
+        longest,
+        contexts == "isozaki",
+        get_num_threads() * _CHUNKS_PER_THREAD,
+        starts,
+        room,
+        aligned,
+    )
+    offsets = np.concatenate([[0], np.cumsum(aligned)]).astype(np.int64)
+    used = np.arange(len(room)) - np.repeat(starts[:-1], lengths) < np.repeat(aligned, lengths)
+    return WordOrders(room[used], offsets)
+
+
+@njit(cache=True, nogil=True)
+def _run(left: IdArray, i: int, right: IdArray, j: int, step: int, most: int) -> int:
+    """Return how many words agree from ``left[i]`` and ``right[j]`` on in direction `step`, at most `most`."""
+    length = 0
+    while length < most and 0 <= i < len(left) and 0 <= j < len(right) and left[i] == right[j]:
+        length += 1
+        i += step
+        j += step
+    return length
+
+
+@njit(cache=True, nogil=True)
+def _shortest_unique(
+    candidate: IdArray,
+    at: int,
+    reference: IdArray,
+    first_candidate: PositionArray,
+    next_candidate: PositionArray,
+    first_reference: PositionArray,
+    next_reference: PositionArray,
+    step: int,
+    longest: int,
+) -> tuple[int, int]:
+    """Return length and reference position of the shortest n-gram from word `at` on that both sentences hold once.
+
+    An n-gram is unique in the reference if it is longer than the second longest agreement there, and in the candidate
+    if it is longer than any agreement of another place with this one. The length is 0 if there is no such n-gram.
+    """
+    word = candidate[at]
+    most = min(longest, at + 1 if step < 0 else len(candidate) - at)
+    best, second, position = 0, 0, -1
+    j = first_reference[word]
+    while j >= 0 and second < most:
+        run = _run(candidate, at, reference, j, step, most)
+        if run > best:
+            best, second, position = run, best, j
+        elif run > second:
+            second = run
+        j = next_reference[j]
+    shared = second
+    i = first_candidate[word]
+    while i >= 0 and shared < best:
+        if i != at:
+            shared = max(shared, _run(candidate, at, candidate, i, step, best))
+        i = next_candidate[i]
+    return (shared + 1, position) if shared < best else (0, -1)
+
+
+@njit(cache=True, nogil=True)
+def _align(
+    candidate: IdArray,
+    reference: IdArray,
+    first_candidate: PositionArray,
+    next_candidate: PositionArray,
+    first_reference: PositionArray,
+    next_reference: PositionArray,
+    longest: int,
+    right_first: bool,
+    positions: PositionArray,
+) -> int:
+    """Write the word order of one pair into `positions` and return its length."""
+    aligned = 0
+    for at in range(len(candidate)):
+        word = candidate[at]
+        position = first_reference[word]
+        if position < 0:
+            continue
+        if next_reference[position] >= 0 or next_candidate[first_candidate[word]] >= 0:
+            left, left_position = _shortest_unique(
+                candidate, at, reference, first_candidate, next_candidate, first_reference, next_reference, -1, longest
+            )
+            right, right_position = _shortest_unique(
+                candidate, at, reference, first_candidate, next_candidate, first_reference, next_reference, 1, longest
+            )
+            if left == 0 and right == 0:
+                continue
+            use_right = left == 0 or (right > 0 and (right < left or (right == left and right_first)))
+            position = right_position if use_right else left_position
+        positions[aligned] = position
+        aligned += 1
+    return aligned
+
+
+@njit(cache=True, nogil=True)
+def _index(words: IdArray, first: PositionArray, following: PositionArray) -> None:
+    """Chain the places of every word: the first in `first` by word, the next one in `following` by place."""
+    for at in range(len(words) - 1, -1, -1):
+        following[at] = first[words[at]]
+        first[words[at]] = at
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _align_pairs(
+    values: IdArray,
+    offsets: IndexArray,
+    candidate: IndexArray,
+    reference: IndexArray,
+    vocabulary: int,
+    longest: int,
+    right_first: bool,
+    chunks: int,
+    starts: IndexArray,
+    positions: PositionArray,
+    aligned: IndexArray,
+) -> None:
+    longest_sentence = 0
+    for sentence in range(len(offsets) - 1):
+        longest_sentence = max(longest_sentence, offsets[sentence + 1] - offsets[sentence])
+    # prange runs over chunks because each needs tables as large as the vocabulary
+    for chunk in prange(chunks):
+        first_candidate = np.full(vocabulary, -1, dtype=np.int32)
+        first_reference = np.full(vocabulary, -1, dtype=np.int32)
+        next_candidate = np.empty(longest_sentence, dtype=np.int32)
+        next_reference = np.empty(longest_sentence, dtype=np.int32)
+        for pair in range(chunk * len(candidate) // chunks, (chunk + 1) * len(candidate) // chunks):
+            mine = values[offsets[candidate[pair]] : offsets[candidate[pair] + 1]]
+            theirs = values[offsets[reference[pair]] : offsets[reference[pair] + 1]]
+            _index(mine, first_candidate, next_candidate)
+            _index(theirs, first_reference, next_reference)
+            aligned[pair] = _align(
+                mine,
+                theirs,
+                first_candidate,
+                next_candidate,
+                first_reference,
+                next_reference,
+                longest,
+                right_first,
+                positions[starts[pair] : starts[pair + 1]],
+            )
+            for word in mine:
+                first_candidate[word] = -1
+            for word in theirs:
+                first_reference[word] = -1
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def _ranks(positions: PositionArray, offsets: IndexArray) -> PositionArray:
+    ranks = np.empty(len(positions), dtype=np.int32)
+    for pair in prange(len(offsets) - 1):
+        start, stop = offsets[pair], offsets[pair + 1]
+        order = np.argsort(positions[start:stop], kind="mergesort")
+        for rank in range(len(order)):
+            ranks[start + order[rank]] = rank
+    return ranks

@@ -1,0 +1,195 @@
+"""Matches between two token sequences beyond n-grams: common subsequences, skip-bigrams, common runs.
+
+Kernels over pairs of sentences in CSR form: entry ``i`` compares sentence ``first[i]`` with sentence ``second[i]``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, prange
+
+from ranker.extractors.base import FloatArray
+from ranker.extractors.text.tokens import IdArray, IndexArray
+
+
+@njit(cache=True, nogil=True)
+def _lcs(one: IdArray, other: IdArray) -> np.int64:
+    best = np.zeros((2, len(other) + 1), dtype=np.int64)
+    for i in range(len(one)):
+        now, before = (i + 1) % 2, i % 2
+        for j in range(len(other)):
+            if one[i] == other[j]:
+                best[now, j + 1] = best[before, j] + 1
+            else:
+                best[now, j + 1] = max(best[before, j + 1], best[now, j])
+    return np.int64(best[len(one) % 2, len(other)])
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def lcs_lengths(values: IdArray, offsets: IndexArray, first: IndexArray, second: IndexArray) -> npt.NDArray[np.int64]:
+    """Return the length of the longest common subsequence of every pair, shape (pairs,)."""
+    result = np.empty(len(first), dtype=np.int64)
+    for pair in prange(len(first)):
+        one = values[offsets[first[pair]] : offsets[first[pair] + 1]]
+        other = values[offsets[second[pair]] : offsets[second[pair] + 1]]
+        result[pair] = _lcs(one, other)
+    return result
+
+
+@njit(cache=True, nogil=True)
+def _weighted_lcs(one: IdArray, other: IdArray, weight: float) -> float:
+    """Weigh the runs of words of `other` on the best path of Lin (2004, section 4), k consecutive words by k^weight."""
+    rows, columns = len(other), len(one)
+    best = np.zeros((rows + 1, columns + 1))
+    run = np.zeros((rows + 1, columns + 1), dtype=np.int64)
+    for i in range(rows):
+        for j in range(columns):
+            if other[i] == one[j]:
+                length = run[i, j]
+                best[i + 1, j + 1] = best[i, j] + (length + 1.0) ** weight - (1.0 * length) ** weight
+                run[i + 1, j + 1] = length + 1
+            else:
+                best[i + 1, j + 1] = max(best[i, j + 1], best[i + 1, j])
+    total = 0.0
+    i, j, length, last = rows, columns, 0, -1
+    while i > 0 and j > 0:
+        if other[i - 1] == one[j - 1]:
+            if last != i:
+                total += (1.0 * length) ** weight if length else 0.0
+                length = 0
+            length += 1
+            last = i - 1
+            i -= 1
+            j -= 1
+        elif best[i - 1, j] >= best[i, j - 1]:
+            i -= 1
+        else:
+            j -= 1
+    return total + ((1.0 * length) ** weight if length else 0.0)
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def weighted_lcs(
+    values: IdArray, offsets: IndexArray, first: IndexArray, second: IndexArray, weight: float
+) -> FloatArray:
+    """Return the weighted longest common subsequence of every pair, shape (pairs,).
+
+    As in ROUGE-1.5.5: Lin's (2004) recursion finds the path, and then runs count that are consecutive in the second
+    sentence, whether or not they are in the first.
+    """
+    result = np.empty(len(first))
+    for pair in prange(len(first)):
+        one = values[offsets[first[pair]] : offsets[first[pair] + 1]]
+        other = values[offsets[second[pair]] : offsets[second[pair] + 1]]
+        result[pair] = _weighted_lcs(one, other, weight)
+    return result
+
+
+@njit(cache=True, nogil=True)
+def _skip_bigrams(words: IdArray, distance: int) -> IndexArray:
+    """Return all pairs of words in order with at most `distance` words between them, packed and sorted."""
+    reach = len(words) if distance < 0 else distance + 1
+    size = 0
+    for i in range(len(words)):
+        size += min(reach, len(words) - 1 - i)
+    keys = np.empty(size, dtype=np.int64)
+    at = 0
+    for i in range(len(words)):
+        for j in range(i + 1, min(i + 1 + reach, len(words))):
+            keys[at] = (np.int64(words[i]) << 32) | np.int64(words[j])
+            at += 1
+    return np.sort(keys)
+
+
+@njit(cache=True, nogil=True)
+def _common(one: IndexArray, other: IndexArray) -> int:
+    """Return the size of the multiset intersection of two sorted arrays."""
+    i = j = size = 0
+    while i < len(one) and j < len(other):
+        if one[i] == other[j]:
+            size += 1
+            i += 1
+            j += 1
+        elif one[i] < other[j]:
+            i += 1
+        else:
+            j += 1
+    return size
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def skip_bigram_counts(
+    values: IdArray, offsets: IndexArray, first: IndexArray, second: IndexArray, distance: int
+) -> npt.NDArray[np.int64]:
+    """Count skip-bigrams with at most `distance` words between; a negative distance is none (Lin 2004, section 5).
+
+    Returns
+    -------
+    int64 array, shape (pairs, 3)
+        Matched, in the first sentence, in the second.
+    """
+    result = np.empty((len(first), 3), dtype=np.int64)
+    for pair in prange(len(first)):
+        one = _skip_bigrams(values[offsets[first[pair]] : offsets[first[pair] + 1]], distance)
+        other = _skip_bigrams(values[offsets[second[pair]] : offsets[second[pair] + 1]], distance)
+        result[pair] = _common(one, other), len(one), len(other)
+    return result
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def common_words(
+    values: IdArray, offsets: IndexArray, first: IndexArray, second: IndexArray, dropped: int
+) -> npt.NDArray[np.int64]:
+    """Count the words, each as often as both sentences have it, without the last `dropped` tokens of each.
+
+    Returns
+    -------
+    int64 array, shape (pairs,)
+    """
+    result = np.empty(len(first), dtype=np.int64)
+    for pair in prange(len(first)):
+        start, stop = offsets[first[pair]], offsets[first[pair] + 1]
+        one = np.sort(values[start : max(start, stop - dropped)].astype(np.int64))
+        start, stop = offsets[second[pair]], offsets[second[pair] + 1]
+        result[pair] = _common(one, np.sort(values[start : max(start, stop - dropped)].astype(np.int64)))
+    return result
+
+
+@njit(cache=True, nogil=True)
+def _run_sum(one: IdArray, other: IdArray, exponent: float) -> float:
+    """Take the longest common run of unmatched words again and again; sum the runs' lengths to a power."""
+    free_one = np.ones(len(one), dtype=np.bool_)
+    free_other = np.ones(len(other), dtype=np.bool_)
+    run = np.zeros((2, len(other) + 1), dtype=np.int64)
+    total = 0.0
+    while True:
+        longest, end_one, end_other = 0, 0, 0
+        run[:] = 0
+        for i in range(len(one)):
+            now, before = (i + 1) % 2, i % 2
+            for j in range(len(other)):
+                if free_one[i] and free_other[j] and one[i] == other[j]:
+                    run[now, j + 1] = run[before, j] + 1
+                    if run[now, j + 1] > longest:
+                        longest, end_one, end_other = run[now, j + 1], i + 1, j + 1
+                else:
+                    run[now, j + 1] = 0
+        if longest == 0:
+            return total
+        total += (1.0 * longest) ** exponent
+        free_one[end_one - longest : end_one] = False
+        free_other[end_other - longest : end_other] = False
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def run_sums(
+    values: IdArray, offsets: IndexArray, first: IndexArray, second: IndexArray, exponent: float
+) -> FloatArray:
+    """Return the sum over greedily matched runs of their lengths to the power `exponent`, for every pair."""
+    result = np.empty(len(first))
+    for pair in prange(len(first)):
+        one = values[offsets[first[pair]] : offsets[first[pair] + 1]]
+        other = values[offsets[second[pair]] : offsets[second[pair] + 1]]
+        result[pair] = _run_sum(one, other, exponent)
+    return result

@@ -1,0 +1,84 @@
+"""What language translations are in, and notes about extractors that are made for another.
+
+The language pairs of a data set say it. Where they are not known, English is told by its letters and the share of its
+function words. Nothing is said of a few words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ranker.corpora.dataset import Dataset
+from ranker.extractors.base import Extractor
+from ranker.extractors.text.tokens import token_batch
+from ranker.extractors.text.word_classes import in_class
+from ranker.notation import write
+
+ENGLISH = "en"
+_ENOUGH_FUNCTION_WORDS = 0.2
+_ENOUGH_WORDS = 50
+_SENTENCES_LOOKED_AT = 1000
+
+
+def looks_english(dataset: Dataset, *, fewest: int = 0) -> bool:
+    """Tell by letters and function words whether references, or candidates without references, are in English.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    fewest : int, default 0
+        Fewer words than this are taken for English if their letters are.
+    """
+    batch = token_batch(dataset, "13a", lowercase=True)
+    sentences = batch.reference if len(batch.reference) else batch.candidate
+    letters = [letter for one in sentences[:_SENTENCES_LOOKED_AT] for letter in batch.texts[one] if letter.isalpha()]
+    if 2 * sum(map(str.isascii, letters)) < len(letters):
+        return False
+    words = batch.segments.take(sentences[:_SENTENCES_LOOKED_AT])[0]
+    vocabulary = batch.segments.vocabulary
+    lettered = np.fromiter(map(str.isalpha, vocabulary), dtype=bool, count=len(vocabulary))
+    function = in_class(vocabulary, "function") & lettered
+    number = int(lettered[words].sum())
+    return number < fewest or float(function[words].sum() / max(number, 1)) >= _ENOUGH_FUNCTION_WORDS
+
+
+def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
+    """Return what translations are in, for a message, if that is surely not `language`, or not everywhere; else None.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    language : str
+        Two-letter code.
+    """
+
+    def find() -> str | None:
+        known = set(dataset.target_languages.tolist())
+        others = sorted(known - {language, ""})
+        if others:
+            return ", ".join(others)
+        unknown = dataset.select_sources(dataset.target_languages == "") if "" in known else None
+        if unknown is None or language != ENGLISH or looks_english(unknown, fewest=_ENOUGH_WORDS):
+            return None
+        return "another language"
+
+    return dataset.memo(("other language than", language), find)
+
+
+def english_note(extractors: Sequence[Extractor], dataset: Dataset) -> str | None:
+    """Return one line that names the options for English alone, if the translations are in another language."""
+    made = {str(one): one for one in extractors if one.english_only}
+    other = other_language(dataset) if made else None
+    if other is None:
+        return None
+    shown = [
+        f"{name} ({', '.join(f'{option}={write(getattr(one, option))}' for option in one.english_only)})"
+        for name, one in made.items()
+    ]
+    options = sorted({option for one in made.values() for option in one.english_only})
+    return (
+        f"{', '.join(shown)}: for English only, and these translations are in {other}: choose {' and '.join(options)} "
+        "for that language, or what needs nothing of a language, such as chrf"
+    )

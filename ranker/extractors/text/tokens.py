@@ -1,0 +1,342 @@
+"""Token batches: every distinct sentence of a data set, tokenised once, words interned to integers.
+
+All lexical features read these arrays; none tokenises again, none loops over Python strings.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Literal, cast
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ranker.corpora.dataset import Dataset
+from ranker.errors import MissingError
+from ranker.extractors.text.tokenizers import OF_LANGUAGE, TOKENIZERS, WORDWISE, one_line
+
+Tokenizer = Literal[
+    "auto",
+    "13a",
+    "none",
+    "intl",
+    "zh",
+    "ja-mecab",
+    "ko-mecab",
+    "char",
+    "spaced-characters",
+    "spm",
+    "flores101",
+    "flores200",
+    "chrf-words",
+    "terp",
+    "tercom",
+    "tercom-asian",
+    "meteor",
+    "meteor-words",
+]
+IdArray = npt.NDArray[np.int32]
+IndexArray = npt.NDArray[np.int64]
+_CHUNK = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """Distinct tokenised sentences in CSR form.
+
+    Parameters
+    ----------
+    values : int32 array, shape (tokens,)
+        Word ids of all sentences, one behind the other.
+    offsets : int64 array, shape (sentences + 1,)
+        Sentence ``i`` is ``values[offsets[i]:offsets[i + 1]]``.
+    vocabulary : list of str
+        Word of every id, in order of first occurrence.
+    """
+
+    values: IdArray
+    offsets: IndexArray
+    vocabulary: list[str]
+
+    @property
+    def lengths(self) -> IndexArray:
+        """Number of tokens of every sentence, shape (sentences,)."""
+        return np.diff(self.offsets)
+
+    def take(self, sentences: npt.ArrayLike) -> tuple[IdArray, IndexArray]:
+        """Return values and offsets of `sentences`, in that order, repeated where they repeat."""
+        rows = np.asarray(sentences, dtype=np.int64)
+        lengths = self.lengths[rows]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        positions = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return self.values[positions], offsets
+
+    def words(self, sentence: int) -> list[str]:
+        """Return the tokens of one sentence."""
+        return [self.vocabulary[word] for word in self.values[slice(*self.offsets[sentence : sentence + 2])]]
+
+
+def intern(sentences: Sequence[str], tokenizer: Tokenizer = "13a", *, lowercase: bool = False) -> Segments:
+    """Tokenise `sentences` in batches and number their words; ``auto`` is ``13a`` here, where no language is known."""
+    if tokenizer == "auto":
+        tokenizer = "13a"
+    if tokenizer in ("char", "spaced-characters"):
+        return _characters(sentences, lowercase=lowercase, spaced=tokenizer == "spaced-characters")
+    texts = [sentence.lower() for sentence in sentences] if lowercase else sentences
+    if tokenizer not in WORDWISE:
+        return _number(TOKENIZERS[tokenizer], texts)
+    # words recur, so each different one is tokenised once, and sentences are put together from those
+    if tokenizer in ("13a", "terp"):
+        texts = [one_line(text) for text in texts]
+    words = _number_words(texts)
+    if tokenizer == "none":
+        return words
+    pieces = _number(TOKENIZERS[tokenizer], words.vocabulary)
+    values, ends = pieces.take(words.values)
+    return Segments(values, ends[words.offsets], pieces.vocabulary)
+
+
+def _number_words(sentences: Sequence[str]) -> Segments:
+    """Split at white space and number the words, as `_number` with `str.split`, but without a Python object a word."""
+    # Arrow does not always see white space beyond ASCII at the very end of the array, so something comes after it
+    lists = pc.utf8_split_whitespace(pa.array([*sentences, "."], type=pa.large_string()))[:-1]
+    encoded = pc.dictionary_encode(lists.flatten())
+    ids, offsets = encoded.indices.to_numpy(), lists.offsets.to_numpy().astype(np.int64)
+    vocabulary: list[str] = encoded.dictionary.to_pylist()
+    if "" in vocabulary:
+        # white space at an end of a sentence leaves an empty word there
+        empty = vocabulary.index("")
+        kept = ids != empty
+        offsets = np.concatenate([[0], np.cumsum(kept)])[offsets].astype(np.int64)
+        ids = ids[kept] - (ids[kept] > empty)
+        del vocabulary[empty]
+    return Segments(ids.astype(np.int32), offsets, vocabulary)
+
+
+def _number(tokenize: Callable[[Sequence[str]], list[list[str]]], sentences: Sequence[str]) -> Segments:
+    numbers: dict[str, int] = {}
+    parts: list[IdArray] = []
+    lengths: list[int] = []
+    for start in range(0, len(sentences), _CHUNK):
+        tokenized = tokenize(sentences[start : start + _CHUNK])
+        lengths.extend(map(len, tokenized))
+        words = list(chain.from_iterable(tokenized))
+        for word in dict.fromkeys(words):
+            numbers.setdefault(word, len(numbers))
+        parts.append(np.fromiter(map(numbers.__getitem__, words), dtype=np.int32, count=len(words)))
+    return Segments(
+        np.concatenate([np.zeros(0, dtype=np.int32), *parts]),
+        np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64),
+        list(numbers),
+    )
+
+
+def _characters(sentences: Sequence[str], *, lowercase: bool, spaced: bool) -> Segments:
+    """Give every character of `sentences` a number; unless `spaced`, white space is left out."""
+    texts = [sentence.lower() for sentence in sentences] if lowercase else sentences
+    texts = texts if spaced else ["".join(text.split()) for text in texts]
+    points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    present = np.zeros(0x110000, dtype=bool)
+    present[points] = True
+    number = (np.cumsum(present) - 1).astype(np.int32)
+    lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+    return Segments(
+        number[points],
+        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        [chr(point) for point in np.flatnonzero(present)],
+    )
+
+
+def _joined(parts: Sequence[Segments]) -> Segments:
+    """Put sentences one behind the other, with one vocabulary."""
+    numbers: dict[str, int] = {}
+    values = [
+        np.array([numbers.setdefault(word, len(numbers)) for word in part.vocabulary], dtype=np.int32)[part.values]
+        for part in parts
+    ]
+    lengths = np.concatenate([part.lengths for part in parts])
+    return Segments(np.concatenate(values), np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), list(numbers))
+
+
+@dataclass(frozen=True, eq=False)
+class TokenBatch:
+    """Candidates and references of a data set as `Segments`, and who belongs to whom.
+
+    Parameters
+    ----------
+    segments : Segments
+        Distinct sentences of candidates and references together.
+    candidate : int64 array, shape (candidates,)
+        Sentence of every candidate.
+    reference : int64 array, shape (references,)
+        Sentence of every reference.
+    candidate_source : int64 array, shape (candidates,)
+        Source of every candidate, not decreasing.
+    candidate_offsets, reference_offsets : int64 array, shape (sources + 1,)
+        Blocks of the candidates and of the references of every source.
+    texts : sequence of str
+        The distinct sentences as written, for `tokenized`.
+    source_texts : sequence of str
+        The source sentences, for `sources`.
+    language_tokenizer : tuple of Tokenizer
+        What ``auto`` is for the target languages that occur.
+    source_language : int64 array, shape (sources,)
+        Which of these is for the sentences of every source.
+    languages : sequence of str
+        Language that every source is translated into, empty where it is not known; of no source, if none is known.
+    """
+
+    segments: Segments
+    candidate: IndexArray
+    reference: IndexArray
+    candidate_source: IndexArray
+    candidate_offsets: IndexArray
+    reference_offsets: IndexArray
+    texts: Sequence[str]
+    source_texts: Sequence[str]
+    language_tokenizer: tuple[Tokenizer, ...]
+    source_language: IndexArray
+    tokenizer: Tokenizer
+    lowercase: bool
+    languages: Sequence[str] = ()
+    _others: dict[tuple[Tokenizer, bool], TokenBatch] = field(default_factory=dict, repr=False)
+
+    def tokenized(self, tokenizer: Tokenizer, *, lowercase: bool = False) -> TokenBatch:
+        """Return the same candidates and references tokenised in another way; made once.
+
+        ``auto`` is what suits the target language; where there are several, each source's sentences by their own.
+        """
+        if tokenizer == "auto" and len(self.language_tokenizer) == 1:
+            tokenizer = self.language_tokenizer[0]
+        if (tokenizer, lowercase) == (self.tokenizer, self.lowercase):
+            return self
+        if (tokenizer, lowercase) not in self._others:
+            if tokenizer == "auto":
+                made = self._by_language(lowercase=lowercase)
+            else:
+                made = dataclasses.replace(self, segments=intern(self.texts, tokenizer, lowercase=lowercase))
+            self._others[tokenizer, lowercase] = dataclasses.replace(made, tokenizer=tokenizer, lowercase=lowercase)
+        return self._others[tokenizer, lowercase]
+
+    def _by_language(self, *, lowercase: bool) -> TokenBatch:
+        """Tokenise each source's sentences as their target language is; a text in two languages is two sentences."""
+        reference_source = np.repeat(np.arange(len(self.source_language)), np.diff(self.reference_offsets))
+        candidate, reference = np.zeros_like(self.candidate), np.zeros_like(self.reference)
+        texts: list[str] = []
+        parts: list[Segments] = []
+        for code, tokenizer in enumerate(self.language_tokenizer):
+            of_candidates = self.source_language[self.candidate_source] == code
+            of_references = self.source_language[reference_source] == code
+            sentences, place = np.unique(
+                np.concatenate([self.candidate[of_candidates], self.reference[of_references]]), return_inverse=True
+            )
+            places = np.split(len(texts) + place, [int(of_candidates.sum())])
+            candidate[of_candidates], reference[of_references] = places
+            parts.append(intern([self.texts[sentence] for sentence in sentences], tokenizer, lowercase=lowercase))
+            texts.extend(self.texts[sentence] for sentence in sentences)
+        return dataclasses.replace(
+            self, segments=_joined(parts), candidate=candidate, reference=reference, texts=texts, _others={}
+        )
+
+    @functools.cached_property
+    def sources(self) -> Segments:
+        """The source sentences, tokenised alike, with a vocabulary of their own."""
+        return intern(self.source_texts, self.tokenizer, lowercase=self.lowercase)
+
+    @functools.cached_property
+    def candidate_lengths(self) -> IndexArray:
+        """Number of tokens of every candidate, shape (candidates,)."""
+        return self.segments.lengths[self.candidate]
+
+    @functools.cached_property
+    def reference_lengths(self) -> IndexArray:
+        """Number of tokens of every reference, shape (references,)."""
+        return self.segments.lengths[self.reference]
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctSentences:
+    """The different sentences among the candidates and references of a data set.
+
+    Parameters
+    ----------
+    texts : list of str
+        In order of first occurrence, candidates first.
+    candidate : int64 array, shape (candidates,)
+        Sentence of every candidate.
+    reference : int64 array, shape (references,)
+        Sentence of every reference.
+    """
+
+    texts: list[str]
+    candidate: IndexArray
+    reference: IndexArray
+
+
+def distinct_sentences(dataset: Dataset) -> DistinctSentences:
+    """Return the distinct sentences of `dataset`."""
+
+    def make() -> DistinctSentences:
+        candidates, references = dataset.candidates["text"], dataset.references["text"]
+        codes, distinct = pd.factorize(pd.concat([candidates, references], ignore_index=True))
+        codes = codes.astype(np.int64)
+        return DistinctSentences(distinct.to_numpy(object).tolist(), codes[: len(candidates)], codes[len(candidates) :])
+
+    return dataset.memo("distinct sentences", make)
+
+
+def token_batch(dataset: Dataset, tokenizer: Tokenizer = "13a", *, lowercase: bool = False) -> TokenBatch:
+    """Return the token batch of `dataset`; made once for each tokeniser and case."""
+    first: list[TokenBatch] = dataset.memo("token batch", list)
+    if not first:
+        names, source_language = language_tokenizers(dataset)
+        begun: Tokenizer = names[0] if tokenizer == "auto" else tokenizer
+        distinct = distinct_sentences(dataset)
+        first.append(
+            TokenBatch(
+                segments=intern(distinct.texts, begun, lowercase=lowercase),
+                candidate=distinct.candidate,
+                reference=distinct.reference,
+                candidate_source=dataset.candidate_source,
+                candidate_offsets=dataset.candidate_offsets,
+                reference_offsets=dataset.reference_offsets,
+                texts=distinct.texts,
+                source_texts=dataset.sources["text"].tolist(),
+                language_tokenizer=names,
+                source_language=source_language,
+                tokenizer=begun,
+                lowercase=lowercase,
+                languages=dataset.target_languages.tolist(),
+            )
+        )
+    return first[0].tokenized(tokenizer, lowercase=lowercase)
+
+
+def language_tokenizers(dataset: Dataset) -> tuple[tuple[Tokenizer, ...], IndexArray]:
+    """Return what ``auto`` is for the target languages of `dataset`, and which of them every source has."""
+
+    def make() -> tuple[tuple[Tokenizer, ...], IndexArray]:
+        codes, languages = pd.factorize(dataset.target_languages)
+        chosen = [OF_LANGUAGE.get(language, "13a") for language in languages] or ["13a"]
+        names = sorted(set(chosen))
+        by_language = np.array([names.index(name) for name in chosen], dtype=np.int64)
+        return cast("tuple[Tokenizer, ...]", tuple(names)), by_language[codes]
+
+    return dataset.memo("language tokenizers", make)
+
+
+def missing_tokenizer(dataset: Dataset) -> str | None:
+    """Return which of the tokenizers that ``auto`` is for `dataset` is not installed, in a few words, or None."""
+    for name in language_tokenizers(dataset)[0]:
+        try:
+            TOKENIZERS[name](["a"])
+        except MissingError as error:
+            return str(error).partition(":")[0]
+    return None

@@ -1,0 +1,91 @@
+"""Token batches with words of one class only, or with stems for words."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.corpora.dataset import Dataset
+from ranker.extractors.meteor.matching import stem_numbers
+from ranker.extractors.text.function_words import function_words
+from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
+
+WordClass = Literal["all", "content", "function", "numbers", "punctuation"]
+
+
+def in_class(vocabulary: Sequence[str], words: WordClass, functions: str = "english") -> npt.NDArray[np.bool_]:
+    """Tell which words are of a class.
+
+    Parameters
+    ----------
+    vocabulary : sequence of str
+    words : {"all", "content", "function", "numbers", "punctuation"}
+        ``function``, the words of a list, upper or lower case, which holds punctuation too; ``content``, all others;
+        ``numbers``, words with a digit; ``punctuation``, words without letter or digit.
+    functions : str
+        The list; see `ranker.extractors.text.function_words.function_words`.
+
+    Returns
+    -------
+    bool array, shape (words,)
+    """
+    if words == "all":
+        return np.ones(len(vocabulary), dtype=bool)
+    if words == "numbers":
+        found = (any(map(str.isdigit, word)) for word in vocabulary)
+    elif words == "punctuation":
+        found = (not any(map(str.isalnum, word)) for word in vocabulary)
+    else:
+        listed, _ = function_words(functions)
+        found = ((word.lower() in listed) == (words == "function") for word in vocabulary)
+    return np.fromiter(found, dtype=bool, count=len(vocabulary))
+
+
+def class_batch(
+    dataset: Dataset,
+    words: WordClass,
+    *,
+    stemmer: str | None = None,
+    functions: str = "english",
+    tokenizer: Tokenizer = "13a",
+    lowercase: bool = True,
+) -> TokenBatch:
+    """Return the token batch of `dataset` without the words that are not of a class; made once.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    words : {"all", "content", "function", "numbers", "punctuation"}
+        See `in_class`.
+    stemmer : str, optional
+        Language of the stemmer: then words with equal stems have equal numbers, and the vocabulary shows one of them.
+    functions, tokenizer, lowercase
+        See `in_class` and `ranker.extractors.text.tokens.token_batch`.
+    """
+
+    def make() -> TokenBatch:
+        batch = token_batch(dataset, tokenizer, lowercase=lowercase)
+        segments = batch.segments
+        if words != "all":
+            segments = _only(segments, in_class(segments.vocabulary, words, functions))
+        if stemmer is not None:
+            segments = _stemmed(segments, stemmer)
+        return batch if segments is batch.segments else dataclasses.replace(batch, segments=segments, _others={})
+
+    return dataset.memo(("words of a class", words, stemmer, functions, tokenizer, lowercase), make)
+
+
+def _only(segments: Segments, kept: npt.NDArray[np.bool_]) -> Segments:
+    tokens = kept[segments.values]
+    offsets = np.concatenate([[0], np.cumsum(tokens)])[segments.offsets]
+    return Segments(segments.values[tokens], offsets.astype(np.int64), segments.vocabulary)
+
+
+def _stemmed(segments: Segments, stemmer: str) -> Segments:
+    stems = stem_numbers(segments.vocabulary, stemmer)
+    _, first = np.unique(stems, return_index=True)
+    return Segments(stems[segments.values], segments.offsets, [segments.vocabulary[word] for word in first])

@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
+
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import MissingError
+from ranker.extractors.dependency import columns as module
+from ranker.extractors.dependency.cache import parse
+from ranker.extractors.dependency.columns import LEVELS, DependencyStructure
+from ranker.extractors.dependency.triplets import TYPES, Triplets, scheme_of, triplets
+from ranker.learning.parser.parser import Parses
+
+
+def parses_of(*sentences: list[tuple[str, int, str, str]], extra: tuple[str, ...] = ()) -> Parses:
+    """Make parses of sentences of (word, 1-based head or 0, relation, tag)."""
+    rows = [row for sentence in sentences for row in sentence]
+    relations = tuple(sorted({row[2] for row in rows} | set(extra)))
+    tags = tuple(sorted({row[3] for row in rows}))
+    return Parses(
+        np.cumsum([0, *map(len, sentences)]),
+        [row[0] for row in rows],
+        np.array([row[1] - 1 for row in rows], dtype=np.int32),
+        np.array([relations.index(row[2]) for row in rows], dtype=np.int32),
+        np.array([tags.index(row[3]) for row in rows], dtype=np.int32),
+        [row[0].lower().rstrip("s") for row in rows],
+        relations,
+        tags,
+    )
+
+
+PASSIVE = [
+    ("Old", 2, "amod", "ADJ"),
+    ("cars", 4, "nsubj:pass", "NOUN"),
+    ("were", 4, "aux:pass", "AUX"),
+    ("sold", 0, "root", "VERB"),
+    ("quickly", 4, "advmod", "ADV"),
+    ("by", 7, "case", "ADP"),
+    ("Anna", 4, "obl:agent", "PROPN"),
+    ("'s", 9, "case", "PART"),
+    ("brother", 7, "nmod:poss", "NOUN"),
+]
+ACTIVE = [
+    ("She", 2, "nsubj", "PRON"),
+    ("reads", 0, "root", "VERB"),
+    ("very", 4, "advmod", "ADV"),
+    ("long", 5, "amod", "ADJ"),
+    ("books", 2, "obj", "NOUN"),
+    ("in", 7, "case", "ADP"),
+    ("bed", 2, "obl", "NOUN"),
+]
+CLEARNLP = [
+    ("Cars", 3, "nsubjpass", "NOUN"),
+    ("were", 3, "auxpass", "AUX"),
+    ("sold", 0, "root", "VERB"),
+    ("by", 3, "agent", "ADP"),
+    ("Anna", 4, "pobj", "PROPN"),
+    ("in", 3, "prep", "ADP"),
+    ("May", 6, "pobj", "PROPN"),
+]
+
+
+def test_universal_dependencies_give_the_five_types():
+    found = triplets(parses_of(PASSIVE, ACTIVE))
+    assert found.of(0) == sorted(
+        [
+            ("agent-verb", "sold", "anna"),
+            ("verb-patient", "sold", "cars"),
+            ("noun-modifier", "cars", "old"),
+            ("noun-modifier", "anna", "brother"),
+            ("verb-modifier", "sold", "quickly"),
+            ("preposition-object", "by", "anna"),
+        ],
+        key=lambda one: (TYPES.index(one[0]), found.vocabulary.index(one[1]), found.vocabulary.index(one[2])),
+    )
+    # an adverb of an adjective modifies no verb
+    assert set(found.of(1)) == {
+        ("agent-verb", "reads", "she"),
+        ("verb-patient", "reads", "books"),
+        ("noun-modifier", "books", "long"),
+        ("preposition-object", "in", "bed"),
+    }
+
+
+def test_lemmas_are_compared_if_asked_for():
+    found = triplets(parses_of(ACTIVE), lemma=True)
+    assert ("verb-patient", "read", "book") in found.of(0)
+
+
+def test_clearnlp_labels_take_the_agent_from_behind_its_preposition():
+    parses = parses_of(CLEARNLP)
+    assert scheme_of(parses.relation_names) is not scheme_of(parses_of(ACTIVE).relation_names)
+    assert set(triplets(parses).of(0)) == {
+        ("verb-patient", "sold", "cars"),
+        ("agent-verb", "sold", "anna"),
+        ("preposition-object", "in", "may"),
+        ("preposition-object", "by", "anna"),
+    }
+
+
+def brute_force(first: list[tuple], second: list[tuple]) -> list[list[int]]:
+    """Count matches per type and level, the partial ones with scipy's assignment solver."""
+    rows = []
+    for kind in range(len(TYPES)):
+        a, b = ([one[1:] for one in side if one[0] == kind] for side in (first, second))
+        edges = np.array([[x[0] == y[0] or x[1] == y[1] for y in b] for x in a], dtype=float).reshape(len(a), len(b))
+        partial = int(edges[linear_sum_assignment(edges, maximize=True)].sum())
+        rows.append([min(len(a), len(b)), partial, sum((Counter(a) & Counter(b)).values())])
+    return rows
+
+
+one_triplet = st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(0, 3))
+sentence = st.lists(one_triplet, max_size=12)
+
+
+@settings(deadline=None, max_examples=100)
+@given(sentence, st.lists(sentence, min_size=1, max_size=3))
+def test_counts_equal_brute_force(candidate, references):
+    sentences = [sorted(one) for one in (candidate, *references)]
+    columns = [np.array([row[i] for one in sentences for row in one]) for i in range(3)]
+    packed = Triplets(
+        columns[0].astype(np.int8),
+        columns[1].astype(np.int32),
+        columns[2].astype(np.int32),
+        np.cumsum([0, *map(len, sentences)]),
+        [],
+    )
+    arguments = (
+        *(packed.type, packed.head, packed.dependent, packed.offsets),
+        *(np.array([0]), np.arange(1, len(sentences)), np.array([0]), np.array([0, len(references)])),
+    )
+    counts, ratios = module._match(*arguments, False)
+    wanted = np.array([brute_force(sentences[0], one) for one in sentences[1:]], dtype=float)
+    np.testing.assert_allclose(counts[0], wanted.mean(axis=0))
+    assert (counts[0][:, 0] >= counts[0][:, 1]).all()
+    assert (counts[0][:, 1] >= counts[0][:, 2]).all()
+    assert ((ratios >= 0) & (ratios <= 1 + 1e-12)).all()
+    exclusive, _ = module._match(*arguments, True)
+    np.testing.assert_allclose(np.cumsum(exclusive[0][:, ::-1], axis=1)[:, ::-1], counts[0], atol=1e-12)
+
+
+def dataset(references: list[str], candidates: list[str]):
+    return assemble([Record("s", references, [Candidate(f"s{i}", text) for i, text in enumerate(candidates)])], "test")
+
+
+def test_columns_are_named_by_type_and_level():
+    columns = DependencyStructure().columns
+    assert len(columns) == 15
+    assert columns[0] == "ds.agent-verb.type"
+    assert columns[-1] == "ds.preposition-object.full"
+    assert len(DependencyStructure(f1=True).columns) == 30
+    assert len(LEVELS) == 3
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_shipped_parser_on_odd_sentences():
+    reference = "The old man sold his car to a young woman in the city."
+    odd = ["", ". , ! ?", "word " * 1000, "图书馆下周一将延长开放时间。", reference, reference.lower(), "\u00a0 \u2028"]
+    made = dataset([reference], odd)
+    matrix = DependencyStructure().transform(made)
+    assert np.isfinite(matrix).all()
+    assert (matrix[[0, 1, 3, 6]] == 0).all()
+    own = matrix[odd.index(reference)]
+    counts = Counter(one[0] for one in DependencyStructure().triplets(made).of(odd.index(reference)))
+    assert own.reshape(5, 3).tolist() == [[counts[kind]] * 3 for kind in TYPES]
+    assert own.sum() > 10
+    evidence = DependencyStructure().evidence(made, odd.index(reference))
+    assert list(evidence) == ["reference 1"]
+    assert "agent-verb(sold, man)" in evidence["reference 1"]
+    assert len(evidence["reference 1"]) == sum(counts.values())
+
+
+def test_the_cache_gives_what_the_parser_gave(tmp_path, monkeypatch):
+    monkeypatch.setenv("RANKER_CACHE", str(tmp_path))
+    sentences = ["The cat sat on the mat.", "", "It rains."]
+    first = parse(sentences)
+    files = list((tmp_path / "parses").glob("*.sqlite"))
+    assert len(files) == 1
+    monkeypatch.setattr("ranker.learning.parser.parser.load", lambda origin: pytest.fail("parsed again"))
+    again = parse([*reversed(sentences)])
+    assert again.words == ["It", "rains", ".", "The", "cat", "sat", "on", "the", "mat", "."]
+    assert first.relation_names == again.relation_names
+    assert first.offsets.tolist() == [0, 7, 7, 10]
+    np.testing.assert_array_equal(first.heads[:7], again.heads[3:])
+    np.testing.assert_array_equal(first.relations[7:], again.relations[:3])
+    assert first.lemmas[7:] == again.lemmas[:3]
+
+
+def test_an_unwritable_cache_only_costs_time(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("RANKER_CACHE", str(tmp_path / "file"))
+    assert parse(["It rains."]).words == ["It", "rains", "."]
+
+
+def test_a_parser_that_is_not_there_says_what_to_do():
+    with pytest.raises(MissingError, match="no parser 'en_core_web_sm'"):
+        DependencyStructure(parser="en_core_web_sm").transform(dataset(["a b"], ["a"]))
+
+
+PARSE = """
+import sys
+from ranker.extractors.dependency.cache import parse
+sentences = [f"The {i}th cat sat on mat {i}." for i in range(int(sys.argv[1]))]
+parsed = parse(sentences)
+print(len(parsed), parsed.words[-2], flush=True)
+"""
+
+
+def test_concurrent_and_killed_runs_leave_a_good_cache(tmp_path):
+    environment = {**os.environ, "RANKER_CACHE": str(tmp_path)}
+
+    def start(sentences: int) -> subprocess.Popen[str]:
+        command = [sys.executable, "-c", PARSE, str(sentences)]
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True)
+
+    def printed(process: subprocess.Popen[str]) -> str:
+        return process.communicate(timeout=120)[0]
+
+    killed, *others = [start(count) for count in (1500, 300, 310)]
+    time.sleep(3)
+    # with its worker processes: they would hold its output open after it is gone
+    os.killpg(killed.pid, signal.SIGKILL)
+    assert [printed(one) for one in others] == ["300 299\n", "310 309\n"]
+    printed(killed)
+    assert printed(start(320)) == "320 319\n"

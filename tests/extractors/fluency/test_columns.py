@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import gzip
+import json
+
+import kenlm
+import numpy as np
+import pytest
+
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import DataError, OptionError
+from ranker.extractors.dependency.parsed import tag_batch
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.fluency.columns import Perplexity
+from ranker.extractors.text.tokens import intern
+from ranker.learning.lm.arpa import write_arpa
+from ranker.learning.lm.counts import count_ngrams
+from ranker.learning.lm.kneser_ney import estimate
+
+
+def dataset(items: list[tuple[list[str], list[str]]]):
+    return assemble(
+        [
+            Record(str(i), references, [Candidate(f"s{j}", text) for j, text in enumerate(candidates)])
+            for i, (references, candidates) in enumerate(items)
+        ],
+        "test",
+    )
+
+
+WORDS = np.array(["a", "b", "c", "d", "e", "the", "of", "cat"])
+
+
+def corpus(sources: int = 120):
+    generator = np.random.default_rng(0)
+
+    def sentence() -> str:
+        return " ".join(generator.choice(WORDS, size=generator.integers(2, 8)))
+
+    return dataset([([sentence()], [sentence(), sentence(), ""]) for _ in range(sources)])
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_equals_kenlm_on_lmplz_models(golden, order):
+    inputs = [json.loads(line) for line in (golden / "inputs.jsonl").read_text(encoding="utf-8").splitlines()]
+    with gzip.open(golden / f"lm{order}.scores.jsonl.gz", "rt", encoding="utf-8") as stream:
+        wanted = {row["id"]: row for row in map(json.loads, stream)}
+    made = dataset([(item["refs"], [item["hyp"]]) for item in inputs])
+    columns = Perplexity(order=order, oov=True, match=True).transform(made)
+    for item, (perp, oov, match) in zip(inputs, columns, strict=True):
+        row = wanted[item["id"]]
+        tokens = row["n"] - 1
+        assert perp == pytest.approx(np.log(row["ppl"]), abs=1e-5), item["id"]
+        assert oov == pytest.approx(row["oov"] / max(tokens, 1))
+        assert 1 <= match <= order
+
+
+def test_own_references_can_be_left_out():
+    made = corpus()
+    plain, without = (Perplexity(leave_out=flag).transform(made)[:, 0] for flag in (False, True))
+    own = dataset([([text], [text]) for text in made.references["text"]])
+    seen, unseen = (Perplexity(leave_out=flag).transform(own)[:, 0] for flag in (False, True))
+    assert (unseen > seen).mean() > 0.9
+    assert np.corrcoef(plain, without)[0, 1] > 0.8
+
+
+def test_shuffling_sources_changes_nothing():
+    made = corpus()
+    order = np.random.default_rng(1).permutation(len(made.sources))
+    texts = made.references["text"].tolist()
+    candidates = made.candidates["text"].to_numpy(object).reshape(-1, 3)
+    shuffled = dataset([([texts[i]], candidates[i].tolist()) for i in order])
+    for options in ({}, {"leave_out": True}):
+        first = Perplexity(**options).transform(made)[:, 0].reshape(-1, 3)
+        second = Perplexity(**options).transform(shuffled)[:, 0].reshape(-1, 3)
+        np.testing.assert_allclose(first[order], second, rtol=1e-12)
+
+
+def by_kenlm(lines: list[str], texts: list[str], path) -> list[float]:
+    """Return log perplexities under the trigram model of lines in the order given, read from its ARPA file."""
+    segments = intern(lines, "13a", lowercase=True)
+    write_arpa(estimate(count_ngrams(segments.values, segments.offsets, 3)), segments.vocabulary, path)
+    model = kenlm.Model(str(path))
+    words = intern(texts, "13a", lowercase=True)
+    found = []
+    for row in range(len(texts)):
+        tokens = words.words(row)
+        found.append(-np.log(10) * model.score(" ".join(tokens)) / (len(tokens) + 1))
+    return found
+
+
+def test_the_model_is_that_of_the_sorted_references(tmp_path):
+    generator = np.random.default_rng(0)
+    # case and accents sort by code point: W before w, é after z
+    names = [f"{letter}{number}" for number in range(20) for letter in ("w", "W", "é")]
+
+    def sentence() -> str:
+        return " ".join(names[min(word, 59)] for word in generator.geometric(0.08, size=generator.integers(2, 8)))
+
+    lines, texts = ([sentence() for _ in range(120)] for _ in range(2))
+    # the last word to appear in sorted lines, three times after one and the same word, is what lmplz counts its own way
+    lines[:3] = ["ê p q"] * 3
+    found = Perplexity().transform(dataset([([line], [text]) for line, text in zip(lines, texts, strict=True)]))[:, 0]
+    turned = dataset([([line], [text]) for line, text in zip(lines[::-1], texts, strict=True)])
+    np.testing.assert_allclose(Perplexity().transform(turned)[:, 0], found, rtol=1e-12)
+    in_order = sorted(lines, key=str.encode)
+    np.testing.assert_allclose(by_kenlm(in_order, texts, tmp_path / "lm.arpa"), found, atol=1e-5)
+    # in other orders lmplz estimates other discounts
+    others = [by_kenlm(generator.permutation(lines).tolist(), texts, tmp_path / "lm.arpa") for _ in range(5)]
+    assert np.abs(np.array(others) - found).max() > 1e-3
+
+
+def test_too_few_references_make_the_column_unusable():
+    made = corpus(99)
+    features = FeatureSet.parse("bleu,perp")
+    assert features.unusable(made) == "99 reference sentences are too few for a language model, 100 are needed"
+    assert features.unusable(corpus(100)) is None
+    assert (features.transform(made)[:, 1] == 0).all()
+    assert features.learns_from_ranked.tolist() == [False, True]
+
+
+def test_a_model_falls_back_on_what_it_can_use():
+    from ranker import Ranker, load_dataset
+
+    sample = load_dataset("sample")
+    ranker = Ranker("bleu,perp").fit(sample)
+    few = sample.select_sources(np.arange(len(sample.sources)) < 3)
+    assert ranker.note(sample) is None
+    assert ranker.note(few) == (
+        "12 reference sentences are too few for a language model, 100 are needed; ranked without perp"
+    )
+    assert (ranker.explain(few)[:, 1] == 0).all()
+    assert ranker.explain(sample)[:, 1].any()
+    assert ranker.fallback[0] == pytest.approx(Ranker("bleu").fit(sample).weights[0])
+    with pytest.raises(DataError, match=r"too few.*this model has no other column"):
+        Ranker("perp").fit(sample).score(few)
+    with pytest.raises(DataError, match="nothing can be learnt: 12 reference sentences are too few"):
+        Ranker("bleu,perp").fit(few)
+
+
+def test_a_model_of_parts_of_speech_is_one_of_tags_for_words():
+    sentences = ["the cat sat on the mat .", "a man saw a small house .", "they slept .", "dogs bark loudly at night ."]
+    data = dataset([([sentences[i % 4]], [sentences[(i + 1) % 4], "cat the the on . mat", ""]) for i in range(120)])
+    batch = tag_batch(data, "shipped")
+    assert batch.segments.words(int(batch.reference[0]))[:3] == ["DET", "NOUN", "VERB"]
+    text = [" ".join(batch.segments.words(sentence)) for sentence in range(len(batch.segments.lengths))]
+    as_words = dataset(
+        [([text[batch.reference[i]]], [text[row] for row in batch.candidate[3 * i : 3 * i + 3]]) for i in range(120)]
+    )
+    for options in ({}, {"leave_out": True, "oov": True, "match": True}):
+        found = Perplexity(unit="tags", **options).transform(data)
+        expected = Perplexity(tokenizer="none", lowercase=False, **options).transform(as_words)
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+    usual, odd, empty = Perplexity(unit="tags").transform(data)[:3, 0]
+    assert usual < odd < empty
+
+
+def test_order_out_of_range():
+    with pytest.raises(OptionError, match=r"perp\[order=7\]: expected 1 to 6"):
+        Perplexity(order=7)

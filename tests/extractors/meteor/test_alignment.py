@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ranker.extractors.meteor.alignment import align
+from ranker.extractors.meteor.matching import EXACT, PARAPHRASE, STEM
+
+WEIGHTS = (1.0, 0.6, 0.8, 0.6)
+
+
+def overlap(first, second) -> bool:
+    """Tell whether two matches (j, i, words of the candidate, words of the reference, module) share a word."""
+    (j, i, m, n, _), (other_j, other_i, other_m, other_n, _) = first, second
+    return (j < other_j + other_n and other_j < j + n) or (i < other_i + other_m and other_i < i + m)
+
+
+def twin(size, length, matches, beam, as_meteor):
+    """The search of `align` over lists of matches (j, i, m, n, module); return chunks and the matches chosen."""
+    weight = {
+        match: int(WEIGHTS[match[4]] * match[2]) + int(WEIGHTS[match[4]] * match[3])
+        if as_meteor
+        else round(1000 * WEIGHTS[match[4]] * (match[2] + match[3]))
+        for match in matches
+    }
+    sure = {}
+    for match in matches:
+        if matches.count(match) == 1 and not any(overlap(match, other) for other in matches if other is not match):
+            sure[match[0]] = match
+    start = (0, 0, 0, 0, None, ())  # weight, chunks, distance, next, continues, chosen
+    paths = [start]
+    for j in range(length):
+        children = []
+        for weighed, chunks, distance, upcoming, continues, chosen in paths:
+            if upcoming > j:
+                children.append((weighed, chunks, distance, upcoming, continues, chosen))
+                continue
+            declined = 0
+            for match in [match for match in matches if match[0] == j]:
+                _, i, m, n, _ = match
+                taken = any(other[1] < i + m and i < other[1] + other[2] for other in chosen)
+                if taken and j not in sure:
+                    continue
+                more = distance + (declined if as_meteor else abs(i - j))
+                children.append(
+                    (
+                        weighed + weight[match],
+                        chunks + (continues is not None and continues != i),
+                        more,
+                        j + n,
+                        i + m,
+                        (*chosen, match),
+                    )
+                )
+                if j not in sure:
+                    declined += abs(i - j)
+            if j not in sure:
+                more = distance + (declined if as_meteor else 0)
+                children.append((weighed, chunks + (continues is not None), more, j + 1, None, chosen))
+        paths = sorted(children, key=lambda path: (-path[0], path[1], path[2]))[:beam]
+    closed = [(-path[0], path[1] + (path[4] is not None), path[2], number) for number, path in enumerate(paths)]
+    best = min(closed)
+    return best[1], list(paths[best[3]][5])
+
+
+def run(size, length, matches, beam, as_meteor):
+    offsets = np.searchsorted([match[0] for match in matches], np.arange(length + 1)).astype(np.int64)
+    rows = np.array([match[1:] for match in matches], dtype=np.int32).reshape(-1, 4)
+    chunks, places, chosen = align(size, length, offsets, rows, np.array(WEIGHTS), beam, as_meteor)
+    return chunks, [(j, *rows[row].tolist()) for j, row in zip(places.tolist(), chosen.tolist(), strict=True)]
+
+
+@st.composite
+def problems(draw):
+    size, length = draw(st.integers(1, 8)), draw(st.integers(1, 8))
+    one = st.tuples(
+        st.integers(0, length - 1),
+        st.integers(0, size - 1),
+        st.integers(1, 2),
+        st.integers(1, 2),
+        st.integers(0, 3),
+    )
+    fits = one.filter(lambda match: match[0] + match[3] <= length and match[1] + match[2] <= size)
+    words = fits.map(lambda match: (*match[:2], *((1, 1) if match[4] < PARAPHRASE else match[2:4]), match[4]))
+    return (
+        size,
+        length,
+        sorted(set(draw(st.lists(words, max_size=14))), key=lambda match: (match[0], match[4], match[1])),
+    )
+
+
+@settings(deadline=None, max_examples=300)
+@given(problems(), st.sampled_from([1, 3, 40]), st.booleans())
+def test_equals_its_plain_twin(problem, beam, as_meteor):
+    size, length, matches = problem
+    assert run(size, length, matches, beam, as_meteor) == twin(size, length, matches, beam, as_meteor)
+
+
+@settings(deadline=None, max_examples=100)
+@given(problems())
+def test_a_wide_beam_finds_the_best_alignment(problem):
+    size, length, matches = problem
+    matches = matches[:9]
+
+    def cost(chosen):
+        chunks = sum(
+            k == 0 or chosen[k - 1][0] + chosen[k - 1][3] != match[0] or chosen[k - 1][1] + chosen[k - 1][2] != match[1]
+            for k, match in enumerate(chosen)
+        )
+        weight = sum(round(1000 * WEIGHTS[match[4]] * (match[2] + match[3])) for match in chosen)
+        return (-weight, chunks, sum(abs(match[0] - match[1]) for match in chosen))
+
+    possible = []
+    for mask in product((False, True), repeat=len(matches)):
+        chosen = [match for match, taken in zip(matches, mask, strict=True) if taken]
+        if not any(overlap(a, b) for k, a in enumerate(chosen) for b in chosen[:k]):
+            possible.append(chosen)
+    chunks, found = run(size, length, matches, 10_000, False)
+    assert cost(found) == min(map(cost, possible))
+    assert cost(found)[1] == chunks
+
+
+# "go" stands twice in the reference beside equal words in between; taking "going" costs a chunk
+RIVALS = [(0, 0, 1, 1, EXACT), (2, 3, 1, 1, STEM), (4, 2, 1, 1, EXACT), (6, 3, 1, 1, STEM)]
+
+
+def test_meteor_takes_no_disputed_stem_that_costs_a_chunk():
+    assert run(4, 7, RIVALS, 40, False) == (3, [RIVALS[0], RIVALS[1], RIVALS[2]])
+    assert run(4, 7, RIVALS, 40, True) == (2, [RIVALS[0], RIVALS[2]])
+
+
+def test_meteor_prefers_what_comes_first_where_distances_would_decide():
+    # one comma of the candidate, two of the reference
+    matches = [(1, 5, 1, 1, EXACT), (5, 5, 1, 1, EXACT)]
+    assert run(6, 7, matches, 40, False) == (1, [matches[1]])
+    assert run(6, 7, matches, 40, True) == (1, [matches[0]])
+
+
+def test_nothing_to_align():
+    for size, length in ((0, 0), (0, 3), (3, 0), (2, 2)):
+        assert run(size, length, [], 40, False) == (0, [])

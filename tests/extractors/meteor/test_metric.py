@@ -1,0 +1,287 @@
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import DataError, MissingError, OptionError
+from ranker.extractors.meteor.metric import Meteor
+from ranker.extractors.registry import make_metric
+from ranker.extractors.text import wordnet
+from ranker.extractors.text.reference_pairs import reference_pairs
+from tests.extractors.small_wordnet import write_wordnet
+
+PROGRAM = {
+    "default_norm": "",
+    "default_norm_nopunct": "tokenizer=meteor-words",
+    "default_lower_tok": "tokenizer=none,lowercase=true",
+    "default_case_tok": "tokenizer=none",
+    "exact_norm": "modules=exact",
+    "exact_stem_norm": "modules=exact+stem",
+    "adq_norm": "parameters=adq",
+    "li_norm": "parameters=li",
+    "cer_80_25_40": "parameters=METR",
+    "cer_95_05_50": "parameters=METR-r",
+    "cer_50_25_40": "parameters=METR:0.5",
+    "cer_50_05_50": "parameters=METR-r:0.5",
+}
+"""Runs of Meteor 1.5, and the options that stand for them."""
+
+
+def dataset_of(items: list[tuple[list[str], list[str]]]):
+    """Make a data set of (references, candidates) of each source."""
+    return assemble(
+        [
+            Record("", references, [Candidate(f"s{i}", text) for i, text in enumerate(candidates)])
+            for references, candidates in items
+        ],
+        "test",
+    )
+
+
+def scores(metric: Meteor, items) -> list[float]:
+    return metric.transform(dataset_of(items))[:, 0].tolist()
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    head, *rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
+    return [dict(zip(head, row, strict=True)) for row in rows]
+
+
+@pytest.fixture
+def small_wordnet(tmp_path) -> Path:
+    return write_wordnet(tmp_path / "wordnet")
+
+
+@pytest.fixture(scope="module")
+def inputs(request) -> dict[str, dict]:
+    path = request.getfixturevalue("golden") / "inputs.jsonl"
+    return {item["id"]: item for item in map(json.loads, path.read_text(encoding="utf-8").splitlines())}
+
+
+@pytest.mark.parametrize("run", PROGRAM)
+def test_equals_meteor_1_5(golden, inputs, run):
+    options = [one for one in (PROGRAM[run], "parity=meteor-1.5") if one]
+    metric = make_metric(f"meteor[{','.join(options)},function_words={golden}/meteor_function_words.txt]")
+    if "synonym" in metric.modules and metric._wordnet() is None:
+        pytest.skip("no WordNet installed")
+    expected = table(golden / f"meteor.{run}.tsv")
+    kind = "_tok" if run.endswith("_tok") else ""
+    items = [inputs[row["id"]] for row in expected]
+    dataset = dataset_of([(item["refs" + kind], [item["hyp" + kind]]) for item in items])
+    statistics = metric.statistics(metric.batch(dataset))
+    assert metric.score(statistics) == pytest.approx([float(row["score"]) for row in expected], abs=1e-9)
+    counts = ["hyp_len", "ref_len", "hyp_func", "ref_func"]
+    assert statistics[:, :4].tolist() == [[float(row[name]) for name in counts] for row in expected]
+    # the program counts one chunk where all words match, and leaves it out of the sum
+    assert np.maximum(statistics[:, 4], statistics[:, 5:21].any(axis=1)).tolist() == [
+        float(row["chunks"]) for row in expected
+    ]
+    for column, name in enumerate(("hyp_content", "hyp_func", "ref_content", "ref_func")):
+        theirs = np.array([list(map(float, row[f"{name}_by_module"].split())) for row in expected])
+        assert statistics[:, 5 + column :: 4][:, : theirs.shape[1]].tolist() == theirs.tolist()
+    for row in table(golden / f"meteor.{run}.corpus.tsv"):
+        members = [item["group"] == row["corpus"] or row["corpus"] == "all" for item in items]
+        if row["corpus"] != "all.ref0":
+            assert float(metric.score(statistics[members].sum(axis=0))) == pytest.approx(float(row["score"]), abs=1e-9)
+
+
+def test_alignments_equal_meteor_1_5(golden, inputs):
+    metric = make_metric("meteor[modules=exact+stem,parity=meteor-1.5]")
+    expected = [row for row in table(golden / "meteor.exact_stem_norm.tsv") if len(inputs[row["id"]]["refs"]) == 1]
+    batch = metric.batch(dataset_of([(inputs[row["id"]]["refs"], [inputs[row["id"]]["hyp"]]) for row in expected]))
+    tables = metric._tables(batch.segments, "en")
+    for number, row in enumerate(expected):
+        sentences = int(batch.candidate[number]), int(batch.reference[number])
+        places, found = metric._align(batch.segments, tables, sentences, "en")
+        ours = [f"{j}:{n} {i}:{m} {kind}" for j, (i, m, n, kind) in zip(places, found, strict=True)]
+        assert "|".join(ours) == row["matches(ref_start:len hyp_start:len module)"], row["id"]
+
+
+def test_orders_equal_those_made_of_meteor_1_5_alignments(golden, inputs):
+    metric = make_metric("meteor[parity=meteor-1.5]")
+    if metric._wordnet() is None:
+        pytest.skip("no WordNet installed")
+    rows = [
+        row for row in table(golden / "perm_null_beer11.tsv") if len(inputs.get(row["id"], {"refs": ""})["refs"]) == 1
+    ]
+    assert len(rows) > 300
+    batch = metric.batch(dataset_of([(inputs[row["id"]]["refs"], [inputs[row["id"]]["hyp"]]) for row in rows]))
+    values, offsets = metric.orders(batch, reference_pairs(batch))
+    for row, start, stop in zip(rows, offsets, offsets[1:], strict=False):
+        assert values[start:stop].tolist() == list(map(int, row["ignore_and_normalize"].split())), row["id"]
+
+
+def test_word_order_metrics_take_the_alignment():
+    dataset = dataset_of([(["she was walking home slowly"], ["slowly she walked home", "home", "", "x"])])
+    found = make_metric("kendall[alignment=meteor,tokenizer=meteor,brevity=false]").transform(dataset)[:, 0]
+    # slowly she walk home: three of the six pairs of words are out of order
+    assert found.tolist() == [0.5, 1.0, 0.0, 0.0]
+
+
+def test_worked_example():
+    metric = Meteor(modules="exact", function_words="none")
+    # "the cat sat on the mat" has 5 of 6 words in the chunks "on the mat" and "the cat"
+    rows = metric.statistics(metric.batch(dataset_of([(["the cat sat on the mat"], ["on the mat the cat"])])))
+    assert rows[0].tolist() == [5, 6, 0, 0, 2, 5, 0, 5, 0, *[0] * 12, 1, *[0] * 5]
+    mean = (5 / 5) * (5 / 6) / (0.85 * 5 / 5 + 0.15 * 5 / 6)
+    assert metric.score(rows)[0] == pytest.approx(mean * (1 - 0.6 * (2 / 5) ** 0.2))
+
+
+def test_content_and_function_words_weigh_delta_and_the_rest():
+    for delta in (0.0, 0.25, 1.0):
+        metric = Meteor(modules="exact", delta=delta, gamma=0.0, alpha=1.0)
+        # of the reference "the" matches, a function word, and "dog" does not
+        assert scores(metric, [(["the dog"], ["the cat"])])[0] == pytest.approx(1 - delta)
+
+
+def test_modules_have_weights():
+    items = [(["walks"], ["walking"])]
+    assert scores(Meteor(modules="exact"), items) == [0.0]
+    assert scores(Meteor(modules="exact+stem"), items) == pytest.approx([0.6])
+    assert scores(Meteor(modules="exact+stem", stem_weight=0.3), items) == pytest.approx([0.3])
+
+
+def test_synonyms_match_by_wordnet(small_wordnet):
+    metric = Meteor(modules="exact+synonym", wordnet=str(small_wordnet), function_words="none")
+    items = [(["a big automobile"], ["a big car", "a big cars", "a big went"])]
+    assert scores(metric, items)[0] == scores(metric, items)[1]
+    assert scores(metric, items) == pytest.approx([(2 + 0.8) / 3, (2 + 0.8) / 3, 2 / 3 * (1 - 0.6 * 0.5**0.2)])
+    assert metric.evidence(dataset_of(items), 1) == {
+        "reference 1": ["a = a", "big = big", "cars ~ automobile (synonym)"]
+    }
+
+
+def test_phrases_match_by_a_paraphrase_table(tmp_path):
+    path = tmp_path / "table.txt"
+    path.write_text("0.5\npassed away\ndied\n0.1\nin the end\nfinally\n")
+    metric = Meteor(modules="exact", paraphrases=str(path), function_words="none")
+    items = [(["he finally died"], ["he in the end passed away", "he finally died"])]
+    rows = metric.statistics(metric.batch(dataset_of(items)))
+    # of six and three words one is the same, the rest are two paraphrases; one chunk holds all
+    assert rows[0].tolist() == [6, 3, 0, 0, 0, 1, 0, 1, 0, *[0] * 8, 5, 0, 2, 0, 1, *[0] * 5]
+    precision, recall = (1 + 5 * 0.6) / 6, (1 + 2 * 0.6) / 3
+    assert metric.score(rows)[0] == pytest.approx(precision * recall / (0.85 * precision + 0.15 * recall))
+    assert metric.score(rows)[1] == 1.0
+
+
+def test_degenerate_sentences():
+    items = [([""], ["", "a"]), (["a b"], ["", "c", "a b"]), (["."], ["."])]
+    assert scores(Meteor(modules="exact+stem"), items) == [0.0, 0.0, 0.0, 0.0, 1.0, 1.0]
+
+
+def test_the_best_reference_counts_and_of_equals_the_first():
+    metric = Meteor(modules="exact")
+    items = [(["x y", "the cat sat", "the cat sat down"], ["the cat sat", "cat"])]
+    rows = metric.statistics(metric.batch(dataset_of(items)))
+    assert rows[0, :2].tolist() == [3, 3]
+    single = [scores(metric, [([reference], ["cat"])])[0] for reference in items[0][0]]
+    assert metric.score(rows[1]) == max(single)
+    rows = metric.statistics(metric.batch(dataset_of([(["b a", "a b"], ["a c"])])))
+    first = metric.statistics(metric.batch(dataset_of([(["b a"], ["a c"])])))
+    assert rows.tolist() == first.tolist()
+
+
+words = st.lists(st.sampled_from(["the", "cat", "cats", "sat", "on", "a", ","]), max_size=9).map(" ".join)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.tuples(st.lists(words, min_size=1, max_size=3), st.lists(words, min_size=1, max_size=3)), max_size=4)
+)
+def test_scores_are_fractions_and_do_not_depend_on_the_batch(items):
+    for metric in (Meteor(modules="exact+stem"), Meteor(modules="exact+stem", parity="meteor-1.5")):
+        together = scores(metric, items) if items else []
+        alone = [score for item in items for score in scores(metric, [item])]
+        assert together == alone
+        assert all(0 <= score <= 1 for score in together)
+        if items:
+            rows = metric.statistics(metric.batch(dataset_of(items)))
+            twice = metric.statistics(metric.batch(dataset_of(items + items)))
+            assert metric.score(twice.sum(axis=0)) == pytest.approx(float(metric.score(rows.sum(axis=0))))
+
+
+def test_without_wordnet_synonyms_are_left_out_and_it_is_said_once(monkeypatch, caplog):
+    monkeypatch.setattr(wordnet, "installed_places", lambda: iter(()))
+    monkeypatch.setattr(wordnet, "_NOTED", set())
+    items = [(["a big automobile"], ["a big car"])]
+    with caplog.at_level(logging.WARNING):
+        without = scores(Meteor(), items)
+        scores(Meteor(), items)
+    assert without == scores(Meteor(modules="exact+stem"), items)
+    assert [record.getMessage() for record in caplog.records] == [
+        "ranker: note: meteor goes without synonyms: no WordNet found for synonyms: install the Debian package "
+        "wordnet-base or NLTK's corpus 'wordnet', or name the directory of its files as wordnet=DIRECTORY"
+    ]
+    assert Meteor().signature() == Meteor(modules="exact+stem").signature()
+    with pytest.raises(MissingError, match="no such file"):
+        scores(Meteor(wordnet="/nowhere"), items)
+
+
+def test_the_signature_names_contents_not_files(tmp_path, small_wordnet):
+    first, second = tmp_path / "one", tmp_path / "two"
+    for path in (first, second):
+        path.write_text("the\nof\n")
+    made = [Meteor(function_words=str(path), wordnet=str(small_wordnet), language="en") for path in (first, second)]
+    signatures = {metric.signature() for metric in made}
+    (signature,) = signatures
+    assert "alpha=0.85" in signature
+    assert "modules=exact+stem+synonym" in signature
+    assert "synonym_weight=0.8" in signature
+    assert "paraphrase_weight" not in signature
+    plain = Meteor(modules="exact", wordnet="elsewhere", language="en")
+    assert Meteor(alpha=0.85, modules="exact", language="en").signature() == plain.signature()
+    assert str(tmp_path) not in signature
+    second.write_text("the of to")
+    assert Meteor(function_words=f"{tmp_path}/./two", language="en").signature() not in signatures
+    assert str(Meteor(parameters="METR:0.5", parity="meteor-1.5")) == "meteor[parameters=METR:0.5,parity=meteor-1.5]"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("meteor[alpha=1.5]", r"meteor\[alpha=1.5\]: expected 0 to 1"),
+        ("meteor[gamma=-1]", r"meteor\[gamma=-1.0\]: expected 0 to 1"),
+        ("meteor[beta=-1]", r"meteor\[beta=-1.0\]: expected a number not below 0"),
+        ("meteor[beam=0]", r"meteor\[beam=0\]: expected 1 or more"),
+        ("meteor[lowercase=true]", "tokenizer 'meteor' lower-cases by itself"),
+        ("meteor[modules=stem]", "expected exact | exact.stem"),
+        ("meteor[stemmer=englsh]", "no such stemmer .did you mean 'english'..; there are: arabic"),
+    ],
+)
+def test_options_out_of_range_are_refused(text, message):
+    with pytest.raises(OptionError, match=message):
+        scores(make_metric(text), [(["a"], ["a"])])
+
+
+def test_an_empty_list_of_function_words_is_refused(tmp_path):
+    (tmp_path / "empty").write_text("\n")
+    with pytest.raises(DataError, match="holds no function word"):
+        scores(Meteor(function_words=str(tmp_path / "empty")), [(["a"], ["a"])])
+
+
+def test_parity_works_alone_and_names_what_is_missing_for_the_scores_of_the_program(small_wordnet, tmp_path):
+    dataset = dataset_of([(["a cat"], ["a dog"])])
+    assert Meteor(wordnet=str(small_wordnet)).note(dataset) is None
+    metric = Meteor(parity="meteor-1.5", wordnet=str(small_wordnet))
+    assert 0 < metric.transform(dataset)[0, 0] < 1
+    note = metric.note(dataset)
+    for part in ("Meteor 1.5 exactly", "function_words=FILE", "paraphrases=FILE"):
+        assert part in note
+    assert "WordNet" not in note
+    (tmp_path / "words").write_text("a\n")
+    exact = Meteor(parity="meteor-1.5", modules="exact+stem", function_words=str(tmp_path / "words"))
+    assert exact.note(dataset) is None
+    assert "function_words" not in Meteor(parity="meteor-1.5", parameters="METR").note(dataset)
+
+
+def test_parity_names_a_missing_wordnet(monkeypatch):
+    monkeypatch.setattr(wordnet, "installed_places", lambda: iter(()))
+    note = Meteor(parity="meteor-1.5").note(dataset_of([(["a cat"], ["a dog"])]))
+    assert "WordNet 3.0 (wordnet=DIRECTORY; none is installed, so synonyms do not match)" in note

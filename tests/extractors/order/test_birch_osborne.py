@@ -1,0 +1,130 @@
+"""From alignments to permutations: the golden values of Moses' code, a plain-Python twin, the paper's table."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ranker.errors import DataError, OptionError
+from ranker.extractors.order.birch_osborne import relative_orders, source_orders
+from ranker.links import make_links
+
+
+def parsed(text: str) -> list[tuple[int, int]]:
+    return [(int(i), int(j)) for i, j in (link.split("-") for link in text.split())]
+
+
+def blocks(values: np.ndarray, offsets: np.ndarray) -> list[list[int]]:
+    return [values[first:last].tolist() for first, last in itertools.pairwise(offsets)]
+
+
+def hamming(order: list[int]) -> float:
+    return sum(place == rank for place, rank in enumerate(order)) / len(order)
+
+
+def kendall(order: list[int]) -> float:
+    size = len(order)
+    inversions = sum(order[i] > order[j] for i in range(size) for j in range(i + 1, size))
+    return 1.0 - math.sqrt(inversions / (size * (size - 1) / 2)) if size > 1 else 1.0
+
+
+@pytest.fixture(scope="module")
+def cases(golden: Path) -> list[dict[str, str]]:
+    with (golden / "lrscore_alignments.tsv").open(encoding="utf-8") as lines:
+        return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+@pytest.mark.parametrize(("rule", "ending"), [("same-key", ""), ("plus-one", "_plus1rule")])
+@pytest.mark.parametrize("side", ["hyp", "ref"])
+def test_orders_are_those_of_moses(cases: list[dict[str, str]], rule, ending: str, side: str) -> None:
+    links = make_links([parsed(case[f"{side}_align"]) for case in cases])
+    found = blocks(*source_orders(links, [int(case["n"]) for case in cases], rule=rule))
+    assert found == [[int(rank) for rank in case[f"perm_{side}{ending}"].split()] for case in cases]
+    assert len(cases) > 100
+
+
+def test_relative_orders_score_as_moses_does(cases: list[dict[str, str]]) -> None:
+    lengths = [int(case["n"]) for case in cases]
+    both = make_links([parsed(case[f"{side}_align"]) for side in ("hyp", "ref") for case in cases])
+    rows = np.arange(len(cases))
+    found = blocks(*relative_orders(*source_orders(both, lengths * 2), rows, rows + len(cases)))
+    for case, order in zip(cases, found, strict=True):
+        assert hamming(order) == pytest.approx(float(case["hamming"]), abs=1e-12)
+        assert kendall(order) == pytest.approx(float(case["kendall_sqrt"]), abs=1e-12)
+
+
+def test_birch_and_osborne_table_1() -> None:
+    monotone = [(i, i) for i in range(10)]
+    swapped = [*monotone[:4], (4, 5), (5, 4), *monotone[6:]]
+    halves = [(i, (i + 5) % 10) for i in range(10)]
+    values, offsets = source_orders(make_links([monotone, swapped, halves]), [10] * 3)
+    orders = blocks(*relative_orders(values, offsets, [0, 1, 2], [0, 0, 0]))
+    assert [round(100 * hamming(one), 1) for one in orders] == [100.0, 80.0, 0.0]
+    assert [round(100 * kendall(one), 1) for one in orders] == [100.0, 85.1, 25.5]
+
+
+def plain_order(links: list[tuple[int, int]], length: int, step: int) -> list[int]:
+    keys: list[int] = []
+    for word in range(length):
+        targets = [j for i, j in links if i == word]
+        keys.append(min(targets) if targets else keys[-1] + step if keys else 0)
+    order = sorted(range(length), key=lambda word: (keys[word], word))
+    return [order.index(word) for word in range(length)]
+
+
+PAIRS = st.lists(
+    st.integers(0, 9).flatmap(
+        lambda n: st.tuples(
+            st.just(n), st.lists(st.tuples(st.integers(0, max(0, n - 1)), st.integers(0, 12)), max_size=12 if n else 0)
+        )
+    ),
+    max_size=6,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(PAIRS, st.sampled_from(["same-key", "plus-one"]))
+def test_orders_are_their_definition(pairs, rule) -> None:
+    links = make_links([one for _, one in pairs])
+    found = blocks(*source_orders(links, [length for length, _ in pairs], rule=rule))
+    assert found == [plain_order(one, length, int(rule == "plus-one")) for length, one in pairs]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 8).flatmap(lambda n: st.tuples(st.permutations(range(n)), st.permutations(range(n)))))
+def test_relative_orders_keep_matches_and_inversions(pair) -> None:
+    first, second = pair
+    size = len(first)
+    values, offsets = np.array([*first, *second], dtype=np.int32), np.array([0, size, 2 * size])
+    order = blocks(*relative_orders(values, offsets, [0], [1]))[0]
+    assert sorted(order) == list(range(size))
+    assert sum(map(int.__eq__, order, range(size))) == sum(map(int.__eq__, first, second))
+    opposite = sum((first[i] - first[j]) * (second[i] - second[j]) < 0 for i in range(size) for j in range(i))
+    assert sum(order[i] > order[j] for j in range(size) for i in range(j)) == opposite
+    assert blocks(*relative_orders(values, offsets, [1], [1]))[0] == list(range(size))
+
+
+def test_empty_and_unlinked_sentences() -> None:
+    values, offsets = source_orders(make_links([[], [], [(1, 3)]]), [0, 3, 2])
+    assert blocks(values, offsets) == [[], [0, 1, 2], [0, 1]]
+    assert blocks(*relative_orders(values, offsets, [], [])) == []
+
+
+def test_bad_input() -> None:
+    links = make_links([[(0, 0)], [(3, 0), (0, 9)]])
+    with pytest.raises(DataError, match="pair 2: link 3-0 points behind the end of a source of 3 words"):
+        source_orders(links, [1, 3])
+    with pytest.raises(DataError, match="alignments of 2 pairs and 1 source lengths"):
+        source_orders(links, [1])
+    with pytest.raises(OptionError, match="expected one of same-key, plus-one"):
+        source_orders(links, [1, 4], rule="other")  # type: ignore[arg-type]
+    values, offsets = source_orders(links, [1, 4])
+    with pytest.raises(DataError, match="comparison 2: orders of 4 and of 1 words, expected two orders of one source"):
+        relative_orders(values, offsets, [0, 1], [0, 0])

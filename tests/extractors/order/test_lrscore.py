@@ -1,0 +1,295 @@
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+
+from ranker.corpora.formats.pharaoh import attach
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import DataError, OptionError
+from ranker.extractors.order.aligner import align_dataset, learn_aligner
+from ranker.extractors.order.lrscore import LRscore
+from ranker.extractors.order.source_orders import aligned_batch
+from ranker.extractors.registry import make, make_metric
+from ranker.extractors.text.tokens import token_batch
+from ranker.links import make_links
+
+
+def dataset_of(items: list[tuple[str, list[str], list[str]]]):
+    """Make a data set of (source, references, candidates)."""
+    return assemble(
+        [
+            Record(source, references, [Candidate(f"s{i}", text) for i, text in enumerate(candidates)])
+            for source, references, candidates in items
+        ],
+        "test",
+    )
+
+
+def words(number: int) -> str:
+    return " ".join(f"w{i}" for i in range(number))
+
+
+def links(text: str) -> list[tuple[int, int]]:
+    """Parse ``0-1 1-0``."""
+    return [tuple(map(int, link.split("-"))) for link in text.split()]
+
+
+def batch_of(items, candidate_links, reference_links, language_pair=None, rule="same-key"):
+    dataset = dataset_of(items)
+    lengths = [len(source.split()) for source, *_ in items]
+    return aligned_batch(
+        token_batch(dataset, "none"),
+        make_links(map(links, candidate_links)),
+        make_links(map(links, reference_links)),
+        lengths,
+        language_pair,
+        rule=rule,
+    )
+
+
+@pytest.fixture(scope="module")
+def expected(request) -> list[dict[str, str]]:
+    path = request.getfixturevalue("golden") / "lrscore_alignments.tsv"
+    with path.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def batch_of_rows(expected, rule="same-key"):
+    items = [(words(int(row["n"])), [words(int(row["ref_len"]))], [words(int(row["hyp_len"]))]) for row in expected]
+    candidate_links, reference_links = ([row[f"{side}_align"] for row in expected] for side in ("hyp", "ref"))
+    return batch_of(items, candidate_links, reference_links, rule=rule)
+
+
+@pytest.fixture(scope="module")
+def aligned(expected):
+    return batch_of_rows(expected)
+
+
+@pytest.mark.parametrize("distance", ["hamming", "kendall_sqrt"])
+def test_order_scores_equal_moses(expected, aligned, distance):
+    rows = LRscore(distance=distance, alpha=1.0, tokenizer="none").statistics(aligned)
+    wanted = [float(row[f"{distance}_x_bp"]) for row in expected]
+    assert len(wanted) > 100
+    np.testing.assert_allclose(rows[:, 1], wanted, atol=1e-9, rtol=0)
+    moses = [float(row[f"moses_{distance.removesuffix('_sqrt')}_BP"]) for row in expected]
+    np.testing.assert_allclose(rows[:, 1], moses, atol=1e-7, rtol=0)
+
+
+def test_the_literal_rule_for_words_without_link(expected):
+    rows = LRscore(distance="hamming", alpha=1.0).statistics(batch_of_rows(expected, "plus-one"))
+    wanted = []
+    for row in expected:
+        orders = zip(row["perm_hyp_plus1rule"].split(), row["perm_ref_plus1rule"].split(), strict=True)
+        wanted.append(np.mean([mine == theirs for mine, theirs in orders]) * float(row["bp"]))
+    np.testing.assert_allclose(rows[:, 1], wanted, atol=1e-9, rtol=0)
+    assert any(row["plus1_differs"] == "1" for row in expected)
+
+
+def test_the_system_score_is_the_mean_order_beside_the_corpus_bleu(expected, aligned):
+    metric = LRscore(distance="hamming", alpha=0.3, lexical="bleu[order=1,smoothing=add-one]", tokenizer="none")
+    bleu = make_metric("bleu[order=1,smoothing=add-one]")
+    lexical = bleu.score(bleu.statistics(aligned.tokenized("13a")).sum(axis=0))
+    order = np.mean([float(row["hamming_x_bp"]) for row in expected])
+    found = metric.score(metric.statistics(aligned).sum(axis=0))
+    assert found == pytest.approx(0.3 * order + 0.7 * lexical, abs=1e-12)
+
+
+TABLE = [("hamming", [1.0, 0.8, 0.0]), ("kendall_sqrt", [1.0, 0.851, 0.255])]
+
+
+@pytest.mark.parametrize(("distance", "wanted"), TABLE)
+def test_the_papers_table_1(distance, wanted):
+    ranks = [[*range(10)], [0, 1, 2, 3, 5, 4, 6, 7, 8, 9], [5, 6, 7, 8, 9, 0, 1, 2, 3, 4]]
+    candidates = [" ".join(f"{source}-{target}" for source, target in enumerate(one)) for one in ranks]
+    monotone = " ".join(f"{i}-{i}" for i in range(10))
+    batch = batch_of([(words(10), [words(10)], [words(10)] * 3)], candidates, [monotone])
+    found = LRscore(distance=distance, alpha=1.0).statistics(batch)[:, 1]
+    np.testing.assert_allclose(found, wanted, atol=5e-4)
+
+
+VARIANTS = {
+    "lrscore[distance=hamming,lexical=bleu[order=1,smoothing=add-one]]": ("hamming", 1),
+    "lrscore[distance=hamming]": ("hamming", 4),
+    "lrscore[lexical=bleu[order=1,smoothing=add-one]]": ("kendall_sqrt", 1),
+    "lrscore": ("kendall_sqrt", 4),
+}
+
+
+@pytest.mark.parametrize("notation", VARIANTS)
+def test_the_papers_variants_have_a_notation(notation):
+    metric = make(notation)
+    distance, order = VARIANTS[notation]
+    assert str(metric) == notation
+    assert metric.distance == distance
+    items = [("x y z", ["a b c d"], ["b a d", "a c d e"])]
+    batch = batch_of(items, ["0-1 1-0 2-2", "0-0 1-1 2-2"], ["0-0 1-1 2-3"])
+    bleu = make_metric(f"bleu[order={order},smoothing=add-one]")
+    lexical = bleu.score(bleu.statistics(batch))
+    distances = {"hamming": [1 / 3, 1], "kendall_sqrt": [1 - np.sqrt(1 / 3), 1]}[distance]
+    wanted = 0.5 * np.array(distances) * [np.exp(1 - 4 / 3), 1] + 0.5 * lexical
+    np.testing.assert_allclose(metric.score(metric.statistics(batch)), wanted, atol=1e-12)
+
+
+def test_any_lexical_metric_stands_in_with_its_own_tokens():
+    batch = batch_of([("x y", ["A b"], ["a b"])], ["0-0 1-1"], ["0-0 1-1"])
+    chrf = make_metric("chrf[lowercase=true]")
+    assert chrf.score(chrf.statistics(batch.tokenized(chrf.tokenizer, lowercase=True)))[0] == 1
+    metric = make_metric("lrscore[alpha=0.25,lexical=chrf[lowercase=true]]")
+    assert metric.score(metric.statistics(batch))[0] == pytest.approx(1)
+
+
+def test_error_rates_count_as_one_minus_themselves():
+    batch = batch_of([("x y", ["a b c d"], ["a b c e"])], ["0-0 1-1"], ["0-0 1-1"])
+    metric = make_metric("lrscore[alpha=0,lexical=wer]")
+    assert metric.score(metric.statistics(batch))[0] == pytest.approx(1 - 1 / 4)
+
+
+def test_the_closest_reference_counts():
+    items = [("x y z", ["a b c", "c b a f"], ["c b a"])]
+    reversed_links, monotone = "0-2 1-1 2-0", "0-0 1-1 2-2"
+    batch = batch_of(items, [reversed_links], [monotone, reversed_links])
+    assert LRscore(alpha=1.0).statistics(batch)[0, 1] == 1
+    alone = batch_of([("x y z", ["a b c"], ["c b a"])], [reversed_links], [monotone])
+    assert LRscore(alpha=1.0).statistics(alone)[0, 1] == 0
+
+
+def test_theta_takes_the_reordering_of_each_language_pair():
+    items = [("x y z", ["a b c"], ["a b c", "b a c"]), ("x y", ["b a"], ["a b"]), ("x y", ["a b"], ["a b"])]
+    monotone, swapped = "0-0 1-1", "0-1 1-0"
+    batch = batch_of(items, [f"{monotone} 2-2"] * 2 + [monotone] * 2, [f"{monotone} 2-2", swapped, monotone], [0, 1, 1])
+    assert batch.monotonicity().tolist() == [1.0, 0.5]
+    metric = LRscore(theta=0.09)
+    rows = metric.statistics(batch)
+    np.testing.assert_allclose(rows[:, 0], [0.09, 0.09, 0.3, 0.3])
+    fixed = LRscore(alpha=0.3)
+    second = fixed.score(fixed.statistics(batch)[2:].sum(axis=0))
+    assert metric.score(rows[2:].sum(axis=0)) == pytest.approx(second, abs=1e-12)
+
+
+def test_orders_can_come_from_exact_matches():
+    dataset = dataset_of([("x", ["a b c d"], ["b a c"])])
+    metric = make_metric("lrscore[alpha=1,alignment=isozaki]")
+    wanted = (1 - np.sqrt(1 / 3)) * np.exp(1 - 4 / 3)
+    assert metric.transform(dataset)[0, 0] == pytest.approx(wanted)
+
+
+@pytest.fixture
+def bare():
+    """Two sources with two references and two systems."""
+    return dataset_of([("x y z", ["a b c", "b a c"], ["a c b", "c a"]), ("u v", ["d e", "e d"], ["e d", "d"])])
+
+
+@pytest.fixture
+def attached(bare):
+    """The same with alignments in Pharaoh format."""
+    return attach(
+        bare,
+        references=[
+            make_links(map(links, ("0-0 1-1 2-2", "0-0 1-1"))),
+            make_links(map(links, ("0-1 1-0 2-2", "0-1 1-0"))),
+        ],
+        candidates={
+            "s0": make_links(map(links, ("0-0 1-2 2-1", "0-1 1-0"))),
+            "s1": make_links(map(links, ("0-1 2-0", "0-0"))),
+        },
+    )
+
+
+@pytest.mark.parametrize("distance", ["hamming", "kendall_sqrt"])
+def test_alignments_that_come_with_the_data(attached, distance):
+    found = make_metric(f"lrscore[alpha=1,distance={distance}]").transform(attached)[:, 0]
+    # s1 of the first source: x and y follow z, y behind x; that is 1 2 0 against 0 1 2 and 1 0 2
+    hamming = [1 / 3, 1 / 3, 1, 1]
+    kendall = [1 - np.sqrt(1 / 3), 1 - np.sqrt(2 / 3), 1, 1]
+    brevity = [1, np.exp(1 - 3 / 2), 1, np.exp(1 - 2)]
+    wanted = np.array(hamming if distance == "hamming" else kendall) * brevity
+    np.testing.assert_allclose(found, wanted, atol=1e-12)
+    alone = make_metric(f"{distance}[alignment=bilingual]").transform(attached)[:, 0]
+    np.testing.assert_allclose(alone, wanted, atol=1e-12)
+    without = make_metric(f"{distance}[alignment=bilingual,brevity=false]").transform(attached)[:, 0]
+    np.testing.assert_allclose(without, wanted / brevity, atol=1e-12)
+
+
+def test_selecting_candidates_keeps_their_scores(attached):
+    metric = make_metric("lrscore[theta=0.5]")
+    second = metric.transform(attached.select_candidates([False, True, False, True]))
+    assert second.tolist() == metric.transform(attached)[[1, 3]].tolist()
+
+
+def test_an_aligner_fills_what_is_missing(bare, attached, tmp_path):
+    aligner = learn_aligner(attached, candidates=True, iterations=(2, 0))
+    aligner.save(tmp_path / "model.align")
+    metric = LRscore(alpha=1.0, aligner=str(tmp_path / "model.align"))
+    found = align_dataset(aligner, bare)
+    batch = aligned_batch(token_batch(bare), found.candidates, found.references, [3, 2])
+    assert metric.transform(bare).tolist() == metric.score(metric.statistics(batch))[:, np.newaxis].tolist()
+    # an alignment that is given stays
+    assert metric.transform(attached).tolist() == LRscore(alpha=1.0).transform(attached).tolist()
+    half = attach(
+        bare,
+        references=[make_links(map(links, ("0-0 1-1 2-2", "0-0 1-1")))],
+        candidates={"s0": make_links(map(links, ("0-2 1-1 2-0", "0-1 1-0")))},
+    )
+    first = metric.batch(half).source_ranks[:3]
+    assert first.tolist() == [2, 1, 0]
+    with pytest.raises(OptionError, match="take tokenizer=13a"):
+        LRscore(aligner=metric.aligner, tokenizer="none").transform(half)
+
+
+def test_what_is_missing_is_named():
+    bare = dataset_of([("x y", ["a b"], ["a b"])])
+    with pytest.raises(
+        DataError, match=r"test\[1\]: no word alignment of system 's0' with the source: give alignments"
+    ):
+        make_metric("lrscore").transform(bare)
+    aligned_candidates = attach(bare, candidates={"s0": make_links([[(0, 0)]])})
+    with pytest.raises(DataError, match="no word alignment of a reference"):
+        make_metric("pef[alignment=bilingual]").transform(aligned_candidates)
+    with pytest.raises(DataError, match="this batch has none"):
+        LRscore().statistics(token_batch(bare))
+
+
+def test_an_aligner_is_of_one_language_pair(tmp_path):
+    records = [
+        Record("x y", ["a b"], [Candidate("s", "a b")], lp="cs-en"),
+        Record("x y", ["a b"], [Candidate("s", "a b")], lp="de-en"),
+    ]
+    with pytest.raises(DataError, match="holds the language pairs cs-en, de-en; an aligner is of one"):
+        LRscore(aligner=str(tmp_path / "none")).transform(assemble(records, "test"))
+
+
+def test_empty_candidates_have_no_order_score():
+    batch = batch_of([("x y", ["a b"], ["", "a"])], ["", "0-0"], ["0-0 1-1"])
+    assert LRscore(alpha=1.0).statistics(batch)[:, 1].tolist() == [0, pytest.approx(np.exp(-1))]
+    assert LRscore().score(np.zeros(LRscore().statistics(batch).shape[1])) == 0
+
+
+def test_links_must_fit_the_translations():
+    items = [("x y", ["a"], ["a"])]
+    with pytest.raises(DataError, match="word alignments of 2 candidates, expected one for each of the 1"):
+        batch_of(items, ["0-0", "0-0"], ["0-0"])
+    with pytest.raises(DataError, match="points behind the end of a source of 2 words"):
+        batch_of(items, ["2-0"], ["0-0"])
+    with pytest.raises(DataError, match="1 source lengths and 2 language pairs"):
+        batch_of(items, ["0-0"], ["0-0"], [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("lrscore[alpha=2]", "expected a number from 0 to 1"),
+        ("lrscore[theta=-1]", "expected a number from 0 to 1"),
+        ("lrscore[alpha=0.2,theta=0.2]", "expected one of the two, alpha or theta"),
+        ("lrscore[theta=0.2,alignment=ribes]", "theta needs the order of the source"),
+        ("lrscore[aligner=a,alignment=ribes]", "only alignment=bilingual takes an aligner"),
+        ("pef[aligner=a]", "only alignment=bilingual takes an aligner"),
+        ("lrscore[lexical=bleau]", "did you mean 'bleu'?"),
+        ("lrscore[lexical=ds]", "it is no metric"),
+        ("lrscore[distance=spearman]", "expected hamming | kendall_sqrt"),
+    ],
+)
+def test_wrong_options_are_refused(text, message):
+    with pytest.raises(OptionError, match=message.replace("|", r"\|").replace("?", r"\?")):
+        make(text)

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import OptionError
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.order.metrics import brevity_penalty
+from ranker.extractors.order.scores import permutation_scores
+from ranker.extractors.registry import make, make_metric
+from ranker.extractors.text.reference_pairs import reference_pairs
+from ranker.extractors.text.repeated_words import WordOrders, align_contexts
+from ranker.extractors.text.tokens import token_batch
+
+FLAT = ["hamming", "kendall", "kendall_sqrt", "spearman", "ulam", "fuzzy"]
+TREES = ["pet", "pet_flat", "pet_viterbi", "pef"]
+SHAPES = ["pet_arity", "pet_size", "pet_max_arity", "pef_size"]
+
+
+def dataset_of(items: list[tuple[list[str], list[str]]]):
+    """Make a data set of (references, candidates) of each source."""
+    return assemble(
+        [
+            Record("", references, [Candidate(f"s{i}", text) for i, text in enumerate(candidates)])
+            for references, candidates in items
+        ],
+        "test",
+    )
+
+
+def scores(notation: str, items) -> np.ndarray:
+    return make_metric(notation).transform(dataset_of(items))[:, 0]
+
+
+def texts_of(permutation: list[int]) -> tuple[list[str], list[str]]:
+    """Return a reference, and a candidate that holds its words in the order of `permutation`."""
+    return [" ".join(f"w{i}" for i in range(len(permutation)))], [" ".join(f"w{i}" for i in permutation)]
+
+
+def table(path: Path) -> dict[str, dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        return {row["id"]: row for row in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)}
+
+
+@pytest.fixture(scope="module")
+def permutations(request) -> dict[str, list[int]]:
+    lines = (request.getfixturevalue("golden") / "permutations.tsv").read_text().splitlines()
+    rows = [line.split("\t") for line in lines if not line.startswith("#")]
+    return {name: [int(number) for number in values.split()] for name, values in rows if values[0].isdigit()}
+
+
+FORMULA = {
+    "hamming": "hamming",
+    "kendall": "kendall_linear",
+    "kendall_sqrt": "kendall_sqrt",
+    "spearman": "spearman01",
+    "ulam": "ulam",
+    "fuzzy": "fuzzy",
+    "pet_arity": "avg_arity_score",
+}
+BEER = {
+    "pet[beta=0.5]": "PET_b5",
+    "pet": "PET_b6",
+    "pet_flat": "PETflat_b6",
+    "pet_viterbi": "PETviterbi_b6",
+    "pef": "PEF_b6",
+    "pef[beta=0.5]": "PEF_b5",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "file"),
+    [(name, column, "perm_formula.tsv") for name, column in FORMULA.items()]
+    + [(name, column, "perm_beer11.tsv") for name, column in BEER.items()],
+)
+def test_texts_with_a_given_order_score_as_other_programs_say(golden, permutations, name, column, file):
+    wanted = {key: row[column] for key, row in table(golden / file).items() if row[column] and int(row["n"]) > 1}
+    assert len(wanted) > 50
+    items = [texts_of(permutations[key]) for key in wanted]
+    found = scores(name, items)
+    tolerance = 1e-9 if file == "perm_formula.tsv" else 1e-6
+    np.testing.assert_allclose(found, [float(value) for value in wanted.values()], atol=tolerance, rtol=0)
+
+
+@pytest.mark.parametrize("name", FLAT + TREES + SHAPES)
+def test_one_aligned_word_and_none(name):
+    items = [(["a b c d"], ["x a y", "x y", ""]), ([], ["a b"])]
+    assert scores(f"{name}[brevity=false]", items).tolist() == [1, 0, 0, 0]
+    assert scores(name, items).tolist() == [math.exp(1 - 4 / 1), 0, 0, 0]
+
+
+SWAPPED = (["a b c d e f"], ["b a c x d"])
+
+
+def test_a_score_alone_is_order_times_the_penalty_of_the_aligned_words():
+    assert scores("kendall[brevity=false]", [SWAPPED])[0] == pytest.approx(5 / 6)
+    assert scores("kendall", [SWAPPED])[0] == pytest.approx(5 / 6 * math.exp(1 - 6 / 4))
+
+
+def test_the_interpolation_with_unigram_bleu():
+    bleu = 4 / 5 * math.exp(1 - 6 / 5)
+    order = 5 / 6 * math.exp(1 - 6 / 4)
+    assert scores("kendall[alpha=0.5]", [SWAPPED])[0] == pytest.approx(0.5 * bleu + 0.5 * order)
+    assert scores("kendall[alpha=0.3]", [SWAPPED])[0] == pytest.approx(0.3 * bleu + 0.7 * order)
+    assert scores("kendall[alpha=1]", [SWAPPED])[0] == pytest.approx(bleu)
+
+
+def test_the_interpolation_with_f1():
+    order = 5 / 6 * math.exp(1 - 6 / 4)
+    f1 = 2 * (4 / 5) * (4 / 6) / (4 / 5 + 4 / 6)
+    assert scores("kendall[alpha=0.5,lexical=f1]", [SWAPPED])[0] == pytest.approx(0.5 * f1 + 0.5 * order)
+
+
+def test_lexical_and_order_part_take_their_best_reference_each():
+    references = ["a b c d e f", "f e d c b a x y"]
+    candidate = ["f e d x y"]
+    f1 = 2 * 5 / (5 + 8)
+    order = scores("kendall", [([references[1]], candidate)])[0]
+    assert order > scores("kendall", [([references[0]], candidate)])[0]
+    found = scores("kendall[alpha=0.5,lexical=f1]", [(references, candidate)])[0]
+    assert found == pytest.approx(0.5 * f1 + 0.5 * order)
+
+
+def test_scores_are_those_of_the_permutations():
+    random = np.random.default_rng(3)
+    permutations = [(random.permutation(7), random.permutation(7)) for _ in range(100)]
+    items = [([texts_of(first)[1][0], texts_of(second)[1][0]], texts_of(range(7))[0]) for first, second in permutations]
+    inverses = np.array([np.argsort(one) for both in permutations for one in both])
+    for name in FLAT + TREES:
+        each = permutation_scores(name, inverses.ravel(), np.arange(0, inverses.size + 1, 7))
+        found = scores(f"{name}[brevity=false]", items)
+        np.testing.assert_allclose(found, each.reshape(-1, 2).max(axis=1), atol=1e-12)
+
+
+def plain_ranks(positions: list[int]) -> list[int]:
+    """Rank stably in plain Python, the twin of the kernel."""
+    order = sorted(range(len(positions)), key=lambda at: (positions[at], at))
+    return [order.index(at) for at in range(len(positions))]
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.lists(st.lists(st.integers(0, 9), max_size=12), min_size=1, max_size=5))
+def test_ranks_equal_plain_python(rows):
+    positions = np.array([position for row in rows for position in row], dtype=np.int32)
+    offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+    ranks = WordOrders(positions, offsets).permutations()
+    assert [part.tolist() for part in np.split(ranks, offsets[1:-1])] == [plain_ranks(row) for row in rows]
+
+
+def test_words_at_one_position_keep_their_order():
+    batch = token_batch(dataset_of([(["b a c z"], ["b a x a c z"])]), "none")
+    orders = align_contexts(reference_pairs(batch), "isozaki")
+    assert orders.positions.tolist() == [0, 1, 1, 2, 3]
+    assert orders.permutations().tolist() == [0, 1, 2, 3, 4]
+
+
+def test_wider_contexts_can_be_chosen():
+    items = [(["a a a"], ["a a a"])]
+    assert scores("hamming", items)[0] == 0
+    assert scores("hamming[alignment=ribes]", items)[0] == pytest.approx(math.exp(1 - 3 / 2))
+
+
+def test_gamma_rewards_swaps_over_wider_operators():
+    items = [texts_of([1, 0])]
+    assert scores("pet", items)[0] == 0
+    swapped = texts_of([2, 3, 0, 1])
+    assert scores("pef[gamma=0.5]", [swapped])[0] != scores("pef", [swapped])[0]
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=8))
+def test_the_brevity_penalty_is_papinenis(lengths):
+    mine, theirs = zip(*lengths, strict=True)
+    wanted = [0.0 if c == 0 else min(1.0, math.exp(1 - r / c)) for c, r in lengths]
+    np.testing.assert_allclose(brevity_penalty(mine, theirs), wanted, atol=1e-15)
+
+
+def test_the_corpus_score_is_the_mean_of_the_sentences():
+    metric = make_metric("spearman[alpha=0.5]")
+    dataset = dataset_of([SWAPPED, texts_of([2, 0, 1]), texts_of([0, 1])])
+    rows = metric.statistics(metric.batch(dataset))
+    assert metric.score(rows.sum(axis=0)) == pytest.approx(metric.score(rows).mean())
+    assert metric.score(np.zeros(2)) == 0
+
+
+def test_the_declared_feature_set_has_one_column_for_each_kind_of_order():
+    features = FeatureSet.parse("word-order")
+    matrix = features.transform(dataset_of([SWAPPED, texts_of([3, 1, 0, 2])]))
+    assert matrix.shape == (2, len(features.columns))
+    assert np.isfinite(matrix).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("kendall[alpha=1.5]", "expected a number from 0 to 1"),
+        ("pef[beta=0]", "expected a number above 0 and at most 1"),
+        ("pet[gamma=1]", "expected a number from 0 and below 1"),
+        ("hamming[beta=0.5]", "has no option 'beta'"),
+        ("ulam[lexical=ter]", "expected bleu1 | f1"),
+        ("kendal", "did you mean 'kendall'?"),
+    ],
+)
+def test_wrong_options_are_refused(text, message):
+    with pytest.raises(OptionError, match=message.replace("|", r"\|").replace("?", r"\?")):
+        make(text)
+
+
+def test_notation_is_identity():
+    for text in ("pef", "pef[alpha=0.5,beta=0.4]", "kendall_sqrt[alignment=ribes,lexical=f1,brevity=false]"):
+        assert str(make(text)) == text

@@ -1,0 +1,278 @@
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import OptionError
+from ranker.extractors.order.ribes import (
+    NormalisedKendall,
+    NormalisedSpearman,
+    Ribes,
+    normalised_kendall,
+    normalised_spearman,
+)
+from ranker.extractors.registry import make, make_metric
+from ranker.extractors.text.reference_pairs import reference_pairs
+from ranker.extractors.text.repeated_words import align_contexts
+from ranker.extractors.text.tokens import token_batch
+
+BENCH = Path(__file__).resolve().parents[2] / "bench" / "ribes.py"
+
+
+def dataset_of(items: list[tuple[list[str], list[str]]]):
+    """Make a data set of (references, candidates) of each source."""
+    return assemble(
+        [
+            Record("", references, [Candidate(f"s{i}", text) for i, text in enumerate(candidates)])
+            for references, candidates in items
+        ],
+        "test",
+    )
+
+
+def pairs_of(items, *, lowercase: bool = False):
+    return reference_pairs(token_batch(dataset_of(items), "none", lowercase=lowercase))
+
+
+def word_orders(items, contexts: str, *, lowercase: bool = False) -> list[list[int]]:
+    orders = align_contexts(pairs_of(items, lowercase=lowercase), contexts)
+    return [part.tolist() for part in np.split(orders.positions, orders.offsets[1:-1])]
+
+
+def scores(metric, items) -> np.ndarray:
+    return metric.transform(dataset_of(items))[:, 0]
+
+
+@pytest.fixture(scope="module")
+def inputs(request) -> list[dict]:
+    path = request.getfixturevalue("golden") / "inputs.jsonl"
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def items(inputs) -> list[tuple[list[str], list[str]]]:
+    return [(item["refs_tok"], [item["hyp_tok"]]) for item in inputs]
+
+
+@pytest.fixture(scope="module")
+def expected(request, inputs) -> list[dict]:
+    with gzip.open(request.getfixturevalue("golden") / "ribes.jsonl.gz", "rt", encoding="utf-8") as stream:
+        rows = {row["id"]: row for row in map(json.loads, stream)}
+    return [rows[item["id"]] for item in inputs]
+
+
+CASES = [("lc", True), ("cased", False)]
+
+
+@pytest.mark.parametrize(("case", "lowercase"), CASES)
+@pytest.mark.parametrize(("contexts", "column"), [("ribes", "refs"), ("isozaki", "fig1")])
+def test_word_orders_equal_the_programs(items, expected, contexts, column, case, lowercase):
+    wanted = [one["worder"] for row in expected for one in row[case][column]]
+    assert word_orders(items, contexts, lowercase=lowercase) == wanted
+    assert len(wanted) == 624
+
+
+@pytest.mark.parametrize(("case", "lowercase"), CASES)
+def test_correlations_equal_isozakis(items, expected, case, lowercase):
+    orders = align_contexts(pairs_of(items, lowercase=lowercase), "isozaki")
+    wanted = [one for row in expected for one in row[case]["fig1"]]
+    for ours, column in ((normalised_kendall(orders), "nkt"), (normalised_spearman(orders), "nsr")):
+        np.testing.assert_allclose(ours, [one[column] or 0.0 for one in wanted], atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("exponent", [0, 1 / 8, 1 / 4, 1 / 2, 1])
+@pytest.mark.parametrize("kind", [NormalisedKendall, NormalisedSpearman])
+@pytest.mark.parametrize(("case", "lowercase"), CASES)
+def test_modified_correlations_equal_the_formula(items, expected, kind, exponent, case, lowercase):
+    wanted = []
+    for row in expected:
+        of_references = [0.0]
+        for one, program in zip(row[case]["fig1"], row[case]["refs"], strict=True):
+            if one["nkt"] is not None:
+                of_references.append(one[kind.name] * one["precision"] ** exponent * program["bp"])
+        wanted.append(max(of_references))
+    metric = kind(precision=exponent, brevity=True, tokenizer="none", lowercase=lowercase)
+    np.testing.assert_allclose(scores(metric, items), wanted, atol=1e-9, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("column", "alpha", "beta"), [("a25b10", 0.25, 0.1), ("a25b0", 0.25, 0), ("a20b0", 0.2, 0), ("a0b0", 0, 0)]
+)
+@pytest.mark.parametrize(("case", "lowercase"), CASES)
+def test_sentence_scores_equal_official_ribes(items, expected, column, alpha, beta, case, lowercase):
+    metric = Ribes(alpha=alpha, beta=beta, tokenizer="none", lowercase=lowercase)
+    np.testing.assert_allclose(scores(metric, items), [row[case][column] for row in expected], atol=1e-9, rtol=0)
+
+
+def test_corpus_scores_equal_official_ribes(golden, inputs):
+    corpora = json.loads((golden / "ribes.corpus.json").read_text())
+    compared = 0
+    for group, wanted in corpora.items():
+        chosen = [item for item in inputs if group in ("all", "all.ref0", item["group"])]
+        first_only = group == "all.ref0"
+        dataset = dataset_of(
+            [(item["refs_tok"][:1] if first_only else item["refs_tok"], [item["hyp_tok"]]) for item in chosen]
+        )
+        for column, value in wanted.items():
+            case, exponents, *printed = column.split(".")
+            alpha, beta = {"a25b10": (0.25, 0.1), "a25b0": (0.25, 0), "a20b0": (0.2, 0), "a0b0": (0, 0)}[exponents]
+            metric = Ribes(alpha=alpha, beta=beta, tokenizer="none", lowercase=case == "lc")
+            total = metric.statistics(metric.batch(dataset)).sum(axis=0)
+            assert metric.score(total) == pytest.approx(value, abs=1e-6 if printed else 1e-9), (group, column)
+            compared += 1
+    assert compared > 40
+
+
+H0 = "he read the book because he was interested in world history"
+R0 = "he was interested in world history because he read the book"
+H1, R1 = "Bob hit John yesterday", "John hit Bob yesterday"
+H2, R2 = "the book was read by the boy", "the boy read the book"
+
+
+def test_the_papers_word_orders():
+    found = word_orders([([R0], [H0]), ([R1], [H1]), ([R2], [H2])], "isozaki")
+    assert [[position + 1 for position in one] for one in found] == [
+        [8, 9, 10, 11, 7, 1, 2, 3, 4, 5, 6],
+        [3, 2, 1, 4],
+        [4, 5, 3, 1, 2],
+    ]
+
+
+def test_the_papers_figures():
+    examples = [([R0], [H0]), ([R1], [H1]), ([R2], [H2])]
+    nkt, nsr = scores(NormalisedKendall(), examples), scores(NormalisedSpearman(), examples)
+    assert nkt[0] == pytest.approx(0.382, abs=5e-4)
+    assert nsr[0] == pytest.approx(0.205, abs=5e-4)
+    assert 2 * nkt[0] - 1 == pytest.approx(-0.236, abs=5e-4)
+    assert 2 * nsr[0] - 1 == pytest.approx(-0.591, abs=5e-4)
+    assert 2 * nkt[1] - 1 == pytest.approx(0.0, abs=1e-12)
+    assert 2 * nsr[1] - 1 == pytest.approx(0.2, abs=1e-12)
+    assert scores(NormalisedKendall(precision=1), examples)[2] == pytest.approx(nkt[2] * 5 / 7)
+
+
+def test_the_papers_figures_by_another_program(golden):
+    examples = json.loads((golden / "isozaki_examples.json").read_text())
+    found = [examples[name] for name in ("e0", "e1", "e2")]
+    items = [([R0], [H0]), ([R1], [H1]), ([R2], [H2])]
+    assert word_orders(items, "isozaki") == [one["worder"] for one in found]
+    np.testing.assert_allclose(scores(NormalisedKendall(), items), [one["nkt"] for one in found], atol=1e-12)
+    np.testing.assert_allclose(scores(NormalisedSpearman(), items), [one["nsr"] for one in found], atol=1e-12)
+
+
+def plain_isozaki(candidate: list[str], reference: list[str]) -> list[int]:
+    """Align by neighbours as the paper's figure 1 says, the twin of the kernel."""
+
+    def places(part: list[str], words: list[str]) -> list[int]:
+        return [at for at in range(len(words) - len(part) + 1) if words[at : at + len(part)] == part]
+
+    order = []
+    for at in range(len(candidate)):
+        for start, stop in ((at, at + 1), (at, at + 2), (at - 1, at + 1)):
+            if start < 0 or stop > len(candidate):
+                continue
+            part = candidate[start:stop]
+            found = places(part, reference)
+            if len(found) == 1 and len(places(part, candidate)) == 1:
+                order.append(found[0] + at - start)
+                break
+    return order
+
+
+words = st.lists(st.sampled_from("abcde"), max_size=14).map(" ".join)
+
+
+@pytest.fixture(scope="module")
+def random_pairs() -> list[tuple[str, str]]:
+    """Candidates and references of few different words, some of them very repetitive."""
+    random = np.random.default_rng(7)
+    made = []
+    for _ in range(3000):
+        vocabulary = "abcdefgh"[: random.integers(1, 9)]
+        sides = [random.choice(list(vocabulary), size=random.integers(0, 20)) for _ in range(2)]
+        made.append((" ".join(sides[0]), " ".join(sides[1])))
+    return made
+
+
+def test_isozakis_alignment_equals_plain_python(random_pairs):
+    found = word_orders([([reference], [candidate]) for candidate, reference in random_pairs], "isozaki")
+    assert found == [plain_isozaki(candidate.split(), reference.split()) for candidate, reference in random_pairs]
+    assert sum(map(len, found)) > 4000
+
+
+@pytest.fixture(scope="module")
+def plain():
+    if not BENCH.is_file():
+        pytest.skip("the plain-Python twin is in bench/, which is not part of the wheel")
+    spec = importlib.util.spec_from_file_location("ribes_bench", BENCH)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_ribes_equals_plain_python(plain, random_pairs):
+    items = [([reference], [candidate]) for candidate, reference in random_pairs]
+    codes = [(candidate.replace(" ", ""), reference.replace(" ", "")) for candidate, reference in random_pairs]
+    assert word_orders(items, "ribes") == [plain.word_order(*pair) for pair in codes]
+    wanted = [plain.plain_ribes(candidate.split(), reference.split()) for candidate, reference in random_pairs]
+    np.testing.assert_allclose(scores(Ribes(), items), wanted, atol=1e-12, rtol=0)
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.lists(words, min_size=1, max_size=3), words, st.sampled_from(["nkt", "nsr[precision=.25]", "ribes"]))
+def test_the_best_reference_counts(references, candidate, name):
+    metric = make_metric(name)
+    value = scores(metric, [(references, [candidate])])[0]
+    each = [scores(metric, [([one], [candidate])])[0] for one in references]
+    assert value == pytest.approx(max(each), abs=1e-12)
+    assert 0 <= value <= 1
+
+
+def test_a_batch_scores_as_one_by_one():
+    items = [([R0, R1], [H0, R0, ""]), ([R1], [H1, R2]), ([R2, R2, R0], [H2])]
+    for name in ("nkt[brevity=true]", "nsr", "ribes"):
+        metric = make_metric(name)
+        single = [scores(metric, [(references, [one])])[0] for references, candidates in items for one in candidates]
+        assert scores(metric, items).tolist() == single
+
+
+def test_degenerate_sentences():
+    items = [(["a b c"], ["", "x y", "b"]), (["a"], ["a x", "a"]), ([""], ["a"]), ([], ["a b"])]
+    assert scores(NormalisedKendall(), items).tolist() == [0] * 7
+    assert scores(NormalisedSpearman(), items).tolist() == [0] * 7
+    found = scores(Ribes(), items)
+    assert found[[0, 1, 2, 5, 6]].tolist() == [0] * 5
+    assert found[3] == pytest.approx(0.5**0.25)
+    assert found[4] == 1
+
+
+def test_case_is_lowered_by_default_in_ribes_only():
+    assert scores(Ribes(), [(["A b c"], ["a B c"])])[0] == 1
+    assert scores(NormalisedKendall(), [(["A b c"], ["a B c"])])[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ribes[alpha=-1]", "expected an exponent of 0 or more"),
+        ("ribes[beta=nan]", "expected an exponent of 0 or more"),
+        ("nkt[precision=-.5]", "expected an exponent of 0 or more"),
+        ("nsr[alignment=meteor]", "expected isozaki | ribes"),
+        ("ribs", "did you mean 'ribes'?"),
+    ],
+)
+def test_wrong_options_are_refused(text, message):
+    with pytest.raises(OptionError, match=message.replace("|", r"\|").replace("?", r"\?")):
+        make(text)
+
+
+def test_notation_is_identity():
+    for text in ("ribes", "nkt[precision=0.25]", "nsr[brevity=true,alignment=ribes]"):
+        assert str(make(text)) == text

@@ -1,0 +1,276 @@
+"""Scores of permutations: published figures, independent programs, plain twins, degenerate and malformed input."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numba
+import numpy as np
+import numpy.typing as npt
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ranker.errors import DataError, OptionError
+from ranker.extractors.order.scores import NAMES, check_permutations, permutation_scores
+
+Batch = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+RECURSIVE = ("pet", "pet_flat", "pet_viterbi", "pef")
+permutations = st.integers(2, 24).flatmap(lambda length: st.permutations(range(length)))
+
+
+def batch(items: Sequence[Sequence[int]]) -> Batch:
+    offsets = np.concatenate([[0], np.cumsum([len(one) for one in items])]).astype(np.int64)
+    return np.array(list(itertools.chain.from_iterable(items)), dtype=np.int64), offsets
+
+
+def score(name: str, permutation: Sequence[int], **options: float) -> float:
+    return float(permutation_scores(name, permutation, [0, len(permutation)], **options)[0])
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8") as lines:
+        return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def golden_batch(golden: Path, file: str) -> tuple[list[dict[str, str]], Batch]:
+    """Return the rows of a golden file and their permutations."""
+    if file == "perm_meteor_beer11.tsv":
+        found = {row["id"]: row["ignore_and_normalize"] for row in table(golden / "perm_null_beer11.tsv")}
+    else:
+        lines = (golden / "permutations.tsv").read_text().splitlines()
+        found = dict(line.split("\t") for line in lines)
+    rows = table(golden / file)
+    return rows, batch([[int(value) for value in found[row["id"]].split()] for row in rows])
+
+
+def check_column(
+    rows: list[dict[str, str]], column: str, found: npt.NDArray[np.float64], tolerance: float, shortest: int = 0
+) -> None:
+    used = [index for index, row in enumerate(rows) if row[column] and int(row["n"]) >= shortest]
+    assert len(used) > 400
+    expected = [float(rows[index][column]) for index in used]
+    np.testing.assert_allclose(found[used], expected, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("column", "name"),
+    [
+        ("hamming", "hamming"),
+        ("kendall_linear", "kendall"),
+        ("kendall_sqrt", "kendall_sqrt"),
+        ("spearman01", "spearman"),
+        ("ulam", "ulam"),
+        ("fuzzy", "fuzzy"),
+        ("avg_arity_score", "pet_arity"),
+    ],
+)
+def test_golden_formulas(golden, column, name):
+    rows, items = golden_batch(golden, "perm_formula.tsv")
+    check_column(rows, column, permutation_scores(name, *items), 1e-9)
+
+
+@pytest.mark.parametrize("file", ["perm_beer11.tsv", "perm_meteor_beer11.tsv"])
+def test_golden_scores_of_beer(golden, file):
+    rows, items = golden_batch(golden, file)
+    for column, name in (("PET", "pet"), ("PETflat", "pet_flat"), ("PETviterbi", "pet_viterbi"), ("PEF", "pef")):
+        for suffix, beta in (("_b5", 0.5), ("_b6", 0.6)):
+            check_column(rows, column + suffix, permutation_scores(name, *items, beta=beta), 1e-9)
+    for column, name in (
+        ("PETmaxArity", "pet_max_arity"),
+        ("PETsize_nodeCount", "pet_size"),
+        ("PEFsize_countRatio", "pef_size"),
+    ):
+        check_column(rows, column, permutation_scores(name, *items), 1e-9)
+    # of one word BEER 1.1 has NaN and, for Spearman, .5; three scores are float32
+    check_column(rows, "Kendall", permutation_scores("kendall", *items), 1e-9, shortest=2)
+    check_column(rows, "Spearman", permutation_scores("spearman", *items), 1e-9, shortest=2)
+    for column in ("Hamming", "Ulam", "Fuzzy"):
+        check_column(rows, column, permutation_scores(column.lower(), *items), 1e-7, shortest=2)
+
+
+def test_birch_and_osborne_table_1():
+    swapped, halves = [0, 1, 2, 3, 5, 4, 6, 7, 8, 9], [5, 6, 7, 8, 9, 0, 1, 2, 3, 4]
+    figures = {name: [100 * score(name, one) for one in (range(10), swapped, halves)] for name in NAMES}
+    assert figures["hamming"] == pytest.approx([100.0, 80.0, 0.0])
+    assert figures["kendall_sqrt"] == pytest.approx([100.0, 85.1, 25.5], abs=0.05)
+
+
+def test_stanojevic_and_simaan_example():
+    found = [score(name, [0, 1, 2, 4, 3], beta=0.5) for name in ("pef", "pet", "pet_flat", "pet_viterbi")]
+    assert found == pytest.approx([0.918, 0.874, 0.8, 0.968], abs=1e-3)
+    assert score("pef", [0, 1, 2, 4, 3], beta=0.6) == pytest.approx(0.93, abs=5e-3)
+
+
+def test_isozaki_examples(golden):
+    examples = json.loads((golden / "isozaki_examples.json").read_text())
+    for one in examples.values():
+        ranks = np.argsort(np.argsort(one["worder"]))
+        assert score("kendall", ranks.tolist()) == pytest.approx(one["nkt"], abs=1e-12)
+        assert score("spearman", ranks.tolist()) == pytest.approx(one["nsr"], abs=1e-12)
+
+
+def test_long_permutations_agree_with_scipy():
+    permutation = np.random.default_rng(5).permutation(10_000)
+    identity = np.arange(10_000)
+    tau = scipy.stats.kendalltau(permutation, identity).statistic
+    rho = scipy.stats.spearmanr(permutation, identity).statistic
+    assert score("kendall", permutation) == pytest.approx((tau + 1) / 2, abs=1e-12)
+    assert score("kendall_sqrt", permutation) == pytest.approx(1 - math.sqrt((1 - tau) / 2), abs=1e-12)
+    assert score("spearman", permutation) == pytest.approx((rho + 1) / 2, abs=1e-12)
+
+
+def plain(name: str, permutation: list[int]) -> float:
+    """Score by the definition, without any thought of speed."""
+    length = len(permutation)
+    pairs = math.comb(length, 2)
+    inversions = sum(left > right for left, right in itertools.combinations(permutation, 2))
+    increasing: list[int] = []
+    for at, value in enumerate(permutation):
+        increasing.append(1 + max((increasing[i] for i in range(at) if permutation[i] < value), default=0))
+    chunks = 1 + sum(right != left + 1 for left, right in itertools.pairwise(permutation))
+    squares = sum((value - at) ** 2 for at, value in enumerate(permutation))
+    return {
+        "hamming": sum(value == at for at, value in enumerate(permutation)) / length,
+        "kendall": 1 - inversions / pairs,
+        "kendall_sqrt": 1 - math.sqrt(inversions / pairs),
+        "spearman": (2 - 6 * squares / (length * (length**2 - 1))) / 2,
+        "ulam": (max(increasing) - 1) / (length - 1),
+        "fuzzy": 1 - (chunks - 1) / (length - 1),
+    }[name]
+
+
+@pytest.mark.parametrize("name", ["hamming", "kendall", "kendall_sqrt", "spearman", "ulam", "fuzzy"])
+def test_kernels_equal_their_definitions(name):
+    rng = np.random.default_rng(11)
+    items = [rng.permutation(length).tolist() for length in range(2, 40) for _ in range(5)]
+    items += [rng.normal(np.arange(length), 2).argsort().argsort().tolist() for length in range(2, 40)]
+    found = permutation_scores(name, *batch(items))
+    np.testing.assert_allclose(found, [plain(name, one) for one in items], rtol=0, atol=1e-12)
+
+
+def test_none_one_and_two_words():
+    for name in NAMES:
+        assert permutation_scores(name, [], [0]).shape == (0,)
+        assert permutation_scores(name, [0], [0, 0, 1, 1]).tolist() == [0.0, 1.0, 0.0]
+    in_order = {name: score(name, [0, 1]) for name in NAMES}
+    assert {name for name, value in in_order.items() if value != 1} == {"pet_arity", "pet_max_arity"}
+    assert in_order["pet_arity"] == in_order["pet_max_arity"] == 0
+    assert {name for name in NAMES if score(name, [1, 0]) != 0} == {"pet_size"}
+    assert score("pet_size", [1, 0]) == 1
+
+
+@settings(deadline=None)  # the first call compiles
+@given(permutations, st.sampled_from([0.05, 0.3, 0.5, 0.6, 0.75]))
+def test_ranges(permutation, beta):
+    length = len(permutation)
+    for name in NAMES:
+        value = score(name, permutation, beta=beta)
+        assert value <= 1
+        assert value >= 0 or name == "pet_flat"
+    for name in (*RECURSIVE, "hamming", "kendall", "kendall_sqrt", "spearman", "ulam", "fuzzy", "pef_size", "pet_size"):
+        assert score(name, range(length), beta=beta) == 1, name
+    for name in (*RECURSIVE, "kendall", "kendall_sqrt", "spearman", "ulam", "fuzzy"):
+        assert score(name, range(length)[::-1], beta=beta) == pytest.approx(0, abs=1e-15), name
+
+
+@settings(deadline=None)  # the first call compiles
+@given(permutations)
+def test_turning_a_permutation_around_changes_no_score_of_all_trees(permutation):
+    """Reversing positions and values keeps every operator's kind and every span."""
+    turned = [len(permutation) - 1 - value for value in reversed(permutation)]
+    for name in ("pef", "pet_viterbi", "pet_flat", "pet_arity", "pet_size", "pet_max_arity", "pef_size", "kendall"):
+        assert score(name, turned) == pytest.approx(score(name, permutation), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_batch_is_its_items_one_by_one_whatever_the_type_and_threads(name):
+    rng = np.random.default_rng(3)
+    items = [rng.permutation(length).tolist() for length in rng.integers(0, 30, 300)]
+    values, offsets = batch(items)
+    found = permutation_scores(name, values, offsets)
+    assert found.dtype == np.float64
+    assert found.tolist() == [score(name, one) for one in items]
+    for kind in (np.int8, np.uint16, np.int32, np.uint64):
+        np.testing.assert_array_equal(permutation_scores(name, values.astype(kind), offsets.astype(np.int32)), found)
+    np.testing.assert_array_equal(permutation_scores(name, np.repeat(values, 2)[::2], offsets), found)
+    threads = numba.get_num_threads()
+    try:
+        numba.set_num_threads(1)
+        np.testing.assert_array_equal(permutation_scores(name, values, offsets), found)
+    finally:
+        numba.set_num_threads(threads)
+
+
+@pytest.mark.parametrize(
+    ("values", "offsets", "says"),
+    [
+        ([0, 1, 2, 0, 2], [0, 2, 5], r"^item 1 \(from 0\): 2 occurs more than once and 1 is missing"),
+        ([0, 1, 1, 1, 0], [0, 2, 5], r"^item 1 \(from 0\): 1 occurs more than once and 2 is missing; expected each of"),
+        ([0, 3, 1], [0, 3], r"^item 0 \(from 0\): 3 is out of range and 2 is missing; expected each of 0 to 2 once"),
+        ([0, 1, 2], [0, 2, 3], r"^item 1 \(from 0\): 2 is out of range and 0 is missing; expected each of 0 to 0 once"),
+        ([1, -1], [0, 2], r"^item 0 \(from 0\): -1 is out of range and 0 is missing"),
+        (np.array([2**64 - 1], dtype=np.uint64), [0, 1], r"18446744073709551615 is out of range and 0 is missing"),
+        ([0.0, 1.0], [0, 2], r"values .* type float64 .* expected a one-dimensional array of whole numbers"),
+        ([[0, 1]], [0, 2], r"shape \(1, 2\), expected a one-dimensional"),
+        ([0, 1], [[0, 2]], r"offsets .* shape \(1, 2\)"),
+        ([0, 1], [0, 1], r"offsets .* must rise from 0 to 2, the number of values; found 0, 1$"),
+        ([0, 1], [1, 2], r"found 1, 2$"),
+        ([0, 1], [0, 2, 1, 2], r"found 0, 2, 1, 2$"),
+        ([], [], r"found none$"),
+        ([0], [0, 0, 0, 0, 0, 0, 2], r"found 0, 0, 0, 0, 0, ..., 2$"),
+    ],
+)
+def test_what_is_no_permutation_is_refused(values, offsets, says):
+    with pytest.raises(DataError, match=says):
+        check_permutations(values, offsets)
+    with pytest.raises(DataError, match=says):
+        permutation_scores("pef", values, offsets)
+
+
+def test_the_first_of_many_faults_is_named():
+    """Also where threads look at parts of the batch."""
+    values = np.tile(np.arange(5), 50_000)
+    values[[5 * 47_000 + 3, 5 * 4_000 + 1, 5 * 4_001, 5 * 30_000 + 2]] = 4
+    with pytest.raises(DataError, match=r"^item 4000 \(from 0\): 4 occurs more than once and 1 is missing"):
+        check_permutations(values, np.arange(50_001) * 5)
+
+
+def test_many_permutations_are_scored_in_threads_as_one_by_one():
+    rng = np.random.default_rng(4)
+    items = [rng.permutation(length).tolist() for length in rng.integers(0, 30, 5_000)]
+    values, offsets = batch(items)
+    for name in NAMES:
+        found = permutation_scores(name, values, offsets)
+        for start in range(0, 5_000, 250):
+            few = permutation_scores(name, *batch(items[start : start + 250]))
+            np.testing.assert_array_equal(found[start : start + 250], few)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "says"),
+    [
+        ("kendal", {}, r"no score of permutations named 'kendal' \(did you mean 'kendall'\?\); known: hamming, "),
+        ("pef", {"beta": 0.0}, r"beta=0.0: expected a number above 0 and at most 1"),
+        ("pef", {"beta": 1.01}, r"beta=1.01"),
+        ("pet", {"beta": math.nan}, r"beta=nan"),
+        ("pet", {"gamma": 1.0}, r"gamma=1.0: expected a number from 0 and below 1"),
+        ("pet", {"gamma": -0.1}, r"gamma=-0.1"),
+    ],
+)
+def test_unknown_names_and_options_out_of_range(name, options, says):
+    with pytest.raises(OptionError, match=says):
+        permutation_scores(name, [0, 1], [0, 2], **options)
+
+
+def test_only_the_root_counts_at_beta_one():
+    for name in RECURSIVE:
+        assert score(name, [1, 0, 3, 2], beta=1.0) == 1
+        assert score(name, [2, 3, 0, 1], beta=1.0) == 0
+        assert score(name, [1, 3, 0, 2], beta=1.0) == 0

@@ -1,0 +1,316 @@
+from __future__ import annotations
+
+import functools
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ranker.corpora import catalogue
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import OptionError
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.paraphrase.columns import COLUMNS, Learnt, Paraphrase, source_folds
+from ranker.extractors.paraphrase.matching import (
+    EXACT,
+    REACH,
+    STEM,
+    SUBSTITUTED,
+    WINDOW,
+    Lookup,
+    Words,
+    match_words,
+    residual_pairs,
+    substitute,
+)
+from ranker.extractors.paraphrase.table import Substitutions
+from ranker.extractors.registry import make
+from ranker.ranking import Ranker
+from tests.extractors.edit_rates import dataset_of
+
+OPENINGS = ["he", "she", "our firm", "a ship", "the truck", "one man"]
+DAYS = ["today", "on monday", "in may", "again", "at noon", "by night"]
+
+
+@functools.cache
+def taught(word="cargo", other="freight", times=30):
+    """A data set in which `word` stands where the reference has `other`, in sentences that differ."""
+    items = []
+    for number in range(times):
+        opening, day = OPENINGS[number % 6], DAYS[number // 6 % 6]
+        items.append(
+            ([f"{opening} carried the {other} {number} {day} ."], f"{opening} carried the {word} {number} {day} .")
+        )
+    return dataset_of(items)
+
+
+def learnt(words, texts, total, pairs):
+    number = {word: index for index, word in enumerate(words)}
+    rows = sorted((number[one], number[other], value) for (one, other), value in pairs.items())
+    first, second, similarity = zip(*rows, strict=True) if rows else ((), (), ())
+    return Learnt(
+        list(words),
+        np.array(texts, dtype=np.int32),
+        total,
+        Substitutions(
+            np.array(first, dtype=np.int32), np.array(second, dtype=np.int32), np.array(similarity, dtype=np.float32)
+        ),
+    )
+
+
+def knowing(pairs, texts=None, total=10, **options):
+    words = sorted({word for pair in pairs for word in pair} | set(texts or {}))
+    return Paraphrase(**options)._knowing(learnt(words, [(texts or {}).get(word, 0) for word in words], total, pairs))
+
+
+def columns(extractor, references, candidate):
+    return dict(zip(COLUMNS, extractor.transform(dataset_of([(references, candidate)]))[0].tolist(), strict=True))
+
+
+def plain_match(candidate, reference, stems, table):
+    """Match as the kernels do, in plain Python; `table` maps pairs of words to similarities."""
+    size, length = len(candidate), len(reference)
+    partner, kind, taken = [-1] * size, [0] * size, [False] * length
+    for level, key in ((EXACT, lambda word: word), (STEM, lambda word: stems[word])):
+        for i in range(size):
+            equal = [
+                (abs(i / size - j / length), j)
+                for j in range(length)
+                if not taken[j] and key(candidate[i]) == key(reference[j])
+            ]
+            if partner[i] < 0 and equal:
+                partner[i], kind[i] = min(equal)[1], level
+                taken[partner[i]] = True
+    reach = min(REACH, WINDOW / max(size, length, 1))
+    free = [
+        (i, j, abs(i / size - j / length))
+        for i in range(size)
+        for j in range(length)
+        if partner[i] < 0 and not taken[j] and abs(i / size - j / length) <= reach
+    ]
+    found = [0.0] * size
+    ranked = [
+        (-table[candidate[i], reference[j]], d, i, j) for i, j, d in free if (candidate[i], reference[j]) in table
+    ]
+    for negative, _, i, j in sorted(ranked):
+        if partner[i] < 0 and not taken[j]:
+            partner[i], kind[i], taken[j], found[i] = j, SUBSTITUTED, True, -negative
+    return partner, kind, found, free
+
+
+ids = st.lists(st.integers(0, 7), min_size=1, max_size=12)
+tables = st.dictionaries(
+    st.tuples(st.integers(0, 7), st.integers(0, 7)), st.sampled_from([0.125, 0.25, 0.5, 0.75]), max_size=20
+)
+
+
+@settings(deadline=None, max_examples=80)
+@given(ids, ids, tables, st.lists(st.integers(0, 5), min_size=8, max_size=8))
+def test_kernels_equal_plain_python(candidate, reference, table, stems):
+    rows = sorted(table.items())
+    other = np.array([second for (_, second), _ in rows], dtype=np.int32)
+    first = [one for (one, _), _ in rows]
+    lookup = Lookup(
+        np.arange(8, dtype=np.int32),
+        np.searchsorted(first, np.arange(9)).astype(np.int64),
+        other,
+        np.array([value for _, value in rows], dtype=np.float32),
+    )
+    mine, theirs = np.array(candidate, dtype=np.int32), np.array(reference, dtype=np.int32)
+    words = Words(np.array(stems, dtype=np.int32), np.ones(8, dtype=bool))
+    partner, kind, taken = match_words(mine, theirs, words.stems)
+    values, offsets = np.concatenate([mine, theirs]), np.array([0, len(mine), len(mine) + len(theirs)])
+    _, places, closeness = residual_pairs(values, offsets, np.array([0]), np.array([1]), words, 8.0)
+    found = substitute(mine, theirs, lookup, partner, kind, taken)
+    want_partner, want_kind, want_found, free = plain_match(candidate, reference, stems, table)
+    assert partner.tolist() == want_partner
+    assert kind.tolist() == want_kind
+    assert found.tolist() == want_found
+    assert places.tolist() == [[candidate[i], reference[j], i, j] for i, j, _ in free]
+    np.testing.assert_allclose(closeness, [math.exp(-8 * distance) for *_, distance in free], rtol=1e-6)
+
+
+def test_columns_by_hand():
+    extractor = knowing({("cargo", "freight"): 0.5, ("of", "from"): 0.25}, {"the": 9, "freight": 1, "house": 3})
+    found = columns(extractor, ["the freight from houses here"], "the cargo of house")
+    assert found["precision"] == pytest.approx(2.75 / 4)
+    assert found["recall"] == pytest.approx(2.75 / 5)
+    assert found["f"] == pytest.approx(2 * 2.75 / 9)
+    assert found["soft_precision"] == pytest.approx(0.75 / 4)
+    assert found["soft_recall"] == pytest.approx(0.75 / 5)
+    assert found["substituted"] == pytest.approx(2 / 5)
+    assert found["content"] == pytest.approx(0.5 / 5)
+    weight = {word: math.log(16 / (count + 5)) for word, count in {"the": 9, "freight": 1, "house": 3}.items()}
+    new = math.log(16 / 5)
+    mine = weight["the"] + new + new + weight["house"]
+    theirs = weight["the"] + weight["freight"] + new + new + new
+    matched = weight["the"] + 0.5 * new + 0.25 * new + weight["house"]
+    matched_theirs = weight["the"] + 0.5 * weight["freight"] + 0.25 * new + new
+    assert found["weighted_precision"] == pytest.approx(matched / mine)
+    assert found["weighted_recall"] == pytest.approx(matched_theirs / theirs)
+    assert found["weighted_f"] == pytest.approx((matched + matched_theirs) / (mine + theirs))
+
+
+def test_equal_sentences_score_1_and_nothing_is_substituted():
+    found = columns(knowing({("a", "b"): 0.9}), ["A b c ."], "a b c .")
+    assert list(found.values()) == pytest.approx([1.0] * 6 + [0.0] * 4)
+
+
+@pytest.mark.parametrize(
+    ("reference", "candidate", "want"), [("", "", [1.0] * 6), ("", "a", [0.0] * 6), ("a", "", [0.0] * 6)]
+)
+def test_a_side_without_words(reference, candidate, want):
+    assert list(columns(knowing({}), [reference], candidate).values()) == want + [0.0] * 4
+
+
+def test_of_several_references_the_best_f_counts():
+    extractor = knowing({("x", "y"): 0.5})
+    one, two = "a y c d", "a b c e"
+    assert columns(extractor, [one, two], "a x c d") == columns(extractor, [one], "a x c d")
+    assert columns(extractor, [two, one], "a x c d") == columns(extractor, [one], "a x c d")
+
+
+def test_words_far_from_each_other_are_not_substituted():
+    extractor = knowing({("x", "y"): 0.5})
+    assert columns(extractor, ["y a b c d e"], "a b c d e x")["substituted"] == 0
+    assert columns(extractor, ["a b c y d e"], "a b c d e x")["substituted"] > 0
+
+
+def test_stems_match_unless_there_is_no_stemmer():
+    assert columns(knowing({}), ["houses"], "house")["precision"] == 1
+    assert columns(knowing({}, stemmer="none"), ["houses"], "house")["precision"] == 0
+
+
+def test_it_learns_what_stands_for_what():
+    fitted = Paraphrase().fit(taught())
+    new = dataset_of([(["old freight is here"], "old cargo is here")])
+    assert fitted.transform(new)[0, COLUMNS.index("soft_precision")] > 0.1
+    shown = fitted.evidence(new, 0)["reference 1"]
+    assert shown[0] == "old = old"
+    assert shown[1].startswith("cargo ~ freight (.")
+
+
+def test_evidence_shows_stems():
+    made = dataset_of([(["the houses"], "the house")])
+    assert knowing({}).evidence(made, 0) == {"reference 1": ["the = the", "house ~ houses (stem)"]}
+
+
+def test_punctuation_and_what_was_met_once_are_not_learnt():
+    items = [([f"a{n} b{n} , c{n}"], f"a{n} b{n} ; c{n}") for n in range(20)]
+    fitted = Paraphrase().fit(dataset_of([*items, (["the zebra sleeps"], "the unicorn sleeps")]))
+    assert len(fitted.state()["first"]) == 0
+
+
+def several(sample_size=40):
+    """Sources of different references with two candidates each, one of which substitutes."""
+    records = []
+    for number in range(sample_size):
+        opening, day = OPENINGS[number % 6], DAYS[number // 6 % 6]
+        text = f"{opening} carried the freight {number} {day} ."
+        records.append(
+            Record(
+                f"source {number}",
+                [text],
+                [Candidate("one", text.replace("freight", "cargo")), Candidate("two", f"{opening} {day} .")],
+            )
+        )
+    return records
+
+
+def test_the_order_of_sources_and_candidates_changes_nothing():
+    records = several()
+    order = np.random.default_rng(5).permutation(len(records)).tolist()
+    shuffled = [Record(records[n].source, records[n].references, records[n].candidates[::-1]) for n in order]
+    straight, other = assemble(records, "made"), assemble(shuffled, "made")
+    source = {records[number].source: place for place, number in enumerate(order)}
+    names = list(zip(other.candidate_source.tolist(), other.candidates["system"], strict=True))
+    back = [
+        names.index((source[records[at].source], system))
+        for at, system in zip(straight.candidate_source.tolist(), straight.candidates["system"], strict=True)
+    ]
+    (fitted, matrix), (again, mixed) = (Paraphrase().fit_transform(one) for one in (straight, other))
+    for key, array in fitted.state().items():
+        np.testing.assert_array_equal(again.state()[key], array)
+    np.testing.assert_array_equal(mixed[back], matrix)
+    np.testing.assert_array_equal(again.transform(other)[back], fitted.transform(straight))
+    np.testing.assert_array_equal(Paraphrase().fit(straight).transform(straight), fitted.transform(straight))
+
+
+def test_training_columns_do_not_know_what_their_own_source_taught():
+    candidates = [Candidate(f"s{n}", f"the yak sleeps well now {'x' * n}") for n in range(8)]
+    lone = Record("lone", ["the gnu sleeps well now"], candidates)
+    made = assemble([*several(), lone], "made")
+    fitted, matrix = Paraphrase().fit_transform(made)
+    soft = COLUMNS.index("soft_precision")
+    rows = made.candidate_source == len(made.sources) - 1
+    assert (matrix[rows, soft] == 0).all()
+    assert (fitted.transform(made)[rows, soft] > 0).any()
+    known = made.candidates["system"].to_numpy(object) == "one"
+    assert (matrix[known, soft] > 0).all()
+
+
+def test_training_columns_are_those_of_an_extractor_learnt_on_the_other_parts():
+    made = assemble(several(), "made")
+    part = source_folds(made, 5)
+    _, matrix = Paraphrase().fit_transform(made)
+    rest = Paraphrase().fit(made.select_sources(part != 2))
+    rows = part[made.candidate_source] == 2
+    assert rows.any()
+    np.testing.assert_allclose(rest.transform(made)[rows], matrix[rows], atol=1e-6, rtol=0)
+
+
+def test_sources_with_a_reference_or_a_document_in_common_share_a_part():
+    records = [Record(f"s{n}", [f"reference {n % 20}", f"other {n}"], [], doc=f"d{n // 3}") for n in range(60)]
+    part = source_folds(assemble(records, "made"), 5)
+    assert all(len(set(part[n::20])) == 1 for n in range(20))
+    alone = [Record(f"s{n}", [f"reference {n}"], [], doc=f"d{n // 3}") for n in range(60)]
+    part = source_folds(assemble(alone, "made"), 5)
+    assert all(len(set(part[n : n + 3])) == 1 for n in range(0, 60, 3))
+    assert Counter(part.tolist()).keys() == set(range(5))
+    assert max(Counter(part.tolist()).values()) <= 15
+    one = [Record(f"s{n}", [f"reference {n}"], [], doc="d") for n in range(60)]
+    assert sorted(Counter(source_folds(assemble(one, "made"), 5).tolist()).values()) == [12] * 5
+
+
+def test_long_sentences_stay_linear():
+    size = 2000
+    made = dataset_of([([" ".join(f"r{n}" for n in range(size))], " ".join(f"c{n}" for n in range(size)))])
+    words = Words(np.arange(2 * size, dtype=np.int32), np.ones(2 * size, dtype=bool))
+    values, offsets = np.arange(2 * size, dtype=np.int32), np.array([0, size, 2 * size])
+    starts, places, _ = residual_pairs(values, offsets, np.array([0]), np.array([1]), words, 8.0)
+    assert starts[-1] <= size * (2 * WINDOW + 1)
+    assert np.abs(places[:, 2] - places[:, 3]).max() == WINDOW
+    assert Paraphrase().fit(made).transform(made)[0, 0] == 0
+
+
+def test_a_saved_ranker_keeps_its_table(tmp_path):
+    data = catalogue.load("sample")
+    ranker = Ranker("bleu,paraphrase").fit(data)
+    ranker.save(tmp_path / "made.model")
+    again = Ranker.load(tmp_path / "made.model")
+    np.testing.assert_array_equal(again.score(data), ranker.score(data))
+    for key, array in ranker.feature_set.extractors[1].state().items():
+        np.testing.assert_array_equal(again.feature_set.extractors[1].state()[key], array)
+    assert again.digest == ranker.digest
+    assert Ranker("bleu,paraphrase").fit(catalogue.load("sample")).digest == ranker.digest
+
+
+def test_a_feature_set_makes_training_columns():
+    made = assemble(several(), "made")
+    fitted, matrix = FeatureSet.parse("bleu,paraphrase").fit_transform(made)
+    np.testing.assert_array_equal(matrix[:, :1], make("bleu").transform(made))
+    np.testing.assert_array_equal(matrix[:, 1:], Paraphrase().fit_transform(made)[1])
+    assert list(fitted.states()) == ["extractor1"]
+    assert not np.array_equal(fitted.transform(made), matrix)
+
+
+def test_options_out_of_range():
+    with pytest.raises(OptionError, match=r"paraphrase\[least=1.5\]: expected a similarity between 0 and 1"):
+        Paraphrase(least=1.5)
+    with pytest.raises(OptionError, match=r"paraphrase\[folds=1\]: expected 2 or more"):
+        Paraphrase(folds=1)
+    with pytest.raises(OptionError, match=r"tokenizer=char\]: expected a tokeniser that makes words"):
+        Paraphrase(tokenizer="char")

@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import importlib.util
+import json
+
+import numpy as np
+import pytest
+
+from ranker import threads
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import MissingError, ModelError, OptionError
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.semantic import columns as module
+from ranker.extractors.semantic.columns import Semantic
+from ranker.learning.encoder import encoder as encoders
+from ranker.learning.encoder import files as encoder_files
+from ranker.learning.encoder.files import PACKAGES, SMALL
+from ranker.ranking import Ranker
+
+NEEDED = ("torch", "transformers", "safetensors", "tokenizers", PACKAGES[SMALL].module)
+needs_encoder = pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in NEEDED), reason="needs the extra semantic"
+)
+# other people's, when torch and transformers are imported
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+
+
+def dataset(*records: tuple[list[str], list[str]]):
+    return assemble(
+        [
+            Record(f"source {number}", references, [Candidate(f"s{i}", text) for i, text in enumerate(candidates)])
+            for number, (references, candidates) in enumerate(records)
+        ],
+        "test",
+    )
+
+
+REFERENCES = ["The cat sat on the mat.", "A cat was sitting on the rug."]
+CANDIDATES = [
+    "The cat sat on the mat.",
+    "the CAT sat on the mat.",
+    "A kitten was sitting on a carpet.",
+    "Interest rates rose again in March.",
+    "",
+    " \u00a0 ",
+    "cat " * 2000,
+    "The [SEP] cat [MASK]",
+]
+
+
+@pytest.fixture(scope="module")
+def made():
+    return dataset((REFERENCES, CANDIDATES), (["It rains."], ["It is raining.", "It rains."]))
+
+
+@needs_encoder
+def test_columns_of_good_bad_and_odd_candidates(made):
+    matrix = Semantic().transform(made)
+    assert Semantic().columns == ("semantic.precision", "semantic.recall", "semantic.f", "semantic.cosine")
+    assert np.isfinite(matrix).all()
+    assert (np.abs(matrix) <= 1 + 1e-6).all()
+    np.testing.assert_allclose(matrix[[0, 9]], 1, atol=1e-5)
+    # equal up to case, which this encoder does not see: equal to the last bit, and so a tie
+    np.testing.assert_array_equal(matrix[0], matrix[1])
+    assert (matrix[4:6] == 0).all()
+    assert (matrix[0] > matrix[2]).all()
+    assert (matrix[2] > matrix[3]).all()
+    assert matrix[6, 0] < 0.9
+    assert matrix[7, 2] > matrix[3, 2]
+
+
+@needs_encoder
+def test_of_several_references_each_column_takes_the_best(made):
+    alone = [Semantic().transform(dataset(([reference], CANDIDATES))) for reference in REFERENCES]
+    np.testing.assert_allclose(Semantic().transform(made)[: len(CANDIDATES)], np.maximum(*alone), atol=1e-5)
+
+
+@needs_encoder
+@pytest.mark.parametrize("options", [{}, {"idf": True}, {"layer": 6}])
+def test_values_equal_bert_score(golden, options, monkeypatch):
+    torch = pytest.importorskip("torch")
+    bert_score = pytest.importorskip("bert_score", reason="needs the extra semantic-test")
+    count = 500 if not options else 60
+    rows = [json.loads(line) for line in (golden / "inputs.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = [row for row in rows if row["hyp"].strip()][:count]
+    pairs = dataset(*((row["refs"][:1], [row["hyp"]]) for row in rows))
+    candidates, references = [row["hyp"] for row in rows], [row["refs"][0] for row in rows]
+    idf = bool(options.get("idf"))
+    # more threads only wait for each other where other tests run beside this one
+    monkeypatch.setattr(threads, "_jobs", 1)
+    torch.set_num_threads(1)
+    scorer = bert_score.BERTScorer(
+        model_type=str(encoder_files.find(SMALL).directory),
+        num_layers=options.get("layer", 4),
+        idf=idf,
+        idf_sents=references if idf else None,
+        nthreads=0,
+        device="cpu",
+    )
+    wanted = np.stack([column.numpy() for column in scorer.score(candidates, references)], axis=1)
+    found = Semantic(special_tokens="match", **options).fit(pairs).transform(pairs)[:, :3]
+    assert len(found) == count
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
+@needs_encoder
+def test_the_cosine_equals_sentence_transformers(made):
+    library = pytest.importorskip("sentence_transformers")
+    model = library.SentenceTransformer(str(encoder_files.find(SMALL).directory), device="cpu", local_files_only=True)
+    texts = [REFERENCES[0], *CANDIDATES[:4]]
+    vectors = model.encode(texts, normalize_embeddings=True)
+    found = Semantic().transform(dataset((REFERENCES[:1], CANDIDATES[:4])))[:, 3]
+    np.testing.assert_allclose(found, vectors[1:] @ vectors[0], atol=1e-5)
+
+
+@needs_encoder
+def test_a_second_run_takes_everything_from_the_cache(made, monkeypatch):
+    first = Semantic().transform(made)
+    monkeypatch.setattr(encoders.Encoder, "embed", lambda *_: pytest.fail("computed again"))
+    np.testing.assert_array_equal(Semantic().transform(made), first)
+    np.testing.assert_array_equal(
+        Semantic().transform(dataset((REFERENCES, CANDIDATES[::-1]))), first[: len(CANDIDATES)][::-1]
+    )
+
+
+@needs_encoder
+def test_small_blocks_and_another_order_change_nothing(made, monkeypatch, tmp_path):
+    first = Semantic().transform(made)
+    monkeypatch.setenv("RANKER_CACHE", str(tmp_path))
+    monkeypatch.setattr(module, "_BLOCK", 40 * 384)
+    seen = []
+    monkeypatch.setattr(module.progress, "report", lambda what, done, total: seen.append((done, total)))
+    turned = dataset((["It rains."], ["It rains.", "It is raining."]), (REFERENCES, CANDIDATES))
+    np.testing.assert_allclose(Semantic().transform(turned), first[[9, 8, *range(len(CANDIDATES))]], atol=1e-5)
+    assert seen == sorted(seen)
+    assert seen[-1] == (10, 10)
+    assert len(seen) > 4
+
+
+@needs_encoder
+def test_the_source_can_stand_in_for_references(made):
+    extractor = Semantic(against="source")
+    assert not extractor.needs_references
+    sources = assemble(
+        [Record(REFERENCES[0], [], [Candidate(str(i), text) for i, text in enumerate(CANDIDATES)])], "test"
+    )
+    found = FeatureSet((extractor,)).transform(sources)
+    np.testing.assert_allclose(found, Semantic().transform(dataset((REFERENCES[:1], CANDIDATES))), atol=1e-5)
+
+
+@needs_encoder
+@pytest.mark.parametrize("options", ["", "[idf=true]", "[pool=words,special_tokens=match]", "[against=source]"])
+def test_a_trained_ranker_is_saved_and_loaded_and_explains(made, options, tmp_path, monkeypatch):
+    records = [
+        Record(
+            reference,
+            [reference],
+            [Candidate(f"s{i}", text, [("fluency", None, -float(i))]) for i, text in enumerate(CANDIDATES[:4])],
+        )
+        for reference in REFERENCES
+    ]
+    ranker = Ranker(f"semantic{options}").fit(assemble(records, "train"))
+    assert "#" in ranker.feature_set.extractors[0].signature()
+    ranker.save(tmp_path / "a.model")
+    again = Ranker.load(tmp_path / "a.model")
+    np.testing.assert_array_equal(again.score(made), ranker.score(made))
+    assert again.signature() == ranker.signature()
+    evidence = again.feature_set.extractors[0].evidence(made, 2)
+    names = ["source"] if "source" in options else ["reference 1", "reference 2"]
+    assert list(evidence) == [title for name in names for title in (name, f"{name}, its own words")]
+    if not options:
+        assert evidence["reference 1"][1].startswith("kitten~cat 0.")
+        assert [one.split("~")[0] for one in evidence["reference 2, its own words"]] == [
+            "A",
+            "cat",
+            "was",
+            "sitting",
+            "on",
+            "the",
+            "rug",
+            ".",
+        ]
+    monkeypatch.setattr(encoder_files.EncoderFiles, "digest", "0" * 64)
+    with pytest.raises(ModelError, match=r"trained with another encoder .* here under .all-minilm-l6-v2' \(00000000"):
+        again.score(made)
+
+
+@needs_encoder
+def test_words_that_nobody_else_uses_weigh_more():
+    data = dataset(*(([text], [text]) for text in ["a red house", "a blue house", "a red car", "a zebra"]))
+    fitted = Semantic(idf=True).fit(data)
+    pieces = encoders.load(SMALL).split(["a house red zebra unseen"])
+    weights = fitted._learnt.weights(pieces.ids)[1:-1]
+    wanted = [np.log(5 / (count + 1)) for count in (4, 2, 2, 1, 0)]
+    np.testing.assert_allclose(weights[:4], wanted[:4])
+    np.testing.assert_allclose(weights[4:], wanted[4])
+
+
+def test_options_that_do_not_go_together():
+    with pytest.raises(OptionError, match="weights come from references"):
+        Semantic(idf=True, against="source")
+    with pytest.raises(OptionError, match=r"semantic\[layer=0\]: expected a whole number from 1"):
+        Semantic(layer=0)
+
+
+def test_without_the_packages_everything_but_transform_works(made, monkeypatch):
+    monkeypatch.setattr(encoder_files.importlib.util, "find_spec", lambda name: None)
+    assert FeatureSet.parse("semantic[layer=2],bleu").columns[0] == "semantic[layer=2].precision"
+    with pytest.raises(MissingError, match=r"pip install 'ranker\[semantic\]'\Z"):
+        FeatureSet.parse("bleu,semantic").transform(made)

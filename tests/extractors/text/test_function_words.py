@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import pytest
+
+from ranker.errors import DataError
+from ranker.extractors.text.function_words import ENGLISH, function_words
+from ranker.extractors.text.meteor_tokenizer import tokenize_meteor
+
+
+def test_english_holds_what_meteor_tokens_look_like():
+    sentence = "He didn't say that it's theirs, but (as I've heard) they'll go - without us!"
+    content = [token for token in tokenize_meteor([sentence])[0] if token not in ENGLISH]
+    assert content == ["say", "heard", "go"]
+    assert all(word == word.lower() for word in ENGLISH)
+
+
+def test_lists_by_name_or_file(tmp_path):
+    assert function_words("english") == (ENGLISH, "english")
+    assert function_words("none") == (frozenset(), "none")
+    for name, text in (("one", "The\nof\n"), ("two", "of the"), ("other", "of the a")):
+        (tmp_path / name).write_text(text)
+    one, two, other = (function_words(str(tmp_path / name)) for name in ("one", "two", "other"))
+    assert one == two
+    assert one[0] == {"the", "of"}
+    assert one[1] != other[1]
+    with pytest.raises(DataError, match="no such file"):
+        function_words(str(tmp_path / "nowhere"))

@@ -1,0 +1,267 @@
+"""Extractors follow the language of the translations, or say that they do not."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from ranker.cli.main import run
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import OptionError
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.meteor.matching import stemmers
+from ranker.extractors.meteor.metric import Meteor
+from ranker.extractors.meteor_parameters import FUNCTION_WORDS, LANGUAGES, STEMMERS
+from ranker.extractors.registry import BUILT_IN, make
+from ranker.extractors.text.function_words import LISTS
+from ranker.extractors.text.target_language import english_note, other_language
+from ranker.ranking import Ranker
+
+GERMAN = "Die alten Häuser , die wir gesehen haben , standen auf den Hügeln ."
+GERMAN_OUTPUTS = ["Das alte Haus , das wir sahen , stand auf dem Hügel .", "Häuser alten die Hügeln", ""]
+ENGLISH = "The old houses that we have seen were standing on the hills ."
+ENGLISH_OUTPUTS = ["The old house that we saw stood on the hill .", "houses old the hills", ""]
+
+
+def dataset(*rows: tuple[str | None, str, list[str]], times: int = 1):
+    """Return a data set of (language pair, reference, candidates)."""
+    records = [
+        Record(
+            "x", [text], [Candidate(f"s{n}", one, [("fluency", None, -float(n))]) for n, one in enumerate(outputs)], lp
+        )
+        for lp, text, outputs in rows * times
+    ]
+    return assemble(records, "test")
+
+
+def german(lp: str | None = "en-de", times: int = 1):
+    return dataset((lp, GERMAN, GERMAN_OUTPUTS), times=times)
+
+
+def english(lp: str | None = "de-en", times: int = 1):
+    return dataset((lp, ENGLISH, ENGLISH_OUTPUTS), times=times)
+
+
+@pytest.mark.parametrize(
+    "options", ["", "modules=exact+stem", "parameters=METR", "delta=0.9", "alpha=0.5,parity=meteor-1.5"]
+)
+def test_meteor_follows_the_language_of_every_source(options):
+    both = dataset(
+        ("en-de", GERMAN, GERMAN_OUTPUTS), ("de-en", ENGLISH, ENGLISH_OUTPUTS), (None, ENGLISH, ENGLISH_OUTPUTS)
+    )
+    separate = [
+        make(f"meteor[{','.join(filter(None, [options, f'language={language}']))}]").transform(one)
+        for language, one in (("german", german(None)), ("en", english(None)), ("en", english(None)))
+    ]
+    found = make(f"meteor[{options}]").transform(both)
+    np.testing.assert_array_equal(found, np.concatenate(separate))
+    assert found[0] != make(f"meteor[{','.join(filter(None, [options, 'language=en']))}]").transform(german())[0]
+
+
+def test_german_words_match_by_german_stems_and_weights():
+    metric = Meteor(language="de", modules="exact+stem")
+    evidence = metric.evidence(german(), 0)["reference 1"]
+    assert {"alte ~ alten (stem)", "haus ~ häuser (stem)", "auf = auf"} <= set(evidence)
+    rows = metric.statistics(metric.batch(german()))
+    # das, das, wir, auf, dem and three marks of punctuation
+    assert rows[0, 2] == 8
+    assert metric.values("de") == (0.95, 1.0, 0.55, 0.55, (1.0, 0.8, 0.0, 0.2))
+    # of languages without parameters of their own stems weigh one half, and content words are no more than others
+    assert Meteor().values("ru") == Meteor().values("zh") == (0.75, 1.4, 0.7, 0.5, (1.0, 0.5, 0.5, 0.5))
+    assert Meteor(alpha=0.3, stem_weight=0.1).values("fr") == (0.3, 1.4, 0.6, 0.65, (1.0, 0.1, 0.0, 0.4))
+    assert Meteor(parameters="METR").values("fr") == Meteor(parameters="METR").values("en")
+
+
+def test_the_sum_of_one_language_scores_as_it_does_and_of_several_by_independent_parameters():
+    metric = Meteor(modules="exact+stem")
+    mixed = dataset(("en-de", GERMAN, GERMAN_OUTPUTS), ("de-en", ENGLISH, ENGLISH_OUTPUTS))
+    rows = metric.statistics(metric.batch(mixed))
+    alone = Meteor(modules="exact+stem", language="de")
+    german_rows = alone.statistics(alone.batch(german()))
+    np.testing.assert_array_equal(rows[:3], german_rows)
+    assert metric.score(rows[:3].sum(axis=0)) == alone.score(german_rows.sum(axis=0))
+    whole = rows[:, :21].sum(axis=0)
+    assert metric.score(rows.sum(axis=0)) == alone.score(np.concatenate([whole, np.eye(6)[LANGUAGES.index("other")]]))
+    stacked = np.stack([rows[:3].sum(axis=0), rows[3:].sum(axis=0), rows.sum(axis=0), np.zeros(27)])
+    assert metric.score(stacked).tolist() == [float(metric.score(row)) for row in stacked]
+    assert metric.score(np.zeros((0, 27))).shape == (0,)
+
+
+def test_parts_and_alignments_follow_too():
+    parts = make("meteor_parts").transform(german())
+    np.testing.assert_array_equal(parts, make("meteor_parts[language=de]").transform(german(None)))
+    assert parts[2].tolist() == [0, 0, 0, 0, 0.55, 0, 0]
+    mixed = dataset(("en-de", GERMAN, GERMAN_OUTPUTS), ("de-en", ENGLISH, ENGLISH_OUTPUTS))
+    text = "kendall[alignment=meteor,tokenizer=meteor]"
+    alone = [make(text).transform(one) for one in (german(), english())]
+    np.testing.assert_array_equal(make(text).transform(mixed), np.concatenate(alone))
+    assert make(text).transform(german())[0] != make(text).transform(german("xx-en"))[0]
+    nested = make("combine[lrscore[lexical=meteor,alignment=isozaki] + meteor]")
+    np.testing.assert_array_equal(nested.transform(mixed)[:3], nested.transform(german()))
+
+
+def test_tables_of_languages_name_what_there_is():
+    assert set(STEMMERS.values()) <= set(stemmers())
+    assert set(FUNCTION_WORDS.values()) == set(LISTS)
+    assert set(LANGUAGES) == {*FUNCTION_WORDS, "other"}
+    for name, words in LISTS.items():
+        assert all(word == word.lower() for word in words), name
+        assert {",", "."} < words
+
+
+def test_signatures_name_the_language_where_it_matters():
+    auto, named = Meteor(modules="exact+stem").signature(), Meteor(modules="exact+stem", language="German").signature()
+    assert auto.startswith("meteor[parameters=rank,language=auto,modules=exact+stem,stemmer=auto,function_words=auto")
+    assert named.startswith("meteor[language=de,alpha=0.95,beta=1.0,gamma=0.55,delta=0.55,stem_weight=0.8")
+    assert "stemmer=german,function_words=german" in named
+    assert Meteor(alpha=0.85, modules="exact").signature() != Meteor(modules="exact").signature()
+    # nothing of these follows
+    fixed = Meteor(parameters="li", modules="exact", function_words="none").signature()
+    assert "language" not in fixed
+    assert Meteor(parameters="li", modules="exact", function_words="none", language="de").signature() != fixed
+    with pytest.raises(OptionError, match=r"meteor\[language=\?\]: expected auto or a language, as de or german"):
+        Meteor(language="?")
+
+
+def test_every_option_for_english_alone_is_declared():
+    """Options that default to English, or to the English parser, are named once they are in use."""
+    used = {
+        "ngrams": ("ngrams[match=stem]", "ngrams[words=content]", "ngrams[unit=tag]"),
+        "perp": ("perp[unit=tags]",),
+        "terp": ("terp", "terp[costs=terpa]"),
+    }
+    declared = {}
+    for name in BUILT_IN:
+        defaults = {
+            option: value for option, value in vars(type(make(name))).items() if value in ("english", "shipped")
+        }
+        texts = used.get(name, (name,))
+        found = {option for text in texts for option in make(text).english_only}
+        assert set(defaults) <= found, name
+        declared[name] = found
+    assert {name: found for name, found in declared.items() if found} == {
+        "ds": {"parser"},
+        "ngrams": {"parser", "function_words", "stemmer"},
+        "paraphrase": {"function_words", "stemmer"},
+        "perp": {"parser"},
+        "semantic": {"encoder"},
+        "terp": {"stop_words", "costs"},
+    }
+    for text in ("ngrams", "perp", "meteor", "paraphrase[stemmer=german,function_words=none]", "terp[stop_words=none]"):
+        assert not make(text).english_only
+    assert make("meteor[stemmer=english,function_words=english]").english_only == ("stemmer", "function_words")
+    # nothing of the ranker for any language knows one
+    assert not any(one.english_only for one in FeatureSet.parse("full-any").extractors)
+
+
+@pytest.mark.parametrize(
+    ("made", "other"),
+    [
+        (english(), None),
+        (german(), "de"),
+        (dataset(("en-de", GERMAN, []), ("en-fr_CA", GERMAN, []), ("de-en", ENGLISH, [])), "de, fr"),
+        (german(None, times=10), "another language"),
+        (english(None, times=10), None),
+        # too little to tell
+        (german(None), None),
+        (dataset(("de-en", ENGLISH, []), *[(None, GERMAN, [])] * 10), "another language"),
+        (dataset(("en-de", GERMAN, [])).select_sources([False]), None),
+    ],
+)
+def test_the_other_language_is_told_by_pairs_or_by_many_words(made, other):
+    assert other_language(made) == other
+
+
+def test_notes_name_the_better_choice():
+    assert make("meteor").note(english()) is make("meteor").note(german()) is make("bleu").note(german()) is None
+    assert make("meteor[language=en]").note(german()) == (
+        "meteor[language=en]: these translations are in de; choose language=de"
+    )
+    assert make("meteor[language=de]").note(german()) is None
+    assert make("meteor").note(german(None, times=10)) == (
+        "meteor takes these translations for English, which they are not: name it, as meteor[language=de]"
+    )
+    assert make("meteor[stemmer=english]").note(german()) == (
+        "meteor[stemmer=english] (stemmer=english): for English only, and these translations are in de: choose stemmer "
+        "for that language, or what needs nothing of a language, such as chrf"
+    )
+    assert make("kendall[alignment=meteor]").note(german("en-cs")) == (
+        "meteor: there is no stemmer for cs, so words match by their form alone"
+    )
+    assert (
+        make("terp[costs=terpa]").note(german()).startswith("terp[costs=terpa] (costs=terpa, stop_words=english): for")
+    )
+    assert make("terp").note(english()) is None
+    note = english_note(FeatureSet.parse("bleu,ds,ngrams[match=stem]").extractors, german())
+    assert note == (
+        "ds (parser=shipped), ngrams[match=stem] (stemmer=english): for English only, and these translations are in "
+        "de: choose parser and stemmer for that language, or what needs nothing of a language, such as chrf"
+    )
+
+
+MADE_FOR = (
+    "this model was made for translations into {}, and these are in {}: choose --model {}, or train one on such "
+    "translations"
+)
+
+
+def test_a_model_knows_the_language_it_learnt_from(tmp_path):
+    ranker = Ranker("bleu").fit(german())
+    assert ranker.training.targets == "de"
+    ranker.save(tmp_path / "a.model")
+    loaded = Ranker.load(tmp_path / "a.model")
+    assert loaded.digest == ranker.digest
+    assert loaded.note(german()) is None
+    assert loaded.note(english()) == MADE_FOR.format("de", "en", "full")
+    assert loaded.note(german("en-fr")) == MADE_FOR.format("de", "fr", "full-any")
+    assert Ranker("bleu").fit(german(None)).training.targets is None
+    several = Ranker("bleu").fit(dataset(("en-de", GERMAN, GERMAN_OUTPUTS), ("de-en", ENGLISH, ENGLISH_OUTPUTS)))
+    assert several.training.targets == "de+en"
+    assert several.note(german("en-fr")) is None
+
+
+@pytest.mark.parametrize("name", ["full", "full-semantic"])
+def test_included_models_for_english_say_so_elsewhere(name):
+    ranker = Ranker.load(name)
+    assert MADE_FOR.format("en", "de", "full-any") in ranker.note(german(times=100))
+    assert MADE_FOR.format("en", "another language", "full-any") in ranker.note(german(None, times=100))
+    for made in (english(times=100), english(None, times=100), english(None)):
+        assert "made for" not in (ranker.note(made) or "")
+    assert "made for" not in (Ranker.load("full-any").note(german()) or "")
+
+
+def stderr_of(capsys, *words) -> list[str]:
+    with pytest.raises(SystemExit) as ended:
+        run([str(word) for word in words])
+    assert not ended.value.code
+    return [line for line in capsys.readouterr().err.split("\n") if line.startswith("ranker: note:")]
+
+
+def test_commands_say_it_once_on_stderr(tmp_path, capsys):
+    path = tmp_path / "c.jsonl"
+    outputs = [{"system": f"s{n}", "text": text, "human": {"fluency": 3 - n}} for n, text in enumerate(GERMAN_OUTPUTS)]
+    rows = [{"lp": "en-de", "source": f"x{n}", "references": [GERMAN], "candidates": outputs} for n in range(3)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    expected = "ranker: note: meteor[language=en]: these translations are in de; choose language=de"
+    for words in (("score", path), ("rank", path), ("evaluate", "--data", path)):
+        assert stderr_of(capsys, *words, "--metric", "meteor[language=en]") == [expected]
+        assert stderr_of(capsys, *words, "--metric", "meteor") == []
+    found = stderr_of(capsys, "compare", "--data", path, "--metric", "meteor[language=en]", "--resamples", "0")
+    assert found == [
+        "ranker: note: meteor[language=en]: c: meteor[language=en]: these translations are in de; choose language=de"
+    ]
+    model = tmp_path / "a.model"
+    trained = stderr_of(capsys, "train", "--data", path, "--features", "bleu,ngrams[match=stem]", "--model", model)
+    assert [line.split(":")[2] for line in trained] == [" ngrams[match=stem] (stemmer=english)"]
+    assert stderr_of(capsys, "rank", path, "--model", model) == []
+    (tmp_path / "de.nbest").write_text("".join(f"{n} ||| {GERMAN_OUTPUTS[0]} ||| f= 1 ||| 1\n" for n in range(9)))
+    (tmp_path / "de.ref").write_text(f"{GERMAN}\n" * 9)
+    lists = (tmp_path / "de.nbest", "--refs", tmp_path / "de.ref")
+    for words in (("rerank", *lists, "--oracle"), ("tune", "--nbest", *lists, "--weights", tmp_path / "w", "--metric")):
+        assert stderr_of(capsys, *words, "meteor[language=de]") == []
+        assert stderr_of(capsys, *words, "meteor") == [
+            "ranker: note: meteor takes these translations for English, which they are not: name it, as "
+            "meteor[language=de]"
+        ]

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import sqlite3
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from ranker.errors import DataError, MissingError
+from ranker.extractors.text import wordnet
+from ranker.extractors.text.wordnet import find_wordnet
+from tests.extractors.small_wordnet import write_wordnet
+
+NOUN, VERB, ADJECTIVE = (part * 100_000_000 for part in (1, 2, 3))
+
+
+@pytest.fixture
+def directory(tmp_path) -> Path:
+    return write_wordnet(tmp_path / "wordnet")
+
+
+@pytest.mark.parametrize(
+    ("word", "synsets"),
+    [
+        ("car", {NOUN + 1, NOUN + 2}),
+        ("cars", {NOUN + 1, NOUN + 2}),
+        ("went", {VERB + 1}),  # an exception
+        ("moved", {VERB + 1}),  # -ed becomes -e
+        ("bigger", set()),  # doubled letters are for the exceptions
+        ("larger", {ADJECTIVE + 1}),
+        ("mover", {VERB + 1}),  # an ending of one part of speech serves all
+        ("passes", {VERB + 5}),
+        ("boss", {NOUN + 6}),  # not the plural of bos
+        ("bos", {NOUN + 1}),
+        ("go", {VERB + 1}),
+        ("gos", {VERB + 1}),
+        ("oxen", set()),  # its base form is no lemma
+        ("", set()),
+    ],
+)
+def test_synsets_of_a_word_and_of_its_base_form(directory, word, synsets):
+    assert find_wordnet(str(directory)).synsets(word) == synsets
+
+
+def test_the_same_from_nltk_and_from_a_directory_named_by_the_environment(directory, tmp_path, monkeypatch):
+    root = tmp_path / "nltk" / "corpora"
+    root.mkdir(parents=True)
+    with zipfile.ZipFile(root / "wordnet.zip", "w") as archive:
+        for path in directory.iterdir():
+            archive.write(path, f"wordnet/{path.name}")
+    here = find_wordnet(str(directory))
+    monkeypatch.setattr(wordnet, "_holds_wordnet", lambda path: path.is_relative_to(tmp_path) and path.exists())
+    monkeypatch.setenv("NLTK_DATA", str(tmp_path / "nltk"))
+    zipped = find_wordnet()
+    assert (zipped.lemmas, zipped.exceptions, zipped.digest) == (here.lemmas, here.exceptions, here.digest)
+    monkeypatch.setenv("WNSEARCHDIR", str(directory))
+    assert find_wordnet() is here
+
+
+def test_the_database_of_the_package_wn(tmp_path):
+    path = tmp_path / "wn.db"
+    with sqlite3.connect(path) as connection:
+        connection.executescript(
+            """
+            CREATE TABLE lexicons (rowid INTEGER PRIMARY KEY, language TEXT);
+            CREATE TABLE forms (rowid INTEGER PRIMARY KEY, lexicon_rowid, entry_rowid, form TEXT, rank INTEGER);
+            CREATE TABLE senses (rowid INTEGER PRIMARY KEY, entry_rowid, synset_rowid);
+            INSERT INTO lexicons VALUES (1, 'de'), (2, 'en'), (3, 'en');
+            INSERT INTO forms VALUES (1, 1, 1, 'Auto', 0), (2, 2, 2, 'Car', 0), (3, 2, 3, 'go', 0),
+                                     (4, 2, 3, 'went', 1), (5, 3, 4, 'tram', 0), (6, 2, 5, 'ice cream', 0);
+            INSERT INTO senses VALUES (1, 1, 7), (2, 2, 7), (3, 2, 8), (4, 3, 9), (5, 4, 10), (6, 5, 11);
+            """
+        )
+    connection.close()
+    found = find_wordnet(str(path))
+    assert found.lemmas == {"car": (7, 8), "go": (9,), "ice_cream": (11,)}
+    assert found.synsets("went") == found.synsets("go") == {9}
+    assert found.synsets("cars") == {7, 8}
+    assert not found.synsets("auto")
+
+
+def test_real_wordnet_knows_irregular_and_regular_forms():
+    try:
+        found = find_wordnet()
+    except MissingError as error:
+        pytest.skip(str(error))
+    assert found.synsets("bought") & found.synsets("purchase")
+    assert found.synsets("automobiles") & found.synsets("car")
+    assert not found.synsets("automobile") & found.synsets("banana")
+
+
+def test_what_is_missing_or_damaged_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(wordnet, "_holds_wordnet", lambda path: False)
+    with pytest.raises(MissingError, match="wordnet-base"):
+        find_wordnet()
+    with pytest.raises(MissingError, match="nowhere: no such file or directory"):
+        find_wordnet(str(tmp_path / "nowhere"))
+    with pytest.raises(DataError, match=r"is no WordNet: index.noun or noun.exc cannot be read"):
+        find_wordnet(str(tmp_path))
+    (tmp_path / "other.db").write_bytes(b"no database at all" * 100)
+    with pytest.raises(DataError, match="is no database of the package wn"):
+        find_wordnet(str(tmp_path / "other.db"))
+    directory = write_wordnet(tmp_path / "damaged")
+    (directory / "index.verb").write_text("  licence\ngo v 1 1 @ 1 1 00000001\nrun v two\n")
+    with pytest.raises(DataError, match=r"index.verb:3: expected a word, counts and synset offsets, found 'run v two'"):
+        find_wordnet(str(directory))
+
+
+def test_a_database_without_english_is_refused(tmp_path):
+    path = tmp_path / "wn.db"
+    with sqlite3.connect(path) as connection:
+        connection.executescript(
+            "CREATE TABLE lexicons (language); CREATE TABLE forms (form, rank, entry_rowid, lexicon_rowid);"
+            "CREATE TABLE senses (entry_rowid, synset_rowid);"
+        )
+    connection.close()
+    with pytest.raises(DataError, match="holds no English wordnet"):
+        find_wordnet(str(path))
