@@ -22,8 +22,8 @@ import numpy as np
 from ranker.cli.main import run
 from ranker.corpora.dataset import Dataset, table
 from ranker.evaluation.choices import Correction
-from ranker.evaluation.comparing import compare
-from ranker.evaluation.scored import Scored
+from ranker.evaluation.compare.run import compare
+from ranker.evaluation.compare.scored import Scored
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 METRICS = (

@@ -30,9 +30,9 @@ from ranker.corpora import catalogue
 from ranker.corpora.dataset import TEXT, Dataset
 from ranker.corpora.judgements import judged
 from ranker.errors import DataError, OptionError
-from ranker.evaluation.comparing import compare
-from ranker.evaluation.comparison import Cell, Comparison, Scope
-from ranker.evaluation.scored import Scored
+from ranker.evaluation.compare.result import Cell, Comparison, Scope
+from ranker.evaluation.compare.run import compare
+from ranker.evaluation.compare.scored import Scored
 from ranker.extractors.base import Metric
 from ranker.extractors.dependency.cache import cache_directory
 from ranker.extractors.feature_sets import FeatureSet

@@ -20,7 +20,7 @@ import sacrebleu
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged
-from ranker.evaluation.segment import Estimate, evaluate
+from ranker.evaluation.correlation.segment import Estimate, evaluate
 from ranker.ranking import Ranker
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))

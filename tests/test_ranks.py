@@ -13,10 +13,10 @@ from scipy.stats import rankdata, spearmanr
 
 from ranker.corpora.judgements import PreferencePairs
 from ranker.corpora.records import Candidate, Record, assemble
-from ranker.evaluation.correlation import CORRELATIONS, correlate
-from ranker.evaluation.pair_counts import count_pairs
-from ranker.evaluation.segment import tau_counts
-from ranker.evaluation.system_level import pairwise_accuracy
+from ranker.evaluation.correlation.correlation import CORRELATIONS, correlate
+from ranker.evaluation.correlation.pair_counts import count_pairs
+from ranker.evaluation.correlation.pairwise_accuracy import pairwise_accuracy
+from ranker.evaluation.correlation.segment import tau_counts
 from ranker.learning.svm.ranksvm import RankSVM
 from ranker.ordering import rank_by
 from ranker.ranks import TIE, average_ranks, group_spearman, merge_ties

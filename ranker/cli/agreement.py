@@ -23,7 +23,7 @@ from ranker.cli.output import emit_csv, emit_json, emit_lines, emit_rows, print_
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
-    from ranker.evaluation.judges import JudgesAgreement
+    from ranker.evaluation.judges.judges import JudgesAgreement
 
 
 class Method(StrEnum):
@@ -64,7 +64,7 @@ def command(
         _rank_systems(dataset, kind, systems, resamples, seed, output)
         return
     from ranker.corpora.judgements import resolve_kind
-    from ranker.evaluation.judges import judges_agreement
+    from ranker.evaluation.judges.judges import judges_agreement
 
     with working("comparing judges"):
         kind = resolve_kind(dataset, kind)
@@ -85,7 +85,7 @@ def command(
 
 
 def _rank_systems(dataset: Dataset, kind: str, method: Method, resamples: int, seed: int, output: Output) -> None:
-    from ranker.evaluation.human_ranking import rank_systems
+    from ranker.evaluation.systems.human_ranking import rank_systems
 
     with working("ranking systems"):
         found = rank_systems(dataset, kind, method=method.value, resamples=resamples, seed=seed)

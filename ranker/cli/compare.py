@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ranker.corpora.dataset import Dataset
-    from ranker.evaluation.comparison import Comparison, Scope, Statistic
-    from ranker.evaluation.scored import Scored
+    from ranker.evaluation.compare.result import Comparison, Scope, Statistic
+    from ranker.evaluation.compare.scored import Scored
 
 
 class Level(StrEnum):
@@ -88,7 +88,7 @@ def command(
     if not data:
         raise OptionError("nothing to compare on: give --data NAME|FILE, once or several times")
     from ranker.corpora.judgements import judged, resolve_kind
-    from ranker.evaluation.comparing import LEVELS, compare
+    from ranker.evaluation.compare.run import LEVELS, compare
 
     levels = [one for one in LEVELS if one in [each.value for each in level or Level]]
     scorers = {one: Scorer.choose(None, one) for one in dict.fromkeys(metric or [])}
@@ -152,8 +152,8 @@ def _signature(scorer: Scorer, datasets: list[Dataset], levels: Sequence[str]) -
 
 
 def _score(name: str, scorer: Scorer, dataset: Dataset, signature: str, notes: tuple[str, ...]) -> Scored:
-    from ranker.evaluation.scored import Scored
-    from ranker.evaluation.systems import Measured, Units
+    from ranker.evaluation.compare.scored import Scored
+    from ranker.evaluation.systems.levels import Measured, Units
     from ranker.ranking import Ranker
 
     measured = Measured.of(scorer.using, dataset)

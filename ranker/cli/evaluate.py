@@ -28,7 +28,7 @@ from ranker.cli.scorer import MetricOption, Scorer
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
-    from ranker.evaluation.segment import Estimate, Evaluation, Row
+    from ranker.evaluation.correlation.segment import Estimate, Evaluation, Row
 
 
 def command(
@@ -57,7 +57,7 @@ def command(
     """
     scorer, dataset = Scorer.chosen(model, metric, lambda: read_input(data or [], source, references, translations, lp))
     from ranker.corpora.judgements import judged, resolve_kind
-    from ranker.evaluation.segment import evaluate
+    from ranker.evaluation.correlation.segment import evaluate
 
     with working("evaluating"):
         kind = resolve_kind(dataset, kind, learnt=scorer.learnt)
@@ -91,7 +91,7 @@ def command(
 def _with_references(scorer: Scorer, dataset: Dataset, kind: str, resamples: int, seed: int) -> dict[str, Evaluation]:
     """Evaluate the outputs alone, and together with the references as candidates."""
     from ranker.corpora.judgements import human_scores
-    from ranker.evaluation.segment import evaluate
+    from ranker.evaluation.correlation.segment import evaluate
     from ranker.extractors.reference_candidates import ReferenceCandidates
 
     added = ReferenceCandidates.of(dataset, kind)

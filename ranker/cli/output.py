@@ -16,7 +16,7 @@ from ranker.cli.options import Output
 from ranker.files import printable
 
 if TYPE_CHECKING:
-    from ranker.evaluation.resampling import Estimate
+    from ranker.evaluation.bootstrap import Estimate
 
 _LONG = 1000
 """Rows from which on a table is printed plainly: rich lays out a few hundred rows a second."""

@@ -72,7 +72,7 @@ def command(
     require()
     check_targets(html, plots)
     if comparison is not None:
-        from ranker.evaluation.comparison import Comparison
+        from ranker.evaluation.compare.result import Comparison
 
         with working("writing"):
             page, drawn = comparison_report(Comparison.read(comparison))

@@ -26,7 +26,7 @@ from ranker.errors import OptionError
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
-    from ranker.evaluation.systems import Measured, Units
+    from ranker.evaluation.systems.levels import Measured, Units
 
 
 class Level(StrEnum):
@@ -92,7 +92,7 @@ def command(
     if (output is Form.mtme) != (out is not None):
         raise OptionError("--output mtme needs --out DIR, and only that")
     dataset = read_input([data] if data else [], source, references, translations, lp)
-    from ranker.evaluation.systems import Measured, Units
+    from ranker.evaluation.systems.levels import Measured, Units
 
     with working("scoring"):
         levels = [Units.of(dataset, one) for one in _levels(dataset, level, output)]
@@ -152,7 +152,7 @@ def _rows(units: Units, measured: dict[str, Measured], *, percent: bool) -> list
 def _write(
     out: Path, dataset: Dataset, scorers: dict[str, Scorer], measured: dict[str, Measured], levels: list[Units]
 ) -> None:
-    from ranker.evaluation.score_files import write_score_files
+    from ranker.evaluation.systems.score_files import write_score_files
 
     made = [units.level for units in levels]
     signatures = {name: scorer.signature(dataset, *made) for name, scorer in scorers.items()}

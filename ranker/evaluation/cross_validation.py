@@ -21,10 +21,10 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import balanced
 from ranker.defaults import FOLDS, Loss
 from ranker.errors import DataError, ModelError, OptionError
-from ranker.evaluation.comparing import compare
-from ranker.evaluation.comparison import Comparison
-from ranker.evaluation.resampling import Estimate
-from ranker.evaluation.scored import Scored
+from ranker.evaluation.bootstrap import Estimate
+from ranker.evaluation.compare.result import Comparison
+from ranker.evaluation.compare.run import compare
+from ranker.evaluation.compare.scored import Scored
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.ranking import Ranker
 from ranker.shipped import suited

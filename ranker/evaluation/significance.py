@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.errors import OptionError
+from ranker.evaluation.bootstrap import draws
 from ranker.evaluation.choices import Correction
-from ranker.evaluation.resampling import draws
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

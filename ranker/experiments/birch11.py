@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, preference_pairs, resolve_kind
-from ranker.evaluation.segment import tau_counts
+from ranker.evaluation.correlation.segment import tau_counts
 from ranker.experiments import birch11_mert
 from ranker.experiments.aligners import Aligners, WordAligner, language_pairs_of
 from ranker.experiments.aligners import table as aligner_table

@@ -21,12 +21,12 @@ from ranker.corpora.judgements import (
     resolve_kind,
 )
 from ranker.errors import DataError, OptionError
-from ranker.evaluation.correlation import group_correlation, grouped_table
-from ranker.evaluation.resampling import draws, estimate, stream
-from ranker.evaluation.scored import Scored, Slice, part_of, slices
+from ranker.evaluation.bootstrap import draws, estimate, stream
+from ranker.evaluation.compare.scored import Scored, Slice, part_of, slices
+from ranker.evaluation.compare.system_statistics import SystemFigures
+from ranker.evaluation.correlation.correlation import group_correlation, grouped_table
 from ranker.evaluation.significance import bootstrap_p
-from ranker.evaluation.system_figures import SystemFigures
-from ranker.evaluation.systems import Measured, Units
+from ranker.evaluation.systems.levels import Measured, Units
 from ranker.experiments.plan import Once, Plan, Task
 from ranker.experiments.tables import Experiment, Table
 from ranker.extractors.base import Metric
@@ -170,7 +170,7 @@ class JudgedPair:
     dataset : Dataset
         Outputs for the judged sources.
     slice : Slice
-        The same, as `ranker.evaluation.scored` cuts it.
+        The same, as `ranker.evaluation.compare.scored` cuts it.
     """
 
     data: str

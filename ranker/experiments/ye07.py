@@ -15,7 +15,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, judged, resolve_kind
 from ranker.defaults import Loss
 from ranker.errors import DataError
-from ranker.evaluation.segment import source_spearman
+from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.significance import bootstrap_interval, paired_permutation
 from ranker.experiments import ye07_data
 from ranker.experiments.plan import Once, Plan, Task

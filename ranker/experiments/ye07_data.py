@@ -10,7 +10,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, resolve_kind
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
-from ranker.evaluation.judges import cohen_kappa, consistency
+from ranker.evaluation.judges.judges import cohen_kappa, consistency
 from ranker.experiments.tables import Table
 from ranker.experiments.ye07_published import KIND, NAMES, PUBLISHED_CONSISTENCY, PUBLISHED_REFERENCE_BLEU
 from ranker.extractors.registry import make

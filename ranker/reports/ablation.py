@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import human_scores, preference_pairs
-from ranker.evaluation.segment import Estimate, source_spearman, tau, tau_counts
+from ranker.evaluation.correlation.segment import Estimate, source_spearman, tau, tau_counts
 from ranker.ranking import Ranker
 from ranker.ranks import merge_ties
 from ranker.reports.refits import TrainingColumns

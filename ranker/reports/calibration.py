@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, human_scores, preference_pairs
-from ranker.evaluation.segment import Estimate
+from ranker.evaluation.correlation.segment import Estimate
 from ranker.ranks import merge_ties
 from ranker.reports.resampling import estimate, resampled_sums
 

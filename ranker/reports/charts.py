@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ranker.evaluation.segment import Estimate, Row
+from ranker.evaluation.correlation.segment import Estimate, Row
 from ranker.reports.calibration import Calibration
 from ranker.reports.drawing import INK, MUTED, PALE, SERIES, Plot, Series, rows_plot
 from ranker.reports.findings import Measured, RankerFindings

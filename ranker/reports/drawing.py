@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ranker.errors import MissingError
 
 if TYPE_CHECKING:
-    from ranker.evaluation.segment import Estimate
+    from ranker.evaluation.correlation.segment import Estimate
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, human_scores, judged, resolve_kind
 from ranker.errors import DataError
-from ranker.evaluation.segment import Evaluation, Row, evaluate, source_spearman
+from ranker.evaluation.correlation.segment import Evaluation, Row, evaluate, source_spearman
 from ranker.ranking import Ranker
 from ranker.ranks import merge_ties
 from ranker.reports.ablation import Ablation, ablate, extractor_columns, shares

@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 import numpy.typing as npt
 
-from ranker.evaluation.segment import Estimate
+from ranker.evaluation.correlation.segment import Estimate
 
 FloatArray = npt.NDArray[np.float64]
 _CHUNK = 4_000_000

@@ -13,8 +13,8 @@ import pytest
 
 from ranker.cli.main import run
 from ranker.evaluation.choices import Correction, Test
-from ranker.evaluation.comparing import compare
-from ranker.evaluation.comparison import Comparison
+from ranker.evaluation.compare.result import Comparison
+from ranker.evaluation.compare.run import compare
 
 FEW = ("--resamples", "20")
 

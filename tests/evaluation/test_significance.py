@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
-from ranker.evaluation.correlation import correlate
+from ranker.evaluation.correlation.correlation import correlate
 from ranker.evaluation.significance import (
     approximate_randomisation,
     bootstrap_interval,

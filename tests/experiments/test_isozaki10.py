@@ -13,8 +13,8 @@ from ranker.corpora.dataset import concatenate
 from ranker.corpora.judgements import human_scores
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
-from ranker.evaluation.comparing import compare
-from ranker.evaluation.resampling import draws, stream
+from ranker.evaluation.bootstrap import draws, stream
+from ranker.evaluation.compare.run import compare
 from ranker.experiments.isozaki10 import (
     CORRELATIONS,
     METEOR_ABROAD,

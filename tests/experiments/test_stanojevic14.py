@@ -6,7 +6,7 @@ import pytest
 from ranker.cli.main import run as run_command
 from ranker.corpora.judgements import preference_pairs
 from ranker.errors import OptionError
-from ranker.evaluation.segment import tau, tau_counts
+from ranker.evaluation.correlation.segment import tau, tau_counts
 from ranker.experiments.stanojevic14 import ALPHAS, METRICS, Settings, plot, run
 from ranker.extractors.registry import make
 from ranker.extractors.text import wordnet

@@ -16,8 +16,8 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import human_scores
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
-from ranker.evaluation.judges import judges_agreement
-from ranker.evaluation.segment import source_spearman
+from ranker.evaluation.correlation.segment import source_spearman
+from ranker.evaluation.judges.judges import judges_agreement
 from ranker.experiments.tables import Experiment, markdown_table
 from ranker.experiments.ye07 import FEATURE_SETS, Settings, prepare, run
 from ranker.experiments.ye07_data import judges_table

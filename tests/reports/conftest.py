@@ -8,7 +8,7 @@ import pytest
 from ranker import Ranker, load_dataset
 from ranker.corpora.dataset import table
 from ranker.corpora.records import Candidate, Record, assemble
-from ranker.evaluation.comparison import Cell, ComparedMetric, Comparison, Contest, Scope, Settings, Statistic
+from ranker.evaluation.compare.result import Cell, ComparedMetric, Comparison, Contest, Scope, Settings, Statistic
 from ranker.reports.findings import examine
 
 EVIL = '<script>document.title = "run"</script> & "quoted" <b>bold</b>'

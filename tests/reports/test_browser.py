@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from ranker.evaluation.comparison import Comparison
+from ranker.evaluation.compare.result import Comparison
 from ranker.reports.pages import comparison_report, ranker_report
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.corpora.judgements import PreferencePairs
-from ranker.evaluation.correlation import pearson_rows
-from ranker.evaluation.figures import Family, Figures
-from ranker.evaluation.perm_both import standardised
-from ranker.evaluation.scored import Scored, Slice
-from ranker.evaluation.system_level import pairwise_accuracy
+from ranker.evaluation.compare.perm_both import standardised
+from ranker.evaluation.compare.scored import Scored, Slice
+from ranker.evaluation.compare.statistics import Family, Figures
+from ranker.evaluation.correlation.correlation import pearson_rows
+from ranker.evaluation.correlation.pairwise_accuracy import pairwise_accuracy
 
 FloatArray = npt.NDArray[np.float64]
 _ROWS = 100
@@ -29,7 +29,7 @@ def swapped_units(
     ----------
     family : Family
     scored : sequence of Scored
-        On one scale, without statistics; see `ranker.evaluation.scored.part_of`.
+        On one scale, without statistics; see `ranker.evaluation.compare.scored.part_of`.
     permutations : int
     generator : Generator
 
@@ -67,7 +67,7 @@ def swapped_outputs(
     ----------
     piece : Slice
     scored : sequence of Scored
-        Standardised; see `ranker.evaluation.scored.part_of`.
+        Standardised; see `ranker.evaluation.compare.scored.part_of`.
     permutations : int
     generator : Generator
 

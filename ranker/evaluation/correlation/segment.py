@@ -15,8 +15,8 @@ import numpy.typing as npt
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, PreferencePairs, human_scores, preference_pairs, resolve_kind
 from ranker.errors import DataError
-from ranker.evaluation.pair_counts import TAU_VARIANTS, TauVariant, tau
-from ranker.evaluation.resampling import Estimate, estimate, resampled_sums, stream
+from ranker.evaluation.bootstrap import Estimate, estimate, resampled_sums, stream
+from ranker.evaluation.correlation.pair_counts import TAU_VARIANTS, TauVariant, tau
 from ranker.ranks import group_spearman, merge_ties
 
 __all__ = [

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ranker.evaluation.comparison import Statistic
-from ranker.evaluation.correlation import group_correlation, group_pearson, moments, pearson_of_moments
-from ranker.evaluation.pair_counts import accuracy_with_ties, consistency_share, count_pairs, tau, tau_b
-from ranker.evaluation.scored import Scored, Slice
-from ranker.evaluation.segment import tau_counts
-from ranker.evaluation.tie_calibration import calibrate
+from ranker.evaluation.compare.result import Statistic
+from ranker.evaluation.compare.scored import Scored, Slice
+from ranker.evaluation.correlation.correlation import group_correlation, group_pearson, moments, pearson_of_moments
+from ranker.evaluation.correlation.pair_counts import accuracy_with_ties, consistency_share, count_pairs, tau, tau_b
+from ranker.evaluation.correlation.segment import tau_counts
+from ranker.evaluation.correlation.tie_calibration import calibrate
 from ranker.ranks import average_ranks, merge_ties
 
 FloatArray = npt.NDArray[np.float64]

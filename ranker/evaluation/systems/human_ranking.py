@@ -11,8 +11,8 @@ import numpy.typing as npt
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, resolve_kind
 from ranker.errors import OptionError
-from ranker.evaluation.resampling import draws, stream
-from ranker.evaluation.trueskill import TrueSkill
+from ranker.evaluation.bootstrap import draws, stream
+from ranker.evaluation.systems.trueskill import TrueSkill
 from ranker.ranks import merge_ties
 
 FloatArray = npt.NDArray[np.float64]

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from numba import njit, prange
 
 from ranker.errors import OptionError
-from ranker.evaluation.correlation import Averaging, group_correlation, grouped_table
-from ranker.evaluation.pair_counts import _count_small, accuracy_with_ties, consistency_share, tau, tau_b
+from ranker.evaluation.correlation.correlation import Averaging, group_correlation, grouped_table
+from ranker.evaluation.correlation.pair_counts import _count_small, accuracy_with_ties, consistency_share, tau, tau_b
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -84,7 +84,7 @@ def perm_both(
     name : str, default "pearson"
         One of `SWAPPED`.
     average : {"none", "item", "system"}, default "none"
-        As in `ranker.evaluation.correlation.correlate`.
+        As in `ranker.evaluation.correlation.correlation.correlate`.
     permutations : int, default 1000
         If there are no more sets of swaps than that, all are taken instead.
     seed : int, default 0

@@ -9,13 +9,13 @@ from scipy import stats
 
 from ranker.corpora.dataset import concatenate
 from ranker.errors import DataError, OptionError
-from ranker.evaluation.comparing import compare
-from ranker.evaluation.comparison import Comparison
-from ranker.evaluation.correlation import correlate
-from ranker.evaluation.figures import STATISTICS
-from ranker.evaluation.scored import Scored
-from ranker.evaluation.segment import evaluate
-from ranker.evaluation.tie_calibration import calibrate
+from ranker.evaluation.compare.result import Comparison
+from ranker.evaluation.compare.run import compare
+from ranker.evaluation.compare.scored import Scored
+from ranker.evaluation.compare.statistics import STATISTICS
+from ranker.evaluation.correlation.correlation import correlate
+from ranker.evaluation.correlation.segment import evaluate
+from ranker.evaluation.correlation.tie_calibration import calibrate
 from tests.evaluation.made import graded, preferred
 
 

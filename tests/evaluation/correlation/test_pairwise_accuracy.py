@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ranker.evaluation.system_level import (
+from ranker.evaluation.correlation.pairwise_accuracy import (
     limit_p_values,
     pairwise_accuracy,
     pairwise_p_values,

@@ -12,7 +12,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.mtme_scores import SUFFIXES, format_scores, stem
 from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError
-from ranker.evaluation.systems import Measured, Units, documents
+from ranker.evaluation.systems.levels import Measured, Units, documents
 from ranker.files import display_name, write_bytes
 from ranker.ranking import Ranker
 

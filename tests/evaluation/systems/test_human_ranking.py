@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ranker.errors import OptionError
-from ranker.evaluation.human_ranking import expected_wins, rank_clusters, rank_systems
-from ranker.evaluation.trueskill import TrueSkill
+from ranker.evaluation.systems.human_ranking import expected_wins, rank_clusters, rank_systems
+from ranker.evaluation.systems.trueskill import TrueSkill
 from tests.evaluation.made import graded, preferred
 
 

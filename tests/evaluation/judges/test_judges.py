@@ -11,7 +11,7 @@ from sklearn.metrics import cohen_kappa_score
 from ranker.corpora.dataset import Dataset, table
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
-from ranker.evaluation.agreement import (
+from ranker.evaluation.judges.coefficients import (
     DISTANCES,
     agreement_sums,
     category_counts,
@@ -24,7 +24,7 @@ from ranker.evaluation.agreement import (
     randolph_kappa_of,
     scott_pi_of,
 )
-from ranker.evaluation.judges import cohen_kappa, consistency, judges_agreement
+from ranker.evaluation.judges.judges import cohen_kappa, consistency, judges_agreement
 
 
 @pytest.fixture(scope="module")

@@ -7,13 +7,13 @@ import pytest
 
 from ranker.corpora.judgements import PreferencePairs, human_scores, preference_pairs
 from ranker.errors import OptionError
-from ranker.evaluation.correlation import correlate
-from ranker.evaluation.figures import SegmentFigures
-from ranker.evaluation.metric_tests import swapped_outputs, swapped_systems, swapped_units
-from ranker.evaluation.perm_both import SWAPPED, perm_both, standardised
-from ranker.evaluation.scored import Scored, part_of, slices
-from ranker.evaluation.segment import tau, tau_counts
-from ranker.evaluation.system_figures import SystemFigures
+from ranker.evaluation.compare.metric_tests import swapped_outputs, swapped_systems, swapped_units
+from ranker.evaluation.compare.perm_both import SWAPPED, perm_both, standardised
+from ranker.evaluation.compare.scored import Scored, part_of, slices
+from ranker.evaluation.compare.statistics import SegmentFigures
+from ranker.evaluation.compare.system_statistics import SystemFigures
+from ranker.evaluation.correlation.correlation import correlate
+from ranker.evaluation.correlation.segment import tau, tau_counts
 from tests.evaluation.made import preferred
 
 NAMES = {"pearson": "pearson", "kendall_b": "kendall-b"}

@@ -14,7 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.errors import OptionError
-from ranker.evaluation.pair_counts import accuracy_with_ties, consistency_share, count_pairs, tau, tau_b, tau_c
+from ranker.evaluation.correlation.pair_counts import (
+    accuracy_with_ties,
+    consistency_share,
+    count_pairs,
+    tau,
+    tau_b,
+    tau_c,
+)
 from ranker.ranks import group_spearman, merge_ties
 
 FloatArray = npt.NDArray[np.float64]

@@ -11,7 +11,7 @@ from scipy import stats
 
 from ranker.corpora.judgements import PreferencePairs
 from ranker.errors import DataError
-from ranker.evaluation.segment import evaluate, source_spearman, tau, tau_counts
+from ranker.evaluation.correlation.segment import evaluate, source_spearman, tau, tau_counts
 from ranker.ranks import average_ranks, group_offsets, group_spearman, merge_ties
 from tests.evaluation.made import graded
 

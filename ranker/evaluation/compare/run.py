@@ -11,8 +11,10 @@ import numpy.typing as npt
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, human_scores, preference_pairs, resolve_kind
 from ranker.errors import DataError, OptionError
+from ranker.evaluation.bootstrap import LEVEL, Estimate, draws, estimate, stream
 from ranker.evaluation.choices import Correction, Test
-from ranker.evaluation.comparison import (
+from ranker.evaluation.compare.metric_tests import swapped_outputs, swapped_systems, swapped_units
+from ranker.evaluation.compare.result import (
     Cell,
     ComparedMetric,
     Comparison,
@@ -22,12 +24,10 @@ from ranker.evaluation.comparison import (
     Settings,
     Statistic,
 )
-from ranker.evaluation.figures import STATISTICS, DocumentFigures, Family, SegmentFigures
-from ranker.evaluation.metric_tests import swapped_outputs, swapped_systems, swapped_units
-from ranker.evaluation.resampling import LEVEL, Estimate, draws, estimate, stream
-from ranker.evaluation.scored import Scored, Slice, part_of, slices
+from ranker.evaluation.compare.scored import Scored, Slice, part_of, slices
+from ranker.evaluation.compare.statistics import STATISTICS, DocumentFigures, Family, SegmentFigures
+from ranker.evaluation.compare.system_statistics import SystemFigures
 from ranker.evaluation.significance import centred, clusters, holm, resampled_p, westfall_young
-from ranker.evaluation.system_figures import SystemFigures
 from ranker.version import VERSION
 
 FloatArray = npt.NDArray[np.float64]

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, PREFERENCES, resolve_kind
 from ranker.errors import DataError
-from ranker.evaluation.agreement import (
+from ranker.evaluation.bootstrap import Estimate, draws, estimate, stream
+from ranker.evaluation.judges.coefficients import (
     DISTANCES,
     agreement_sums,
     cohen_kappa_of,
@@ -22,8 +23,7 @@ from ranker.evaluation.agreement import (
     randolph_kappa_of,
     scott_pi_of,
 )
-from ranker.evaluation.judge_votes import Votes, preference_votes, rating_orders, rating_votes
-from ranker.evaluation.resampling import Estimate, draws, estimate, stream
+from ranker.evaluation.judges.votes import Votes, preference_votes, rating_orders, rating_votes
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

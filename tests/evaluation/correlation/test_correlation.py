@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ranker.errors import OptionError
-from ranker.evaluation.correlation import (
+from ranker.evaluation.correlation.correlation import (
     CORRELATIONS,
     correlate,
     group_correlation,
@@ -18,14 +18,14 @@ from ranker.evaluation.correlation import (
     pearson_of_moments,
     pearson_rows,
 )
-from ranker.evaluation.pair_counts import (
+from ranker.evaluation.correlation.pair_counts import (
     accuracy_with_ties,
     consistency_share,
     count_pairs,
     tau,
     tau_b,
 )
-from ranker.evaluation.tie_calibration import calibrate
+from ranker.evaluation.correlation.tie_calibration import calibrate
 
 AVERAGES = {"none": "none", "item": "item", "sys": "system"}
 NAMES = {

@@ -1,0 +1,1 @@
+"""Comparison of metrics: statistics, significance tests, multiple-testing correction."""

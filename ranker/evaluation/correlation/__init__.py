@@ -1,0 +1,1 @@
+"""Agreement of scores with human judgements: Kendall, Spearman, pairwise accuracy, ties."""

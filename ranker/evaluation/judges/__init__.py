@@ -1,0 +1,1 @@
+"""Judges: agreement coefficients, votes, quality of annotators."""

@@ -1,0 +1,1 @@
+"""Systems: scores and human rankings at system level, TrueSkill, score files."""
