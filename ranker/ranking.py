@@ -23,7 +23,7 @@ from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.base import join_notes
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.reference_candidates import ReferenceCandidates
-from ranker.extractors.text.target_language import ENGLISH, other_language
+from ranker.extractors.target_language import ENGLISH, other_language
 from ranker.model_files import StoredModel, read_model, write_model
 from ranker.ordering import rank_by
 from ranker.shipped import locate, standard_features, suited

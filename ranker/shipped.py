@@ -13,7 +13,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.defaults import STANDARD, STANDARD_ANY
 from ranker.extractors.base import Extractor
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.text.target_language import looks_english
+from ranker.extractors.target_language import looks_english
 from ranker.extractors.text.tokens import missing_tokenizer
 
 ENGLISH, ANY = "full", "full-any"

@@ -88,7 +88,7 @@ def command(
     dataset = read_input(data or [], source, references, translations, lp, kind=kind)
     from ranker.evaluation.cross_validation import cross_validate
     from ranker.evaluation.direction import direction_note
-    from ranker.extractors.text.target_language import english_note
+    from ranker.extractors.target_language import english_note
     from ranker.model_files import check_target
     from ranker.ranking import Ranker
 

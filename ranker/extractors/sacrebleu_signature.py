@@ -6,7 +6,7 @@ import numpy as np
 
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.text.tokens import Tokenizer
-from ranker.extractors.trained_tokenizers import mecab_signature
+from ranker.extractors.text.trained_tokenizers import mecab_signature
 
 TESTED_VERSION = "2.6.0"
 """The version of sacreBLEU with which scores and signatures are tested to be equal."""

@@ -12,7 +12,7 @@ from ranker.extractors.base import Extractor, FloatArray
 from ranker.extractors.meteor.alignment import STATISTICS
 from ranker.extractors.meteor.matching import MODULES, SYNONYM
 from ranker.extractors.meteor.metric import AUTO, Matchers, Meteor
-from ranker.extractors.meteor_parameters import LANGUAGES, ParameterSet
+from ranker.extractors.meteor.parameters import LANGUAGES, ParameterSet
 from ranker.extractors.ngram.rouge import ratio
 from ranker.extractors.text.wordnet import find_wordnet
 

@@ -24,8 +24,7 @@ from ranker.extractors.meteor.matching import (
     list_matches,
     word_tables,
 )
-from ranker.extractors.meteor.phrases import find_phrases, no_phrases, table_digest
-from ranker.extractors.meteor_parameters import (
+from ranker.extractors.meteor.parameters import (
     FUNCTION_WORDS,
     LANGUAGES,
     OTHER,
@@ -36,10 +35,11 @@ from ranker.extractors.meteor_parameters import (
     ParameterSet,
     parameter_language,
 )
+from ranker.extractors.meteor.phrases import find_phrases, no_phrases, table_digest
 from ranker.extractors.parity import missing_paraphrases, missing_wordnet, missing_words, parity_note
+from ranker.extractors.target_language import ENGLISH, english_note, other_language
 from ranker.extractors.text.function_words import function_words
 from ranker.extractors.text.reference_pairs import ReferencePairs
-from ranker.extractors.text.target_language import ENGLISH, english_note, other_language
 from ranker.extractors.text.tokens import IdArray, IndexArray, Segments, TokenBatch, Tokenizer
 from ranker.extractors.text.wordnet import WordNet, optional_wordnet
 

@@ -17,6 +17,7 @@ from ranker.extractors.edit.ter import PUNCTUATION, fewest_edits, without_marks
 from ranker.extractors.edit.wer import error_rate
 from ranker.extractors.meteor.phrases import table_digest
 from ranker.extractors.parity import missing_paraphrases, missing_wordnet, missing_words, parity_note
+from ranker.extractors.target_language import english_note
 from ranker.extractors.terp.alignment import DELETION, INSERTION, PHRASE
 from ranker.extractors.terp.costs import COST_SETS, CostSet, EditCosts
 from ranker.extractors.terp.phrases import find_phrases, no_phrases
@@ -24,7 +25,6 @@ from ranker.extractors.terp.shifts import Costs, PhraseTable, edit_costs, edit_p
 from ranker.extractors.terp.words import WordFacts, share_synset, word_facts
 from ranker.extractors.text.function_words import function_words
 from ranker.extractors.text.reference_pairs import reference_pairs
-from ranker.extractors.text.target_language import english_note
 from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer
 from ranker.extractors.text.wordnet import WordNet, optional_wordnet
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 
 from ranker.errors import DataError
-from ranker.extractors.function_word_lists import WORDS
+from ranker.extractors.text.function_word_lists import WORDS
 from ranker.files import display_name, read_text, sha256
 
 _ARTICLES = "a an the"

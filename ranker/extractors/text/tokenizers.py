@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 
 from ranker.extractors.text.meteor_tokenizer import tokenize_meteor, tokenize_meteor_words
-from ranker.extractors.trained_tokenizers import SENTENCEPIECE_MODELS, tokenize_mecab, tokenize_pieces
+from ranker.extractors.text.trained_tokenizers import SENTENCEPIECE_MODELS, tokenize_mecab, tokenize_pieces
 
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 # ASCII punctuation and symbols but for - . , ' which mteval-v13a treats by their neighbours or leaves alone

@@ -16,8 +16,8 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import MissingError
-from ranker.extractors import trained_tokenizers
 from ranker.extractors.registry import make_metric
+from ranker.extractors.text import trained_tokenizers
 from ranker.extractors.text.tokenizers import TOKENIZERS, WORDWISE, tokenize_13a
 from ranker.extractors.text.tokens import intern, token_batch
 
