@@ -1,4 +1,4 @@
-"""Speed, memory and errors of the word aligner: ``python bench/aligner.py``.
+"""Speed, memory and errors of the word aligner: ``python -m bench.aligner``.
 
 First real text: trains on the sources and references of one language pair of a WMT corpus of the shared data
 (``RANKER_SHARED``), applies the model to all its candidates, and prints times, the growth of the log-likelihood with
@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.simulated_alignments import simulate_parallel_text
 from ranker.corpora.formats.reading import read_dataset
 from ranker.extractors.order.aligner import align_dataset, learn_aligner
 from ranker.extractors.text.tokens import token_batch
 from ranker.learning.aligner.training import train
-from ranker.learning.alignment_simulation import simulate_parallel_text
 from ranker.links import alignment_error_rate
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))

@@ -10,16 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from data.making import sample as simulation
+from data.making.ldc import SHAPES, main, simulate_ldc, write_ldc
 from ranker import share
 from ranker.cli.main import run
-from ranker.corpora import catalogue, simulation
+from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.documents.manifest import read_manifest, read_with_notes
 from ranker.corpora.documents.manifest_schema import parse_manifest
 from ranker.corpora.documents.sgml import Document, Segment, format_set
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.records import assemble
-from ranker.corpora.simulation_ldc import SHAPES, main, simulate_ldc, write_ldc
 from ranker.errors import DataError, MissingError
 from tests.corpora.stories import FILES, MANIFEST, SCORES, story, write_corpus
 

@@ -14,13 +14,13 @@ import numba
 import numpy as np
 import pytest
 
+from bench.simulated_alignments import ParallelText, simulate_parallel_text
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.learning.aligner import pairs as alignment_pairs
 from ranker.learning.aligner.decoding import FLOOR
 from ranker.learning.aligner.hmm import REACH
 from ranker.learning.aligner.model import AlignmentModel
 from ranker.learning.aligner.training import train
-from ranker.learning.alignment_simulation import ParallelText, simulate_parallel_text
 from ranker.links import alignment_error_rate, make_links
 from ranker.model_files import StoredModel, read_model, write_model
 

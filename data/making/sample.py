@@ -1,6 +1,6 @@
 """Makes the ``sample`` corpus: simulated systems and judges over sentences written for the purpose.
 
-``python -m ranker.corpora.simulation SENTENCES OUT [--seed 0]`` reads sources with their references and
+``python -m data.making.sample SENTENCES OUT [--seed 0]`` reads sources with their references and
 writes, a JSON object a line, what seven simulated systems made of them and how two simulated judges scored
 that. A system starts from the wording of one reference, drawn at random for each source, rewords some of it
 and makes known errors at the rates of its profile, times a factor drawn from 0 to 2 for each source, because
@@ -9,7 +9,7 @@ no system is always good. A judge's score is
     5 - (20 / words) * (sum of the weights of the errors) + bias + noise * normal deviate,
 
 rounded to a whole number from 1 to 5, for fluency and adequacy apart; ``words`` are those of the wording
-before the errors, the weights stand in `ranker.corpora.simulation_errors.ERROR_TYPES`. Real systems and real
+before the errors, the weights stand in `data.making.errors.ERROR_TYPES`. Real systems and real
 judges are different: the corpus shows how the program is used and proves nothing about quality.
 """
 
@@ -26,8 +26,8 @@ from typing import Any
 
 import numpy as np
 
+from data.making.errors import ERROR_TYPES, Vocabulary, detokenise, reword, tokenise
 from ranker import files
-from ranker.corpora.simulation_errors import ERROR_TYPES, Vocabulary, detokenise, reword, tokenise
 from ranker.errors import DataError, OptionError, RankerError
 
 KINDS = ("fluency", "adequacy")
@@ -356,7 +356,7 @@ def json_lines(records: Iterable[Mapping[str, Any]]) -> bytes:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return 0, or 2 after an error that it prints to standard error."""
     parser = argparse.ArgumentParser(
-        prog="python -m ranker.corpora.simulation",
+        prog="python -m data.making.sample",
         description="Simulate systems and judges over sentences with references. The result is synthetic.",
     )
     parser.add_argument("sentences", help="JSON lines: doc, seg_id, source, references, glossary")

@@ -1,7 +1,7 @@
 """Makes corpora in the shape of ``acl05`` and ``mtc03``, of which the originals are licensed and cannot ship.
 
-``python -m ranker.corpora.simulation_ldc SENTENCES FOLDER --like acl05 [--seed 0]`` simulates systems and judges as
-`ranker.corpora.simulation` does and writes what they made as the LDC delivers it: a folder of SGML stories for the
+``python -m data.making.ldc SENTENCES FOLDER --like acl05 [--seed 0]`` simulates systems and judges as
+`data.making.sample` does and writes what they made as the LDC delivers it: a folder of SGML stories for the
 source, for each reference and for each system, an assessment table, and the manifest that describes all this. Beside
 the texts it simulates what makes such corpora hard to read: three encodings, segments that a system lost or left empty,
 a reference with a hole, missing scores, ids in another case, a third judge for some sources only. The result is
@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
+from data.making import sample as simulation
 from ranker import files
-from ranker.corpora import simulation
 from ranker.corpora.documents import sgml
 from ranker.corpora.documents.manifest_schema import FILE_NAME
 from ranker.corpora.records import Candidate, Record
@@ -227,7 +227,7 @@ def _manifest(shape: Shape) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return 0, or 2 after an error that it prints to standard error."""
     parser = argparse.ArgumentParser(
-        prog="python -m ranker.corpora.simulation_ldc",
+        prog="python -m data.making.ldc",
         description="Simulate a corpus in the shape of a licensed one. The result is synthetic.",
     )
     parser.add_argument("sentences", help="JSON lines: doc, seg_id, source, references, glossary")

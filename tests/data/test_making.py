@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from data.making import sample as simulation
+from data.making.errors import ERROR_TYPES, Token, Vocabulary, detokenise, singular, tokenise
+from data.making.sample import JUDGES, KINDS, SYSTEMS, Sentence, System, simulate, translate
 from ranker import files, share
-from ranker.corpora import simulation
-from ranker.corpora.simulation import JUDGES, KINDS, SYSTEMS, Sentence, System, simulate, translate
-from ranker.corpora.simulation_errors import ERROR_TYPES, Token, Vocabulary, detokenise, singular, tokenise
 from ranker.errors import DataError, OptionError
 
 DATA = share.directory("data")

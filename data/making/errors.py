@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ranker.corpora.simulation_words import (
+from data.making.words import (
     CAPITALISED,
     CHOICE_CONFUSIONS,
     DROPPABLE,
