@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, preference_pairs
@@ -30,7 +30,6 @@ from ranker.extractors.base import Extractor
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.training_data import Lesson, standardiser
 
-FloatArray = npt.NDArray[np.float64]
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 YEARS = ("wmt12", "wmt13", "wmt14")
 INTO_ENGLISH = "*-en"
@@ -91,7 +90,7 @@ class LeftOut:
 
     table: Table
     pairs: PreferencePairs
-    code: npt.NDArray[np.int64]
+    code: Int64Array
 
     @classmethod
     def of(cls, table: Table) -> LeftOut:

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ranker import shipped
+from ranker.arrays import FloatArray
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import TEXT, Dataset
 from ranker.corpora.judgements import judged
@@ -34,15 +34,13 @@ from ranker.evaluation.compare.result import Cell, Comparison, Scope
 from ranker.evaluation.compare.run import compare
 from ranker.evaluation.compare.scored import Scored
 from ranker.extractors.base import Metric
-from ranker.extractors.dependency.cache import cache_directory
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import extractor_class, make_metric, names
-from ranker.files import read_bytes, sha256, write_bytes
+from ranker.files import cache_directory, read_bytes, sha256, write_bytes
 from ranker.ranking import Ranker
 from ranker.training import Training
 from ranker.version import VERSION
 
-FloatArray = npt.NDArray[np.float64]
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "leaderboard.md"
 INTO_ENGLISH = "*-en"

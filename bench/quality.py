@@ -14,9 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import sacrebleu
 
+from ranker.arrays import FloatArray
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged
@@ -44,7 +44,7 @@ def read(names: list[str], lp: list[str]) -> Dataset:
     return dataset.select_candidates(judged(dataset))
 
 
-def peer_scores(name: str, dataset: Dataset) -> npt.NDArray[np.float64]:
+def peer_scores(name: str, dataset: Dataset) -> FloatArray:
     """Score sentence by sentence with sacreBLEU; higher is better."""
     metric = PEERS[name]()
     references = dataset.references["text"].tolist()

@@ -20,14 +20,11 @@ from collections.abc import Callable
 
 import numba
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.learning.svm.ranksvm import RankSVM
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 COLUMNS = 20
 GROUP = 10
@@ -44,7 +41,7 @@ def candidates(n_rows: int) -> tuple[FloatArray, FloatArray]:
     return X, X @ rng.standard_normal(COLUMNS) + 3.0 * rng.standard_normal(n_rows)
 
 
-def list_pairs(y: FloatArray) -> IntArray:
+def list_pairs(y: FloatArray) -> Int64Array:
     """List (better, worse) of every group of `GROUP` rows."""
     by_grade = np.argsort(-y.reshape(-1, GROUP), axis=1) + np.arange(0, len(y), GROUP)[:, None]
     better, worse = np.triu_indices(GROUP, 1)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import Int32Array, Int64Array
 from ranker.links import Links, make_links
 
 _SPURIOUS = 8
@@ -29,10 +29,10 @@ class ParallelText:
     links : Links
     """
 
-    source: npt.NDArray[np.int32]
-    source_offsets: npt.NDArray[np.int64]
-    target: npt.NDArray[np.int32]
-    target_offsets: npt.NDArray[np.int64]
+    source: Int32Array
+    source_offsets: Int64Array
+    target: Int32Array
+    target_offsets: Int64Array
     links: Links
 
 
@@ -97,7 +97,7 @@ def _reordered(length: int, random: np.random.Generator) -> list[int]:
 
 
 def _csr(
-    sentences: list[npt.NDArray[np.int64]] | list[list[int]],
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    sentences: list[Int64Array] | list[list[int]],
+) -> tuple[Int32Array, Int64Array]:
     offsets = np.concatenate([[0], np.cumsum([len(one) for one in sentences])]).astype(np.int64)
     return np.concatenate([np.asarray(one, dtype=np.int32) for one in sentences]), offsets

@@ -168,3 +168,34 @@ def write_bytes(path: str | Path, raw: bytes) -> None:
 def sha256(raw: bytes) -> str:
     """Return the SHA-256 digest of `raw` as 64 hexadecimal digits."""
     return hashlib.sha256(raw).hexdigest()
+
+
+def read_lines(path: str | Path, expected: int | None = None, like: str = "") -> list[str]:
+    """Read a file of one sentence a line.
+
+    Raises
+    ------
+    DataError
+        If it is empty, or has another number of lines than `expected`, which is that of the file called `like`.
+    """
+    text = read_text(path)
+    lines = text.removesuffix("\n").split("\n") if text else []
+    if expected is not None and len(lines) != expected:
+        raise DataError(
+            f"has {len(lines)} lines, expected {expected} as in {like}",
+            file=display_name(path),
+            line=len(lines) or None,
+        )
+    if not lines:
+        raise DataError("is empty, expected one sentence a line", file=display_name(path))
+    return lines
+
+
+def cache_directory() -> Path:
+    """Return ``$RANKER_CACHE``, or the folder for caches in the platform's user cache directory."""
+    chosen = os.environ.get("RANKER_CACHE")
+    if chosen:
+        return Path(chosen)
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("ranker", appauthor=False))

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import Int32Array, Int64Array, offsets_of
 from ranker.errors import DataError
-
-IndexArray = npt.NDArray[np.int64]
-PositionArray = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,9 +24,9 @@ class Links:
     offsets : int64 array, shape (pairs + 1,)
     """
 
-    source: PositionArray
-    target: PositionArray
-    offsets: IndexArray
+    source: Int32Array
+    target: Int32Array
+    offsets: Int64Array
 
     def __len__(self) -> int:
         """Return the number of sentence pairs."""
@@ -47,7 +45,7 @@ class Links:
         """Return the links of `pairs`, in that order, repeated where they repeat."""
         rows = np.asarray(pairs, dtype=np.int64)
         sizes = np.diff(self.offsets)[rows]
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        offsets = offsets_of(sizes)
         positions = np.repeat(self.offsets[rows] - offsets[:-1], sizes) + np.arange(offsets[-1])
         return Links(self.source[positions], self.target[positions], offsets)
 
@@ -75,7 +73,7 @@ def make_links(pairs: Iterable[Iterable[tuple[int, int]]]) -> Links:
         If a position is negative.
     """
     sets = [sorted(set(links)) for links in pairs]
-    offsets = np.concatenate([[0], np.cumsum([len(one) for one in sets])]).astype(np.int64)
+    offsets = offsets_of([len(one) for one in sets])
     flat = np.array([link for one in sets for link in one], dtype=np.int32).reshape(-1, 2)
     if flat.size and flat.min() < 0:
         row = int(np.flatnonzero(flat.min(axis=1) < 0)[0])
@@ -118,7 +116,7 @@ def alignment_error_rate(found: Links, sure: Links, possible: Links | None = Non
     return float(1.0 - (np.isin(mine, must).sum() + np.isin(mine, may).sum()) / total) if total else 0.0
 
 
-def _rows(links: Links) -> IndexArray:
+def _rows(links: Links) -> Int64Array:
     """Return pair, source and target of every link, shape (links, 3)."""
     pair = np.repeat(np.arange(len(links)), np.diff(links.offsets))
     return np.stack([pair, links.source.astype(np.int64), links.target.astype(np.int64)], axis=1)

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from ranker.arrays import FloatArray, Int64Array, offsets_of
 
 TIE = 1e-10
 """Neighbouring scores of a group that differ by at most this tie; see `merge_ties`."""
@@ -51,7 +50,7 @@ def merge_ties(values: npt.ArrayLike, offsets: npt.ArrayLike | None = None) -> F
 
 
 @njit(cache=True, nogil=True)
-def _sort(values: FloatArray, order: IntArray) -> int:
+def _sort(values: FloatArray, order: Int64Array) -> int:
     """Write the places of all `values` but NaN in ascending order to the front of `order`, and return their number."""
     size = 0
     if len(values) > SMALL:
@@ -80,7 +79,7 @@ def _ties(before: float, value: float, tie: float) -> bool:
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def _merge(values: FloatArray, offsets: IntArray, order: IntArray) -> None:
+def _merge(values: FloatArray, offsets: Int64Array, order: Int64Array) -> None:
     for group in prange(len(offsets) - 1):
         start, stop = offsets[group], offsets[group + 1]
         own, rows = values[start:stop], order[start:stop]
@@ -95,7 +94,7 @@ def _merge(values: FloatArray, offsets: IntArray, order: IntArray) -> None:
             before = value
 
 
-def group_offsets(groups: npt.ArrayLike) -> tuple[IntArray, IntArray]:
+def group_offsets(groups: npt.ArrayLike) -> tuple[Int64Array, Int64Array]:
     """Return a stable order that makes equal `groups` adjacent, and the offsets of the blocks.
 
     Parameters
@@ -113,11 +112,11 @@ def group_offsets(groups: npt.ArrayLike) -> tuple[IntArray, IntArray]:
     _, codes = np.unique(labels, return_inverse=True)
     order = np.argsort(codes, kind="stable").astype(np.int64)
     counts = np.bincount(codes) if len(codes) else np.zeros(0, dtype=np.int64)
-    return order, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return order, offsets_of(counts)
 
 
 @njit(cache=True, nogil=True)
-def _rank_block(values: FloatArray, tie: float, order: IntArray, ranks: FloatArray) -> None:
+def _rank_block(values: FloatArray, tie: float, order: Int64Array, ranks: FloatArray) -> None:
     start, size = 0, _sort(values, order)
     while start < size:
         stop = start + 1
@@ -129,7 +128,7 @@ def _rank_block(values: FloatArray, tie: float, order: IntArray, ranks: FloatArr
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def _average_ranks(values: FloatArray, offsets: IntArray, tie: float) -> FloatArray:
+def _average_ranks(values: FloatArray, offsets: Int64Array, tie: float) -> FloatArray:
     ranks = np.full(len(values), np.nan)
     order = np.empty(len(values), dtype=np.int64)
     for group in prange(len(offsets) - 1):
@@ -140,7 +139,7 @@ def _average_ranks(values: FloatArray, offsets: IntArray, tie: float) -> FloatAr
 
 @njit(cache=True, nogil=True, parallel=True)
 def _correlate(
-    first: FloatArray, second: FloatArray, offsets: IntArray, tie_corrected: bool, constant: bool
+    first: FloatArray, second: FloatArray, offsets: Int64Array, tie_corrected: bool, constant: bool
 ) -> FloatArray:
     result = np.empty(len(offsets) - 1)
     for group in prange(len(offsets) - 1):

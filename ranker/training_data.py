@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, balanced, human_scores, preference_pairs
 from ranker.defaults import Loss, PairCounting
@@ -18,8 +19,6 @@ from ranker.ranks import merge_ties
 
 if TYPE_CHECKING:
     from ranker.learning.svm.ranksvm import RankSVM
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Lesson:
     pairs : PreferencePairs or None
     """
 
-    group: npt.NDArray[np.int64]
+    group: Int64Array
     target: FloatArray | None = None
     pairs: PreferencePairs | None = None
 
@@ -77,7 +76,7 @@ class Lesson:
         return float((sizes * (sizes - 1) // 2).sum() - (equal * (equal - 1) // 2).sum())
 
     @property
-    def sources(self) -> npt.NDArray[np.int64]:
+    def sources(self) -> Int64Array:
         """Sources that hold a pair, sorted."""
         if self.pairs is not None:
             return np.unique(self.group[self.pairs.better])
@@ -86,7 +85,7 @@ class Lesson:
         sources, grades = np.unique(graded.astype(np.int64), return_counts=True)
         return sources[grades > 1]
 
-    def take(self, rows: npt.NDArray[np.bool_]) -> Lesson:
+    def take(self, rows: BoolArray) -> Lesson:
         """Return what there is to learn about the candidates where the mask `rows` is true, whole sources of them."""
         code = np.cumsum(rows) - 1
         pairs = self.pairs
@@ -177,7 +176,7 @@ def standardiser(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     return matrix.mean(axis=0), np.where(spread > 0, spread, 1.0)
 
 
-def deal(strata: npt.ArrayLike, parts: int, seed: int) -> npt.NDArray[np.int64]:
+def deal(strata: npt.ArrayLike, parts: int, seed: int) -> Int64Array:
     """Deal units to parts at random, as evenly as can be, and those of every stratum too.
 
     Parameters

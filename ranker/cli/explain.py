@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ranker.arrays import FloatArray
 from ranker.cli.options import (
     DataArgument,
     JobsOption,
@@ -27,9 +28,6 @@ from ranker.errors import OptionError
 _MANY = 40
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from ranker.corpora.dataset import Dataset
     from ranker.extractors.feature_sets import FeatureSet
     from ranker.ranking import Ranker
@@ -111,7 +109,7 @@ def command(
         typer.echo(signature)
 
 
-def _group(ranker: Ranker, dataset: Dataset, matrix: npt.NDArray[np.float64], source: int) -> dict[str, Any]:
+def _group(ranker: Ranker, dataset: Dataset, matrix: FloatArray, source: int) -> dict[str, Any]:
     """Put together all that is to be said of one source."""
     candidates = []
     for row in range(*dataset.candidate_offsets[source : source + 2]):

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ranker.arrays import Int64Array, offsets_of
 from ranker.cli.options import Output, OutputOption
 from ranker.cli.output import emit_json, emit_rows, print_table
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
     from ranker.extractors.order.charts import PermutationTree
-    from ranker.extractors.order.tree_parser import IntArray
 
 _MOST_SPANS = 150
 _MOST_SPANS_IN_JSON = 20_000
@@ -78,7 +78,7 @@ def command(
         typer.echo(f"\n{signature}")
 
 
-def _read(text: str) -> dict[int, tuple[IntArray, int]]:
+def _read(text: str) -> dict[int, tuple[Int64Array, int]]:
     """Return the permutations, with what each counted from, by line."""
     from ranker.extractors.order.charts import read_permutation
     from ranker.files import STDIN, display_name, read_text
@@ -91,12 +91,12 @@ def _read(text: str) -> dict[int, tuple[IntArray, int]]:
     return read or {1: read_permutation("", file=name)}
 
 
-def _scores(permutations: list[IntArray], beta: float, gamma: float) -> list[tuple[str, list[float]]]:
+def _scores(permutations: list[Int64Array], beta: float, gamma: float) -> list[tuple[str, list[float]]]:
     import numpy as np
 
     from ranker.extractors.order.scores import NAMES, permutation_scores
 
-    offsets = np.concatenate([[0], np.cumsum([len(one) for one in permutations])])
+    offsets = offsets_of([len(one) for one in permutations])
     values = np.concatenate(permutations)
     return [(name, permutation_scores(name, values, offsets, beta=beta, gamma=gamma).tolist()) for name in NAMES]
 
@@ -116,7 +116,7 @@ def _chart(tree: PermutationTree, first: int) -> list[dict[str, Any]]:
     ]
 
 
-def _facts(values: IntArray, first: int, tree: PermutationTree) -> dict[str, Any]:
+def _facts(values: Int64Array, first: int, tree: PermutationTree) -> dict[str, Any]:
     few = tree.n_trees.bit_length() <= _MOST_BITS
     return {
         "permutation": (values + first).tolist(),
@@ -132,7 +132,7 @@ def _facts(values: IntArray, first: int, tree: PermutationTree) -> dict[str, Any
 
 
 def _print(
-    values: IntArray, first: int, tree: PermutationTree, drawn: PermutationTree, scores: list[tuple[str, float]]
+    values: Int64Array, first: int, tree: PermutationTree, drawn: PermutationTree, scores: list[tuple[str, float]]
 ) -> None:
     from ranker.extractors.order.drawing import draw_text
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.cli.options import JobsOption, working
 from ranker.cli.output import emit_json, emit_lines
 from ranker.cli.scorer import say_notes
@@ -16,9 +17,6 @@ from ranker.cli.tune import RefsOption
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from ranker.corpora.dataset import Dataset
     from ranker.corpora.formats.nbest import NBestList
 
@@ -91,7 +89,7 @@ def command(
     if references is not None and refs:
         check_sentences(found, references)
     sentences = len(references.sources) if references is not None else None
-    scores: npt.NDArray[np.float64]
+    scores: FloatArray
     with working("choosing"):
         if mbr is not None:
             scores = _expected(found, mbr, weights, scale, references)
@@ -115,7 +113,7 @@ def command(
             typer.echo(f"{one.name} {score_of_choice(found, references, one, chosen):.6f}", err=True)
 
 
-def _model_scores(nbest: NBestList, weights: Path) -> npt.NDArray[np.float64]:
+def _model_scores(nbest: NBestList, weights: Path) -> FloatArray:
     from ranker.tuning.reranking import model_scores
     from ranker.tuning.weights import read_weights
 
@@ -124,7 +122,7 @@ def _model_scores(nbest: NBestList, weights: Path) -> npt.NDArray[np.float64]:
 
 def _expected(
     nbest: NBestList, metric: str, weights: Path | None, scale: float | None, references: Dataset | None
-) -> npt.NDArray[np.float64]:
+) -> FloatArray:
     from ranker.extractors.registry import make_metric
     from ranker.tuning.reranking import expected_gains, posterior
 
@@ -137,7 +135,7 @@ def _expected(
     return expected_gains(nbest, gain, posterior(nbest, scores, scale), references)
 
 
-def _print(nbest: NBestList, chosen: npt.NDArray[np.int64], scores: npt.NDArray[np.float64], output: Form) -> None:
+def _print(nbest: NBestList, chosen: Int64Array, scores: FloatArray, output: Form) -> None:
     """Print the chosen hypotheses; a sentence without one has an empty line, so that lines stay in step."""
     missing = int((chosen < 0).sum())
     if missing:
@@ -161,7 +159,7 @@ def _print(nbest: NBestList, chosen: npt.NDArray[np.int64], scores: npt.NDArray[
         sys.stdout.writelines(f"{row['text']}\n" for row in rows)
 
 
-def _places(nbest: NBestList, chosen: npt.NDArray[np.int64]) -> list[int]:
+def _places(nbest: NBestList, chosen: Int64Array) -> list[int]:
     """Return the place of every chosen hypothesis among those of its sentence, from 0."""
     positions: list[int] = (chosen - nbest.offsets(len(chosen))[:-1]).tolist()
     return positions

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ranker.arrays import FloatArray
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-
-    import numpy as np
-    import numpy.typing as npt
 
     from ranker.corpora.dataset import Dataset
     from ranker.extractors.base import Metric
@@ -47,7 +45,7 @@ class Scorer:
         assert model is not None
         return cls(Ranker.load(model))
 
-    def score(self, dataset: Dataset) -> npt.NDArray[np.float64]:
+    def score(self, dataset: Dataset) -> FloatArray:
         """Return a score for every candidate, higher is better."""
         from ranker.ranking import Ranker
 
@@ -59,7 +57,7 @@ class Scorer:
         scores = FeatureSet((self.using,)).transform(dataset)[:, 0]
         return scores if self.using.higher_is_better else -scores
 
-    def score_references(self, dataset: Dataset, others: Dataset) -> npt.NDArray[np.float64]:
+    def score_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
         """Return a score for every reference of `dataset` as a candidate, higher is better."""
         from ranker.ranking import Ranker
 

@@ -31,6 +31,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from ranker.arrays import BoolArray, Int64Array
 from ranker.corpora.languages import target_language
 from ranker.errors import DataError
 
@@ -68,7 +69,7 @@ def table(name: str, columns: Mapping[str, Sized] | None = None) -> pd.DataFrame
     return pd.DataFrame(made)
 
 
-def block_offsets(codes: npt.ArrayLike, size: int) -> npt.NDArray[np.int64]:
+def block_offsets(codes: npt.ArrayLike, size: int) -> Int64Array:
     """Return offsets of the blocks of sorted `codes` in ``0 .. size - 1``; shape (size + 1,)."""
     return np.searchsorted(np.asarray(codes), np.arange(size + 1)).astype(np.int64)
 
@@ -110,17 +111,17 @@ class Dataset:
         return value
 
     @functools.cached_property
-    def candidate_source(self) -> npt.NDArray[np.int64]:
+    def candidate_source(self) -> Int64Array:
         """Source of every candidate, shape (candidates,)."""
         return self.candidates["source"].to_numpy(np.int64)
 
     @functools.cached_property
-    def candidate_offsets(self) -> npt.NDArray[np.int64]:
+    def candidate_offsets(self) -> Int64Array:
         """Block of candidates of every source, shape (sources + 1,)."""
         return block_offsets(self.candidate_source, len(self.sources))
 
     @functools.cached_property
-    def reference_offsets(self) -> npt.NDArray[np.int64]:
+    def reference_offsets(self) -> Int64Array:
         """Block of references of every source, shape (sources + 1,)."""
         return block_offsets(self.references["source"].to_numpy(np.int64), len(self.sources))
 
@@ -183,7 +184,7 @@ class Dataset:
         """
         return self._keep_candidates(np.asarray(keep, dtype=bool))
 
-    def _keep_candidates(self, chosen: npt.NDArray[np.bool_]) -> Dataset:
+    def _keep_candidates(self, chosen: BoolArray) -> Dataset:
         code = np.cumsum(chosen) - 1
         ratings = self.ratings[chosen[self.ratings["candidate"].to_numpy()]]
         first, second = (self.preferences[side].to_numpy() for side in ("first", "second"))
@@ -285,7 +286,7 @@ def concatenate(datasets: Sequence[Dataset]) -> Dataset:
     starts_source = np.cumsum([0, *(len(one.sources) for one in datasets)])
     starts_candidate = np.cumsum([0, *(len(one.candidates) for one in datasets)])
 
-    def stack(name: str, shift: dict[str, npt.NDArray[np.int64]]) -> pd.DataFrame:
+    def stack(name: str, shift: dict[str, Int64Array]) -> pd.DataFrame:
         parts = [
             getattr(one, name).assign(
                 **{column: getattr(one, name)[column] + starts[index] for column, starts in shift.items()}

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.columns import is_reserved, lower_is_better
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.records import shown
@@ -111,9 +112,9 @@ class PreferencePairs:
         Positive.
     """
 
-    better: npt.NDArray[np.int64]
-    worse: npt.NDArray[np.int64]
-    weight: npt.NDArray[np.float64]
+    better: Int64Array
+    worse: Int64Array
+    weight: FloatArray
 
 
 def kinds(dataset: Dataset) -> list[str]:
@@ -187,7 +188,7 @@ def _automatic(dataset: Dataset, there: Sequence[str], learnt: Sequence[str]) ->
     raise DataError(f"{what}; choose with --kind NAME, NAME:lower or NAME:higher", file=dataset.name)
 
 
-def human_scores(dataset: Dataset, kind: str = AUTO) -> npt.NDArray[np.float64]:
+def human_scores(dataset: Dataset, kind: str = AUTO) -> FloatArray:
     """Return a human score for every candidate, higher is better.
 
     Parameters
@@ -268,7 +269,7 @@ def balanced(pairs: PreferencePairs, group: npt.ArrayLike) -> PreferencePairs:
     return PreferencePairs(pairs.better, pairs.worse, weight)
 
 
-def judged(dataset: Dataset, kind: str = AUTO) -> npt.NDArray[np.bool_]:
+def judged(dataset: Dataset, kind: str = AUTO) -> BoolArray:
     """Return a mask (candidates,) of the candidates that have a judgement of `kind`."""
     kind = resolve_kind(dataset, kind)
     if kind != PREFERENCES:
@@ -304,7 +305,7 @@ def _compared(dataset: Dataset) -> bool:
     return len(dataset.preferences) > 0
 
 
-def _standardised(values: npt.NDArray[np.float64], judge: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+def _standardised(values: FloatArray, judge: Int64Array) -> FloatArray:
     counts = np.bincount(judge)
     mean = np.bincount(judge, weights=values) / counts
     deviation = values - mean[judge]
@@ -312,7 +313,7 @@ def _standardised(values: npt.NDArray[np.float64], judge: npt.NDArray[np.int64])
     return np.asarray(deviation / np.where(spread > 0, spread, 1.0)[judge])
 
 
-def _win_rates(dataset: Dataset) -> npt.NDArray[np.float64]:
+def _win_rates(dataset: Dataset) -> FloatArray:
     pairs = preference_pairs(dataset)
     wins = np.bincount(pairs.better, minlength=len(dataset))
     losses = np.bincount(pairs.worse, minlength=len(dataset))

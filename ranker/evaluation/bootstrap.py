@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from ranker.arrays import FloatArray, Int64Array
+
 LEVEL = 0.95
 _CHUNK = 4_000_000
 
@@ -39,7 +39,7 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     return np.random.default_rng([seed, *keys])
 
 
-def draws(size: int, resamples: int, generator: np.random.Generator) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
+def draws(size: int, resamples: int, generator: np.random.Generator) -> Iterator[tuple[int, Int64Array]]:
     """Yield blocks of bootstrap weights: how often each of `size` units was drawn, shape (block, size).
 
     Yields

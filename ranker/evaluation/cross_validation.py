@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import balanced
 from ranker.defaults import FOLDS, Loss
@@ -31,7 +31,6 @@ from ranker.shipped import suited
 from ranker.training import Training
 from ranker.training_data import TrainingTable, deal, standardiser
 
-FloatArray = npt.NDArray[np.float64]
 THIS_MODEL, BASELINE = "this model", "chrf"
 FEWEST_SOURCES = 30
 """Below this number of sources no verdict is given."""
@@ -147,14 +146,14 @@ def cross_validate(
     )
 
 
-def fold_of_sources(table: TrainingTable, folds: int, seed: int) -> npt.NDArray[np.int64]:
+def fold_of_sources(table: TrainingTable, folds: int, seed: int) -> Int64Array:
     """Return the fold of every source, shape (sources,): even by language pair, and by what holds a pair to learn."""
     codes = np.unique(table.dataset.source_language_pairs.astype(str), return_inverse=True)[1].reshape(-1)
     usable = np.isin(np.arange(len(codes)), table.lesson.sources)
     return deal(np.where(usable, codes, len(codes) + codes), folds, seed)
 
 
-def held_out_scores(training: Training, table: TrainingTable, fold: npt.NDArray[np.int64]) -> FloatArray:
+def held_out_scores(training: Training, table: TrainingTable, fold: Int64Array) -> FloatArray:
     """Return the score of every candidate by weights that were learnt without the fold of its source."""
     fold = fold[table.lesson.group]
     total = table.lesson.pair_weight

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, Kind, human_scores, judged, preference_pairs
 from ranker.errors import ModelError
@@ -74,7 +74,7 @@ def direction_note(ranker: Ranker, dataset: Dataset, *, seed: int = 0) -> str | 
     return f"the model prefers the candidate with lower chrF in {against:.0%} of the training pairs; {advice}"
 
 
-def _pairs(dataset: Dataset, kind: Kind) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _pairs(dataset: Dataset, kind: Kind) -> tuple[Int64Array, Int64Array]:
     """Return the rows of every two candidates of a source that people ordered."""
     if kind.name == PREFERENCES:
         pairs = preference_pairs(dataset)

@@ -13,12 +13,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import OptionError
 from ranker.evaluation.bootstrap import draws
 from ranker.evaluation.choices import Correction
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Score = Callable[[FloatArray], FloatArray]
 BootstrapForm = Literal["two-sided", "folded"]
 Alternative = Literal["greater", "two-sided"]
@@ -127,9 +126,7 @@ def paired_bootstrap(
     return float(bootstrap_p(sample, score(one.sum(axis=0)) - score(two.sum(axis=0)), form=form))
 
 
-def bootstrap_p(
-    sample: npt.ArrayLike, observed: npt.ArrayLike, *, form: BootstrapForm = "two-sided"
-) -> npt.NDArray[np.float64]:
+def bootstrap_p(sample: npt.ArrayLike, observed: npt.ArrayLike, *, form: BootstrapForm = "two-sided") -> FloatArray:
     """P-values of differences from their bootstrap samples, moved so that the null hypothesis holds.
 
     Parameters
@@ -379,7 +376,7 @@ def westfall_young(null: npt.ArrayLike, observed: npt.ArrayLike) -> FloatArray:
     return adjusted
 
 
-def _blocks(rows: IntArray, width: int) -> Iterator[IntArray]:
+def _blocks(rows: Int64Array, width: int) -> Iterator[Int64Array]:
     size = max(1, _CHUNK // max(width, 1))
     for start in range(0, len(rows), size):
         yield rows[start : start + size]
@@ -396,7 +393,7 @@ def resamples_needed(hypotheses: int, correction: Correction, alpha: float) -> i
     return next(one for one in (max(near - 1, 0), near, near + 1) if smallest_p(one, hypotheses, correction) < alpha)
 
 
-def clusters(values: npt.ArrayLike, ahead: npt.ArrayLike) -> npt.NDArray[np.int64]:
+def clusters(values: npt.ArrayLike, ahead: npt.ArrayLike) -> Int64Array:
     """Group competitors so that whoever is significantly behind one of a cluster starts the next (WMT metrics tasks).
 
     Parameters

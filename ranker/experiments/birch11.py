@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, preference_pairs, resolve_kind
 from ranker.evaluation.correlation.segment import tau_counts
@@ -30,7 +30,6 @@ from ranker.extractors.text.tokens import token_batch
 from ranker.ranks import merge_ties
 from ranker.version import VERSION
 
-FloatArray = npt.NDArray[np.float64]
 DISTANCES = {"H": "hamming", "K": "kendall_sqrt"}
 VARIANTS = {
     f"LR-{letter}B{order}": (letter, lexical)
@@ -83,7 +82,7 @@ class LanguagePair:
 
     name: str
     monotonicity: float
-    offsets: npt.NDArray[np.int64]
+    offsets: Int64Array
     pairs: PreferencePairs
     baselines: dict[str, FloatArray]
     order: dict[str, FloatArray]

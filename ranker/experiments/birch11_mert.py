@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.evaluation.significance import sign_test
 from ranker.experiments.aligners import table as aligner_table
@@ -19,8 +19,6 @@ from ranker.experiments.tuned_choices import TuningSettings, language_pairs, tun
 from ranker.extractors.base import Metric
 from ranker.extractors.registry import make_metric
 from ranker.progress import report
-
-IndexArray = npt.NDArray[np.int64]
 
 
 def metrics(theta: Mapping[str, float], language_pairs: Sequence[str]) -> dict[str, Metric]:
@@ -70,7 +68,7 @@ def tables(dataset: Dataset, theta: Mapping[str, float], settings: TuningSetting
     yield aligner_table(f"tuned choices of {dataset.name}", rows_of_aligners)
     scored = metrics(theta, [pair.name for pair in pairs])
     found = {side: np.zeros((len(pairs), len(TUNED), len(scored))) for side in ("tuning", "test")}
-    choices: list[list[IndexArray]] = []
+    choices: list[list[Int64Array]] = []
     for number, pair in enumerate(pairs):
         choices.append([])
         for row, name in enumerate(TUNED):
@@ -102,7 +100,7 @@ def tables(dataset: Dataset, theta: Mapping[str, float], settings: TuningSetting
         yield _preferences(people, choices, f"{dataset.name}, {', '.join(names)}")
 
 
-def _preferences(people: list[People], choices: list[list[IndexArray]], over: str) -> Table:
+def _preferences(people: list[People], choices: list[list[Int64Array]], over: str) -> Table:
     rows = []
     for index, name in enumerate(TUNED):
         if name in PREFERENCES:

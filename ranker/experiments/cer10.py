@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError, nearest
 from ranker.evaluation.significance import holm
@@ -36,8 +36,6 @@ from ranker.extractors.registry import make_metric
 from ranker.progress import report
 from ranker.version import VERSION
 
-FloatArray = npt.NDArray[np.float64]
-IndexArray = npt.NDArray[np.int64]
 BLEU = "bleu[order={order},smoothing=epsilon,tokenizer=13a]"
 TER = "ter[search=tercom,tokenizer=13a]"
 NGRAMS, EDITS, METEOR, ORDER, BLENDS = "n-grams", "edits", "METEOR", "LRscore", "combined"
@@ -124,7 +122,7 @@ class Outcome:
     runs: list[list[Run]]
     scores: dict[str, FloatArray]
     start: dict[str, FloatArray]
-    choices: list[IndexArray]
+    choices: list[Int64Array]
     extraction: list[float]
 
 

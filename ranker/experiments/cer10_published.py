@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ranker.arrays import FloatArray
 from ranker.experiments.choice_comparison import matrix
 from ranker.experiments.tables import Marked, Table
-from ranker.extractors.base import FloatArray, Metric
+from ranker.extractors.base import Metric
 
 
 @dataclass(frozen=True)

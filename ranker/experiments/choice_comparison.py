@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, human_scores, kinds, preference_pairs, resolve_kind
 from ranker.errors import DataError
@@ -19,8 +19,6 @@ from ranker.experiments.tables import Marked
 from ranker.extractors.base import Metric
 
 _LOG = logging.getLogger(__name__)
-FloatArray = npt.NDArray[np.float64]
-IndexArray = npt.NDArray[np.int64]
 
 
 def matrix(trained: Sequence[str], scored: Mapping[str, Metric], values: FloatArray) -> list[dict[str, Any]]:
@@ -136,10 +134,10 @@ class People:
             self._keys, which = np.unique(self._key(better, worse), return_inverse=True)
             self._net = np.bincount(which, np.where(better < worse, 1.0, -1.0), minlength=len(self._keys))
 
-    def _key(self, first: IndexArray, second: IndexArray) -> IndexArray:
+    def _key(self, first: Int64Array, second: Int64Array) -> Int64Array:
         return np.minimum(first, second) * self._size + np.maximum(first, second)
 
-    def compare(self, first: IndexArray, second: IndexArray) -> Preference:
+    def compare(self, first: Int64Array, second: Int64Array) -> Preference:
         """Compare two choices, candidates of shape (sources,) each."""
         one, two = self._text[first], self._text[second]
         different = one != two
@@ -156,13 +154,13 @@ class People:
         sign = np.where(different, sign, 0.0)
         return Preference(int(different.sum()), int(np.count_nonzero(sign)), int((sign > 0).sum()))
 
-    def mean_score(self, chosen: IndexArray) -> float:
+    def mean_score(self, chosen: Int64Array) -> float:
         """Return the mean human score of the chosen outputs that people judged; NaN if none."""
         known = self.scores[chosen][~np.isnan(self.scores[chosen])]
         return float(known.mean()) if len(known) else float("nan")
 
 
-def compare_all(people: Sequence[People], choices: Sequence[Sequence[IndexArray]], one: int, two: int) -> Preference:
+def compare_all(people: Sequence[People], choices: Sequence[Sequence[Int64Array]], one: int, two: int) -> Preference:
     """Compare two choices over language pairs: ``choices[pair][choice]``."""
     total = Preference()
     for judge, chosen in zip(people, choices, strict=True):

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import (
     AUTO,
@@ -33,7 +33,6 @@ from ranker.extractors.base import Metric
 from ranker.extractors.registry import make_metric
 from ranker.version import VERSION
 
-FloatArray = npt.NDArray[np.float64]
 CORRELATIONS = {"Spearman": "spearman", "Pearson": "pearson"}
 FEWEST_SYSTEMS = 3
 BASELINE = "BLEU"

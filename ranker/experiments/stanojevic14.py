@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, preference_pairs, resolve_kind
 from ranker.errors import MissingError, OptionError
@@ -24,7 +24,6 @@ from ranker.files import write_bytes
 from ranker.ranks import merge_ties
 from ranker.version import VERSION
 
-FloatArray = npt.NDArray[np.float64]
 METRICS = {
     "PEF": "pef",
     "PET Viterbi": "pet_viterbi",
@@ -78,7 +77,7 @@ class _Corpus:
 
     dataset: Dataset
     pairs: PreferencePairs
-    language_pair: npt.NDArray[np.int64]
+    language_pair: Int64Array
     settings: Settings
 
     def part(self, text: str) -> FloatArray:

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import NBestList
 from ranker.errors import DataError
@@ -32,8 +32,6 @@ from ranker.tuning.nbest_features import FeatureOptions, from_dataset
 from ranker.tuning.objectives import MetricObjective
 from ranker.tuning.weights import weight_space
 
-FloatArray = npt.NDArray[np.float64]
-IndexArray = npt.NDArray[np.int64]
 FEATURES = "words,chrf,bleu[smoothing=add-one,tokenizer=13a],ter[search=tercom,tokenizer=13a],systems"
 
 
@@ -125,11 +123,11 @@ class Side:
         offsets = self.dataset.candidate_offsets
         return Problem(self.features, offsets, rows, self.statistics(metric), MetricObjective(metric))
 
-    def choose(self, weights: FloatArray) -> IndexArray:
+    def choose(self, weights: FloatArray) -> Int64Array:
         """Return the candidate that `weights` choose of every source, shape (sources,)."""
         return best_of_blocks(project(self.features, weights), self.dataset.candidate_offsets)
 
-    def score(self, metric: Metric, chosen: IndexArray) -> float:
+    def score(self, metric: Metric, chosen: Int64Array) -> float:
         """Return the corpus score of one candidate a source."""
         return float(metric.score(self.statistics(metric)[chosen].sum(axis=0)))
 
@@ -170,7 +168,7 @@ class LanguagePairPart:
 
     name: str
     dataset: Dataset
-    first: npt.NDArray[np.bool_]
+    first: BoolArray
     settings: TuningSettings
 
     def make(self, *, align: bool) -> LanguagePair:
@@ -272,7 +270,7 @@ def language_pair_parts(dataset: Dataset, settings: TuningSettings) -> list[Lang
     return parts
 
 
-def split(dataset: Dataset, seed: int) -> npt.NDArray[np.bool_]:
+def split(dataset: Dataset, seed: int) -> BoolArray:
     """Draw the sources of the tuning side, shape (sources,), half of them, without cutting a document."""
     document, names = pd.factorize(dataset.sources["doc"], sort=True)
     alone = document < 0

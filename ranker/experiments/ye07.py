@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, judged, resolve_kind
 from ranker.defaults import Loss
@@ -27,7 +27,6 @@ from ranker.ranks import group_offsets, group_spearman, merge_ties
 from ranker.training_data import Lesson, standardiser
 from ranker.version import VERSION
 
-FloatArray = npt.NDArray[np.float64]
 SMOOTHED_BLEU = "bleu[smoothing=epsilon]"
 EXTRACTORS = f"{SMOOTHED_BLEU},ds,perp"
 FEATURE_SETS: dict[str, tuple[str, ...]] = {
@@ -98,7 +97,7 @@ class Prepared:
     lesson: Lesson
 
     @property
-    def is_reference(self) -> npt.NDArray[np.bool_]:
+    def is_reference(self) -> BoolArray:
         """Which candidates are references, shape (candidates,)."""
         return self.dataset.candidates["is_reference"].to_numpy(bool)
 
@@ -271,9 +270,7 @@ def cross_year(train: Dataset, learnt_on: Once[Prepared], test: Dataset, setting
     return [Task(title, per_source), *documents]
 
 
-def _learn_and_score(
-    train: Prepared, rows: npt.NDArray[np.bool_], matrix: FloatArray, settings: Settings
-) -> dict[str, FloatArray]:
+def _learn_and_score(train: Prepared, rows: BoolArray, matrix: FloatArray, settings: Settings) -> dict[str, FloatArray]:
     lesson = train.lesson.take(rows)
     mean, scale = standardiser(train.matrix[rows])
     learnt, ranked = (train.matrix[rows] - mean) / scale, (matrix - mean) / scale
@@ -342,7 +339,7 @@ def _with_references(dataset: Dataset, kind: str) -> bool:
     return kind != PREFERENCES and bool((np.diff(dataset.reference_offsets) >= 2).all())
 
 
-def _one_reference_each(data: Prepared, seed: int) -> npt.NDArray[np.bool_]:
+def _one_reference_each(data: Prepared, seed: int) -> BoolArray:
     """Mask of one reference drawn at random from every source that has references as candidates."""
     rows = np.flatnonzero(data.is_reference)
     shuffled = np.random.default_rng(seed).permutation(rows)

@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker import notation
+from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import ModelError
 from ranker.extractors.text.scripts import tokenizer_note
 from ranker.extractors.text.tokens import TokenBatch, Tokenizer, language_tokenizers, token_batch
 
-FloatArray = npt.NDArray[np.float64]
 FitScope = Literal["none", "train", "ranked"]
 
 
@@ -210,3 +210,22 @@ class Metric(Extractor):
 def join_notes(notes: Iterable[str | None]) -> str | None:
     """Return `notes` in one line, each thing once, or None if there are none."""
     return "; ".join(dict.fromkeys(filter(None, notes))) or None
+
+
+class SentenceMean(Metric):
+    """A metric whose corpus score is the mean of its sentence scores."""
+
+    @abstractmethod
+    def sentence_scores(self, batch: TokenBatch) -> FloatArray:
+        """Return the score of every candidate, shape (candidates,)."""
+
+    def statistics(self, batch: TokenBatch) -> FloatArray:
+        """Return score and number of sentences, 1, of every candidate, shape (candidates, 2)."""
+        scores = self.sentence_scores(batch)
+        return np.stack([scores, np.ones(len(scores))], axis=1)
+
+    def score(self, statistics: npt.ArrayLike) -> FloatArray:
+        """Return the mean score of statistics of shape (..., 2), shape (...); 0 of no sentence."""
+        rows = np.asarray(statistics, dtype=np.float64)
+        total, number = rows[..., 0], rows[..., 1]
+        return np.asarray(np.divide(total, number, out=np.zeros(total.shape), where=number > 0))

@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker import notation
+from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
 from ranker.extractors import registry
-from ranker.extractors.base import Extractor, FitScope, FloatArray, Metric, join_notes
+from ranker.extractors.base import Extractor, FitScope, Metric, join_notes
 from ranker.extractors.order.source_orders import aligned_batch
 from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
 from ranker.links import make_links

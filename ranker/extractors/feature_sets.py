@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker import notation, share
+from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError, OptionError
 from ranker.extractors import registry
-from ranker.extractors.base import Extractor, FloatArray, join_notes
+from ranker.extractors.base import Extractor, join_notes
 from ranker.files import sha256
 
 
@@ -132,7 +133,7 @@ class FeatureSet:
         )
 
     @property
-    def learns_from_ranked(self) -> npt.NDArray[np.bool_]:
+    def learns_from_ranked(self) -> BoolArray:
         """Mask of the columns whose extractors learn from whatever is ranked, shape (columns,)."""
         scopes = [one.fit_scope == "ranked" for one in self.extractors for _ in one.columns]
         return np.array(scopes, dtype=bool)

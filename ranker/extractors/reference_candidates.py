@@ -10,14 +10,13 @@ import logging
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import ALIGNMENT, Dataset
 from ranker.corpora.judgements import PREFERENCES, judged
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
 
-FloatArray = npt.NDArray[np.float64]
 _LOG = logging.getLogger(__name__)
 
 
@@ -69,7 +68,7 @@ class ReferenceCandidates:
         return cls(outputs, references_apart(outputs), outputs.with_references_as_candidates())
 
     @property
-    def is_reference(self) -> npt.NDArray[np.bool_]:
+    def is_reference(self) -> BoolArray:
         """Which candidates of `together` are references."""
         return self.together.candidates["is_reference"].to_numpy(bool)
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import human_scores, preference_pairs
 from ranker.evaluation.correlation.segment import Estimate, source_spearman, tau, tau_counts
@@ -16,8 +16,6 @@ from ranker.ranks import merge_ties
 from ranker.reports.refits import TrainingColumns
 from ranker.reports.resampling import estimate, resampled_sums
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 _STATISTICS = 5
 
 
@@ -41,7 +39,7 @@ class Ablation:
     tau: Estimate
 
 
-def extractor_columns(ranker: Ranker) -> IntArray:
+def extractor_columns(ranker: Ranker) -> Int64Array:
     """Return the place of the extractor that makes each column, shape (columns,)."""
     return np.repeat(
         np.arange(len(ranker.feature_set.extractors)), [len(one.columns) for one in ranker.feature_set.extractors]
@@ -95,7 +93,7 @@ def ablate(
     )
 
 
-def shares(contributions: Sequence[FloatArray], sources: Sequence[IntArray], owner: IntArray) -> FloatArray:
+def shares(contributions: Sequence[FloatArray], sources: Sequence[Int64Array], owner: Int64Array) -> FloatArray:
     """Divide the variance of the scores inside sources among the extractors.
 
     With all values less their mean over the source, ``sum(contribution * score) / sum(score^2)``.

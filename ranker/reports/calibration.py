@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, human_scores, preference_pairs
 from ranker.evaluation.correlation.segment import Estimate
 from ranker.ranks import merge_ties
 from ranker.reports.resampling import estimate, resampled_sums
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 BINS = 10
 _STEPS = 50
 
@@ -62,7 +60,7 @@ class Calibration:
     slope: float
 
 
-def strict_pairs(dataset: Dataset, kind: str) -> tuple[IntArray, IntArray]:
+def strict_pairs(dataset: Dataset, kind: str) -> tuple[Int64Array, Int64Array]:
     """Return the better and the worse candidate of every pair that people order.
 
     Parameters
@@ -93,7 +91,7 @@ def strict_pairs(dataset: Dataset, kind: str) -> tuple[IntArray, IntArray]:
 
 
 def calibrate(
-    margins: FloatArray, source: IntArray, sources: int, *, bins: int = BINS, resamples: int = 1000, seed: int = 0
+    margins: FloatArray, source: Int64Array, sources: int, *, bins: int = BINS, resamples: int = 1000, seed: int = 0
 ) -> Calibration:
     """Count agreement by margin.
 

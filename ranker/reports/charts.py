@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import FloatArray
 from ranker.evaluation.correlation.segment import Estimate, Row
 from ranker.reports.calibration import Calibration
 from ranker.reports.drawing import INK, MUTED, PALE, SERIES, Plot, Series, rows_plot
 from ranker.reports.findings import Measured, RankerFindings
-
-FloatArray = npt.NDArray[np.float64]
 
 WEIGHTS = 40
 """Weights in the plot at most; the table has all."""

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ranker.errors import MissingError
 
 if TYPE_CHECKING:
     from ranker.evaluation.correlation.segment import Estimate
 
-FloatArray = npt.NDArray[np.float64]
 
 INK, MUTED, GRID = "#1c2126", "#59636e", "#d5dae0"
 SERIES = ("#1f5fa8", "#b3500a", "#4b7a1f")

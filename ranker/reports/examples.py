@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.text.tokens import token_batch
 from ranker.ranking import Ranker
 from ranker.ranks import merge_ties
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 _TRIPLET = re.compile(r"[\w-]+\((.+), (.+)\)")
 _EQUAL = re.compile(r"(.+) = \1")
 _NEAR = re.compile(r"(.+) ~ .+ \(.+\)")
@@ -97,7 +95,7 @@ class ShownSource:
     by_people: tuple[tuple[str, ...], ...]
 
 
-def choose(rho: FloatArray, ordered: IntArray, count: int, seed: int) -> dict[str, IntArray]:
+def choose(rho: FloatArray, ordered: Int64Array, count: int, seed: int) -> dict[str, Int64Array]:
     """Choose sources: lowest and highest correlation, and at random.
 
     Parameters
@@ -132,7 +130,7 @@ def show(
     contributions: FloatArray,
     human: FloatArray,
     rho: FloatArray,
-    owner: IntArray,
+    owner: Int64Array,
     source: int,
 ) -> ShownSource:
     """Put together what there is to see of one source.
@@ -253,13 +251,13 @@ def _spans(text: str, words: Sequence[str]) -> tuple[str, list[tuple[int, int]]]
     return text, spans
 
 
-def _ranks(values: FloatArray) -> IntArray:
+def _ranks(values: FloatArray) -> Int64Array:
     """Rank from 1 for the highest; what ties shares the better rank, and NaN comes last."""
     filled = np.where(np.isnan(values), -np.inf, merge_ties(values))
     return np.asarray(1 + (filled[np.newaxis, :] > filled[:, np.newaxis]).sum(axis=1), dtype=np.int64)
 
 
-def _order(systems: Sequence[str], ranks: IntArray) -> tuple[tuple[str, ...], ...]:
+def _order(systems: Sequence[str], ranks: Int64Array) -> tuple[tuple[str, ...], ...]:
     return tuple(
         tuple(system for system, each in zip(systems, ranks, strict=True) if each == rank) for rank in np.unique(ranks)
     )

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, human_scores, judged, resolve_kind
 from ranker.errors import DataError
@@ -22,9 +22,6 @@ from ranker.reports.refits import TrainingColumns, WeightIntervals, jackknife
 
 if TYPE_CHECKING:
     from ranker.training import Training
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +56,8 @@ class Measured:
     contributions: FloatArray
     human: FloatArray
     rho: FloatArray
-    better: IntArray
-    worse: IntArray
+    better: Int64Array
+    worse: Int64Array
     notes: tuple[str, ...]
 
     @property
@@ -112,7 +109,7 @@ class Measured:
         return np.asarray(self.contributions.sum(axis=1))
 
     @property
-    def pair_source(self) -> IntArray:
+    def pair_source(self) -> Int64Array:
         """Source of every pair that people order, shape (pairs,)."""
         return self.dataset.candidate_source[self.better]
 
@@ -257,7 +254,7 @@ def _calibration(measured: Sequence[Measured], resamples: int, seed: int) -> Cal
 
 
 def _examples(
-    ranker: Ranker, measured: Sequence[Measured], owner: IntArray, count: int, seed: int
+    ranker: Ranker, measured: Sequence[Measured], owner: Int64Array, count: int, seed: int
 ) -> dict[str, tuple[ShownSource, ...]]:
     rho = np.concatenate([one.rho for one in measured])
     ordered = np.concatenate([np.bincount(one.pair_source, minlength=len(one.rho)) for one in measured])

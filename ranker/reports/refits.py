@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import balanced, judged
 from ranker.defaults import Loss
@@ -18,9 +18,6 @@ from ranker.errors import DataError, ModelError
 from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.ranking import Ranker
 from ranker.training_data import Lesson, TrainingTable, deal
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 GROUPS = 20
 """Parts that the sources are dealt into for `jackknife`."""
@@ -42,7 +39,7 @@ class TrainingColumns:
     ranker: Ranker
     columns: FloatArray
     lesson: Lesson
-    language_pair: npt.NDArray[np.int64]
+    language_pair: Int64Array
 
     @classmethod
     def of(cls, ranker: Ranker, dataset: Dataset) -> TrainingColumns:

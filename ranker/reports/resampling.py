@@ -5,11 +5,10 @@ from __future__ import annotations
 import zlib
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import FloatArray
 from ranker.evaluation.correlation.segment import Estimate
 
-FloatArray = npt.NDArray[np.float64]
 _CHUNK = 4_000_000
 
 

@@ -11,13 +11,10 @@ several starting points side by side instead.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.ranks import TIE
-
-FloatArray = npt.NDArray[np.float64]
-IndexArray = npt.NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True)
@@ -33,7 +30,7 @@ def project(features: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 @njit(cache=True, nogil=True)
-def best_of_blocks(values: FloatArray, offsets: IndexArray) -> IndexArray:
+def best_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
     """Return the row of the highest value of every block, the first of those that tie for it; -1 for an empty block.
 
     What ties is said in `ranker.ranks.merge_ties`.
@@ -61,7 +58,7 @@ def best_of_blocks(values: FloatArray, offsets: IndexArray) -> IndexArray:
 
 
 @njit(cache=True, nogil=True)
-def best_two_of_blocks(values: FloatArray, offsets: IndexArray) -> IndexArray:
+def best_two_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
     """Return the rows of the two highest values of every block, of equal ones the first; -1 where there are fewer.
 
     Returns
@@ -81,7 +78,7 @@ def best_two_of_blocks(values: FloatArray, offsets: IndexArray) -> IndexArray:
 
 
 @njit(cache=True, nogil=True)
-def lone_rows(values: FloatArray, offsets: IndexArray) -> tuple[bool, IndexArray]:
+def lone_rows(values: FloatArray, offsets: Int64Array) -> tuple[bool, Int64Array]:
     """Return whether every block has one value above 0 at most and no other but 0, and where it is; -1 for nowhere."""
     result = np.full(len(offsets) - 1, -1, dtype=np.int64)
     for block in range(len(offsets) - 1):
@@ -94,7 +91,7 @@ def lone_rows(values: FloatArray, offsets: IndexArray) -> tuple[bool, IndexArray
 
 
 @njit(cache=True, nogil=True)
-def order_in_blocks(values: FloatArray, offsets: IndexArray) -> IndexArray:
+def order_in_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
     """Return the rows of every block in ascending order of their values, equal ones as they stand."""
     result = np.empty(len(values), dtype=np.int64)
     for block in range(len(offsets) - 1):
@@ -105,8 +102,8 @@ def order_in_blocks(values: FloatArray, offsets: IndexArray) -> IndexArray:
 
 @njit(cache=True, nogil=True)
 def _envelopes(
-    intercept: FloatArray, slope: FloatArray, order: IndexArray, offsets: IndexArray
-) -> tuple[IndexArray, FloatArray, IndexArray]:
+    intercept: FloatArray, slope: FloatArray, order: Int64Array, offsets: Int64Array
+) -> tuple[Int64Array, FloatArray, Int64Array]:
     """Return, in the space of every block, the rows on its envelope and the steps from which on; and how many."""
     rows = np.empty(len(order), dtype=np.int64)
     starts = np.empty(len(order))
@@ -140,8 +137,8 @@ def _envelopes(
 
 @njit(cache=True, nogil=True)
 def _breakpoints(
-    rows: IndexArray, starts: FloatArray, sizes: IndexArray, offsets: IndexArray
-) -> tuple[FloatArray, IndexArray, IndexArray, IndexArray]:
+    rows: Int64Array, starts: FloatArray, sizes: Int64Array, offsets: Int64Array
+) -> tuple[FloatArray, Int64Array, Int64Array, Int64Array]:
     """Return the steps at which a choice changes, the rows chosen before and after, and the first choices."""
     total = 0
     for block in range(len(sizes)):
@@ -165,8 +162,8 @@ def _breakpoints(
 
 @njit(cache=True, nogil=True)
 def _lone_breakpoints(
-    intercept: FloatArray, slope: FloatArray, lone: IndexArray, two: IndexArray
-) -> tuple[FloatArray, IndexArray, IndexArray, IndexArray]:
+    intercept: FloatArray, slope: FloatArray, lone: Int64Array, two: Int64Array
+) -> tuple[FloatArray, Int64Array, Int64Array, Int64Array]:
     """Do as `_breakpoints` where all but one line of a block are level: the highest of these meets the rising one."""
     steps = np.empty(len(lone))
     before = np.empty(len(lone), dtype=np.int64)
@@ -187,7 +184,7 @@ def _lone_breakpoints(
 
 @njit(cache=True, nogil=True)
 def _running_sums(
-    statistics: FloatArray, first: IndexArray, before: IndexArray, after: IndexArray, order: IndexArray
+    statistics: FloatArray, first: Int64Array, before: Int64Array, after: Int64Array, order: Int64Array
 ) -> FloatArray:
     """Return the summed statistics of every interval between breakpoints, shape (breakpoints + 1, k)."""
     size = statistics.shape[1]
@@ -207,9 +204,9 @@ def _running_sums(
 def sweep(
     intercept: FloatArray,
     slope: FloatArray,
-    order: IndexArray,
-    offsets: IndexArray,
-    row: IndexArray,
+    order: Int64Array,
+    offsets: Int64Array,
+    row: Int64Array,
     statistics: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Sum the statistics of the chosen hypotheses for every step along a direction.
@@ -240,9 +237,9 @@ def sweep(
 def lone_sweep(
     intercept: FloatArray,
     slope: FloatArray,
-    lone: IndexArray,
-    two: IndexArray,
-    row: IndexArray,
+    lone: Int64Array,
+    two: Int64Array,
+    row: Int64Array,
     statistics: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Do as `sweep`, in less time, where all but one line of a sentence are level, as with a feature for each system.
@@ -260,7 +257,7 @@ def lone_sweep(
 
 
 def _summed(
-    steps: FloatArray, before: IndexArray, after: IndexArray, first: IndexArray, row: IndexArray, statistics: FloatArray
+    steps: FloatArray, before: Int64Array, after: Int64Array, first: Int64Array, row: Int64Array, statistics: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     by_step = np.argsort(steps, kind="stable")
     # -1 for a sentence without hypotheses
@@ -271,7 +268,7 @@ def _summed(
 @njit(cache=True, nogil=True)
 def wide_intervals(
     breakpoints: FloatArray, lowest: float, highest: float, narrow: float
-) -> tuple[IndexArray, FloatArray, FloatArray]:
+) -> tuple[Int64Array, FloatArray, FloatArray]:
     """Return the intervals between breakpoints that are inside the bounds and wider than `narrow` of their distance.
 
     Returns

@@ -10,14 +10,13 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import ALIGNMENT, TEXT, Dataset, table
 from ranker.corpora.formats.nbest import NBestList
 from ranker.errors import DataError
 from ranker.files import display_name, read_text
 from ranker.tuning.objectives import Objective
 
-FloatArray = npt.NDArray[np.float64]
-IndexArray = npt.NDArray[np.int64]
 _BITS = 32
 
 
@@ -105,7 +104,7 @@ def check_sentences(nbest: NBestList, references: Dataset) -> None:
         )
 
 
-def distinct_hypotheses(nbest: NBestList) -> tuple[IndexArray, IndexArray, IndexArray]:
+def distinct_hypotheses(nbest: NBestList) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Return the first hypothesis of every distinct (sentence, text), the row there of each hypothesis, and the keys.
 
     Returns
@@ -163,15 +162,15 @@ class StatisticsTable:
     def __init__(self, objective: Objective, references: Dataset) -> None:
         self.objective, self.references = objective, references
         self.statistics: FloatArray = np.zeros((0, 0))
-        self._keys: IndexArray = np.zeros(0, dtype=np.int64)
-        self._rows: IndexArray = np.zeros(0, dtype=np.int64)
+        self._keys: Int64Array = np.zeros(0, dtype=np.int64)
+        self._rows: Int64Array = np.zeros(0, dtype=np.int64)
 
     @property
     def extracted(self) -> int:
         """Number of distinct (sentence, text) whose statistics were extracted."""
         return len(self._keys)
 
-    def rows(self, nbest: NBestList) -> IndexArray:
+    def rows(self, nbest: NBestList) -> Int64Array:
         """Extract what is new in `nbest`, and return the row in `statistics` of every hypothesis.
 
         `nbest` must be the list of the last call, or one that `merge` made of it and another.

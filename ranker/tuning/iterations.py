@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import Layout, NBestList, merge
 from ranker.corpora.formats.nbest_reading import read_nbest
@@ -23,7 +23,6 @@ from ranker.tuning.objectives import Objective
 from ranker.tuning.state import State, Step, list_digest
 from ranker.tuning.weights import Weights, WeightSpace, weight_space
 
-FloatArray = npt.NDArray[np.float64]
 Report = Callable[[str], None]
 
 

@@ -6,8 +6,8 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.tuning.envelope import (
     best_of_blocks,
     best_two_of_blocks,
@@ -20,8 +20,6 @@ from ranker.tuning.envelope import (
 )
 from ranker.tuning.objectives import Objective
 
-FloatArray = npt.NDArray[np.float64]
-IndexArray = npt.NDArray[np.int64]
 _NARROW = 1e-10
 _SAME = 1e-12
 
@@ -42,8 +40,8 @@ class Problem:
     """
 
     features: FloatArray
-    offsets: IndexArray
-    row: IndexArray
+    offsets: Int64Array
+    row: Int64Array
     statistics: FloatArray
     objective: Objective
 
@@ -71,7 +69,7 @@ class Problem:
         """Make what is made once, before several threads would at the same time."""
         _ = self.orders, self.lone, self.spread
 
-    def choose(self, weights: FloatArray) -> IndexArray:
+    def choose(self, weights: FloatArray) -> Int64Array:
         """Return the hypothesis with the highest model score of every sentence, of equal ones the first; -1 for none.
 
         Parameters
@@ -94,12 +92,12 @@ class Problem:
         sums = self.statistics[self.row[chosen[chosen >= 0]]].sum(axis=0)
         return float(self.objective.gain(sums))
 
-    def best_two(self, model_scores: FloatArray) -> IndexArray:
+    def best_two(self, model_scores: FloatArray) -> Int64Array:
         """Return what searches from the same weights share: the two best hypotheses of every sentence."""
         return best_two_of_blocks(model_scores, self.offsets)
 
     def line(
-        self, model_scores: FloatArray, direction: int | FloatArray, two: IndexArray | None = None
+        self, model_scores: FloatArray, direction: int | FloatArray, two: Int64Array | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """Return breakpoints and summed statistics along a column's weight, or a direction; see `sweep`.
 
@@ -122,13 +120,13 @@ class Problem:
         return sweep(model_scores, slope, order, self.offsets, self.row, self.statistics)
 
     @functools.cached_property
-    def lone(self) -> list[IndexArray | None]:
+    def lone(self) -> list[Int64Array | None]:
         """For a column with one value above 0 in a sentence and else 0, where that is; None for other columns."""
         found = [lone_rows(column, self.offsets) for column in self.columns]
         return [rows if alone else None for alone, rows in found]
 
     @functools.cached_property
-    def orders(self) -> list[IndexArray]:
+    def orders(self) -> list[Int64Array]:
         """Hypotheses of every sentence by ascending value of a column, for every column."""
         return [order_in_blocks(column, self.offsets) for column in self.columns]
 
@@ -138,7 +136,7 @@ class Problem:
         direction: int | FloatArray,
         lowest: float = -np.inf,
         highest: float = np.inf,
-        two: IndexArray | None = None,
+        two: Int64Array | None = None,
     ) -> tuple[float, float]:
         """Return the step along a direction with the best score, and the gain it promises.
 

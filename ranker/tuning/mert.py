@@ -13,15 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import FloatArray
 from ranker.errors import OptionError
 from ranker.threads import jobs
 from ranker.tuning.envelope import project
 from ranker.tuning.line_search import Problem
 from ranker.tuning.weights import WeightSpace
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

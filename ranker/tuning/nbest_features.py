@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from ranker import notation
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import SEPARATOR, Layout, NBestList, from_columns, write_nbest
 from ranker.errors import DataError, OptionError
@@ -21,8 +21,6 @@ from ranker.learning.lm.kneser_ney import NgramModel, estimate, log10_scores
 from ranker.tuning.hypotheses import distinct_hypotheses, references_of
 from ranker.tuning.pairwise import mean_pairwise
 
-FloatArray = npt.NDArray[np.float64]
-IndexArray = npt.NDArray[np.int64]
 WITHOUT_LM = "words,chrf,bleu[smoothing=add-one],systems"
 WITH_LM = f"lm,{WITHOUT_LM}"
 ENOUGH = 100
@@ -70,8 +68,8 @@ class Selection:
 
     nbest: NBestList
     references: Dataset
-    candidate: IndexArray
-    source: IndexArray
+    candidate: Int64Array
+    source: Int64Array
     left_out: int
 
 
@@ -174,7 +172,7 @@ class _Maker:
         used = np.unique(self.dataset.candidate_source)
         return references_of(self.dataset.sources["text"].iloc[used].tolist(), [], [], self.dataset.name)
 
-    def _tokens(self, texts: Sequence[str]) -> tuple[IndexArray, IndexArray]:
+    def _tokens(self, texts: Sequence[str]) -> tuple[Int64Array, Int64Array]:
         found = intern(texts, "13a", lowercase=True)
         return found.values.astype(np.int64), found.offsets
 

@@ -9,14 +9,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors.base import Metric
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import make_metric
 from ranker.ranking import Ranker
-
-FloatArray = npt.NDArray[np.float64]
 
 
 class Objective(ABC):

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import ALIGNMENT, TEXT, Dataset, table
 from ranker.corpora.formats.nbest import NBestList
 from ranker.extractors.base import Metric
 
-FloatArray = npt.NDArray[np.float64]
-IndexArray = npt.NDArray[np.int64]
 PAIRS = 100_000
 """Pairs that are scored at once, which bounds the memory."""
 
 
 def mean_pairwise(
-    nbest: NBestList, hypotheses: IndexArray, metric: Metric, mass: FloatArray, sources: Dataset | None = None
+    nbest: NBestList, hypotheses: Int64Array, metric: Metric, mass: FloatArray, sources: Dataset | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """Score hypotheses against each other.
 
@@ -58,8 +56,8 @@ def mean_pairwise(
 
 def _score(
     nbest: NBestList,
-    hypotheses: IndexArray,
-    sizes: IndexArray,
+    hypotheses: Int64Array,
+    sizes: Int64Array,
     metric: Metric,
     mass: FloatArray,
     sources: Dataset | None,

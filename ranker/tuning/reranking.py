@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import NBestList
 from ranker.errors import DataError, OptionError
@@ -15,8 +16,6 @@ from ranker.tuning.objectives import Objective
 from ranker.tuning.pairwise import mean_pairwise
 from ranker.tuning.weights import Weights
 
-FloatArray = npt.NDArray[np.float64]
-IndexArray = npt.NDArray[np.int64]
 _SWEEPS = 100
 
 
@@ -31,7 +30,7 @@ def model_scores(nbest: NBestList, weights: Weights) -> FloatArray:
     return project(nbest.features, weights.fit(nbest.layout, nbest.name))
 
 
-def best_hypotheses(nbest: NBestList, scores: npt.ArrayLike, sentences: int | None = None) -> IndexArray:
+def best_hypotheses(nbest: NBestList, scores: npt.ArrayLike, sentences: int | None = None) -> Int64Array:
     """Return the hypothesis with the highest score of every sentence, of equal ones the first; -1 where there is none.
 
     Parameters
@@ -69,7 +68,7 @@ def score_of_choice(nbest: NBestList, references: Dataset, objective: Objective,
     return float(objective.score(statistics.sum(axis=0)))
 
 
-def oracle(nbest: NBestList, references: Dataset, objective: Objective) -> IndexArray:
+def oracle(nbest: NBestList, references: Dataset, objective: Objective) -> Int64Array:
     """Return the choice that the objective likes best, found by ascent, shape (sentences,).
 
     It begins with every sentence's best hypothesis by itself. Then every sentence's best exchange, all others kept, is

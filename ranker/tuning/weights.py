@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.formats.nbest import NAMELESS, Layout, column_names, describe_layout
 from ranker.corpora.records import shown
 from ranker.errors import DataError, OptionError, nearest
 from ranker.files import display_name, read_text, write_bytes
 
-FloatArray = npt.NDArray[np.float64]
 _EXPECTED = 'expected lines as "LM0= 0.5", or JSON as ranker tune writes it'
 
 
@@ -153,7 +153,7 @@ class WeightSpace:
     start: FloatArray
     lower: FloatArray
     upper: FloatArray
-    free: npt.NDArray[np.bool_]
+    free: BoolArray
 
     @property
     def scalable(self) -> bool:

@@ -11,12 +11,12 @@ from ranker.cli.main import run
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.meteor.matching import stemmers
 from ranker.extractors.meteor.metric import Meteor
 from ranker.extractors.meteor.parameters import FUNCTION_WORDS, LANGUAGES, STEMMERS
 from ranker.extractors.registry import BUILT_IN, make
 from ranker.extractors.target_language import english_note, other_language
 from ranker.extractors.text.function_words import LISTS
+from ranker.extractors.text.stems import stemmers
 from ranker.ranking import Ranker
 
 GERMAN = "Die alten Häuser , die wir gesehen haben , standen auf den Hügeln ."

@@ -18,11 +18,10 @@ from ranker.corpora.documents import sgml
 from ranker.corpora.documents.assembling import DocumentCorpus, Notes
 from ranker.corpora.documents.encodings import declared_encoding, decode, with_superset
 from ranker.corpora.documents.manifest_schema import Part
-from ranker.corpora.formats.reading import read_lines
 from ranker.corpora.languages import language_code
 from ranker.corpora.records import Record, assemble, shown
 from ranker.errors import DataError
-from ranker.files import STDIN, display_name, read_bytes
+from ranker.files import STDIN, display_name, read_bytes, read_lines
 
 _LOG = logging.getLogger(__name__)
 _START = re.compile(r"\ufeff?\s*<(\?xml\b|!doctype\s+(mteval|dataset)\b|(mteval|srcset|refset|tstset|dataset)\b)", re.I)

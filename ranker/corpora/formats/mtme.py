@@ -25,10 +25,9 @@ from pathlib import Path
 from ranker.corpora.columns import lower_is_better
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.mtme_scores import parse_scores
-from ranker.corpora.formats.reading import read_lines
 from ranker.corpora.records import Candidate, Record, assemble, shown
 from ranker.errors import DataError, nearest
-from ranker.files import display_name, printable, read_text
+from ranker.files import display_name, printable, read_lines, read_text
 
 _LOG = logging.getLogger(__name__)
 _PAIR = re.compile(r"[A-Za-z]{2,3}(?:_[A-Za-z]+)?-[A-Za-z]{2,3}(?:_[A-Za-z]+)?\Z")

@@ -22,14 +22,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import block_offsets
 from ranker.corpora.records import first_repeated, shown
 from ranker.errors import DataError
 from ranker.files import display_name, write_bytes
 
 Layout = tuple[tuple[str, int], ...]
-FloatArray = npt.NDArray[np.float64]
-IndexArray = npt.NDArray[np.int64]
+
+
 SEPARATOR = "|||"
 NAMELESS = "F"
 """What columns of features without a name are called."""
@@ -60,8 +61,8 @@ class NBestList:
     """
 
     name: str
-    sentence: IndexArray
-    text: IndexArray
+    sentence: Int64Array
+    text: Int64Array
     texts: pa.Array
     features: FloatArray
     layout: Layout
@@ -91,7 +92,7 @@ class NBestList:
         """Number of sentences that have a hypothesis."""
         return int((np.diff(self.sentence) > 0).sum() + (len(self) > 0))
 
-    def offsets(self, sentences: int) -> IndexArray:
+    def offsets(self, sentences: int) -> Int64Array:
         """Return the block of hypotheses of every sentence in ``0 .. sentences - 1``, shape (sentences + 1,)."""
         return block_offsets(self.sentence, sentences)
 
@@ -206,7 +207,7 @@ def merge(first: NBestList, second: NBestList) -> NBestList:
     return _take(together, kept[np.argsort(sentence[kept], kind="stable")])
 
 
-def _take(nbest: NBestList, rows: IndexArray) -> NBestList:
+def _take(nbest: NBestList, rows: Int64Array) -> NBestList:
     return NBestList(
         nbest.name,
         nbest.sentence[rows],

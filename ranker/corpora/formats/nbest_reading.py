@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ranker.corpora.formats.nbest import SEPARATOR, FloatArray, IndexArray, Layout, NBestList, describe_layout
+from ranker.arrays import BoolArray, FloatArray, Int64Array
+from ranker.corpora.formats.nbest import SEPARATOR, Layout, NBestList, describe_layout
 from ranker.corpora.records import first_repeated, shown
 from ranker.errors import DataError
 from ranker.files import display_name, read_text
@@ -73,12 +73,12 @@ def _fields(lines: pa.Array, file: str) -> list[pa.Array]:
     return [pc.utf8_trim_whitespace(parts.take(pa.array(rows + column))) for column in range(expected)]
 
 
-def _sentences(written: pa.Array, file: str) -> IndexArray:
+def _sentences(written: pa.Array, file: str) -> Int64Array:
     bad = pc.index(pc.match_substring_regex(written, "^[0-9]{1,9}$"), False).as_py()
     if bad >= 0:
         what = f"sentence {shown(written[bad].as_py())}: expected a whole number from 0"
         raise DataError(what, file=file, line=bad + 1)
-    sentence: IndexArray = pc.cast(written, pa.int64()).to_numpy().astype(np.int64)
+    sentence: Int64Array = pc.cast(written, pa.int64()).to_numpy().astype(np.int64)
     falling = np.flatnonzero(np.diff(sentence) < 0)
     if len(falling):
         row = int(falling[0]) + 1
@@ -125,9 +125,7 @@ def _layout(words: Sequence[str], file: str, line: int = 1) -> Layout:
     return tuple(layout)
 
 
-def _check_layout(
-    words: pa.Array, offsets: IndexArray, names: npt.NDArray[np.bool_], layout: Layout, file: str
-) -> None:
+def _check_layout(words: pa.Array, offsets: Int64Array, names: BoolArray, layout: Layout, file: str) -> None:
     """Refuse lines with other features than the first."""
     lines, size = len(offsets) - 1, int(offsets[1] - offsets[0])
     bad = np.diff(offsets) != size
@@ -144,7 +142,7 @@ def _check_layout(
         raise DataError(what, file=file, line=row + 1)
 
 
-def _numbers(written: pa.Array, row: IndexArray, file: str, called: Callable[[int], str]) -> FloatArray:
+def _numbers(written: pa.Array, row: Int64Array, file: str, called: Callable[[int], str]) -> FloatArray:
     """Return finite numbers; `row` is the line of each, `called` names one by its position."""
     try:
         numbers = pc.cast(written, pa.float64()).to_numpy(zero_copy_only=False)

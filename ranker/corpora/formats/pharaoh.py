@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ranker.arrays import BoolArray, Int64Array
 from ranker.corpora.dataset import ALIGNMENT, TEXT, Dataset
 from ranker.corpora.records import shown
 from ranker.errors import DataError, nearest
@@ -27,7 +28,7 @@ from ranker.files import display_name, read_text, write_bytes
 from ranker.links import Links
 
 _LINK = re.compile(r"[0-9]{1,9}-[0-9]{1,9}", re.ASCII)
-IndexArray = npt.NDArray[np.int64]
+
 # turns the number of a line and what is wrong with it into the error to raise
 _Refusal = Callable[[int, str], DataError]
 
@@ -46,8 +47,8 @@ class Alignments:
 
     references: Links
     candidates: Links
-    references_given: npt.NDArray[np.bool_]
-    candidates_given: npt.NDArray[np.bool_]
+    references_given: BoolArray
+    candidates_given: BoolArray
 
 
 def read_pharaoh(
@@ -193,8 +194,8 @@ def _column(rows: pd.DataFrame) -> npt.NDArray[np.object_]:
 
 def _lines(
     given: str | Path | Links,
-    rows: IndexArray,
-    source: IndexArray,
+    rows: Int64Array,
+    source: Int64Array,
     source_lengths: npt.ArrayLike | None,
     target_lengths: npt.ArrayLike | None,
 ) -> list[str]:

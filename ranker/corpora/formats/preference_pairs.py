@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset, table
 from ranker.corpora.records import first_repeated, shown
 from ranker.errors import DataError
@@ -160,9 +161,7 @@ def _check_values(
         )
 
 
-def _candidates(
-    columns: Mapping[str, npt.NDArray[np.object_]], side: str, dataset: Dataset, name: str
-) -> npt.NDArray[np.int64]:
+def _candidates(columns: Mapping[str, npt.NDArray[np.object_]], side: str, dataset: Dataset, name: str) -> Int64Array:
     sources = dataset.sources
     source = _find(
         [sources["lp"].fillna("-").to_numpy(object), sources["seg_id"].to_numpy(object)],
@@ -192,7 +191,7 @@ def _source(columns: Mapping[str, npt.NDArray[np.object_]], row: int) -> str:
     return f"{shown(columns['lp'][row])} {shown(columns['seg_id'][row])}"
 
 
-def _find(keys: list[npt.NDArray[Any]], wanted: list[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
+def _find(keys: list[npt.NDArray[Any]], wanted: list[npt.NDArray[Any]]) -> Int64Array:
     """Return the row of `keys` that holds each of the `wanted` key pairs, -1 where none does."""
     index = pd.MultiIndex.from_arrays(keys)
     return np.asarray(index.get_indexer(pd.MultiIndex.from_arrays(wanted)), dtype=np.int64)

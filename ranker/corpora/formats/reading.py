@@ -10,7 +10,7 @@ from ranker.corpora.formats.json_lines import parse_records
 from ranker.corpora.formats.preference_pairs import companion, read_pairs
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
-from ranker.files import STDIN, display_name, read_text, universal_line_ends
+from ranker.files import STDIN, display_name, read_lines, read_text, universal_line_ends
 
 FORMATS = {
     ".jsonl": "json",
@@ -154,24 +154,3 @@ def _sniff(text: str) -> str | None:
 
 def _stem(path: str | Path) -> str:
     return "stdin" if str(path) == STDIN else display_name(Path(path).name.removesuffix(".gz").rsplit(".", 1)[0])
-
-
-def read_lines(path: str | Path, expected: int | None = None, like: str = "") -> list[str]:
-    """Read a file of one sentence a line.
-
-    Raises
-    ------
-    DataError
-        If it is empty, or has another number of lines than `expected`, which is that of the file called `like`.
-    """
-    text = read_text(path)
-    lines = text.removesuffix("\n").split("\n") if text else []
-    if expected is not None and len(lines) != expected:
-        raise DataError(
-            f"has {len(lines)} lines, expected {expected} as in {like}",
-            file=display_name(path),
-            line=len(lines) or None,
-        )
-    if not lines:
-        raise DataError("is empty, expected one sentence a line", file=display_name(path))
-    return lines

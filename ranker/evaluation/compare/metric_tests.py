@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.judgements import PreferencePairs
 from ranker.evaluation.compare.perm_both import standardised
 from ranker.evaluation.compare.scored import Scored, Slice
@@ -15,7 +16,6 @@ from ranker.evaluation.compare.statistics import Family, Figures
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pairwise_accuracy import pairwise_accuracy
 
-FloatArray = npt.NDArray[np.float64]
 _ROWS = 100
 _METRIC_PAIRS = 24
 
@@ -173,9 +173,7 @@ def _tau_weights(first: FloatArray, second: FloatArray, pairs: PreferencePairs, 
     return np.asarray(weight / (2 * len(better)))
 
 
-def _moment_weights(
-    first: FloatArray, second: FloatArray, judged: npt.NDArray[np.int64], human: FloatArray
-) -> list[FloatArray]:
+def _moment_weights(first: FloatArray, second: FloatArray, judged: Int64Array, human: FloatArray) -> list[FloatArray]:
     """Return the weights of the signs in the sum of scores, of squares, and of products with people."""
     one, two = first[judged], second[judged]
     columns = []

@@ -12,13 +12,11 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
+from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.errors import OptionError
 from ranker.evaluation.correlation.correlation import Averaging, group_correlation, grouped_table
 from ranker.evaluation.correlation.pair_counts import _count_small, accuracy_with_ties, consistency_share, tau, tau_b
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 _ROUNDING = 1e-12
 _CHUNK = 4_000_000
 COUNTED = {"kendall-b": tau_b, "accuracy": accuracy_with_ties, "consistency": consistency_share}
@@ -52,8 +50,8 @@ class PermutationTest:
 
 @njit(cache=True, nogil=True, parallel=True)
 def _swapped_counts(
-    human: FloatArray, first: FloatArray, second: FloatArray, swap: BoolArray, offsets: IntArray
-) -> IntArray:
+    human: FloatArray, first: FloatArray, second: FloatArray, swap: BoolArray, offsets: Int64Array
+) -> Int64Array:
     """Count pairs of both metrics after every set of swaps, shape (2, swaps, groups, 5)."""
     counts = np.zeros((2, len(swap), len(offsets) - 1, 5), dtype=np.int64)
     for row in prange(len(swap)):
@@ -141,7 +139,7 @@ def _all_swaps(size: int) -> BoolArray:
 
 
 def _pearson_differences(
-    human: FloatArray, first: FloatArray, second: FloatArray, offsets: IntArray, swap: BoolArray
+    human: FloatArray, first: FloatArray, second: FloatArray, offsets: Int64Array, swap: BoolArray
 ) -> FloatArray:
     """Return mean Pearson's r of the first minus that of the second metric after every set of swaps.
 

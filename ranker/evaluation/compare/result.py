@@ -30,8 +30,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import FloatArray
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.choices import Correction, Test
 from ranker.evaluation.significance import resamples_needed, smallest_p
@@ -300,7 +300,7 @@ class Comparison:
             object.__setattr__(self, "_cells", found)
         return found
 
-    def values(self, statistic: str, scope: str) -> npt.NDArray[np.float64]:
+    def values(self, statistic: str, scope: str) -> FloatArray:
         """Return the figures of all metrics, shape (metrics,), NaN where there is none."""
         found = [self.cell(statistic, scope, one.name) for one in self.metrics]
         return np.array([_NAN if one is None else one.value for one in found])

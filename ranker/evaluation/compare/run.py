@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, human_scores, preference_pairs, resolve_kind
 from ranker.errors import DataError, OptionError
@@ -30,7 +30,6 @@ from ranker.evaluation.compare.system_statistics import SystemFigures
 from ranker.evaluation.significance import centred, clusters, holm, resampled_p, westfall_young
 from ranker.version import VERSION
 
-FloatArray = npt.NDArray[np.float64]
 LEVELS: tuple[Level, ...] = ("segment", "document", "system")
 ALL = "mean"
 INTO_ENGLISH = "mean into English"

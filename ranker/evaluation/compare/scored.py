@@ -6,14 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import BoolArray, FloatArray, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PreferencePairs
 from ranker.ranks import merge_ties
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -72,32 +69,32 @@ class Slice:
 
     lp: str
     sources: int
-    rows: IntArray
-    source: IntArray
-    system: IntArray
+    rows: Int64Array
+    source: Int64Array
+    system: Int64Array
     systems: tuple[str, ...]
     human: FloatArray
     pairs: Mapping[str, PreferencePairs]
-    document: IntArray
+    document: Int64Array
 
     @property
-    def judged(self) -> npt.NDArray[np.bool_]:
+    def judged(self) -> BoolArray:
         """Candidates with a human score, shape (candidates,)."""
         return ~np.isnan(self.human)
 
     @property
-    def offsets(self) -> IntArray:
+    def offsets(self) -> Int64Array:
         """Block of candidates of every source, shape (sources + 1,)."""
-        return np.concatenate([[0], np.cumsum(np.bincount(self.source, minlength=self.sources))]).astype(np.int64)
+        return offsets_of(np.bincount(self.source, minlength=self.sources))
 
     @property
-    def judged_offsets(self) -> IntArray:
+    def judged_offsets(self) -> Int64Array:
         """Block of judged candidates of every source, shape (sources + 1,)."""
         counts = np.bincount(self.source[self.judged], minlength=self.sources)
-        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return offsets_of(counts)
 
     @property
-    def needed(self) -> npt.NDArray[np.bool_]:
+    def needed(self) -> BoolArray:
         """Candidates that must have a score, shape (candidates,)."""
         found = self.judged.copy()
         for pairs in self.pairs.values():

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import FloatArray
 from ranker.evaluation.compare.result import Statistic
 from ranker.evaluation.compare.scored import Scored, Slice
 from ranker.evaluation.correlation.correlation import group_correlation, group_pearson, moments, pearson_of_moments
@@ -21,7 +21,6 @@ from ranker.evaluation.correlation.segment import tau_counts
 from ranker.evaluation.correlation.tie_calibration import calibrate
 from ranker.ranks import average_ranks, merge_ties
 
-FloatArray = npt.NDArray[np.float64]
 Figures = dict[str, FloatArray]
 
 STATISTICS = (

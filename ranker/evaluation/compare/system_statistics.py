@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import FloatArray
 from ranker.evaluation.compare.scored import Scored, Slice
 from ranker.evaluation.compare.statistics import Columns, Family, Figures
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pairwise_accuracy import limit_p_values, pairwise_accuracy, soft_accuracy
 from ranker.evaluation.systems.human_ranking import expected_wins
 
-FloatArray = npt.NDArray[np.float64]
 IDENTITIES = ("system.accuracy", "system.spa", "system.pearson")
 
 

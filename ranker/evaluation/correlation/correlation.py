@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import FloatArray, Int64Array, offsets_of
 from ranker.errors import OptionError
 from ranker.evaluation.correlation.pair_counts import (
     accuracy_with_ties,
@@ -24,8 +25,6 @@ from ranker.evaluation.correlation.pair_counts import (
 )
 from ranker.ranks import group_spearman, merge_ties
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Averaging = Literal["none", "item", "system"]
 CORRELATIONS = (
     "pearson",
@@ -85,7 +84,7 @@ def correlate(
 
 def grouped_table(
     human: npt.ArrayLike, scores: npt.ArrayLike, average: Averaging
-) -> tuple[FloatArray, FloatArray, IntArray]:
+) -> tuple[FloatArray, FloatArray, Int64Array]:
     """Return the judged cells of two tables (systems, items) group by group: human, scores, offsets of the groups.
 
     Ties are merged inside a group.
@@ -96,7 +95,7 @@ def grouped_table(
     elif average == "none":
         target, values = target.reshape(1, -1), values.reshape(1, -1)
     judged = ~np.isnan(target)
-    offsets = np.concatenate([[0], np.cumsum(judged.sum(axis=1))]).astype(np.int64)
+    offsets = offsets_of(judged.sum(axis=1))
     return merge_ties(target[judged], offsets), merge_ties(values[judged], offsets), offsets
 
 
@@ -204,7 +203,7 @@ def pearson_rows(first: npt.ArrayLike, second: npt.ArrayLike) -> FloatArray:
     return np.asarray(np.where(constant, np.nan, np.clip(found, -1.0, 1.0)))
 
 
-def _distinct(values: npt.ArrayLike, offsets: IntArray) -> IntArray:
+def _distinct(values: npt.ArrayLike, offsets: Int64Array) -> Int64Array:
     """Return the number of different values in every group."""
     rows = np.asarray(values, dtype=np.float64)
     group = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))

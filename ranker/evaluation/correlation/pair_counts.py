@@ -12,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import OptionError
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 TauVariant = Literal["wmt12", "wmt13", "wmt14", "xties"]
 TAU_VARIANTS: tuple[TauVariant, ...] = ("wmt12", "wmt13", "wmt14")
 """Variants over strict human preferences alone; ``xties`` needs human ties too."""
@@ -24,7 +23,7 @@ _LARGE = 48
 
 
 @njit(cache=True, nogil=True)
-def _count_small(human: FloatArray, scores: FloatArray, epsilon: float, counts: IntArray) -> None:
+def _count_small(human: FloatArray, scores: FloatArray, epsilon: float, counts: Int64Array) -> None:
     for first in range(len(human)):
         for second in range(first):
             by_human = human[first] - human[second]
@@ -73,7 +72,7 @@ def _tied(values: FloatArray) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _count_large(human: FloatArray, scores: FloatArray, counts: IntArray) -> None:
+def _count_large(human: FloatArray, scores: FloatArray, counts: Int64Array) -> None:
     """Knight's way (1966): discordant pairs are the inversions of one side when the rows are sorted by the other."""
     size = len(human)
     order = np.argsort(scores, kind="mergesort")
@@ -95,7 +94,7 @@ def _count_large(human: FloatArray, scores: FloatArray, counts: IntArray) -> Non
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def _count(human: FloatArray, scores: FloatArray, offsets: IntArray, epsilon: float, large: int) -> IntArray:
+def _count(human: FloatArray, scores: FloatArray, offsets: Int64Array, epsilon: float, large: int) -> Int64Array:
     counts = np.zeros((len(offsets) - 1, 5), dtype=np.int64)
     for group in prange(len(offsets) - 1):
         start, stop = offsets[group], offsets[group + 1]
@@ -108,7 +107,7 @@ def _count(human: FloatArray, scores: FloatArray, offsets: IntArray, epsilon: fl
 
 def count_pairs(
     human: npt.ArrayLike, scores: npt.ArrayLike, offsets: npt.ArrayLike, *, epsilon: float = 0.0
-) -> IntArray:
+) -> Int64Array:
     """Count the pairs inside every group by how people and scores order them.
 
     Parameters

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import FloatArray
 from ranker.ranks import merge_ties
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def pairwise_accuracy(human: npt.ArrayLike, scores: npt.ArrayLike) -> FloatArray:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import BoolArray, FloatArray, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, PreferencePairs, human_scores, preference_pairs, resolve_kind
 from ranker.errors import DataError
@@ -30,7 +31,7 @@ __all__ = [
     "tau",
     "tau_counts",
 ]
-FloatArray = npt.NDArray[np.float64]
+
 SPEARMAN_FORMS = ("tie-corrected", "ye07")
 
 
@@ -106,14 +107,12 @@ def source_spearman(
     target = np.asarray(human, dtype=np.float64)
     judged = ~np.isnan(target)
     counts = np.bincount(dataset.candidate_source[judged], minlength=len(dataset.sources))
-    offsets = np.concatenate([[0], np.cumsum(counts)])
+    offsets = offsets_of(counts)
     sides = np.asarray(scores)[judged], target[judged]
     return group_spearman(*sides, offsets, tie_corrected=tie_corrected, constant=constant)
 
 
-def tau_counts(
-    scores: npt.ArrayLike, pairs: PreferencePairs, group: npt.ArrayLike, groups: int
-) -> npt.NDArray[np.int64]:
+def tau_counts(scores: npt.ArrayLike, pairs: PreferencePairs, group: npt.ArrayLike, groups: int) -> Int64Array:
     """Count how the scores stand to strict human preferences.
 
     Parameters
@@ -197,7 +196,7 @@ class _Columns:
     """Additive statistics of every source: per Spearman form (rho, defined), then per selection the tau counts."""
 
     statistics: FloatArray
-    judged: npt.NDArray[np.bool_]
+    judged: BoolArray
     selections: tuple[str, ...]
 
     @classmethod

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from ranker.arrays import FloatArray, Int64Array, offsets_of
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,12 @@ class Calibration:
 
 @njit(cache=True, nogil=True, parallel=True)
 def _pairs(
-    human: FloatArray, scores: FloatArray, offsets: IntArray, starts: IntArray, distance: FloatArray, gain: FloatArray
+    human: FloatArray,
+    scores: FloatArray,
+    offsets: Int64Array,
+    starts: Int64Array,
+    distance: FloatArray,
+    gain: FloatArray,
 ) -> FloatArray:
     """Fill in, for every pair, how far its scores lie apart and what a tie adds to the mean accuracy.
 
@@ -77,7 +81,7 @@ def calibrate(human: npt.ArrayLike, scores: npt.ArrayLike, offsets: npt.ArrayLik
     bounds = np.ascontiguousarray(offsets, dtype=np.int64)
     target, values = (np.ascontiguousarray(one, dtype=np.float64) for one in (human, scores))
     size = np.diff(bounds)
-    starts = np.concatenate([[0], np.cumsum(size * (size - 1) // 2)]).astype(np.int64)
+    starts = offsets_of(size * (size - 1) // 2)
     groups = int((size > 1).sum())
     if not groups:
         return Calibration(0.0, float("nan"), 0)

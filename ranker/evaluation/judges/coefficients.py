@@ -12,9 +12,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import FloatArray
 from ranker.errors import OptionError
 
-FloatArray = npt.NDArray[np.float64]
 Weights = Literal["none", "linear", "quadratic"]
 Distance = Literal["nominal", "ordinal", "interval"]
 DISTANCES: tuple[Distance, ...] = ("nominal", "ordinal", "interval")

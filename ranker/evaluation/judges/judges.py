@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, PREFERENCES, resolve_kind
 from ranker.errors import DataError
@@ -25,8 +25,6 @@ from ranker.evaluation.judges.coefficients import (
 )
 from ranker.evaluation.judges.votes import Votes, preference_votes, rating_orders, rating_votes
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 _MOST_CATEGORIES = 12
 """Scales with more, as 0-100, have no coefficients by category."""
 
@@ -272,7 +270,7 @@ def _weighted_mean(values: FloatArray, weights: FloatArray) -> FloatArray:
         return np.asarray(total / np.where(known, weights, 0.0).sum(axis=-1))
 
 
-def _confusions(votes: Votes) -> tuple[IntArray, FloatArray]:
+def _confusions(votes: Votes) -> tuple[Int64Array, FloatArray]:
     """Return the codes of pairs of judges that share a unit, and their confusions (pairs, categories, categories)."""
     pairs, place = np.unique(votes.pairs.code, return_inverse=True)
     size = len(votes.categories)
@@ -281,7 +279,7 @@ def _confusions(votes: Votes) -> tuple[IntArray, FloatArray]:
     return pairs.astype(np.int64), counts.astype(np.float64)
 
 
-def _judge_pairs(votes: Votes, pairs: IntArray, counts: FloatArray) -> tuple[JudgePair, ...]:
+def _judge_pairs(votes: Votes, pairs: Int64Array, counts: FloatArray) -> tuple[JudgePair, ...]:
     units = counts.sum(axis=(-2, -1))
     agreeing = np.trace(counts, axis1=-2, axis2=-1) / units
     columns = (

@@ -10,12 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ranker.arrays import BoolArray, FloatArray, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import ratings_of
 from ranker.errors import DataError
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -31,10 +29,10 @@ class VotePairs:
     source : int array, shape (pairs,)
     """
 
-    code: IntArray
-    first: IntArray
-    second: IntArray
-    source: IntArray
+    code: Int64Array
+    first: Int64Array
+    second: Int64Array
+    source: Int64Array
 
 
 @dataclass(frozen=True)
@@ -54,18 +52,18 @@ class Votes:
         Votes of a judge on a unit voted on before: source, unit's first vote by that judge, and this one.
     """
 
-    unit: IntArray
-    judge: IntArray
-    category: IntArray
-    source: IntArray
+    unit: Int64Array
+    judge: Int64Array
+    category: Int64Array
+    source: Int64Array
     judges: tuple[str, ...]
     categories: FloatArray
     sources: int
-    again: IntArray
+    again: Int64Array
 
     @classmethod
     def of(
-        cls, unit: IntArray, judge: npt.NDArray[np.object_], value: FloatArray, source: IntArray, sources: int
+        cls, unit: Int64Array, judge: npt.NDArray[np.object_], value: FloatArray, source: Int64Array, sources: int
     ) -> Votes:
         """Make votes from columns, shape (votes,)."""
         codes, names = pd.factorize(judge, sort=True)
@@ -87,7 +85,7 @@ class Votes:
             again.astype(np.int64),
         )
 
-    def of_sources(self, chosen: npt.NDArray[np.bool_]) -> Votes:
+    def of_sources(self, chosen: BoolArray) -> Votes:
         """Return the votes on the sources where the mask `chosen` (sources,) is true, sources numbered anew."""
         code = np.cumsum(chosen) - 1
         kept, again = chosen[self.source], self.again[chosen[self.again[:, 0]]]
@@ -143,9 +141,9 @@ class Votes:
     @functools.cached_property
     def pairs(self) -> VotePairs:
         """Every two votes on one unit."""
-        parts: list[list[IntArray]] = [[] for _ in range(4)]
+        parts: list[list[Int64Array]] = [[] for _ in range(4)]
         sizes = np.bincount(self.unit) if len(self.unit) else np.zeros(0, dtype=np.int64)
-        starts = np.concatenate([[0], np.cumsum(sizes)])[:-1]
+        starts = offsets_of(sizes)[:-1]
         # units with the same number of votes at a time: one array of pairs each
         for size in np.unique(sizes[sizes > 1]):
             one, two = np.triu_indices(int(size), 1)
@@ -156,7 +154,7 @@ class Votes:
                 part.append(values)
         return VotePairs(*(np.concatenate(part) if part else np.zeros(0, dtype=np.int64) for part in parts))
 
-    def pair_matrix(self, pairs: IntArray) -> Any:
+    def pair_matrix(self, pairs: Int64Array) -> Any:
         """Return confusions by source, a sparse matrix (sources, pairs of judges * categories^2)."""
         from scipy import sparse
 
@@ -253,7 +251,7 @@ def _three_way(votes: Votes) -> Votes:
     )
 
 
-def _renumbered(unit: IntArray) -> IntArray:
+def _renumbered(unit: Int64Array) -> Int64Array:
     """Return sorted units numbered from 0 without gaps."""
     new = np.ones(len(unit), dtype=np.int64)
     new[1:] = unit[1:] != unit[:-1]

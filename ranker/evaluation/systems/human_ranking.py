@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, resolve_kind
 from ranker.errors import OptionError
@@ -15,8 +16,6 @@ from ranker.evaluation.bootstrap import draws, stream
 from ranker.evaluation.systems.trueskill import TrueSkill
 from ranker.ranks import merge_ties
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Method = Literal["auto", "expected-wins", "trueskill", "mean"]
 METHODS: tuple[Method, ...] = ("auto", "expected-wins", "trueskill", "mean")
 _CHUNK = 2_000_000
@@ -146,7 +145,7 @@ def expected_wins(wins: npt.ArrayLike) -> FloatArray:
         return np.asarray(share.sum(axis=-1) / (played > 0).sum(axis=-1))
 
 
-def rank_clusters(low: npt.ArrayLike, high: npt.ArrayLike) -> IntArray:
+def rank_clusters(low: npt.ArrayLike, high: npt.ArrayLike) -> Int64Array:
     """Cut competitors, best first, into the most clusters whose ranges of ranks do not overlap (Koehn 2012).
 
     Parameters
@@ -167,7 +166,7 @@ def rank_clusters(low: npt.ArrayLike, high: npt.ArrayLike) -> IntArray:
     return np.concatenate([[1], 1 + np.cumsum(so_far < to_come)]).astype(np.int64)
 
 
-def _comparisons(dataset: Dataset, inside: npt.NDArray[np.bool_]) -> tuple[IntArray, IntArray, IntArray]:
+def _comparisons(dataset: Dataset, inside: BoolArray) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Return rows compared and how they came out (1, 0, -1), without repeated judgements."""
     rows = dataset.preferences
     rows = rows[rows["primary"].to_numpy(bool) & rows["relation"].isin([">", "<", "="]).to_numpy(bool)]
@@ -179,7 +178,12 @@ def _comparisons(dataset: Dataset, inside: npt.NDArray[np.bool_]) -> tuple[IntAr
 
 
 def _means(
-    code: IntArray, source: IntArray, values: FloatArray, systems: int, resamples: int, generator: np.random.Generator
+    code: Int64Array,
+    source: Int64Array,
+    values: FloatArray,
+    systems: int,
+    resamples: int,
+    generator: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray]:
     units = int(source.max()) + 1
     columns = np.zeros((units, 2 * systems))
@@ -195,8 +199,8 @@ def _means(
 
 
 def _expected_wins(
-    pairs: tuple[IntArray, IntArray, IntArray],
-    source: IntArray,
+    pairs: tuple[Int64Array, Int64Array, Int64Array],
+    source: Int64Array,
     systems: int,
     resamples: int,
     generator: np.random.Generator,
@@ -216,8 +220,8 @@ def _expected_wins(
 
 
 def _trueskill(
-    pairs: tuple[IntArray, IntArray, IntArray],
-    source: IntArray,
+    pairs: tuple[Int64Array, Int64Array, Int64Array],
+    source: Int64Array,
     systems: int,
     resamples: int,
     generator: np.random.Generator,
@@ -244,7 +248,7 @@ def _trueskill(
 
 
 def _ranked(
-    names: npt.NDArray[np.str_], score: FloatArray, sample: FloatArray, judgements: IntArray
+    names: npt.NDArray[np.str_], score: FloatArray, sample: FloatArray, judgements: Int64Array
 ) -> tuple[RankedSystem, ...]:
     score, sample = merge_ties(score), merge_ties(sample)
     rank = (score[:, np.newaxis] < score).sum(axis=1) + 1

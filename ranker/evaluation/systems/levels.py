@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError
 from ranker.extractors.base import Metric
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.ranking import Ranker
 
-FloatArray = npt.NDArray[np.float64]
 Level = Literal["segment", "document", "system"]
 
 
@@ -36,7 +36,7 @@ class Units:
 
     level: Level
     keys: pd.DataFrame
-    group: npt.NDArray[np.int64]
+    group: Int64Array
 
     @classmethod
     def of(cls, dataset: Dataset, level: Level) -> Units:
@@ -73,7 +73,7 @@ class Units:
         return cls(level, keys, code.astype(np.int64))
 
 
-def documents(dataset: Dataset) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.object_]]:
+def documents(dataset: Dataset) -> tuple[Int64Array, npt.NDArray[np.object_]]:
     """Return the document of every source, shape (sources,), and the names of the documents.
 
     Documents are numbered as they come; those of different language pairs are different.

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.mtme_scores import SUFFIXES, format_scores, stem
 from ranker.corpora.records import first_repeated
@@ -94,9 +94,7 @@ def _references(dataset: Dataset, pair: str, measured: Measured) -> list[str | N
     return list(found.pop()) if len(found) == 1 else None
 
 
-def _by_system(
-    dataset: Dataset, pair: str, units: Units, scores: npt.NDArray[np.float64]
-) -> dict[str, list[float | None]]:
+def _by_system(dataset: Dataset, pair: str, units: Units, scores: FloatArray) -> dict[str, list[float | None]]:
     """Return the scores of every system of a language pair, None for the segments or documents it did not translate."""
     of_pair = dataset.source_language_pairs == pair
     place = np.arange(len(dataset.sources)) if units.level == "segment" else np.zeros(len(dataset.sources), np.int64)

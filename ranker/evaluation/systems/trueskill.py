@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from ranker.arrays import FloatArray, Int64Array
+
 _ROOT_TWO = math.sqrt(2.0)
 _ROOT_TWO_PI = math.sqrt(2.0 * math.pi)
 
@@ -105,11 +105,11 @@ def _surprise(apart: float, margin: float, tie: bool) -> tuple[float, float]:
 
 @njit(cache=True, nogil=True, parallel=True)
 def _rate(
-    first: IntArray,
-    second: IntArray,
-    outcome: IntArray,
+    first: Int64Array,
+    second: Int64Array,
+    outcome: Int64Array,
     systems: int,
-    orders: IntArray,
+    orders: Int64Array,
     sigma: float,
     beta: float,
     drift: float,

@@ -7,16 +7,16 @@ the text they parse: content-addressed, safe under concurrent runs and under kil
 from __future__ import annotations
 
 import hashlib
-import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from pathlib import Path
 
 import numpy as np
 
 from ranker import share
+from ranker.arrays import offsets_of
 from ranker.errors import MissingError
+from ranker.files import cache_directory
 from ranker.learning.parser import parser as parsing
 from ranker.learning.parser.parser import DependencyParser, Parses
 from ranker.threads import jobs
@@ -30,16 +30,6 @@ _TABLE = (
     "tags BLOB NOT NULL, words TEXT NOT NULL, lemmas TEXT NOT NULL) WITHOUT ROWID"
 )
 _Row = tuple[bytes, bytes, bytes, str, str]
-
-
-def cache_directory() -> Path:
-    """Return ``$RANKER_CACHE``, or the folder for caches in the platform's user cache directory."""
-    chosen = os.environ.get("RANKER_CACHE")
-    if chosen:
-        return Path(chosen)
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("ranker", appauthor=False))
 
 
 def origin_of(parser: str) -> str:
@@ -137,7 +127,7 @@ def _joined(rows: list[_Row], relation_names: tuple[str, ...], tag_names: tuple[
     lengths = [len(row[0]) // np.dtype(np.int32).itemsize for row in rows]
     filled = [row for row in rows if row[0]]
     return Parses(
-        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        offsets_of(lengths),
         [word for row in filled for word in row[3].split("\0")],
         np.frombuffer(b"".join(row[0] for row in rows), dtype=np.int32),
         np.frombuffer(b"".join(row[1] for row in rows), dtype=np.uint16).astype(np.int32),

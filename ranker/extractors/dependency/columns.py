@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
+from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.extractors.base import Extractor, FloatArray
+from ranker.extractors.base import Extractor
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, parses_of
 from ranker.extractors.dependency.triplets import TYPES, Triplets, triplets
 from ranker.extractors.text.tokens import distinct_sentences
 
 LEVELS = ("type", "partial", "full")
-IndexArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -105,13 +105,13 @@ class DependencyStructure(Extractor):
             matches[f"reference {number}"] = [f"{kind}({head}, {dependent})" for kind, head, dependent in common]
         return matches
 
-    def _codes(self, dataset: Dataset) -> tuple[IndexArray, IndexArray]:
+    def _codes(self, dataset: Dataset) -> tuple[Int64Array, Int64Array]:
         distinct = distinct_sentences(dataset)
         return distinct.candidate, distinct.reference
 
 
 @njit(cache=True, nogil=True)
-def _augment(row: int, edges: npt.NDArray[np.bool_], taken: IndexArray, seen: npt.NDArray[np.bool_]) -> bool:
+def _augment(row: int, edges: BoolArray, taken: Int64Array, seen: BoolArray) -> bool:
     """Find `row` a partner, moving others along (an augmenting path of the bipartite matching)."""
     # depth-first with a stack of its own: a chain may be as long as the sentence
     columns = edges.shape[1]
@@ -144,10 +144,10 @@ def _augment(row: int, edges: npt.NDArray[np.bool_], taken: IndexArray, seen: np
 
 @njit(cache=True, nogil=True)
 def _partial(
-    head: npt.NDArray[np.int32],
-    dependent: npt.NDArray[np.int32],
-    first: IndexArray,
-    second: IndexArray,
+    head: Int32Array,
+    dependent: Int32Array,
+    first: Int64Array,
+    second: Int64Array,
 ) -> int:
     """Return the size of a maximum matching between two blocks of triplets that share head or dependent."""
     rows, columns = first[1] - first[0], second[1] - second[0]
@@ -165,10 +165,10 @@ def _partial(
 
 @njit(cache=True, nogil=True)
 def _full(
-    head: npt.NDArray[np.int32],
-    dependent: npt.NDArray[np.int32],
-    first: IndexArray,
-    second: IndexArray,
+    head: Int32Array,
+    dependent: Int32Array,
+    first: Int64Array,
+    second: Int64Array,
 ) -> int:
     """Return the size of the multiset intersection of two sorted blocks of triplets."""
     i, j, size = first[0], second[0], 0
@@ -185,7 +185,7 @@ def _full(
 
 
 @njit(cache=True, nogil=True)
-def _blocks(types: npt.NDArray[np.int8], start: int, stop: int) -> npt.NDArray[np.int64]:
+def _blocks(types: npt.NDArray[np.int8], start: int, stop: int) -> Int64Array:
     """Return the block (start, stop) of every type among the sorted triplets of one sentence."""
     bounds = np.full((len(TYPES), 2), start, dtype=np.int64)
     at = start
@@ -200,13 +200,13 @@ def _blocks(types: npt.NDArray[np.int8], start: int, stop: int) -> npt.NDArray[n
 @njit(cache=True, nogil=True, parallel=True)
 def _match(
     types: npt.NDArray[np.int8],
-    head: npt.NDArray[np.int32],
-    dependent: npt.NDArray[np.int32],
-    offsets: IndexArray,
-    candidate: IndexArray,
-    reference: IndexArray,
-    candidate_source: IndexArray,
-    reference_offsets: IndexArray,
+    head: Int32Array,
+    dependent: Int32Array,
+    offsets: Int64Array,
+    candidate: Int64Array,
+    reference: Int64Array,
+    candidate_source: Int64Array,
+    reference_offsets: Int64Array,
     exclusive: bool,
 ) -> tuple[FloatArray, FloatArray]:
     counts = np.zeros((len(candidate), len(TYPES), 3))

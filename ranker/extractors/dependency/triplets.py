@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import Int32Array, Int64Array, offsets_of
 from ranker.learning.parser.parser import Parses
 
 TYPES = ("agent-verb", "verb-patient", "noun-modifier", "verb-modifier", "preposition-object")
@@ -94,9 +95,9 @@ class Triplets:
     """
 
     type: npt.NDArray[np.int8]
-    head: npt.NDArray[np.int32]
-    dependent: npt.NDArray[np.int32]
-    offsets: npt.NDArray[np.int64]
+    head: Int32Array
+    dependent: Int32Array
+    offsets: Int64Array
     vocabulary: list[str]
 
     def of(self, sentence: int) -> list[tuple[str, str, str]]:
@@ -153,7 +154,7 @@ def triplets(parses: Parses, *, lemma: bool = False) -> Triplets:
         kind[order],
         left[order],
         right[order],
-        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        offsets_of(counts),
         list(numbers),
     )
 
@@ -162,7 +163,7 @@ def _codes(names: tuple[str, ...], wanted: tuple[str, ...]) -> list[int]:
     return [code for code, name in enumerate(names) if name in wanted]
 
 
-def _first_child(parses: Parses, head: npt.NDArray[np.int64], label: str) -> npt.NDArray[np.int64]:
+def _first_child(parses: Parses, head: Int64Array, label: str) -> Int64Array:
     """Return the column position of every word's first child of this label, -1 where there is none."""
     child = np.full(len(head), -1, dtype=np.int64)
     found = np.flatnonzero((parses.heads >= 0) & np.isin(parses.relations, _codes(parses.relation_names, (label,))))

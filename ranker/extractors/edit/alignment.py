@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-from ranker.extractors.text.tokens import IdArray
-
-OperationArray = npt.NDArray[np.uint8]
+from ranker.arrays import Int32Array, UInt8Array
 
 _DIAGONAL, _INSERTION, _DELETION = 0, 1, 2
 _FAR = np.int32(1 << 30)
@@ -31,10 +28,10 @@ class Alignment(NamedTuple):
         For every word of the reference the last word of the candidate aligned with it or with one before; -1 if none.
     """
 
-    operations: OperationArray
-    wrong: IdArray
-    reference_wrong: IdArray
-    aligned: IdArray
+    operations: UInt8Array
+    wrong: Int32Array
+    reference_wrong: Int32Array
+    aligned: Int32Array
 
 
 @njit(cache=True, nogil=True)
@@ -49,7 +46,7 @@ def empty_alignment(length: int, size: int) -> Alignment:
 
 
 @njit(cache=True, nogil=True)
-def align_in_beam(words: IdArray, reference: IdArray, beam: int, operations: OperationArray) -> int:
+def align_in_beam(words: Int32Array, reference: Int32Array, beam: int, operations: UInt8Array) -> int:
     """Fill `operations` and return the edit distance as tercom prunes it.
 
     A state is left only if its distance is within `beam` of that of the best diagonal step to the same candidate word.
@@ -97,7 +94,7 @@ def align_in_beam(words: IdArray, reference: IdArray, beam: int, operations: Ope
 
 
 @njit(cache=True, nogil=True)
-def align_in_band(words: IdArray, reference: IdArray, beam: int, operations: OperationArray) -> int:
+def align_in_band(words: Int32Array, reference: Int32Array, beam: int, operations: UInt8Array) -> int:
     """Fill `operations` and return the edit distance as sacreBLEU prunes it, to rows within `beam` of the diagonal."""
     size, length = len(reference), len(words)
     before = np.empty(size + 1, dtype=np.int64)
@@ -124,7 +121,7 @@ def align_in_band(words: IdArray, reference: IdArray, beam: int, operations: Ope
 
 
 @njit(cache=True, nogil=True)
-def read_alignment(words: IdArray, reference: IdArray, alignment: Alignment) -> None:
+def read_alignment(words: Int32Array, reference: Int32Array, alignment: Alignment) -> None:
     """Fill the other parts of `alignment` from its operations."""
     wrong, reference_wrong = alignment.wrong, alignment.reference_wrong
     wrong[0] = reference_wrong[0] = 0

@@ -8,12 +8,9 @@ costs of insertion, deletion and substitution.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit, prange
 
-from ranker.extractors.text.tokens import IdArray, IndexArray
-
-BitArray = npt.NDArray[np.uint64]
+from ranker.arrays import Int32Array, Int64Array, UInt64Array
 
 BLOCK = 64
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -23,7 +20,7 @@ _TOP = np.uint64(BLOCK - 1)
 
 
 @njit(cache=True, nogil=True)
-def number_locally(candidate: IdArray, reference: IdArray) -> tuple[IdArray, IdArray]:
+def number_locally(candidate: Int32Array, reference: Int32Array) -> tuple[Int32Array, Int32Array]:
     """Return both sequences with words numbered by where they first stand in `reference`.
 
     Returns
@@ -50,7 +47,7 @@ def number_locally(candidate: IdArray, reference: IdArray) -> tuple[IdArray, IdA
 
 
 @njit(cache=True, nogil=True)
-def position_masks(reference: IdArray) -> BitArray:
+def position_masks(reference: Int32Array) -> UInt64Array:
     """Return the bit set of positions of every word numbered by `number_locally`, shape (words + 1, blocks of 64)."""
     masks = np.zeros((len(reference) + 1, max(1, (len(reference) + BLOCK - 1) // BLOCK)), dtype=np.uint64)
     for at in range(len(reference)):
@@ -93,7 +90,12 @@ def advance_block(
 
 @njit(cache=True, nogil=True, inline="always")
 def advance(
-    masks: BitArray, above: BitArray, below: BitArray, next_above: BitArray, next_below: BitArray, last_row: np.uint64
+    masks: UInt64Array,
+    above: UInt64Array,
+    below: UInt64Array,
+    next_above: UInt64Array,
+    next_below: UInt64Array,
+    last_row: np.uint64,
 ) -> int:
     """Advance all rows by one word of the candidate.
 
@@ -121,7 +123,7 @@ def advance(
 
 
 @njit(cache=True, nogil=True)
-def edit_distance(candidate: IdArray, reference: IdArray) -> int:
+def edit_distance(candidate: Int32Array, reference: Int32Array) -> int:
     """Return the least number of insertions, deletions and substitutions between two sequences of word ids."""
     size = len(reference)
     if size == 0:
@@ -138,9 +140,7 @@ def edit_distance(candidate: IdArray, reference: IdArray) -> int:
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def edit_distances(
-    values: IdArray, offsets: IndexArray, first: IndexArray, second: IndexArray
-) -> npt.NDArray[np.int64]:
+def edit_distances(values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array) -> Int64Array:
     """Return the edit distance of every pair of sentences in CSR form, shape (pairs,).
 
     Parameters

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ranker.extractors.base import FloatArray, Metric
+from ranker.arrays import FloatArray
+from ranker.extractors.base import Metric
 from ranker.extractors.edit.wer import error_rate, lowest_rate
 from ranker.extractors.text.ngrams import ngram_matches
 from ranker.extractors.text.reference_pairs import reference_pairs

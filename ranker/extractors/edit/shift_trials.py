@@ -12,19 +12,18 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from ranker.arrays import Int32Array, UInt64Array
 from ranker.extractors.edit.alignment import Alignment, align_in_band, align_in_beam, empty_alignment, read_alignment
 from ranker.extractors.edit.distance import (
     ALL,
     BLOCK,
     NONE,
     ONE,
-    BitArray,
     advance,
     advance_block,
     number_locally,
     position_masks,
 )
-from ranker.extractors.text.tokens import IdArray
 
 TERCOM, SACREBLEU = 0, 1
 
@@ -41,10 +40,10 @@ class Limits(NamedTuple):
 class Reference(NamedTuple):
     """A reference, and what no shift of the candidate changes."""
 
-    words: IdArray
-    following: IdArray
+    words: Int32Array
+    following: Int32Array
     """Next position of the same word, or the length."""
-    masks: BitArray
+    masks: UInt64Array
     last_row: np.uint64
     lacking: int
     """Candidate words that the reference lacks."""
@@ -55,24 +54,24 @@ class Reference(NamedTuple):
 class Columns(NamedTuple):
     """Every column of the exact edit distance of the candidate as shifted so far."""
 
-    above: BitArray
-    below: BitArray
-    distance: IdArray
+    above: UInt64Array
+    below: UInt64Array
+    distance: Int32Array
 
 
 class Trial(NamedTuple):
     """The candidate after the shift that is tried and after the best one, and room for one column."""
 
-    words: IdArray
-    best: IdArray
-    above: BitArray
-    below: BitArray
+    words: Int32Array
+    best: Int32Array
+    above: UInt64Array
+    below: UInt64Array
 
 
 class Search(NamedTuple):
     """All that a search for shifts between one candidate and one reference works on."""
 
-    words: IdArray
+    words: Int32Array
     """The candidate as shifted so far."""
     reference: Reference
     alignment: Alignment
@@ -82,7 +81,7 @@ class Search(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _reference(words: IdArray, theirs: IdArray) -> Reference:
+def _reference(words: Int32Array, theirs: Int32Array) -> Reference:
     size = len(theirs)
     following = np.full(size, size, dtype=np.int32)
     last = np.full(size + 1, -1, dtype=np.int32)
@@ -105,7 +104,7 @@ def _reference(words: IdArray, theirs: IdArray) -> Reference:
 
 
 @njit(cache=True, nogil=True)
-def start_search(candidate: IdArray, reference: IdArray, limits: Limits) -> Search:
+def start_search(candidate: Int32Array, reference: Int32Array, limits: Limits) -> Search:
     """Return the search for shifts between two sequences of word ids, neither empty."""
     words, theirs = number_locally(candidate, reference)
     length = len(words)
@@ -126,7 +125,7 @@ def start_search(candidate: IdArray, reference: IdArray, limits: Limits) -> Sear
 
 
 @njit(cache=True, nogil=True)
-def _align(search: Search, words: IdArray) -> int:
+def _align(search: Search, words: Int32Array) -> int:
     """Align `words` with the reference as the program does, and return their distance."""
     limits, reference, operations = search.limits, search.reference.words, search.alignment.operations
     if limits.search == TERCOM:

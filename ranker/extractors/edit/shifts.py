@@ -8,18 +8,17 @@ distance.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit, prange
 
+from ranker.arrays import Int32Array, Int64Array
 from ranker.extractors.edit.shift_trials import TERCOM, Limits, Search, realign, start_search, try_shift
-from ranker.extractors.text.tokens import IdArray, IndexArray
 
 _MOST_SHIFTS_TRIED = 1000
 """After so many shifts sacreBLEU gives up on a sentence."""
 
 
 @njit(cache=True, nogil=True)
-def _run_length(words: IdArray, start: int, reference: IdArray, at: int, longest: int) -> int:
+def _run_length(words: Int32Array, start: int, reference: Int32Array, at: int, longest: int) -> int:
     """Return how many words from `start` are those of the reference from `at`, up to `longest`."""
     size = 0
     most = min(longest, len(words) - start, len(reference) - at)
@@ -35,7 +34,7 @@ def _may_move(start: int, stop: int, place: int, max_distance: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _longest_movable(search: Search, start: int, runs: IdArray) -> int:
+def _longest_movable(search: Search, start: int, runs: Int32Array) -> int:
     """Return up to which size tercom tries to move the words from `start`; fill `runs` by reference position."""
     words, reference, limits = search.words, search.reference, search.limits
     aligned, wrong = search.alignment.aligned, search.alignment.wrong
@@ -162,7 +161,7 @@ def _best_of_sacrebleu(search: Search, distance: int, tried: int) -> tuple[int, 
 
 
 @njit(cache=True, nogil=True)
-def shift_edits(candidate: IdArray, reference: IdArray, limits: Limits) -> int:
+def shift_edits(candidate: Int32Array, reference: Int32Array, limits: Limits) -> int:
     """Return the shifts, insertions, deletions and substitutions that a greedy search needs.
 
     Parameters
@@ -193,12 +192,12 @@ def shift_edits(candidate: IdArray, reference: IdArray, limits: Limits) -> int:
 
 @njit(cache=True, nogil=True, parallel=True)
 def shift_edits_of_pairs(
-    values: IdArray,
-    offsets: IndexArray,
-    first: IndexArray,
-    second: IndexArray,
+    values: Int32Array,
+    offsets: Int64Array,
+    first: Int64Array,
+    second: Int64Array,
     limits: Limits,
-) -> npt.NDArray[np.int64]:
+) -> Int64Array:
     """Return `shift_edits` of every pair of sentences in CSR form, shape (pairs,).
 
     Parameters

@@ -9,9 +9,10 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import FloatArray, offsets_of
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
-from ranker.extractors.base import FloatArray, Metric
+from ranker.extractors.base import Metric
 from ranker.extractors.edit.shift_trials import SACREBLEU, TERCOM, Limits
 from ranker.extractors.edit.shifts import shift_edits_of_pairs
 from ranker.extractors.edit.wer import error_rate
@@ -157,5 +158,5 @@ def without_marks(segments: Segments, marks: str, *, leave_empty_words: bool) ->
         left = np.bincount(sentence, weights=keep, minlength=len(segments.lengths))
         keep[segments.offsets[:-1][(left > 0) | (segments.lengths == 1)]] = True
     lengths = np.bincount(sentence[keep], minlength=len(segments.lengths))
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    offsets = offsets_of(lengths)
     return Segments(values[keep], offsets, list(numbers))

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ranker.extractors.base import FloatArray, Metric
+from ranker.arrays import FloatArray
+from ranker.extractors.base import Metric
 from ranker.extractors.edit.distance import edit_distances
 from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
 from ranker.extractors.text.tokens import TokenBatch, Tokenizer

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
-from ranker.extractors.base import Extractor, FitScope, FloatArray
+from ranker.extractors.base import Extractor, FitScope
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, tag_batch
 from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
@@ -156,7 +156,7 @@ class Perplexity(Extractor):
         return token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
 
 
-def _by_text(dataset: Dataset) -> npt.NDArray[np.int64]:
+def _by_text(dataset: Dataset) -> Int64Array:
     """Return the order of the references by their code points, which does not depend on the order of the sources.
 
     The estimate of the discounts depends on which words appear last; see

@@ -16,11 +16,10 @@ With ``as_meteor`` the search has two peculiarities of the program Meteor 1.5, f
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit, prange
 
+from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
 from ranker.extractors.meteor.matching import WordTables, list_matches
-from ranker.extractors.text.tokens import IdArray, IndexArray
 
 STATISTICS = 21
 """Candidate words, reference words, function words of each, chunks (0 if all words of both match in one chunk); then of
@@ -35,7 +34,7 @@ _WEIGHT, _CHUNKS, _DISTANCE, _NEXT, _CONTINUES, _NODE, _MATCH, _PARENT = range(8
 
 
 @njit(cache=True, nogil=True)
-def _better(path: IndexArray, other: IndexArray) -> bool:
+def _better(path: Int64Array, other: Int64Array) -> bool:
     """Tell whether `path` beats `other`, without a draw."""
     if path[_WEIGHT] != other[_WEIGHT]:
         return bool(path[_WEIGHT] > other[_WEIGHT])
@@ -45,7 +44,7 @@ def _better(path: IndexArray, other: IndexArray) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _keep(path: IndexArray, kept: npt.NDArray[np.int64], count: int) -> int:
+def _keep(path: Int64Array, kept: Int64Array, count: int) -> int:
     """Insert `path` into the best-first list `kept`, behind its equals; return the new length."""
     place = count
     while place > 0 and _better(path, kept[place - 1]):
@@ -60,7 +59,7 @@ def _keep(path: IndexArray, kept: npt.NDArray[np.int64], count: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _undisputed(size: int, length: int, offsets: IndexArray, matches: IdArray) -> IndexArray:
+def _undisputed(size: int, length: int, offsets: Int64Array, matches: Int32Array) -> Int64Array:
     """Return for every reference word the match beginning there that shares no word with another match, or -1."""
     in_candidate = np.zeros(size, dtype=np.int64)
     in_reference = np.zeros(length, dtype=np.int64)
@@ -83,7 +82,7 @@ def _undisputed(size: int, length: int, offsets: IndexArray, matches: IdArray) -
 
 
 @njit(cache=True, nogil=True)
-def _match_weights(matches: IdArray, weights: npt.NDArray[np.float64], as_meteor: bool) -> IndexArray:
+def _match_weights(matches: Int32Array, weights: FloatArray, as_meteor: bool) -> Int64Array:
     """Return what each match adds to the weight covered: both sides together, in thousandths."""
     covered = np.empty(len(matches), dtype=np.int64)
     for match in range(len(matches)):
@@ -96,7 +95,7 @@ def _match_weights(matches: IdArray, weights: npt.NDArray[np.float64], as_meteor
 
 
 @njit(cache=True, nogil=True)
-def _free(used: npt.NDArray[np.bool_], match: IdArray) -> bool:
+def _free(used: BoolArray, match: Int32Array) -> bool:
     return not bool(used[match[0] : match[0] + match[1]].any())
 
 
@@ -104,12 +103,12 @@ def _free(used: npt.NDArray[np.bool_], match: IdArray) -> bool:
 def align(
     size: int,
     length: int,
-    offsets: IndexArray,
-    matches: IdArray,
-    weights: npt.NDArray[np.float64],
+    offsets: Int64Array,
+    matches: Int32Array,
+    weights: FloatArray,
     beam: int,
     as_meteor: bool,
-) -> tuple[int, IndexArray, IndexArray]:
+) -> tuple[int, Int64Array, Int64Array]:
     """Choose matches so that no word belongs to two.
 
     Parameters
@@ -205,7 +204,7 @@ def align(
 
 
 @njit(cache=True, nogil=True)
-def _count_words(words: IdArray, is_function: npt.NDArray[np.bool_], row: npt.NDArray[np.float64], column: int) -> None:
+def _count_words(words: Int32Array, is_function: BoolArray, row: FloatArray, column: int) -> None:
     """Add content and function words to two neighbouring columns of `row`."""
     for word in words:
         row[column + is_function[word]] += 1
@@ -213,15 +212,15 @@ def _count_words(words: IdArray, is_function: npt.NDArray[np.bool_], row: npt.ND
 
 @njit(cache=True, nogil=True, parallel=True)
 def alignment_statistics(
-    values: IdArray,
-    offsets: IndexArray,
-    pairs: IndexArray,
+    values: Int32Array,
+    offsets: Int64Array,
+    pairs: Int64Array,
     tables: WordTables,
-    is_function: npt.NDArray[np.bool_],
-    weights: npt.NDArray[np.float64],
+    is_function: BoolArray,
+    weights: FloatArray,
     beam: int,
     as_meteor: bool,
-) -> npt.NDArray[np.float64]:
+) -> FloatArray:
     """Align pairs of sentences and count what matched.
 
     Parameters
@@ -267,15 +266,15 @@ def alignment_statistics(
 
 @njit(cache=True, nogil=True, parallel=True)
 def alignment_orders(
-    values: IdArray,
-    offsets: IndexArray,
-    pairs: IndexArray,
+    values: Int32Array,
+    offsets: Int64Array,
+    pairs: Int64Array,
     tables: WordTables,
-    weights: npt.NDArray[np.float64],
+    weights: FloatArray,
     beam: int,
     as_meteor: bool,
-    bounds: IndexArray,
-) -> tuple[npt.NDArray[np.int32], IndexArray]:
+    bounds: Int64Array,
+) -> tuple[Int32Array, Int64Array]:
     """Align pairs of sentences and note the order in which the matches of the candidate stand in the reference.
 
     Parameters

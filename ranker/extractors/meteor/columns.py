@@ -7,13 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
-from ranker.extractors.base import Extractor, FloatArray
+from ranker.extractors.base import Extractor
 from ranker.extractors.meteor.alignment import STATISTICS
 from ranker.extractors.meteor.matching import MODULES, SYNONYM
 from ranker.extractors.meteor.metric import AUTO, Matchers, Meteor
 from ranker.extractors.meteor.parameters import LANGUAGES, ParameterSet
-from ranker.extractors.ngram.rouge import ratio
+from ranker.extractors.text.ratios import ratio
 from ranker.extractors.text.wordnet import find_wordnet
 
 

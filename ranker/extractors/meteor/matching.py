@@ -6,18 +6,15 @@ paraphrase 3.
 
 from __future__ import annotations
 
-import functools
-import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-from ranker.errors import OptionError, nearest
+from ranker.arrays import Int32Array, Int64Array, UInt64Array, offsets_of
 from ranker.extractors.meteor.phrases import Phrases
-from ranker.extractors.text.tokens import IdArray, IndexArray
+from ranker.extractors.text.stems import stem_numbers
 from ranker.extractors.text.wordnet import WordNet
 
 EXACT, STEM, SYNONYM, PARAPHRASE = range(4)
@@ -39,14 +36,14 @@ class WordTables(NamedTuple):
         The arrays of `Phrases`.
     """
 
-    stems: IdArray
-    synset_offsets: IndexArray
-    synsets: IdArray
-    signatures: npt.NDArray[np.uint64]
-    phrase_offsets: IndexArray
-    occurrences: IdArray
-    related_offsets: IndexArray
-    related: IdArray
+    stems: Int32Array
+    synset_offsets: Int64Array
+    synsets: Int32Array
+    signatures: UInt64Array
+    phrase_offsets: Int64Array
+    occurrences: Int32Array
+    related_offsets: Int64Array
+    related: Int32Array
 
 
 def word_tables(
@@ -55,7 +52,7 @@ def word_tables(
     """Look up the words of `vocabulary` once each; None for no stemmer or no WordNet."""
     stems = np.zeros(0, dtype=np.int32) if stemmer is None else stem_numbers(vocabulary, stemmer)
     found = [sorted(wordnet.synsets(word)) if wordnet else [] for word in vocabulary]
-    offsets = np.concatenate([[0], np.cumsum([len(synsets) for synsets in found], dtype=np.int64)]).astype(np.int64)
+    offsets = offsets_of([len(synsets) for synsets in found])
     synsets = np.fromiter((synset for one in found for synset in one), dtype=np.int32, count=int(offsets[-1]))
     signatures = np.zeros(len(vocabulary), dtype=np.uint64)
     words = np.repeat(np.arange(len(vocabulary)), np.diff(offsets))
@@ -70,34 +67,6 @@ def word_tables(
         phrases.related_offsets,
         phrases.related,
     )
-
-
-def stem_numbers(vocabulary: Sequence[str], stemmer: str) -> IdArray:
-    """Return the number of the stem of every word, from 0 in order of first occurrence, shape (words,)."""
-    numbers: dict[str, int] = {}
-    stem = _stemmer(stemmer)
-    return np.fromiter((numbers.setdefault(stem(word), len(numbers)) for word in vocabulary), dtype=np.int32)
-
-
-def stemmers() -> list[str]:
-    """Return the languages that have a Snowball stemmer, sorted."""
-    package = importlib.import_module("snowballstemmer")
-    known: list[str] = sorted(set(package.algorithms()) - {"porter"})
-    return known
-
-
-@functools.cache
-def _stemmer(language: str) -> Callable[[str], str]:
-    """Return the Snowball stemmer (Porter 2001) of `language`."""
-    known = stemmers()
-    if language not in known:
-        listed = ", ".join(known)
-        raise OptionError(f"meteor[stemmer={language}]: no such stemmer{nearest(language, known)}; there are: {listed}")
-    # by its module: snowballstemmer.stemmer() would take PyStemmer where it is installed, of whatever version
-    module = importlib.import_module(f"snowballstemmer.{language}_stemmer")
-    stem: Callable[[str], str] = getattr(module, f"{language.capitalize()}Stemmer")().stemWord
-    # the same words come again with every tokeniser and every corpus, and stemming is slow
-    return functools.lru_cache(maxsize=1 << 18)(stem)
 
 
 @njit(cache=True, nogil=True)
@@ -125,8 +94,8 @@ def _related(tables: WordTables, first: np.int32, second: np.int32) -> bool:
 
 @njit(cache=True, nogil=True)
 def list_matches(
-    candidate: IdArray, reference: IdArray, sentences: tuple[int, int], tables: WordTables
-) -> tuple[IndexArray, IdArray]:
+    candidate: Int32Array, reference: Int32Array, sentences: tuple[int, int], tables: WordTables
+) -> tuple[Int64Array, Int32Array]:
     """List all matches between a candidate and a reference.
 
     Parameters

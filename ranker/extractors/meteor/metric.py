@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker import notation
+from ranker.arrays import FloatArray, Int32Array, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.languages import language_code
 from ranker.errors import OptionError
-from ranker.extractors.base import FloatArray, Metric, join_notes
+from ranker.extractors.base import Metric, join_notes
 from ranker.extractors.meteor.alignment import STATISTICS, align, alignment_orders, alignment_statistics
 from ranker.extractors.meteor.matching import (
     EXACT,
@@ -40,7 +41,7 @@ from ranker.extractors.parity import missing_paraphrases, missing_wordnet, missi
 from ranker.extractors.target_language import ENGLISH, english_note, other_language
 from ranker.extractors.text.function_words import function_words
 from ranker.extractors.text.reference_pairs import ReferencePairs
-from ranker.extractors.text.tokens import IdArray, IndexArray, Segments, TokenBatch, Tokenizer
+from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer
 from ranker.extractors.text.wordnet import WordNet, optional_wordnet
 
 Matchers = Literal["exact", "exact+stem", "exact+synonym", "exact+stem+synonym"]
@@ -260,7 +261,7 @@ class Meteor(Metric):
                 whole[here] = part
         return found
 
-    def parameter_numbers(self, statistics: FloatArray) -> IndexArray:
+    def parameter_numbers(self, statistics: FloatArray) -> Int64Array:
         """Return the place in `LANGUAGES` of the parameters for statistics of shape (..., 27), shape (...)."""
         sentences = statistics[..., STATISTICS:] > 0
         several = sentences.sum(axis=-1) > 1
@@ -284,7 +285,7 @@ class Meteor(Metric):
             penalty = np.where(chunks > 0, gamma * (chunks / words.mean(axis=-1)) ** beta, 0.0)
         return Parts(precision, recall, np.where((precision > 0) & (recall > 0), mean, 0.0), penalty)
 
-    def orders(self, batch: TokenBatch, pairs: ReferencePairs) -> tuple[IdArray, IndexArray]:
+    def orders(self, batch: TokenBatch, pairs: ReferencePairs) -> tuple[Int32Array, Int64Array]:
         """Return the order of candidates relative to references, by their matches.
 
         Parameters
@@ -308,7 +309,7 @@ class Meteor(Metric):
             chosen = np.flatnonzero(numbers[batch.candidate_source[pairs.candidate]] == number)
             distinct, place = np.unique(sentences[chosen], axis=0, return_inverse=True)
             room = batch.segments.lengths[distinct].min(axis=1)
-            bounds = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
+            bounds = offsets_of(room)
             ranks, counts = alignment_orders(
                 batch.segments.values,
                 batch.segments.offsets,
@@ -322,8 +323,8 @@ class Meteor(Metric):
             size[chosen] = counts[place.reshape(-1)]
             start[chosen] = sum(map(len, found)) + bounds[:-1][place.reshape(-1)]
             found.append(ranks)
-        offsets = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
-        values: IdArray = np.concatenate(found)[np.repeat(start - offsets[:-1], size) + np.arange(offsets[-1])]
+        offsets = offsets_of(size)
+        values: Int32Array = np.concatenate(found)[np.repeat(start - offsets[:-1], size) + np.arange(offsets[-1])]
         return values, offsets
 
     def _parity_note(self) -> str | None:
@@ -375,7 +376,7 @@ class Meteor(Metric):
         """The language that is named, English if none is."""
         return (language_code(self.language) or ENGLISH).partition("_")[0] if self.language != AUTO else ENGLISH
 
-    def _languages(self, batch: TokenBatch) -> tuple[list[str], IndexArray]:
+    def _languages(self, batch: TokenBatch) -> tuple[list[str], Int64Array]:
         """Return the languages that translations are taken to be in, and which of them by source, shape (sources,)."""
         sources = len(batch.reference_offsets) - 1
         if self.language != AUTO or not batch.languages:
@@ -407,7 +408,7 @@ class Meteor(Metric):
         phrases = find_phrases(self.paraphrases, segments) if self.paraphrases else no_phrases(len(segments.lengths))
         return word_tables(segments.vocabulary, self._stemmer(language), self._wordnet(language), phrases)
 
-    def _rows(self, segments: Segments, pairs: IndexArray, language: str) -> FloatArray:
+    def _rows(self, segments: Segments, pairs: Int64Array, language: str) -> FloatArray:
         """Return the statistics of pairs of sentences, shape (pairs, 21)."""
         words, _ = function_words(self._function_words(language))
         is_function = np.fromiter((word.lower() in words for word in segments.vocabulary), dtype=np.bool_)
@@ -424,7 +425,7 @@ class Meteor(Metric):
         return rows
 
 
-def _pairs(batch: TokenBatch) -> tuple[IndexArray, IndexArray]:
+def _pairs(batch: TokenBatch) -> tuple[Int64Array, Int64Array]:
     """Return sentences of every candidate with every reference of its source, shape (pairs, 2), and the candidates."""
     first = batch.reference_offsets[batch.candidate_source]
     counts = batch.reference_offsets[batch.candidate_source + 1] - first
@@ -434,11 +435,11 @@ def _pairs(batch: TokenBatch) -> tuple[IndexArray, IndexArray]:
     return np.stack([batch.candidate[candidate], batch.reference[reference]], axis=1), candidate
 
 
-def _first_best(scores: FloatArray, group: IndexArray, groups: int) -> IndexArray:
+def _first_best(scores: FloatArray, group: Int64Array, groups: int) -> Int64Array:
     """Return the place of the first best score of every group; `group` does not decrease and leaves none out."""
     starts = np.searchsorted(group, np.arange(groups))
     best = np.maximum.reduceat(scores, starts) if groups else scores
     candidates = np.flatnonzero(scores == best[group])
     _, first = np.unique(group[candidates], return_index=True)
-    places: IndexArray = candidates[first]
+    places: Int64Array = candidates[first]
     return places

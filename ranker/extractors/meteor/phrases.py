@@ -13,8 +13,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from ranker.arrays import Int32Array, Int64Array, offsets_of
 from ranker.errors import DataError
-from ranker.extractors.text.tokens import IdArray, IndexArray, Segments
+from ranker.extractors.text.tokens import Segments
 from ranker.files import display_name, read_bytes, read_text, sha256
 
 
@@ -33,10 +34,10 @@ class Phrases:
         Paraphrases of phrase ``i``, sorted, are ``related[related_offsets[i]:related_offsets[i + 1]]``.
     """
 
-    offsets: IndexArray
-    occurrences: IdArray
-    related_offsets: IndexArray
-    related: IdArray
+    offsets: Int64Array
+    occurrences: Int32Array
+    related_offsets: Int64Array
+    related: Int32Array
 
 
 def no_phrases(sentences: int) -> Phrases:
@@ -100,7 +101,7 @@ def _entries(path: str) -> Iterator[tuple[str, str]]:
         yield first, second
 
 
-def _occurrences(known: dict[tuple[int, ...], int], segments: Segments) -> tuple[IdArray, IndexArray]:
+def _occurrences(known: dict[tuple[int, ...], int], segments: Segments) -> tuple[Int32Array, Int64Array]:
     lengths = sorted({len(phrase) for phrase in known})
     rows: list[tuple[int, int, int]] = []
     counts = []
@@ -113,5 +114,5 @@ def _occurrences(known: dict[tuple[int, ...], int], segments: Segments) -> tuple
                 if phrase is not None and first + length <= len(words):
                     rows.append((first, length, phrase))
         counts.append(len(rows) - before)
-    offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64)
+    offsets = offsets_of(counts)
     return np.array(rows, dtype=np.int32).reshape(-1, 3), offsets

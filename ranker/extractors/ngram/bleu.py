@@ -8,9 +8,10 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
-from ranker.extractors.base import FloatArray, Metric
+from ranker.extractors.base import Metric
 from ranker.extractors.sacrebleu_signature import sacrebleu_signature, sacrebleu_tokenizer
 from ranker.extractors.text.ngrams import closest_reference_lengths, ngram_matches, ngram_totals
 from ranker.extractors.text.tokens import TokenBatch, Tokenizer
@@ -122,7 +123,7 @@ class Bleu(Metric):
         complete = used.all(axis=-1) | effective
         return np.where((length > 0) & matches.any(axis=-1) & complete, scores, 0.0)
 
-    def _log_precisions(self, matches: FloatArray, totals: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+    def _log_precisions(self, matches: FloatArray, totals: FloatArray) -> tuple[FloatArray, BoolArray]:
         """Return log precisions and the mask of the orders that count, both of shape (..., N)."""
         value = self.value or _DEFAULT_VALUES.get(self.smoothing, 0.0)
         if self.smoothing == "epsilon":

@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ranker.extractors.base import FloatArray, Metric
-from ranker.extractors.order.metrics import brevity_penalty
+from ranker.arrays import FloatArray
+from ranker.extractors.base import Metric
 from ranker.extractors.text.ngrams import closest_reference_lengths
+from ranker.extractors.text.ratios import brevity_penalty
 from ranker.extractors.text.tokens import TokenBatch, Tokenizer
 
 

@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
-from ranker.extractors.base import FloatArray, Metric
+from ranker.extractors.base import Metric
 from ranker.extractors.sacrebleu_signature import sacrebleu_signature
 from ranker.extractors.text.ngrams import ngram_matches, ngram_totals
 from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs

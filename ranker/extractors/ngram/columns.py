@@ -7,15 +7,16 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
-from ranker.extractors.base import Extractor, FloatArray
+from ranker.extractors.base import Extractor
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, tag_batch
-from ranker.extractors.ngram.rouge import f_score, ratio
 from ranker.extractors.text.ngrams import closest_reference_lengths, ngram_matches, ngram_totals
+from ranker.extractors.text.ratios import f_score, ratio
 from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
-from ranker.extractors.text.tokens import IndexArray, TokenBatch, Tokenizer, token_batch
+from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
 from ranker.extractors.text.word_classes import WordClass, class_batch
 
 MEASURES = ("precision", "recall", "f1")
@@ -131,7 +132,7 @@ class NgramAgreement(Extractor):
         )
 
 
-def best_rows(pairs: ReferencePairs, scores: FloatArray, candidates: int) -> IndexArray:
+def best_rows(pairs: ReferencePairs, scores: FloatArray, candidates: int) -> Int64Array:
     """Return the pair with the best score of every candidate, column by column.
 
     Parameters

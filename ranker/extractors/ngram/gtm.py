@@ -8,9 +8,10 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import FloatArray
 from ranker.errors import OptionError
-from ranker.extractors.base import FloatArray, Metric
-from ranker.extractors.ngram.rouge import f_score, ratio
+from ranker.extractors.base import Metric
+from ranker.extractors.text.ratios import f_score, ratio
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.sequences import run_sums
 from ranker.extractors.text.tokens import TokenBatch, Tokenizer

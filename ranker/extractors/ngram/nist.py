@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import FloatArray
 from ranker.errors import OptionError
-from ranker.extractors.base import FitScope, FloatArray, Metric
+from ranker.extractors.base import FitScope, Metric
 from ranker.extractors.text.ngrams import ngram_totals
 from ranker.extractors.text.tokens import TokenBatch, Tokenizer
 from ranker.extractors.text.weighted_ngrams import ngram_ids, reference_counts, weighted_matches

@@ -9,26 +9,16 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.errors import OptionError
-from ranker.extractors.base import FloatArray, Metric
+from ranker.extractors.base import Metric
 from ranker.extractors.text.ngrams import ngram_matches
+from ranker.extractors.text.ratios import f_score, ratio
 from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
 from ranker.extractors.text.sequences import common_words, lcs_lengths, skip_bigram_counts, weighted_lcs
 from ranker.extractors.text.tokens import TokenBatch, Tokenizer
 
 Measure = Literal["f", "precision", "recall"]
-
-
-def f_score(precision: FloatArray, recall: FloatArray) -> FloatArray:
-    """Return the harmonic mean, 0 where both are 0."""
-    total = precision + recall
-    return np.asarray(np.divide(2 * precision * recall, total, out=np.zeros(total.shape), where=total > 0))
-
-
-def ratio(part: npt.ArrayLike, whole: npt.ArrayLike) -> FloatArray:
-    """Divide, 0 where the whole is 0."""
-    top, bottom = np.asarray(part, dtype=np.float64), np.asarray(whole, dtype=np.float64)
-    return np.asarray(np.divide(top, bottom, out=np.zeros(top.shape), where=bottom > 0))
 
 
 @dataclass(frozen=True)
@@ -60,7 +50,7 @@ class _Rouge(Metric):
 
 def _sentences(
     pairs: ReferencePairs,
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[Int32Array, Int64Array, Int64Array, Int64Array]:
     batch = pairs.batch
     return batch.segments.values, batch.segments.offsets, batch.candidate, batch.reference[pairs.reference]
 
@@ -182,7 +172,7 @@ class RougeS(_Rouge):
         counts = self._counts(pairs)
         return ratio(counts[:, 0], counts[:, 1]), ratio(counts[:, 0], counts[:, 2])
 
-    def _counts(self, pairs: ReferencePairs) -> npt.NDArray[np.int64]:
+    def _counts(self, pairs: ReferencePairs) -> Int64Array:
         return skip_bigram_counts(*_sentences(pairs), self.distance)
 
 
@@ -207,7 +197,7 @@ class RougeSU(RougeS):
     name: ClassVar[str] = "rouge_su"
     last: bool = False
 
-    def _counts(self, pairs: ReferencePairs) -> npt.NDArray[np.int64]:
+    def _counts(self, pairs: ReferencePairs) -> Int64Array:
         sentences = _sentences(pairs)
         dropped = 0 if self.last else 1
         lengths = pairs.batch.candidate_lengths, pairs.batch.reference_lengths[pairs.reference]

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.pharaoh import Alignments
 from ranker.errors import DataError, ModelError
@@ -18,7 +19,6 @@ from ranker.learning.aligner.model import THRESHOLD, AlignmentModel
 from ranker.learning.aligner.training import NULL_PROBABILITY, train
 from ranker.links import Links
 
-IndexArray = npt.NDArray[np.int64]
 _MOST_WORDS_FOR_ONE = 4.0
 
 
@@ -147,7 +147,7 @@ def _align(
     )
 
 
-def _distinct(source: IndexArray, translation: IndexArray) -> tuple[tuple[IndexArray, IndexArray], IndexArray]:
+def _distinct(source: Int64Array, translation: Int64Array) -> tuple[tuple[Int64Array, Int64Array], Int64Array]:
     """Return the different pairs, by source and translation, and which of them each pair is."""
     size = int(translation.max(initial=0)) + 1
     keys, which = np.unique(source * size + translation, return_inverse=True)
@@ -158,8 +158,8 @@ def _refuse_empty(
     dataset: Dataset,
     sources: Segments,
     segments: Segments,
-    source: IndexArray,
-    translation: IndexArray,
+    source: Int64Array,
+    translation: Int64Array,
     files: tuple[str | Path, str | Path] | None,
 ) -> None:
     """Raise an error that names the first pair with an empty side."""

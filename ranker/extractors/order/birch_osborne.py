@@ -27,15 +27,16 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
+from ranker.arrays import Int32Array, Int64Array, offsets_of
 from ranker.errors import DataError, OptionError
-from ranker.links import IndexArray, Links, PositionArray
+from ranker.links import Links
 
 Rule = Literal["same-key", "plus-one"]
 RULES = ("same-key", "plus-one")
 
 
 @njit(cache=True, nogil=True)
-def _keys(source: PositionArray, target: PositionArray, first: int, last: int, step: int, keys: IndexArray) -> None:
+def _keys(source: Int32Array, target: Int32Array, first: int, last: int, step: int, keys: Int64Array) -> None:
     keys[:] = -1
     for link in range(first, last):
         word = source[link]
@@ -50,8 +51,8 @@ def _keys(source: PositionArray, target: PositionArray, first: int, last: int, s
 
 @njit(cache=True, nogil=True, parallel=True)
 def _source_orders(
-    source: PositionArray, target: PositionArray, link_offsets: IndexArray, offsets: IndexArray, step: int
-) -> PositionArray:
+    source: Int32Array, target: Int32Array, link_offsets: Int64Array, offsets: Int64Array, step: int
+) -> Int32Array:
     ranks = np.empty(offsets[-1], dtype=np.int32)
     for pair in prange(len(offsets) - 1):
         start, stop = offsets[pair], offsets[pair + 1]
@@ -66,8 +67,8 @@ def _source_orders(
 
 @njit(cache=True, nogil=True, parallel=True)
 def _relative_orders(
-    values: PositionArray, offsets: IndexArray, candidate: IndexArray, reference: IndexArray, made: IndexArray
-) -> PositionArray:
+    values: Int32Array, offsets: Int64Array, candidate: Int64Array, reference: Int64Array, made: Int64Array
+) -> Int32Array:
     relative = np.empty(made[-1], dtype=np.int32)
     for row in prange(len(candidate)):
         first, second = offsets[candidate[row]], offsets[reference[row]]
@@ -78,7 +79,7 @@ def _relative_orders(
 
 def source_orders(
     links: Links, source_lengths: npt.ArrayLike, *, rule: Rule = "same-key"
-) -> tuple[PositionArray, IndexArray]:
+) -> tuple[Int32Array, Int64Array]:
     """Return the order into which every translation puts the words of its source.
 
     Parameters
@@ -115,13 +116,13 @@ def source_orders(
             f"pair {pair + 1}: link {links.source[link]}-{links.target[link]} points behind the end of a source of "
             f"{lengths[pair]} words"
         )
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    offsets = offsets_of(lengths)
     return _source_orders(links.source, links.target, links.offsets, offsets, int(rule == "plus-one")), offsets
 
 
 def relative_orders(
-    values: PositionArray, offsets: IndexArray, candidate: npt.ArrayLike, reference: npt.ArrayLike
-) -> tuple[PositionArray, IndexArray]:
+    values: Int32Array, offsets: Int64Array, candidate: npt.ArrayLike, reference: npt.ArrayLike
+) -> tuple[Int32Array, Int64Array]:
     """Return the order of candidates relative to that of references; the identity where they agree.
 
     Parameters
@@ -152,5 +153,5 @@ def relative_orders(
             f"comparison {row + 1}: orders of {lengths[first[row]]} and of {lengths[second[row]]} words, "
             "expected two orders of one source"
         )
-    made = np.concatenate([[0], np.cumsum(lengths[first])]).astype(np.int64)
+    made = offsets_of(lengths[first])
     return _relative_orders(values, offsets, first, second, made), made

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import Int64Array
 from ranker.errors import DataError
 from ranker.extractors.order.scores import check_permutations, permutation_fault
 from ranker.extractors.order.tree_parser import (
@@ -19,7 +20,6 @@ from ranker.extractors.order.tree_parser import (
     LEAF,
     MONOTONE,
     PRIMAL,
-    IntArray,
     new_nodes,
     new_order,
     new_parser,
@@ -205,7 +205,7 @@ def permutation_tree(permutation: npt.ArrayLike) -> PermutationTree:
     return PermutationTree(tuple(nodes))
 
 
-def read_permutation(text: str, *, file: str | None = None, line: int | None = None) -> tuple[IntArray, int]:
+def read_permutation(text: str, *, file: str | None = None, line: int | None = None) -> tuple[Int64Array, int]:
     """Read a permutation as people write it: numbers between spaces or commas, perhaps in brackets.
 
     Parameters

@@ -10,22 +10,18 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors import registry
-from ranker.extractors.base import Extractor, FitScope, FloatArray, Metric, join_notes
+from ranker.extractors.base import Extractor, FitScope, Metric, join_notes
 from ranker.extractors.order.birch_osborne import Rule
-from ranker.extractors.order.metrics import (
-    Alignment,
-    alignment_signed,
-    best_of_references,
-    brevity_penalty,
-    word_permutations,
-)
+from ranker.extractors.order.metrics import Alignment, alignment_signed, word_permutations
 from ranker.extractors.order.scores import permutation_scores
 from ranker.extractors.order.source_orders import aligned, bilingual_batch
 from ranker.extractors.text.ngrams import closest_reference_lengths
-from ranker.extractors.text.reference_pairs import reference_pairs
+from ranker.extractors.text.ratios import brevity_penalty
+from ranker.extractors.text.reference_pairs import best_of_references, reference_pairs
 from ranker.extractors.text.tokens import TokenBatch, Tokenizer
 
 Distance = Literal["hamming", "kendall_sqrt"]

@@ -5,81 +5,31 @@ Each is a mean of sentence scores. Other modules take from here what such metric
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
-from ranker.extractors.base import FloatArray, Metric
+from ranker.extractors.base import SentenceMean
 from ranker.extractors.meteor.metric import Meteor
 from ranker.extractors.ngram.bleu import Bleu
 from ranker.extractors.order.scores import permutation_scores
 from ranker.extractors.order.source_orders import aligned, bilingual_batch
 from ranker.extractors.text.ngrams import closest_reference_lengths, ngram_matches
-from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
-from ranker.extractors.text.repeated_words import PositionArray, align_contexts
-from ranker.extractors.text.tokens import IndexArray, TokenBatch, Tokenizer
+from ranker.extractors.text.ratios import brevity_penalty
+from ranker.extractors.text.reference_pairs import ReferencePairs, best_of_references, reference_pairs
+from ranker.extractors.text.repeated_words import align_contexts
+from ranker.extractors.text.tokens import TokenBatch, Tokenizer
 from ranker.extractors.text.wordnet import optional_wordnet
 
 Lexical = Literal["bleu1", "f1"]
 Alignment = Literal["isozaki", "ribes", "meteor", "bilingual"]
 
 
-class SentenceMean(Metric):
-    """A metric whose corpus score is the mean of its sentence scores."""
-
-    @abstractmethod
-    def sentence_scores(self, batch: TokenBatch) -> FloatArray:
-        """Return the score of every candidate, shape (candidates,)."""
-
-    def statistics(self, batch: TokenBatch) -> FloatArray:
-        """Return score and number of sentences, 1, of every candidate, shape (candidates, 2)."""
-        scores = self.sentence_scores(batch)
-        return np.stack([scores, np.ones(len(scores))], axis=1)
-
-    def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return the mean score of statistics of shape (..., 2), shape (...); 0 of no sentence."""
-        rows = np.asarray(statistics, dtype=np.float64)
-        total, number = rows[..., 0], rows[..., 1]
-        return np.asarray(np.divide(total, number, out=np.zeros(total.shape), where=number > 0))
-
-
-def brevity_penalty(lengths: npt.ArrayLike, reference_lengths: npt.ArrayLike) -> FloatArray:
-    """Return ``exp(min(0, 1 - r / c))`` of lengths c beside reference lengths r, elementwise; 0 of length 0.
-
-    Papineni et al. (2002), section 2.2.
-    """
-    mine, theirs = (np.asarray(one, dtype=np.float64) for one in (lengths, reference_lengths))
-    ratio = np.divide(theirs, mine, out=np.full(mine.shape, np.inf), where=mine > 0)
-    return np.asarray(np.exp(np.minimum(0.0, 1.0 - ratio)))
-
-
-def best_of_references(pairs: ReferencePairs, scores: npt.ArrayLike, candidates: int) -> FloatArray:
-    """Return the highest of the scores that every candidate has against its references; 0 without any.
-
-    Parameters
-    ----------
-    pairs : ReferencePairs
-    scores : array-like, shape (pairs,)
-    candidates : int
-        Number of candidates.
-
-    Returns
-    -------
-    float array, shape (candidates,)
-    """
-    best = np.full(candidates, -np.inf)
-    np.maximum.at(best, pairs.candidate, np.asarray(scores, dtype=np.float64))
-    return np.where(np.isneginf(best), 0.0, best)
-
-
-def word_permutations(
-    batch: TokenBatch, pairs: ReferencePairs, alignment: Alignment
-) -> tuple[PositionArray, IndexArray]:
+def word_permutations(batch: TokenBatch, pairs: ReferencePairs, alignment: Alignment) -> tuple[Int32Array, Int64Array]:
     """Return the order of every candidate relative to that of its references.
 
     Parameters
@@ -169,7 +119,7 @@ class PermutationMetric(SentenceMean):
             return scores * brevity_penalty(batch.candidate_lengths, closest_reference_lengths(batch))[pairs.candidate]
         return scores * brevity_penalty(np.diff(offsets), batch.reference_lengths[pairs.reference])
 
-    def _permutation_scores(self, values: PositionArray, offsets: IndexArray) -> FloatArray:
+    def _permutation_scores(self, values: Int32Array, offsets: Int64Array) -> FloatArray:
         return permutation_scores(self.name, values, offsets)
 
     def _lexical_scores(self, batch: TokenBatch, pairs: ReferencePairs) -> FloatArray:

@@ -9,16 +9,17 @@ from typing import ClassVar
 import numpy as np
 from numba import njit, prange
 
+from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.errors import OptionError
-from ranker.extractors.base import FloatArray
-from ranker.extractors.order.metrics import SentenceMean, best_of_references, brevity_penalty
-from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
-from ranker.extractors.text.repeated_words import Contexts, PositionArray, WordOrders, align_contexts
-from ranker.extractors.text.tokens import IndexArray, TokenBatch, Tokenizer
+from ranker.extractors.base import SentenceMean
+from ranker.extractors.text.ratios import brevity_penalty
+from ranker.extractors.text.reference_pairs import ReferencePairs, best_of_references, reference_pairs
+from ranker.extractors.text.repeated_words import Contexts, WordOrders, align_contexts
+from ranker.extractors.text.tokens import TokenBatch, Tokenizer
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def _ascending_pairs(positions: PositionArray, offsets: IndexArray) -> IndexArray:
+def _ascending_pairs(positions: Int32Array, offsets: Int64Array) -> Int64Array:
     counts = np.zeros(len(offsets) - 1, dtype=np.int64)
     for pair in prange(len(counts)):
         ascending = 0
@@ -31,7 +32,7 @@ def _ascending_pairs(positions: PositionArray, offsets: IndexArray) -> IndexArra
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def _squared_rank_differences(positions: PositionArray, offsets: IndexArray) -> FloatArray:
+def _squared_rank_differences(positions: Int32Array, offsets: Int64Array) -> FloatArray:
     sums = np.zeros(len(offsets) - 1)
     for pair in prange(len(sums)):
         start, stop = offsets[pair], offsets[pair + 1]

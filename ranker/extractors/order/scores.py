@@ -34,21 +34,14 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import DataError, OptionError, nearest
-from ranker.extractors.order.tree_parser import (
-    IntArray,
-    new_nodes,
-    new_order,
-    new_parser,
-    order_nodes,
-    parse_permutation,
-)
+from ranker.extractors.order.tree_parser import new_nodes, new_order, new_parser, order_nodes, parse_permutation
 from ranker.extractors.order.tree_scores import (
     CANONICAL,
     FLAT,
     FOREST,
     VITERBI,
-    FloatArray,
     Tables,
     forest_shape,
     inverted_value,
@@ -72,7 +65,7 @@ _BLOCK_WORDS = 20_000
 
 
 @njit(cache=True, nogil=True)
-def _longest(offsets: IntArray, first: int, last: int) -> int:
+def _longest(offsets: Int64Array, first: int, last: int) -> int:
     longest = 0
     for item in range(first, last):
         longest = max(longest, offsets[item + 1] - offsets[item])
@@ -80,7 +73,7 @@ def _longest(offsets: IntArray, first: int, last: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _first_fault(values: IntArray, offsets: IntArray, first: int, last: int) -> int:
+def _first_fault(values: Int64Array, offsets: Int64Array, first: int, last: int) -> int:
     """Return the first of the items `first` up to before `last` that is no permutation, or `last`."""
     seen_by = np.full(_longest(offsets, first, last), -1, dtype=np.int64)
     for item in range(first, last):
@@ -94,7 +87,7 @@ def _first_fault(values: IntArray, offsets: IntArray, first: int, last: int) -> 
 
 
 @njit(cache=True, nogil=True)
-def _inversions(permutation: IntArray, counts: IntArray) -> int:
+def _inversions(permutation: Int64Array, counts: Int64Array) -> int:
     """Count the pairs out of order with a Fenwick tree over the values."""
     length = len(permutation)
     counts[: length + 1] = 0
@@ -114,7 +107,7 @@ def _inversions(permutation: IntArray, counts: IntArray) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _longest_increasing(permutation: IntArray, ends: IntArray) -> int:
+def _longest_increasing(permutation: Int64Array, ends: Int64Array) -> int:
     """Return the length of the longest increasing subsequence; ``ends[k]`` is the lowest end of those of k + 1."""
     longest = 0
     for value in permutation:
@@ -131,7 +124,7 @@ def _longest_increasing(permutation: IntArray, ends: IntArray) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _sequence_score(permutation: IntArray, score: int, room: IntArray) -> float:
+def _sequence_score(permutation: Int64Array, score: int, room: Int64Array) -> float:
     length = len(permutation)
     if score == _HAMMING:
         moved = 0
@@ -156,7 +149,7 @@ def _sequence_score(permutation: IntArray, score: int, room: IntArray) -> float:
 
 @njit(cache=True, nogil=True)
 def _sequence_scores(
-    values: IntArray, offsets: IntArray, first: int, last: int, score: int, result: FloatArray
+    values: Int64Array, offsets: Int64Array, first: int, last: int, score: int, result: FloatArray
 ) -> None:
     room = np.empty(_longest(offsets, first, last) + 1, dtype=np.int64)
     for item in range(first, last):
@@ -169,8 +162,8 @@ def _sequence_scores(
 
 @njit(cache=True, nogil=True)
 def _recursive_scores(
-    values: IntArray,
-    offsets: IntArray,
+    values: Int64Array,
+    offsets: Int64Array,
     first: int,
     last: int,
     trees: int,
@@ -196,8 +189,8 @@ def _recursive_scores(
 
 @njit(cache=True, nogil=True)
 def _shape_scores(
-    values: IntArray,
-    offsets: IntArray,
+    values: Int64Array,
+    offsets: Int64Array,
     first: int,
     last: int,
     score: int,
@@ -229,7 +222,7 @@ def _shape_scores(
                 result[item] = (share - one) / (1 - one)
 
 
-def _for_items(offsets: IntArray, nanoseconds: float, run: Callable[[int, int], None]) -> None:
+def _for_items(offsets: Int64Array, nanoseconds: float, run: Callable[[int, int], None]) -> None:
     """Call `run` for runs of items of about equally many words, each taking about so many nanoseconds."""
     cost = offsets + np.arange(len(offsets))
     bounds = np.linspace(0, cost[-1], int(cost[-1]) // _BLOCK_WORDS + 2)
@@ -255,7 +248,7 @@ def check_permutations(values: npt.ArrayLike, offsets: npt.ArrayLike) -> None:
     _checked(values, offsets)
 
 
-def _checked(values: npt.ArrayLike, offsets: npt.ArrayLike) -> tuple[IntArray, IntArray]:
+def _checked(values: npt.ArrayLike, offsets: npt.ArrayLike) -> tuple[Int64Array, Int64Array]:
     given, bounds = np.asarray(values), np.asarray(offsets)
     for what, array in (("values", given), ("offsets", bounds)):
         if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.pharaoh import Alignments, alignments_of
 from ranker.errors import DataError, OptionError
-from ranker.extractors.base import FloatArray
 from ranker.extractors.order.aligner import align_dataset
 from ranker.extractors.order.birch_osborne import Rule, relative_orders, source_orders
 from ranker.extractors.order.scores import permutation_scores
 from ranker.extractors.text.reference_pairs import ReferencePairs
-from ranker.extractors.text.tokens import IndexArray, TokenBatch, Tokenizer, token_batch
+from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
 from ranker.learning.aligner.model import AlignmentModel
-from ranker.links import Links, PositionArray
+from ranker.links import Links
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,11 +39,11 @@ class AlignedBatch(TokenBatch):
         Number of the language pair of every source, from 0.
     """
 
-    source_ranks: PositionArray
-    rank_offsets: IndexArray
-    language_pair: IndexArray
+    source_ranks: Int32Array
+    rank_offsets: Int64Array
+    language_pair: Int64Array
 
-    def relative_orders(self, pairs: ReferencePairs) -> tuple[PositionArray, IndexArray]:
+    def relative_orders(self, pairs: ReferencePairs) -> tuple[Int32Array, Int64Array]:
         """Return the order of the candidate relative to that of the reference for every pair, permutations in CSR."""
         references = len(self.candidate) + pairs.reference
         return relative_orders(self.source_ranks, self.rank_offsets, pairs.candidate, references)
@@ -219,7 +219,7 @@ def _completed(dataset: Dataset, given: Alignments, aligner: str, tokenizer: Tok
     )
 
 
-def _either(first: Links, second: Links, use_first: npt.NDArray[np.bool_]) -> Links:
+def _either(first: Links, second: Links, use_first: BoolArray) -> Links:
     both = Links(
         np.concatenate([first.source, second.source]),
         np.concatenate([first.target, second.target]),

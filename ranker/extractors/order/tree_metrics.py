@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.errors import OptionError
-from ranker.extractors.base import FloatArray
 from ranker.extractors.order.metrics import PermutationMetric
 from ranker.extractors.order.scores import permutation_scores
-from ranker.extractors.text.repeated_words import PositionArray
-from ranker.extractors.text.tokens import IndexArray
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class TreeMetric(PermutationMetric):
         if not 0 <= self.gamma < 1:
             raise OptionError(f"{self.name}[gamma={self.gamma}]: expected a number from 0 and below 1")
 
-    def _permutation_scores(self, values: PositionArray, offsets: IndexArray) -> FloatArray:
+    def _permutation_scores(self, values: Int32Array, offsets: Int64Array) -> FloatArray:
         return permutation_scores(self.name, values, offsets, beta=self.beta, gamma=self.gamma)
 
 

@@ -18,10 +18,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-IntArray = npt.NDArray[np.int64]
+from ranker.arrays import Int64Array
 
 LEAF, MONOTONE, INVERTED, PRIMAL = 0, 1, 2, 3
 """Kinds of nodes."""
@@ -33,32 +32,32 @@ class Nodes(NamedTuple):
     Node i < n is the leaf at position i. Children hang in a list from left to right.
     """
 
-    kind: IntArray
-    start: IntArray
-    size: IntArray
-    low: IntArray
-    arity: IntArray
-    first_child: IntArray
-    last_child: IntArray
-    next_sibling: IntArray
+    kind: Int64Array
+    start: Int64Array
+    size: Int64Array
+    low: Int64Array
+    arity: Int64Array
+    first_child: Int64Array
+    last_child: Int64Array
+    next_sibling: Int64Array
 
 
 class Parser(NamedTuple):
     """Room for one parse of at most n words; contents mean nothing between parses."""
 
-    leftmost: IntArray
-    stack: IntArray
-    maxima: IntArray
-    minima: IntArray
-    lowest: IntArray
-    added: IntArray
+    leftmost: Int64Array
+    stack: Int64Array
+    maxima: Int64Array
+    minima: Int64Array
+    lowest: Int64Array
+    added: Int64Array
 
 
 class Order(NamedTuple):
     """The nodes of a parsed tree from the root down, those of one parent side by side from left to right."""
 
-    node: IntArray
-    children: IntArray
+    node: Int64Array
+    children: Int64Array
     """Place at which the children of each node begin."""
 
 
@@ -88,7 +87,7 @@ def new_order(length: int) -> Order:
 
 
 @njit(cache=True, nogil=True)
-def _raise_range(lowest: IntArray, added: IntArray, leaves: int, start: int, stop: int, value: int) -> None:
+def _raise_range(lowest: Int64Array, added: Int64Array, leaves: int, start: int, stop: int, value: int) -> None:
     """Add `value` to the windows that begin at `start` up to before `stop`."""
     left, right = start + leaves, stop + leaves
     first, last = left, right - 1
@@ -114,7 +113,7 @@ def _raise_range(lowest: IntArray, added: IntArray, leaves: int, start: int, sto
 
 
 @njit(cache=True, nogil=True)
-def _find_leftmost_blocks(permutation: IntArray, parser: Parser) -> None:
+def _find_leftmost_blocks(permutation: Int64Array, parser: Parser) -> None:
     """Write for every position where the longest block that ends there begins.
 
     The segment tree holds ``highest - lowest value + begin`` of every window that ends here; that is at least the
@@ -157,7 +156,7 @@ def _find_leftmost_blocks(permutation: IntArray, parser: Parser) -> None:
 
 
 @njit(cache=True, nogil=True)
-def parse_permutation(permutation: IntArray, nodes: Nodes, parser: Parser) -> int:
+def parse_permutation(permutation: Int64Array, nodes: Nodes, parser: Parser) -> int:
     """Parse a permutation of 0..n-1, n > 0, into `nodes` and return the root."""
     _find_leftmost_blocks(permutation, parser)
     stack = parser.stack

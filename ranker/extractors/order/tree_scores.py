@@ -29,12 +29,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
+from ranker.arrays import FloatArray
 from ranker.extractors.order.tree_parser import INVERTED, LEAF, MONOTONE, PRIMAL, Nodes, Order
-
-FloatArray = npt.NDArray[np.float64]
 
 CANONICAL, FLAT, VITERBI, FOREST = 0, 1, 2, 3
 """Which trees are scored."""

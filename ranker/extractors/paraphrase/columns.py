@@ -13,11 +13,10 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from ranker import progress
+from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
-from ranker.extractors.base import Extractor, FitScope, FloatArray
-from ranker.extractors.meteor.matching import stem_numbers
-from ranker.extractors.ngram.rouge import ratio
+from ranker.extractors.base import Extractor, FitScope
 from ranker.extractors.paraphrase.matching import (
     EXACT,
     STEM,
@@ -30,8 +29,10 @@ from ranker.extractors.paraphrase.matching import (
 )
 from ranker.extractors.paraphrase.table import Cooccurrences, Substitutions, estimate
 from ranker.extractors.text.function_words import function_words
+from ranker.extractors.text.ratios import ratio
 from ranker.extractors.text.reference_pairs import reference_pairs
-from ranker.extractors.text.tokens import IndexArray, TokenBatch, Tokenizer, token_batch
+from ranker.extractors.text.stems import stem_numbers
+from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
 from ranker.extractors.text.word_classes import in_class
 
 COLUMNS = (
@@ -61,7 +62,7 @@ class Learnt:
     """
 
     words: list[str]
-    texts: npt.NDArray[np.int32]
+    texts: Int32Array
     total: int
     table: Substitutions
 
@@ -253,7 +254,7 @@ class Paraphrase(Extractor):
         vocabulary = self._batch(dataset).segments.vocabulary
         return dataset.memo(("substitutions", learnt, self.tokenizer), lambda: learnt.lookup(vocabulary))
 
-    def _columns(self, dataset: Dataset, rows: npt.NDArray[np.bool_]) -> FloatArray:
+    def _columns(self, dataset: Dataset, rows: BoolArray) -> FloatArray:
         """Return the columns of the candidates where the mask `rows` is true, shape (those, 10)."""
         batch = self._batch(dataset)
         segments = batch.segments
@@ -304,11 +305,11 @@ class _Lesson:
 
     words: list[str]
     found: Cooccurrences
-    pair_fold: IndexArray
-    word: npt.NDArray[np.int32]
-    word_fold: IndexArray
-    reference_fold: IndexArray
-    source_fold: IndexArray
+    pair_fold: Int64Array
+    word: Int32Array
+    word_fold: Int64Array
+    reference_fold: Int64Array
+    source_fold: Int64Array
 
     @classmethod
     def of(cls, dataset: Dataset, options: Paraphrase) -> _Lesson:
@@ -361,7 +362,7 @@ class _Lesson:
         )
 
 
-def source_folds(dataset: Dataset, folds: int) -> IndexArray:
+def source_folds(dataset: Dataset, folds: int) -> Int64Array:
     """Cut the sources into `folds` parts of about equal size; the order of the sources plays no part.
 
     Sources with a reference text in common are in one part, and those of one document, unless a document would then

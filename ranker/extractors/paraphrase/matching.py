@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
-from ranker.extractors.text.tokens import IdArray, IndexArray
+from ranker.arrays import BoolArray, Float32Array, FloatArray, Int32Array, Int64Array
 
 REACH = 0.4
 """Greatest difference of relative position of words that may be matched."""
@@ -24,10 +24,6 @@ WINDOW = 40
 UNMATCHED, EXACT, STEM, SUBSTITUTED = range(4)
 SUMS = 10
 """Number of sums that `compare` makes of a pair of sentences."""
-
-BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
-RealArray = npt.NDArray[np.float32]
 
 
 class Words(NamedTuple):
@@ -41,7 +37,7 @@ class Words(NamedTuple):
         Whether a word may be substituted at all.
     """
 
-    stems: IdArray
+    stems: Int32Array
     replaceable: BoolArray
 
 
@@ -60,15 +56,20 @@ class Lookup(NamedTuple):
         In (0, 1].
     """
 
-    number: IdArray
-    offsets: IndexArray
-    other: IdArray
-    similarity: RealArray
+    number: Int32Array
+    offsets: Int64Array
+    other: Int32Array
+    similarity: Float32Array
 
 
 @njit(cache=True, nogil=True)
 def _match_keys(
-    candidate: IdArray, reference: IdArray, level: int, partner: IdArray, kind: npt.NDArray[np.int8], taken: BoolArray
+    candidate: Int32Array,
+    reference: Int32Array,
+    level: int,
+    partner: Int32Array,
+    kind: npt.NDArray[np.int8],
+    taken: BoolArray,
 ) -> None:
     """Match the free words with equal keys."""
     size, length = len(candidate), len(reference)
@@ -91,8 +92,8 @@ def _match_keys(
 
 @njit(cache=True, nogil=True)
 def match_words(
-    candidate: IdArray, reference: IdArray, stems: IdArray
-) -> tuple[IdArray, npt.NDArray[np.int8], BoolArray]:
+    candidate: Int32Array, reference: Int32Array, stems: Int32Array
+) -> tuple[Int32Array, npt.NDArray[np.int8], BoolArray]:
     """Match words with equal forms, then with equal stems.
 
     Returns
@@ -125,11 +126,11 @@ def _window(i: int, size: int, length: int, reach: float) -> tuple[int, int]:
 
 @njit(cache=True, nogil=True)
 def _residual_pairs(
-    candidate: IdArray,
-    reference: IdArray,
+    candidate: Int32Array,
+    reference: Int32Array,
     words: Words,
-    places: npt.NDArray[np.int32],
-    closeness: RealArray,
+    places: Int32Array,
+    closeness: Float32Array,
     steepness: float,
 ) -> int:
     """List the near residual words of a pair of sentences in `places` (pairs, 4) if that has rows; return how many."""
@@ -157,13 +158,13 @@ def _residual_pairs(
 
 @njit(cache=True, nogil=True, parallel=True)
 def residual_pairs(
-    values: IdArray,
-    offsets: IndexArray,
-    candidate: IndexArray,
-    reference: IndexArray,
+    values: Int32Array,
+    offsets: Int64Array,
+    candidate: Int64Array,
+    reference: Int64Array,
     words: Words,
     steepness: float,
-) -> tuple[IndexArray, npt.NDArray[np.int32], RealArray]:
+) -> tuple[Int64Array, Int32Array, Float32Array]:
     """List the residual words of many pairs of sentences that are near each other.
 
     Parameters
@@ -203,13 +204,13 @@ def residual_pairs(
 
 @njit(cache=True, nogil=True)
 def substitute(
-    candidate: IdArray,
-    reference: IdArray,
+    candidate: Int32Array,
+    reference: Int32Array,
     table: Lookup,
-    partner: IdArray,
+    partner: Int32Array,
     kind: npt.NDArray[np.int8],
     taken: BoolArray,
-) -> RealArray:
+) -> Float32Array:
     """Match the words that `match_words` left free by the table: the most alike first, of equals the nearest.
 
     `partner`, `kind` and `taken` are filled up in place.
@@ -256,10 +257,10 @@ def substitute(
 
 @njit(cache=True, nogil=True, parallel=True)
 def compare(
-    values: IdArray,
-    offsets: IndexArray,
-    candidate: IndexArray,
-    reference: IndexArray,
+    values: Int32Array,
+    offsets: Int64Array,
+    candidate: Int64Array,
+    reference: Int64Array,
     words: Words,
     table: Lookup,
     weight: FloatArray,

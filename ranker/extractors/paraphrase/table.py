@@ -20,10 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-WordArray = npt.NDArray[np.int32]
-IndexArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-RealArray = npt.NDArray[np.float32]
+from ranker.arrays import Float32Array, FloatArray, Int32Array, Int64Array
 
 START = 0.02
 """Every t at the start."""
@@ -47,16 +44,16 @@ class Cooccurrences:
         Rows of every pair of sentences.
     """
 
-    first: WordArray
-    second: WordArray
-    kind: WordArray
-    row: WordArray
-    column: WordArray
-    closeness: RealArray
-    starts: IndexArray
+    first: Int32Array
+    second: Int32Array
+    kind: Int32Array
+    row: Int32Array
+    column: Int32Array
+    closeness: Float32Array
+    starts: Int64Array
 
     @classmethod
-    def of(cls, starts: IndexArray, places: npt.NDArray[np.int32], closeness: RealArray) -> Cooccurrences:
+    def of(cls, starts: Int64Array, places: Int32Array, closeness: Float32Array) -> Cooccurrences:
         """Make them of `places`, shape (rows, 4): first and second word, and where they stand."""
         keys = (places[:, 0].astype(np.int64) << 32) | places[:, 1]
         kinds, kind = np.unique(keys, return_inverse=True)
@@ -83,9 +80,9 @@ class Substitutions:
         In (0, 1].
     """
 
-    first: WordArray
-    second: WordArray
-    similarity: RealArray
+    first: Int32Array
+    second: Int32Array
+    similarity: Float32Array
 
     def __len__(self) -> int:
         """Return the number of pairs of words."""
@@ -94,10 +91,10 @@ class Substitutions:
 
 @njit(cache=True, nogil=True)
 def _expected_counts(
-    kind: WordArray,
-    place: WordArray,
-    closeness: RealArray,
-    starts: IndexArray,
+    kind: Int32Array,
+    place: Int32Array,
+    closeness: Float32Array,
+    starts: Int64Array,
     pair_weight: FloatArray,
     probability: FloatArray,
     null: float,
@@ -123,8 +120,8 @@ def _expected_counts(
 
 def _direction(
     found: Cooccurrences,
-    given: WordArray,
-    place: WordArray,
+    given: Int32Array,
+    place: Int32Array,
     pair_weight: FloatArray,
     options: tuple[int, float, float],
 ) -> tuple[FloatArray, FloatArray]:

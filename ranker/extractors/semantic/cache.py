@@ -13,12 +13,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 
 import numpy as np
-import numpy.typing as npt
 
-from ranker.extractors.dependency.cache import cache_directory
+from ranker.arrays import BoolArray, FloatArray
+from ranker.files import cache_directory
 from ranker.learning.encoder.encoder import Pieces
 
-FloatArray = npt.NDArray[np.float64]
 _AT_ONCE = 500
 _DIGEST = 16
 
@@ -45,7 +44,7 @@ class ColumnCache:
     def __init__(self, connection: sqlite3.Connection, width: int) -> None:
         self._connection, self._width = connection, width
 
-    def known(self, keys: Sequence[bytes]) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+    def known(self, keys: Sequence[bytes]) -> tuple[FloatArray, BoolArray]:
         """Return the rows of `keys`, shape (keys, width), and a mask of those that are there."""
         rows: dict[bytes, bytes] = {}
         for start in range(0, len(keys), _AT_ONCE):

@@ -12,12 +12,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker import progress
+from ranker.arrays import Float32Array, FloatArray, Int32Array, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset
 from ranker.errors import ModelError, OptionError
-from ranker.extractors.base import Extractor, FitScope, FloatArray
+from ranker.extractors.base import Extractor, FitScope
 from ranker.extractors.semantic import cache as semantic_cache
 from ranker.extractors.semantic.matching import Tokens, match, tokens_of, word_matches
-from ranker.learning.encoder.encoder import Encoder, IndexArray, Pieces, load
+from ranker.learning.encoder.encoder import Encoder, Pieces, load
 from ranker.learning.encoder.files import SMALL
 
 COLUMNS = ("precision", "recall", "f", "cosine")
@@ -43,11 +44,11 @@ class Learnt:
     """
 
     encoder: str
-    ids: npt.NDArray[np.int32]
-    texts: npt.NDArray[np.int64]
+    ids: Int32Array
+    texts: Int64Array
     total: int
 
-    def weights(self, ids: npt.NDArray[np.int32]) -> FloatArray:
+    def weights(self, ids: Int32Array) -> FloatArray:
         """Return ln((references + 1) / (references with the sub-word + 1)) of every one of `ids`."""
         if not len(self.ids):
             return np.ones(len(ids))
@@ -221,7 +222,7 @@ class Semantic(Extractor):
     def _layer(self, encoder: Encoder) -> int | None:
         return encoder.files.layer if self.layer is None else self.layer
 
-    def _pairs(self, dataset: Dataset, rows: IndexArray) -> tuple[IndexArray, IndexArray]:
+    def _pairs(self, dataset: Dataset, rows: Int64Array) -> tuple[Int64Array, Int64Array]:
         """Return each of `rows` with each text it is compared with: places in `rows`, and references or sources."""
         source = dataset.candidate_source[rows]
         if self.against == "source":
@@ -232,7 +233,7 @@ class Semantic(Extractor):
         within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         return place, first[place] + within
 
-    def _tokens(self, pieces: Pieces, vectors: npt.NDArray[np.float32]) -> Tokens:
+    def _tokens(self, pieces: Pieces, vectors: Float32Array) -> Tokens:
         weights = self._learnt.weights(pieces.ids) if self._learnt else np.ones(len(pieces.ids))
         return tokens_of(pieces, vectors, weights, special=self.special_tokens == "match", words=self.pool == "words")
 
@@ -249,7 +250,7 @@ class Semantic(Extractor):
         encoder: Encoder,
         cache: semantic_cache.ColumnCache,
         texts: list[str],
-        codes: IndexArray,
+        codes: Int64Array,
         place: tuple[int, int, int],
     ) -> FloatArray:
         """Return the columns of pairs of texts `codes`, shape (pairs, 2): from the cache, or computed and kept."""
@@ -267,7 +268,7 @@ class Semantic(Extractor):
             cache.keep([names[index] for index in missing.tolist()], values[missing])
         return values[which.ravel()]
 
-    def _compute(self, encoder: Encoder, pieces: Pieces, pairs: IndexArray, place: tuple[int, int, int]) -> FloatArray:
+    def _compute(self, encoder: Encoder, pieces: Pieces, pairs: Int64Array, place: tuple[int, int, int]) -> FloatArray:
         finished = 0
         before, size, total = place
 
@@ -281,7 +282,7 @@ class Semantic(Extractor):
         one, other = pairs[:, 0].copy(), pairs[:, 1].copy()
         columns = np.zeros((len(pairs), len(COLUMNS)))
         columns[:, :3] = match(self._tokens(pieces, made.pieces), one, other)
-        spoken = np.diff(np.concatenate([[0], np.cumsum(pieces.word >= 0)])[pieces.offsets]) > 0
+        spoken = np.diff(offsets_of(pieces.word >= 0)[pieces.offsets]) > 0
         cosine = np.einsum("ij,ij->i", made.texts[one], made.texts[other])
         columns[:, 3] = np.where(spoken[one] & spoken[other], cosine, 0.0)
         return columns
@@ -292,15 +293,15 @@ def _texts(dataset: Dataset, against: str) -> pd.Series:
 
 
 def _distinct(
-    dataset: Dataset, candidate: IndexArray, target: IndexArray, against: str
-) -> tuple[list[str], IndexArray]:
+    dataset: Dataset, candidate: Int64Array, target: Int64Array, against: str
+) -> tuple[list[str], Int64Array]:
     """Return the different texts of pairs, and which of them each pair is, shape (pairs, 2)."""
     sides = dataset.candidates["text"].iloc[candidate], _texts(dataset, against).iloc[target]
     codes, texts = pd.factorize(pd.concat(sides, ignore_index=True))
     return texts.to_numpy(object).tolist(), codes.astype(np.int64).reshape(2, -1).T
 
 
-def _blocks(dataset: Dataset, against: str, characters: int) -> Iterator[IndexArray]:
+def _blocks(dataset: Dataset, against: str, characters: int) -> Iterator[Int64Array]:
     """Cut the candidates into blocks of about so many characters, texts compared with included, and at most one more.
 
     Sources come by length, so that texts of like length, and the same short sentence under several sources, meet in

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit, prange
 
-from ranker.learning.encoder.encoder import Pieces, VectorArray, unit
-
-FloatArray = npt.NDArray[np.float64]
-IndexArray = npt.NDArray[np.int64]
+from ranker.arrays import Float32Array, FloatArray, Int32Array, Int64Array, offsets_of
+from ranker.learning.encoder.encoder import Pieces, unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,14 +27,14 @@ class Tokens:
         0-based word of the text; -1 for special tokens.
     """
 
-    vectors: VectorArray
+    vectors: Float32Array
     weights: FloatArray
-    offsets: IndexArray
-    word: npt.NDArray[np.int32]
+    offsets: Int64Array
+    word: Int32Array
 
 
 def tokens_of(
-    pieces: Pieces, vectors: VectorArray, weights: FloatArray, *, special: bool = True, words: bool = False
+    pieces: Pieces, vectors: Float32Array, weights: FloatArray, *, special: bool = True, words: bool = False
 ) -> Tokens:
     """Put together what is matched.
 
@@ -72,15 +69,15 @@ def tokens_of(
 
 
 def _kept(
-    vectors: VectorArray, weights: FloatArray, offsets: IndexArray, word: npt.NDArray[np.int32], *, special: bool
+    vectors: Float32Array, weights: FloatArray, offsets: Int64Array, word: Int32Array, *, special: bool
 ) -> Tokens:
     if special:
         return Tokens(vectors, weights, offsets, word)
     keep = word >= 0
-    return Tokens(vectors[keep], weights[keep], np.concatenate([[0], np.cumsum(keep)])[offsets], word[keep])
+    return Tokens(vectors[keep], weights[keep], offsets_of(keep)[offsets], word[keep])
 
 
-def match(tokens: Tokens, candidate: IndexArray, target: IndexArray) -> FloatArray:
+def match(tokens: Tokens, candidate: Int64Array, target: Int64Array) -> FloatArray:
     r"""Return precision, recall and F of every pair of texts, shape (pairs, 3).
 
     With :math:`s_{ij}` the cosine of token i of the candidate and token j of the other text,
@@ -101,11 +98,11 @@ def match(tokens: Tokens, candidate: IndexArray, target: IndexArray) -> FloatArr
 
 @njit(cache=True, nogil=True, parallel=True, fastmath={"reassoc", "contract"})
 def _match(
-    vectors: VectorArray,
+    vectors: Float32Array,
     weights: FloatArray,
-    offsets: IndexArray,
-    candidate: IndexArray,
-    target: IndexArray,
+    offsets: Int64Array,
+    candidate: Int64Array,
+    target: Int64Array,
 ) -> FloatArray:
     result = np.zeros((len(candidate), 3))
     for pair in prange(len(candidate)):

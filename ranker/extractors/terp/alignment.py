@@ -8,11 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-from ranker.extractors.terp.words import BoolArray, FloatArray
-from ranker.extractors.text.tokens import IdArray, IndexArray
+from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array, UInt8Array
 
 WORDS, INSERTION, DELETION, PHRASE = 0, 1, 2, 3
 _UNREACHED = np.inf
@@ -31,10 +29,10 @@ class Phrases(NamedTuple):
     cost : float array, shape (phrases,)
     """
 
-    start: IdArray
-    size: IdArray
-    offsets: IndexArray
-    words: IdArray
+    start: Int32Array
+    size: Int32Array
+    offsets: Int64Array
+    words: Int32Array
     cost: FloatArray
 
 
@@ -54,7 +52,7 @@ class Sentences(NamedTuple):
         Candidate words of the longest phrase, at least 1.
     """
 
-    candidate: IdArray
+    candidate: Int32Array
     cost: FloatArray
     equal: BoolArray
     alike: BoolArray
@@ -81,10 +79,10 @@ class Lattice(NamedTuple):
     """
 
     distance: FloatArray
-    operation: npt.NDArray[np.uint8]
-    phrase: IdArray
-    first: IndexArray
-    last: IndexArray
+    operation: UInt8Array
+    phrase: Int32Array
+    first: Int64Array
+    last: Int64Array
 
 
 @njit(cache=True, nogil=True)
@@ -100,7 +98,7 @@ def empty_lattice(length: int, size: int) -> Lattice:
 
 
 @njit(cache=True, nogil=True)
-def phrase_fits(sentences: Sentences, order: IdArray, phrase: int, start: int) -> bool:
+def phrase_fits(sentences: Sentences, order: Int32Array, phrase: int, start: int) -> bool:
     """Tell whether the candidate, its words in `order`, has the words of `phrase` from position `start`."""
     offsets, words = sentences.phrases.offsets, sentences.phrases.words
     first, size = offsets[phrase], offsets[phrase + 1] - offsets[phrase]
@@ -115,7 +113,7 @@ def phrase_fits(sentences: Sentences, order: IdArray, phrase: int, start: int) -
 @njit(cache=True, nogil=True)
 def _apply_phrases(
     sentences: Sentences,
-    order: IdArray,
+    order: Int32Array,
     column: int,
     known: int,
     base: Lattice,
@@ -149,7 +147,7 @@ def _apply_phrases(
 
 
 @njit(cache=True, nogil=True)
-def fill_rest(sentences: Sentences, order: IdArray, rest: FloatArray) -> None:
+def fill_rest(sentences: Sentences, order: Int32Array, rest: FloatArray) -> None:
     """Write into `rest` what is the least that the words after every state can cost, shape as of a lattice.
 
     Nothing is pruned, so that no lattice of the same words costs less.
@@ -178,7 +176,7 @@ def fill_rest(sentences: Sentences, order: IdArray, rest: FloatArray) -> None:
 @njit(cache=True, nogil=True)
 def fill_lattice(
     sentences: Sentences,
-    order: IdArray,
+    order: Int32Array,
     known: int,
     settled: int,
     most: float,
@@ -287,10 +285,10 @@ class Alignment(NamedTuple):
         The same the other way round.
     """
 
-    wrong: IdArray
-    reference_wrong: IdArray
-    aligned: IdArray
-    reference_aligned: IdArray
+    wrong: Int32Array
+    reference_wrong: Int32Array
+    aligned: Int32Array
+    reference_aligned: Int32Array
 
 
 @njit(cache=True, nogil=True)
@@ -308,7 +306,7 @@ def _last_step(sentences: Sentences, lattice: Lattice, column: int, row: int) ->
 
 
 @njit(cache=True, nogil=True)
-def read_steps(sentences: Sentences, lattice: Lattice) -> IdArray:
+def read_steps(sentences: Sentences, lattice: Lattice) -> Int32Array:
     """Return the steps of the best path, shape (steps, 3): what it is, words of the candidate and of the reference."""
     column, row = lattice.distance.shape[0] - 1, lattice.distance.shape[1] - 1
     steps = np.empty((column + row, 3), dtype=np.int32)
@@ -323,7 +321,7 @@ def read_steps(sentences: Sentences, lattice: Lattice) -> IdArray:
 
 
 @njit(cache=True, nogil=True)
-def read_alignment(sentences: Sentences, order: IdArray, lattice: Lattice) -> Alignment:
+def read_alignment(sentences: Sentences, order: Int32Array, lattice: Lattice) -> Alignment:
     """Return the alignment on the best path of a lattice."""
     column, row = len(order), sentences.cost.shape[1]
     wrong = np.ones(column + 1, dtype=np.int32)

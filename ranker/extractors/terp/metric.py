@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker import notation
+from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
-from ranker.extractors.base import FloatArray, Metric, join_notes
+from ranker.extractors.base import Metric, join_notes
 from ranker.extractors.edit.ter import PUNCTUATION, fewest_edits, without_marks
 from ranker.extractors.edit.wer import error_rate
 from ranker.extractors.meteor.phrases import table_digest

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from ranker.arrays import FloatArray, Int32Array, Int64Array, offsets_of
 from ranker.errors import DataError
 from ranker.extractors.terp.shifts import Costs, PhraseTable, edit_costs
-from ranker.extractors.terp.words import FloatArray, WordFacts
-from ranker.extractors.text.tokens import IdArray, IndexArray, Segments
+from ranker.extractors.terp.words import WordFacts
+from ranker.extractors.text.tokens import Segments
 from ranker.files import display_name, read_text
 
 _ENTRY = re.compile(r"([^\s<]+)(?:\s+([^\s<]+))?\s+<p>(.*)</p>\s+<p>(.*)</p>")
@@ -31,7 +32,7 @@ def no_phrases() -> PhraseTable:
 def find_phrases(
     path: str,
     segments: Segments,
-    references: IndexArray,
+    references: Int64Array,
     facts: WordFacts,
     costs: Costs,
     parameters: tuple[float, float, float, float] | None,
@@ -107,8 +108,8 @@ def _positive_numbers(*texts: str | None) -> list[float]:
 
 
 def _occurrences(
-    phrases: set[Phrase], segments: Segments, references: IndexArray
-) -> tuple[IdArray, IndexArray, dict[Phrase, int]]:
+    phrases: set[Phrase], segments: Segments, references: Int64Array
+) -> tuple[Int32Array, Int64Array, dict[Phrase, int]]:
     """Return where phrases stand in references, and numbers of those that do."""
     longest: dict[int, int] = {}
     for phrase in phrases:
@@ -127,13 +128,15 @@ def _occurrences(
     return np.array(rows, dtype=np.int32).reshape(-1, 3), np.array(ends, dtype=np.int64), numbers
 
 
-def _concatenate(phrases: Sequence[Phrase]) -> tuple[IdArray, IndexArray]:
+def _concatenate(phrases: Sequence[Phrase]) -> tuple[Int32Array, Int64Array]:
     """Return phrases in CSR form."""
-    ends = np.concatenate([[0], np.cumsum([len(phrase) for phrase in phrases], dtype=np.int64)])
+    ends = offsets_of([len(phrase) for phrase in phrases])
     return np.array([word for phrase in phrases for word in phrase], dtype=np.int32), ends.astype(np.int64)
 
 
-def _edits(words: IdArray, ends: IndexArray, phrases: Sequence[Phrase], facts: WordFacts, costs: Costs) -> FloatArray:
+def _edits(
+    words: Int32Array, ends: Int64Array, phrases: Sequence[Phrase], facts: WordFacts, costs: Costs
+) -> FloatArray:
     """Return what it costs to turn the phrases of candidates into those of references without the table."""
     theirs, their_ends = _concatenate(phrases)
     pairs = np.arange(len(phrases), dtype=np.int64)

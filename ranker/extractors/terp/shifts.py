@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit, prange
 
+from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
 from ranker.extractors.terp.alignment import (
     Alignment,
     Lattice,
@@ -19,8 +20,7 @@ from ranker.extractors.terp.alignment import (
     read_alignment,
     read_steps,
 )
-from ranker.extractors.terp.words import BoolArray, FloatArray, WordFacts, match_words
-from ranker.extractors.text.tokens import IdArray, IndexArray
+from ranker.extractors.terp.words import WordFacts, match_words
 
 
 class Costs(NamedTuple):
@@ -57,16 +57,16 @@ class PhraseTable(NamedTuple):
     cost : float array, shape (entries,)
     """
 
-    offsets: IndexArray
-    occurrences: IdArray
-    entry_offsets: IndexArray
-    word_offsets: IndexArray
-    words: IdArray
+    offsets: Int64Array
+    occurrences: Int32Array
+    entry_offsets: Int64Array
+    word_offsets: Int64Array
+    words: Int32Array
     cost: FloatArray
 
 
 @njit(cache=True, nogil=True)
-def _has_words(candidate: IdArray, table: PhraseTable, entry: int) -> bool:
+def _has_words(candidate: Int32Array, table: PhraseTable, entry: int) -> bool:
     """Tell whether a candidate has all words of an entry, wherever they stand."""
     for at in range(table.word_offsets[entry], table.word_offsets[entry + 1]):
         found = False
@@ -78,7 +78,7 @@ def _has_words(candidate: IdArray, table: PhraseTable, entry: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _phrases_of(candidate: IdArray, sentence: int, table: PhraseTable) -> Phrases:
+def _phrases_of(candidate: Int32Array, sentence: int, table: PhraseTable) -> Phrases:
     """Select the paraphrases of a reference whose words the candidate has."""
     rows = range(table.offsets[sentence], table.offsets[sentence + 1])
     count = total = longest = 0
@@ -116,7 +116,7 @@ def _phrases_of(candidate: IdArray, sentence: int, table: PhraseTable) -> Phrase
 
 
 @njit(cache=True, nogil=True)
-def _phrase_places(sentences: Sentences, order: IdArray, alignment: Alignment, max_distance: int) -> BoolArray:
+def _phrase_places(sentences: Sentences, order: Int32Array, alignment: Alignment, max_distance: int) -> BoolArray:
     """Tell where in the candidate each phrase stands within reach of a shift, shape (phrases, candidate words)."""
     phrases, length = sentences.phrases, len(order)
     places = np.zeros((len(phrases.start), length), dtype=np.bool_)
@@ -159,11 +159,11 @@ def _add_targets(
 @njit(cache=True, nogil=True)
 def _collect_shifts(
     sentences: Sentences,
-    order: IdArray,
+    order: Int32Array,
     alignment: Alignment,
-    content: tuple[IdArray, IdArray],
+    content: tuple[Int32Array, Int32Array],
     costs: Costs,
-) -> IndexArray:
+) -> Int64Array:
     """List the shifts that TERp tries, in its order: by size, the greatest first, by start, end and target.
 
     A stretch of words may move to one of the reference of equal words or, if relaxed, of words alike and paraphrases
@@ -217,7 +217,7 @@ def _collect_shifts(
 
 
 @njit(cache=True, nogil=True)
-def _move(order: IdArray, start: int, stop: int, target: int, shifted: IdArray) -> tuple[int, int]:
+def _move(order: Int32Array, start: int, stop: int, target: int, shifted: Int32Array) -> tuple[int, int]:
     """Write `order` with the words from `start` to `stop` moved behind word `target`; return what stretch changes.
 
     A target among the words themselves moves them to the right by as many words as it lies behind `start`. Returns an
@@ -243,7 +243,7 @@ def _move(order: IdArray, start: int, stop: int, target: int, shifted: IdArray) 
 
 
 @njit(cache=True, nogil=True)
-def _count_content(words: IdArray, facts: WordFacts) -> IdArray:
+def _count_content(words: Int32Array, facts: WordFacts) -> Int32Array:
     """Count how many of the first words are no stop words, shape (words + 1,)."""
     counts = np.zeros(len(words) + 1, dtype=np.int32)
     for at in range(len(words)):
@@ -254,13 +254,13 @@ def _count_content(words: IdArray, facts: WordFacts) -> IdArray:
 @njit(cache=True, nogil=True)
 def _best_shift(
     sentences: Sentences,
-    order: IdArray,
-    shifts: IndexArray,
+    order: Int32Array,
+    shifts: Int64Array,
     base: Lattice,
     rest: FloatArray,
     trial: Lattice,
     costs: Costs,
-    best_order: IdArray,
+    best_order: Int32Array,
 ) -> bool:
     """Write into `best_order` the words after the best of `shifts`; return whether any of them pays.
 
@@ -293,7 +293,7 @@ def _best_shift(
 
 @njit(cache=True, nogil=True)
 def _compare(
-    candidate: IdArray, reference: IdArray, row: int, facts: WordFacts, table: PhraseTable, costs: Costs
+    candidate: Int32Array, reference: Int32Array, row: int, facts: WordFacts, table: PhraseTable, costs: Costs
 ) -> Sentences:
     """Put a candidate beside a reference, whose paraphrases are those of `row` in `table`."""
     cost, equal, alike = match_words(candidate, reference, facts, costs.substitution, costs.stem, costs.synonym)
@@ -306,8 +306,8 @@ def _compare(
 
 @njit(cache=True, nogil=True)
 def _shift_words(
-    sentences: Sentences, reference: IdArray, facts: WordFacts, costs: Costs, base: Lattice
-) -> tuple[float, IdArray]:
+    sentences: Sentences, reference: Int32Array, facts: WordFacts, costs: Costs, base: Lattice
+) -> tuple[float, Int32Array]:
     """Make the best shift again and again as long as it pays.
 
     Returns
@@ -343,7 +343,7 @@ def _shift_words(
 
 @njit(cache=True, nogil=True)
 def edit_cost(
-    candidate: IdArray, reference: IdArray, row: int, facts: WordFacts, table: PhraseTable, costs: Costs
+    candidate: Int32Array, reference: Int32Array, row: int, facts: WordFacts, table: PhraseTable, costs: Costs
 ) -> float:
     """Return the cost of shifts and edits that turn a candidate into a reference.
 
@@ -368,8 +368,8 @@ def edit_cost(
 
 @njit(cache=True, nogil=True)
 def edit_path(
-    candidate: IdArray, reference: IdArray, row: int, facts: WordFacts, table: PhraseTable, costs: Costs
-) -> tuple[IdArray, IdArray]:
+    candidate: Int32Array, reference: Int32Array, row: int, facts: WordFacts, table: PhraseTable, costs: Costs
+) -> tuple[Int32Array, Int32Array]:
     """Return the edits whose cost `edit_cost` returns, neither sentence being empty.
 
     Returns
@@ -388,11 +388,11 @@ def edit_path(
 
 @njit(cache=True, nogil=True, parallel=True)
 def edit_costs(
-    values: IdArray,
-    offsets: IndexArray,
-    first: IndexArray,
-    second: IndexArray,
-    rows: IndexArray,
+    values: Int32Array,
+    offsets: Int64Array,
+    first: Int64Array,
+    second: Int64Array,
+    rows: Int64Array,
     facts: WordFacts,
     table: PhraseTable,
     costs: Costs,

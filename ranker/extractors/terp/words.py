@@ -6,15 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
+from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array, UInt64Array, offsets_of
 from ranker.extractors.text.porter import porter_stem
-from ranker.extractors.text.tokens import IdArray, IndexArray
 from ranker.extractors.text.wordnet import WordNet, part_of_speech
-
-BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
 
 _ANY, _NOUN, _VERB, _ADJECTIVE = 0, 1, 2, 3
 # endings of inflected forms and what base forms have instead, by part of speech as `part_of_speech` numbers them
@@ -43,10 +39,10 @@ class WordFacts(NamedTuple):
         Words that are not shifted without another word.
     """
 
-    stems: IdArray
-    synset_offsets: IndexArray
-    synsets: IndexArray
-    signatures: npt.NDArray[np.uint64]
+    stems: Int32Array
+    synset_offsets: Int64Array
+    synsets: Int64Array
+    signatures: UInt64Array
     stop: BoolArray
 
 
@@ -58,7 +54,7 @@ def word_facts(
     stemmed = [numbers.setdefault(porter_stem(word), len(numbers)) for word in vocabulary] if stems else []
     found = [sorted(synsets_of_any_form(wordnet, word.lower())) if wordnet else [] for word in vocabulary]
     counts = [len(synsets) for synsets in found]
-    offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64)
+    offsets = offsets_of(counts)
     synsets = np.fromiter((synset for one in found for synset in one), dtype=np.int64, count=int(offsets[-1]))
     signatures = np.zeros(len(vocabulary), dtype=np.uint64)
     bits = np.uint64(1) << (synsets % 64).astype(np.uint64)
@@ -114,8 +110,8 @@ def share_synset(facts: WordFacts, first: int, second: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def match_words(
-    candidate: IdArray,
-    reference: IdArray,
+    candidate: Int32Array,
+    reference: Int32Array,
     facts: WordFacts,
     substitution: float,
     stem: float,

@@ -8,17 +8,17 @@ whose prefix or last word the references lack cannot match.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit, prange
 
-from ranker.extractors.text.tokens import IdArray, IndexArray, TokenBatch
+from ranker.arrays import Int32Array, Int64Array
+from ranker.extractors.text.tokens import TokenBatch
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(32)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _slot(keys: IndexArray, key: np.int64) -> np.int64:
+def _slot(keys: Int64Array, key: np.int64) -> np.int64:
     """Return the slot where `key` stands, or the empty slot where it would stand."""
     mask = len(keys) - 1
     slot = np.int64((np.uint64(key) * _MULTIPLIER) >> _SHIFT) & mask
@@ -29,12 +29,12 @@ def _slot(keys: IndexArray, key: np.int64) -> np.int64:
 
 @njit(cache=True, nogil=True)
 def _count_source(
-    values: IdArray,
-    offsets: IndexArray,
-    references: IndexArray,
-    candidates: IndexArray,
+    values: Int32Array,
+    offsets: Int64Array,
+    references: Int64Array,
+    candidates: Int64Array,
     order: int,
-    matches: npt.NDArray[np.int64],
+    matches: Int64Array,
 ) -> None:
     """Fill `matches` (candidates, order) for the candidates of one source."""
     size = 0
@@ -111,14 +111,14 @@ def _count_source(
 
 @njit(cache=True, nogil=True, parallel=True)
 def _matches(
-    values: IdArray,
-    offsets: IndexArray,
-    candidate: IndexArray,
-    reference: IndexArray,
-    candidate_offsets: IndexArray,
-    reference_offsets: IndexArray,
+    values: Int32Array,
+    offsets: Int64Array,
+    candidate: Int64Array,
+    reference: Int64Array,
+    candidate_offsets: Int64Array,
+    reference_offsets: Int64Array,
     order: int,
-) -> npt.NDArray[np.int64]:
+) -> Int64Array:
     result = np.zeros((len(candidate), order), dtype=np.int64)
     for source in prange(len(candidate_offsets) - 1):
         first, last = candidate_offsets[source], candidate_offsets[source + 1]
@@ -136,11 +136,11 @@ def _matches(
 
 @njit(cache=True, nogil=True)
 def _closest(
-    lengths: IndexArray,
-    candidate_source: IndexArray,
-    reference_lengths: IndexArray,
-    reference_offsets: IndexArray,
-) -> IndexArray:
+    lengths: Int64Array,
+    candidate_source: Int64Array,
+    reference_lengths: Int64Array,
+    reference_offsets: Int64Array,
+) -> Int64Array:
     result = np.zeros(len(lengths), dtype=np.int64)
     for row in range(len(lengths)):
         source = candidate_source[row]
@@ -155,7 +155,7 @@ def _closest(
     return result
 
 
-def ngram_matches(batch: TokenBatch, order: int) -> npt.NDArray[np.int64]:
+def ngram_matches(batch: TokenBatch, order: int) -> Int64Array:
     """Count the n-grams of every candidate that its references have.
 
     A candidate's n-gram counts at most as often as it occurs in the reference where it occurs most (clipping; Papineni
@@ -177,11 +177,11 @@ def ngram_matches(batch: TokenBatch, order: int) -> npt.NDArray[np.int64]:
     )
 
 
-def ngram_totals(batch: TokenBatch, order: int) -> npt.NDArray[np.int64]:
+def ngram_totals(batch: TokenBatch, order: int) -> Int64Array:
     """Count the n-grams of every candidate, shape (candidates, order)."""
     return np.asarray(np.maximum(batch.candidate_lengths[:, np.newaxis] - np.arange(order), 0))
 
 
-def closest_reference_lengths(batch: TokenBatch) -> IndexArray:
+def closest_reference_lengths(batch: TokenBatch) -> Int64Array:
     """Return the length of the reference closest in length to each candidate, of equally close the shorter."""
     return _closest(batch.candidate_lengths, batch.candidate_source, batch.reference_lengths, batch.reference_offsets)

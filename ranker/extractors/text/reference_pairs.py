@@ -7,7 +7,8 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from ranker.extractors.text.tokens import IndexArray, TokenBatch
+from ranker.arrays import FloatArray, Int64Array, offsets_of
+from ranker.extractors.text.tokens import TokenBatch
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -26,10 +27,10 @@ class ReferencePairs:
     """
 
     batch: TokenBatch
-    candidate: IndexArray
-    reference: IndexArray
+    candidate: Int64Array
+    reference: Int64Array
 
-    def best(self, scores: npt.ArrayLike, candidates: int) -> IndexArray:
+    def best(self, scores: npt.ArrayLike, candidates: int) -> Int64Array:
         """Return the pair with the highest score of every candidate, of equal ones the first reference; -1 without any.
 
         Parameters
@@ -52,7 +53,7 @@ def reference_pairs(batch: TokenBatch) -> ReferencePairs:
     references = np.diff(batch.reference_offsets)
     source = np.repeat(np.arange(len(references)), references)
     sizes = outputs[source]
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    offsets = offsets_of(sizes)
     reference = np.repeat(np.arange(len(source), dtype=np.int64), sizes)
     candidate = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - batch.candidate_offsets[:-1][source], sizes)
     expanded = dataclasses.replace(
@@ -66,3 +67,22 @@ def reference_pairs(batch: TokenBatch) -> ReferencePairs:
         _others={},
     )
     return ReferencePairs(expanded, candidate, reference)
+
+
+def best_of_references(pairs: ReferencePairs, scores: npt.ArrayLike, candidates: int) -> FloatArray:
+    """Return the highest of the scores that every candidate has against its references; 0 without any.
+
+    Parameters
+    ----------
+    pairs : ReferencePairs
+    scores : array-like, shape (pairs,)
+    candidates : int
+        Number of candidates.
+
+    Returns
+    -------
+    float array, shape (candidates,)
+    """
+    best = np.full(candidates, -np.inf)
+    np.maximum.at(best, pairs.candidate, np.asarray(scores, dtype=np.float64))
+    return np.where(np.isneginf(best), 0.0, best)

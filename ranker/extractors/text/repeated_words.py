@@ -18,14 +18,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from numba import get_num_threads, njit, prange
 
+from ranker.arrays import Int32Array, Int64Array, offsets_of
 from ranker.extractors.text.reference_pairs import ReferencePairs
-from ranker.extractors.text.tokens import IdArray, IndexArray
 
 Contexts = Literal["isozaki", "ribes"]
-PositionArray = npt.NDArray[np.int32]
+
 _CHUNKS_PER_THREAD = 4
 
 
@@ -41,15 +40,15 @@ class WordOrders:
         Pair ``i`` is ``positions[offsets[i]:offsets[i + 1]]``.
     """
 
-    positions: PositionArray
-    offsets: IndexArray
+    positions: Int32Array
+    offsets: Int64Array
 
     @property
-    def lengths(self) -> IndexArray:
+    def lengths(self) -> Int64Array:
         """Number of aligned words of every pair, shape (pairs,)."""
         return np.diff(self.offsets)
 
-    def permutations(self) -> PositionArray:
+    def permutations(self) -> Int32Array:
         """Return the ranks of the positions in every pair, from 0, shape (aligned words,).
 
         Words led to the same position take neighbouring ranks in the order of the candidate, as Birch and Osborne
@@ -75,7 +74,7 @@ def align_contexts(pairs: ReferencePairs, contexts: Contexts) -> WordOrders:
     batch = pairs.batch
     longest = 2 if contexts == "isozaki" else np.iinfo(np.int32).max
     lengths = batch.candidate_lengths
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    starts = offsets_of(lengths)
     room = np.empty(starts[-1], dtype=np.int32)
     aligned = np.zeros(len(lengths), dtype=np.int64)
     _align_pairs(
@@ -91,13 +90,13 @@ def align_contexts(pairs: ReferencePairs, contexts: Contexts) -> WordOrders:
         room,
         aligned,
     )
-    offsets = np.concatenate([[0], np.cumsum(aligned)]).astype(np.int64)
+    offsets = offsets_of(aligned)
     used = np.arange(len(room)) - np.repeat(starts[:-1], lengths) < np.repeat(aligned, lengths)
     return WordOrders(room[used], offsets)
 
 
 @njit(cache=True, nogil=True)
-def _run(left: IdArray, i: int, right: IdArray, j: int, step: int, most: int) -> int:
+def _run(left: Int32Array, i: int, right: Int32Array, j: int, step: int, most: int) -> int:
     """Return how many words agree from ``left[i]`` and ``right[j]`` on in direction `step`, at most `most`."""
     length = 0
     while length < most and 0 <= i < len(left) and 0 <= j < len(right) and left[i] == right[j]:
@@ -109,13 +108,13 @@ def _run(left: IdArray, i: int, right: IdArray, j: int, step: int, most: int) ->
 
 @njit(cache=True, nogil=True)
 def _shortest_unique(
-    candidate: IdArray,
+    candidate: Int32Array,
     at: int,
-    reference: IdArray,
-    first_candidate: PositionArray,
-    next_candidate: PositionArray,
-    first_reference: PositionArray,
-    next_reference: PositionArray,
+    reference: Int32Array,
+    first_candidate: Int32Array,
+    next_candidate: Int32Array,
+    first_reference: Int32Array,
+    next_reference: Int32Array,
     step: int,
     longest: int,
 ) -> tuple[int, int]:
@@ -146,15 +145,15 @@ def _shortest_unique(
 
 @njit(cache=True, nogil=True)
 def _align(
-    candidate: IdArray,
-    reference: IdArray,
-    first_candidate: PositionArray,
-    next_candidate: PositionArray,
-    first_reference: PositionArray,
-    next_reference: PositionArray,
+    candidate: Int32Array,
+    reference: Int32Array,
+    first_candidate: Int32Array,
+    next_candidate: Int32Array,
+    first_reference: Int32Array,
+    next_reference: Int32Array,
     longest: int,
     right_first: bool,
-    positions: PositionArray,
+    positions: Int32Array,
 ) -> int:
     """Write the word order of one pair into `positions` and return its length."""
     aligned = 0
@@ -180,7 +179,7 @@ def _align(
 
 
 @njit(cache=True, nogil=True)
-def _index(words: IdArray, first: PositionArray, following: PositionArray) -> None:
+def _index(words: Int32Array, first: Int32Array, following: Int32Array) -> None:
     """Chain the places of every word: the first in `first` by word, the next one in `following` by place."""
     for at in range(len(words) - 1, -1, -1):
         following[at] = first[words[at]]
@@ -189,17 +188,17 @@ def _index(words: IdArray, first: PositionArray, following: PositionArray) -> No
 
 @njit(cache=True, nogil=True, parallel=True)
 def _align_pairs(
-    values: IdArray,
-    offsets: IndexArray,
-    candidate: IndexArray,
-    reference: IndexArray,
+    values: Int32Array,
+    offsets: Int64Array,
+    candidate: Int64Array,
+    reference: Int64Array,
     vocabulary: int,
     longest: int,
     right_first: bool,
     chunks: int,
-    starts: IndexArray,
-    positions: PositionArray,
-    aligned: IndexArray,
+    starts: Int64Array,
+    positions: Int32Array,
+    aligned: Int64Array,
 ) -> None:
     longest_sentence = 0
     for sentence in range(len(offsets) - 1):
@@ -233,7 +232,7 @@ def _align_pairs(
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def _ranks(positions: PositionArray, offsets: IndexArray) -> PositionArray:
+def _ranks(positions: Int32Array, offsets: Int64Array) -> Int32Array:
     ranks = np.empty(len(positions), dtype=np.int32)
     for pair in prange(len(offsets) - 1):
         start, stop = offsets[pair], offsets[pair + 1]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.text.tokens import Tokenizer, language_tokenizers
 
@@ -105,5 +106,5 @@ def _unspaced_language(texts: list[str]) -> str | None:
     return language if mean > _LONGEST_MEAN.get(language, _LONGEST_MEAN_OF_OTHERS) else None
 
 
-def _number_of_letters(points: npt.NDArray[np.uint32], counts: npt.NDArray[np.int64]) -> int:
+def _number_of_letters(points: npt.NDArray[np.uint32], counts: Int64Array) -> int:
     return int(counts[[chr(point).isalpha() for point in points]].sum())

@@ -6,15 +6,13 @@ Kernels over pairs of sentences in CSR form: entry ``i`` compares sentence ``fir
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit, prange
 
-from ranker.extractors.base import FloatArray
-from ranker.extractors.text.tokens import IdArray, IndexArray
+from ranker.arrays import FloatArray, Int32Array, Int64Array
 
 
 @njit(cache=True, nogil=True)
-def _lcs(one: IdArray, other: IdArray) -> np.int64:
+def _lcs(one: Int32Array, other: Int32Array) -> np.int64:
     best = np.zeros((2, len(other) + 1), dtype=np.int64)
     for i in range(len(one)):
         now, before = (i + 1) % 2, i % 2
@@ -27,7 +25,7 @@ def _lcs(one: IdArray, other: IdArray) -> np.int64:
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def lcs_lengths(values: IdArray, offsets: IndexArray, first: IndexArray, second: IndexArray) -> npt.NDArray[np.int64]:
+def lcs_lengths(values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array) -> Int64Array:
     """Return the length of the longest common subsequence of every pair, shape (pairs,)."""
     result = np.empty(len(first), dtype=np.int64)
     for pair in prange(len(first)):
@@ -38,7 +36,7 @@ def lcs_lengths(values: IdArray, offsets: IndexArray, first: IndexArray, second:
 
 
 @njit(cache=True, nogil=True)
-def _weighted_lcs(one: IdArray, other: IdArray, weight: float) -> float:
+def _weighted_lcs(one: Int32Array, other: Int32Array, weight: float) -> float:
     """Weigh the runs of words of `other` on the best path of Lin (2004, section 4), k consecutive words by k^weight."""
     rows, columns = len(other), len(one)
     best = np.zeros((rows + 1, columns + 1))
@@ -71,7 +69,7 @@ def _weighted_lcs(one: IdArray, other: IdArray, weight: float) -> float:
 
 @njit(cache=True, nogil=True, parallel=True)
 def weighted_lcs(
-    values: IdArray, offsets: IndexArray, first: IndexArray, second: IndexArray, weight: float
+    values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, weight: float
 ) -> FloatArray:
     """Return the weighted longest common subsequence of every pair, shape (pairs,).
 
@@ -87,7 +85,7 @@ def weighted_lcs(
 
 
 @njit(cache=True, nogil=True)
-def _skip_bigrams(words: IdArray, distance: int) -> IndexArray:
+def _skip_bigrams(words: Int32Array, distance: int) -> Int64Array:
     """Return all pairs of words in order with at most `distance` words between them, packed and sorted."""
     reach = len(words) if distance < 0 else distance + 1
     size = 0
@@ -103,7 +101,7 @@ def _skip_bigrams(words: IdArray, distance: int) -> IndexArray:
 
 
 @njit(cache=True, nogil=True)
-def _common(one: IndexArray, other: IndexArray) -> int:
+def _common(one: Int64Array, other: Int64Array) -> int:
     """Return the size of the multiset intersection of two sorted arrays."""
     i = j = size = 0
     while i < len(one) and j < len(other):
@@ -120,8 +118,8 @@ def _common(one: IndexArray, other: IndexArray) -> int:
 
 @njit(cache=True, nogil=True, parallel=True)
 def skip_bigram_counts(
-    values: IdArray, offsets: IndexArray, first: IndexArray, second: IndexArray, distance: int
-) -> npt.NDArray[np.int64]:
+    values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, distance: int
+) -> Int64Array:
     """Count skip-bigrams with at most `distance` words between; a negative distance is none (Lin 2004, section 5).
 
     Returns
@@ -139,8 +137,8 @@ def skip_bigram_counts(
 
 @njit(cache=True, nogil=True, parallel=True)
 def common_words(
-    values: IdArray, offsets: IndexArray, first: IndexArray, second: IndexArray, dropped: int
-) -> npt.NDArray[np.int64]:
+    values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, dropped: int
+) -> Int64Array:
     """Count the words, each as often as both sentences have it, without the last `dropped` tokens of each.
 
     Returns
@@ -157,7 +155,7 @@ def common_words(
 
 
 @njit(cache=True, nogil=True)
-def _run_sum(one: IdArray, other: IdArray, exponent: float) -> float:
+def _run_sum(one: Int32Array, other: Int32Array, exponent: float) -> float:
     """Take the longest common run of unmatched words again and again; sum the runs' lengths to a power."""
     free_one = np.ones(len(one), dtype=np.bool_)
     free_other = np.ones(len(other), dtype=np.bool_)
@@ -184,7 +182,7 @@ def _run_sum(one: IdArray, other: IdArray, exponent: float) -> float:
 
 @njit(cache=True, nogil=True, parallel=True)
 def run_sums(
-    values: IdArray, offsets: IndexArray, first: IndexArray, second: IndexArray, exponent: float
+    values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, exponent: float
 ) -> FloatArray:
     """Return the sum over greedily matched runs of their lengths to the power `exponent`, for every pair."""
     result = np.empty(len(first))

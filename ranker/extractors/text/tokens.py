@@ -18,6 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ranker.arrays import Int32Array, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset
 from ranker.errors import MissingError
 from ranker.extractors.text.tokenizers import OF_LANGUAGE, TOKENIZERS, WORDWISE, one_line
@@ -42,8 +43,8 @@ Tokenizer = Literal[
     "meteor",
     "meteor-words",
 ]
-IdArray = npt.NDArray[np.int32]
-IndexArray = npt.NDArray[np.int64]
+
+
 _CHUNK = 20_000
 
 
@@ -61,20 +62,20 @@ class Segments:
         Word of every id, in order of first occurrence.
     """
 
-    values: IdArray
-    offsets: IndexArray
+    values: Int32Array
+    offsets: Int64Array
     vocabulary: list[str]
 
     @property
-    def lengths(self) -> IndexArray:
+    def lengths(self) -> Int64Array:
         """Number of tokens of every sentence, shape (sentences,)."""
         return np.diff(self.offsets)
 
-    def take(self, sentences: npt.ArrayLike) -> tuple[IdArray, IndexArray]:
+    def take(self, sentences: npt.ArrayLike) -> tuple[Int32Array, Int64Array]:
         """Return values and offsets of `sentences`, in that order, repeated where they repeat."""
         rows = np.asarray(sentences, dtype=np.int64)
         lengths = self.lengths[rows]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        offsets = offsets_of(lengths)
         positions = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
         return self.values[positions], offsets
 
@@ -114,7 +115,7 @@ def _number_words(sentences: Sequence[str]) -> Segments:
         # white space at an end of a sentence leaves an empty word there
         empty = vocabulary.index("")
         kept = ids != empty
-        offsets = np.concatenate([[0], np.cumsum(kept)])[offsets].astype(np.int64)
+        offsets = offsets_of(kept)[offsets]
         ids = ids[kept] - (ids[kept] > empty)
         del vocabulary[empty]
     return Segments(ids.astype(np.int32), offsets, vocabulary)
@@ -122,7 +123,7 @@ def _number_words(sentences: Sequence[str]) -> Segments:
 
 def _number(tokenize: Callable[[Sequence[str]], list[list[str]]], sentences: Sequence[str]) -> Segments:
     numbers: dict[str, int] = {}
-    parts: list[IdArray] = []
+    parts: list[Int32Array] = []
     lengths: list[int] = []
     for start in range(0, len(sentences), _CHUNK):
         tokenized = tokenize(sentences[start : start + _CHUNK])
@@ -133,7 +134,7 @@ def _number(tokenize: Callable[[Sequence[str]], list[list[str]]], sentences: Seq
         parts.append(np.fromiter(map(numbers.__getitem__, words), dtype=np.int32, count=len(words)))
     return Segments(
         np.concatenate([np.zeros(0, dtype=np.int32), *parts]),
-        np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64),
+        offsets_of(lengths),
         list(numbers),
     )
 
@@ -149,7 +150,7 @@ def _characters(sentences: Sequence[str], *, lowercase: bool, spaced: bool) -> S
     lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
     return Segments(
         number[points],
-        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        offsets_of(lengths),
         [chr(point) for point in np.flatnonzero(present)],
     )
 
@@ -162,7 +163,7 @@ def _joined(parts: Sequence[Segments]) -> Segments:
         for part in parts
     ]
     lengths = np.concatenate([part.lengths for part in parts])
-    return Segments(np.concatenate(values), np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), list(numbers))
+    return Segments(np.concatenate(values), offsets_of(lengths), list(numbers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,15 +195,15 @@ class TokenBatch:
     """
 
     segments: Segments
-    candidate: IndexArray
-    reference: IndexArray
-    candidate_source: IndexArray
-    candidate_offsets: IndexArray
-    reference_offsets: IndexArray
+    candidate: Int64Array
+    reference: Int64Array
+    candidate_source: Int64Array
+    candidate_offsets: Int64Array
+    reference_offsets: Int64Array
     texts: Sequence[str]
     source_texts: Sequence[str]
     language_tokenizer: tuple[Tokenizer, ...]
-    source_language: IndexArray
+    source_language: Int64Array
     tokenizer: Tokenizer
     lowercase: bool
     languages: Sequence[str] = ()
@@ -251,12 +252,12 @@ class TokenBatch:
         return intern(self.source_texts, self.tokenizer, lowercase=self.lowercase)
 
     @functools.cached_property
-    def candidate_lengths(self) -> IndexArray:
+    def candidate_lengths(self) -> Int64Array:
         """Number of tokens of every candidate, shape (candidates,)."""
         return self.segments.lengths[self.candidate]
 
     @functools.cached_property
-    def reference_lengths(self) -> IndexArray:
+    def reference_lengths(self) -> Int64Array:
         """Number of tokens of every reference, shape (references,)."""
         return self.segments.lengths[self.reference]
 
@@ -276,8 +277,8 @@ class DistinctSentences:
     """
 
     texts: list[str]
-    candidate: IndexArray
-    reference: IndexArray
+    candidate: Int64Array
+    reference: Int64Array
 
 
 def distinct_sentences(dataset: Dataset) -> DistinctSentences:
@@ -319,10 +320,10 @@ def token_batch(dataset: Dataset, tokenizer: Tokenizer = "13a", *, lowercase: bo
     return first[0].tokenized(tokenizer, lowercase=lowercase)
 
 
-def language_tokenizers(dataset: Dataset) -> tuple[tuple[Tokenizer, ...], IndexArray]:
+def language_tokenizers(dataset: Dataset) -> tuple[tuple[Tokenizer, ...], Int64Array]:
     """Return what ``auto`` is for the target languages of `dataset`, and which of them every source has."""
 
-    def make() -> tuple[tuple[Tokenizer, ...], IndexArray]:
+    def make() -> tuple[tuple[Tokenizer, ...], Int64Array]:
         codes, languages = pd.factorize(dataset.target_languages)
         chosen = [OF_LANGUAGE.get(language, "13a") for language in languages] or ["13a"]
         names = sorted(set(chosen))

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
-from ranker.extractors.base import FloatArray
-from ranker.extractors.text.tokens import IndexArray, Segments, TokenBatch
+from ranker.arrays import FloatArray, Int64Array
+from ranker.extractors.text.tokens import Segments, TokenBatch
 
 
-def ngram_ids(segments: Segments, order: int) -> list[IndexArray]:
+def ngram_ids(segments: Segments, order: int) -> list[Int64Array]:
     """Give every n-gram of all sentences a number, exactly.
 
     Returns
@@ -35,7 +35,7 @@ def ngram_ids(segments: Segments, order: int) -> list[IndexArray]:
     return ids
 
 
-def reference_counts(batch: TokenBatch, ids: IndexArray) -> IndexArray:
+def reference_counts(batch: TokenBatch, ids: Int64Array) -> Int64Array:
     """Count how often every n-gram stands in the references, each as often as it is used as one."""
     uses = np.bincount(batch.reference, minlength=len(batch.segments.lengths))
     known = ids >= 0
@@ -45,12 +45,12 @@ def reference_counts(batch: TokenBatch, ids: IndexArray) -> IndexArray:
 
 @njit(cache=True, nogil=True, parallel=True)
 def _weighted_matches(
-    ids: IndexArray,
-    offsets: IndexArray,
-    candidate: IndexArray,
-    reference: IndexArray,
-    candidate_offsets: IndexArray,
-    reference_offsets: IndexArray,
+    ids: Int64Array,
+    offsets: Int64Array,
+    candidate: Int64Array,
+    reference: Int64Array,
+    candidate_offsets: Int64Array,
+    reference_offsets: Int64Array,
     weight: FloatArray,
 ) -> FloatArray:
     result = np.zeros(len(candidate))
@@ -97,7 +97,7 @@ def _weighted_matches(
     return result
 
 
-def weighted_matches(batch: TokenBatch, ids: IndexArray, weight: npt.ArrayLike) -> FloatArray:
+def weighted_matches(batch: TokenBatch, ids: Int64Array, weight: npt.ArrayLike) -> FloatArray:
     """Sum the weights of the clipped n-gram matches of every candidate.
 
     Parameters

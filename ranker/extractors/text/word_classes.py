@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import BoolArray, offsets_of
 from ranker.corpora.dataset import Dataset
-from ranker.extractors.meteor.matching import stem_numbers
 from ranker.extractors.text.function_words import function_words
+from ranker.extractors.text.stems import stem_numbers
 from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
 
 WordClass = Literal["all", "content", "function", "numbers", "punctuation"]
 
 
-def in_class(vocabulary: Sequence[str], words: WordClass, functions: str = "english") -> npt.NDArray[np.bool_]:
+def in_class(vocabulary: Sequence[str], words: WordClass, functions: str = "english") -> BoolArray:
     """Tell which words are of a class.
 
     Parameters
@@ -79,9 +79,9 @@ def class_batch(
     return dataset.memo(("words of a class", words, stemmer, functions, tokenizer, lowercase), make)
 
 
-def _only(segments: Segments, kept: npt.NDArray[np.bool_]) -> Segments:
+def _only(segments: Segments, kept: BoolArray) -> Segments:
     tokens = kept[segments.values]
-    offsets = np.concatenate([[0], np.cumsum(tokens)])[segments.offsets]
+    offsets = offsets_of(tokens)[segments.offsets]
     return Segments(segments.values[tokens], offsets.astype(np.int64), segments.vocabulary)
 
 

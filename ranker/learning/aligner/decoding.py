@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit, prange
 
-from ranker.learning.aligner.hmm import JUMPS, FloatArray, RealArray, Tables, find_entry, hmm
-from ranker.learning.aligner.pairs import Pairs, WordArray
+from ranker.arrays import FloatArray, Int32Array
+from ranker.learning.aligner.hmm import JUMPS, RealArray, Tables, find_entry, hmm
+from ranker.learning.aligner.pairs import Pairs
 
 FLOOR = 1e-7
 """Probability, given a known word, of a word that training never saw beside it."""
@@ -23,14 +24,14 @@ class Words(NamedTuple):
     the same spelling or -1.
     """
 
-    source: WordArray
-    target: WordArray
-    twins: WordArray
+    source: Int32Array
+    target: Int32Array
+    twins: Int32Array
 
 
 @njit(cache=True, nogil=True)
 def _lexical(
-    tables: Tables, words: Words, source: WordArray, target: WordArray, forward: FloatArray, backward: FloatArray
+    tables: Tables, words: Words, source: Int32Array, target: Int32Array, forward: FloatArray, backward: FloatArray
 ) -> None:
     """Write the smoothed word probabilities, (target, source) and (source, target).
 
@@ -53,7 +54,7 @@ def _lexical(
 
 
 @njit(cache=True, nogil=True)
-def _nulls(probabilities: RealArray, numbers: WordArray, text: WordArray) -> FloatArray:
+def _nulls(probabilities: RealArray, numbers: Int32Array, text: Int32Array) -> FloatArray:
     """Return the smoothed probability of every word of `text` given null."""
     null = np.full(len(text), FLOOR)
     for position in range(len(text)):
@@ -64,7 +65,7 @@ def _nulls(probabilities: RealArray, numbers: WordArray, text: WordArray) -> Flo
 
 @njit(cache=True, nogil=True)
 def _pair_posteriors(
-    tables: Tables, words: Words, source: WordArray, target: WordArray, null_probability: float, product: FloatArray
+    tables: Tables, words: Words, source: Int32Array, target: Int32Array, null_probability: float, product: FloatArray
 ) -> None:
     rows, columns = len(source), len(target)
     forward, backward = np.empty((columns, rows)), np.empty((rows, columns))

@@ -19,13 +19,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit, prange
 
-from ranker.learning.aligner.pairs import IndexArray, Pairs, WordArray
+from ranker.arrays import Float32Array, FloatArray, Int32Array, Int64Array
+from ranker.learning.aligner.pairs import Pairs
 
-FloatArray = npt.NDArray[np.float64]
-RealArray = npt.NDArray[np.float64] | npt.NDArray[np.float32]
+RealArray = FloatArray | Float32Array
 
 REACH = 10
 """Longest jump that has a weight of its own."""
@@ -43,8 +42,8 @@ class Tables(NamedTuple):
     P(target word | source word) and ``backward`` P(source word | target word) of those.
     """
 
-    offsets: IndexArray
-    columns: WordArray
+    offsets: Int64Array
+    columns: Int32Array
     forward: RealArray
     backward: RealArray
     null_target: RealArray
@@ -55,7 +54,7 @@ class Tables(NamedTuple):
 class Expectations(NamedTuple):
     """What one batch of pairs contributes to the next tables."""
 
-    entries: IndexArray
+    entries: Int64Array
     forward: FloatArray
     backward: FloatArray
     null_target: FloatArray
@@ -67,8 +66,8 @@ class Expectations(NamedTuple):
 
 @njit(cache=True, nogil=True, parallel=True)
 def cooccurrences(
-    pairs: Pairs, order: IndexArray, starts: IndexArray, pair_of: WordArray, offsets: IndexArray, columns: WordArray
-) -> IndexArray:
+    pairs: Pairs, order: Int64Array, starts: Int64Array, pair_of: Int32Array, offsets: Int64Array, columns: Int32Array
+) -> Int64Array:
     """Count, or with room in `columns` write, the different target words that each source word meets.
 
     ``order[starts[w]:starts[w + 1]]`` are the tokens of source word ``w``, ``pair_of`` their pairs.
@@ -100,7 +99,7 @@ def cooccurrences(
 
 
 @njit(cache=True, nogil=True)
-def find_entry(offsets: IndexArray, columns: WordArray, row: int, column: int) -> int:
+def find_entry(offsets: Int64Array, columns: Int32Array, row: int, column: int) -> int:
     """Return where `column` stands in the sorted `row`, or -1."""
     low, high = offsets[row], offsets[row + 1]
     while low < high:
@@ -329,7 +328,7 @@ def expect(
 
 
 @njit(cache=True, nogil=True)
-def _add(amounts: FloatArray, places: IndexArray | WordArray, totals: RealArray) -> None:
+def _add(amounts: FloatArray, places: Int64Array | Int32Array, totals: RealArray) -> None:
     for index in range(len(places)):
         totals[places[index]] += amounts[index]
 

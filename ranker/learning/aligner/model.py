@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import FloatArray, Int32Array
 from ranker.errors import ModelError, OptionError
 from ranker.learning.aligner.decoding import Words, link_posteriors
-from ranker.learning.aligner.hmm import JUMPS, FloatArray, Tables
-from ranker.learning.aligner.pairs import WordArray, batches, make_pairs
+from ranker.learning.aligner.hmm import JUMPS, Tables
+from ranker.learning.aligner.pairs import batches, make_pairs
 from ranker.links import Links
 from ranker.model_files import StoredModel, read_model, write_model
 
@@ -222,7 +223,7 @@ def _sound(model: AlignmentModel) -> bool:
     return bool(probable and tables.jumps.min() > 0 and 0.0 < model.null_probability < 1.0)
 
 
-def _numbers(words: Sequence[str], known: Sequence[str]) -> WordArray:
+def _numbers(words: Sequence[str], known: Sequence[str]) -> Int32Array:
     """Return the number of every word among the `known`, -1 where it is not."""
     number = {word: index for index, word in enumerate(known)}
     return np.array([number.get(word, -1) for word in words], dtype=np.int32)

@@ -8,10 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import Int32Array, Int64Array, offsets_of
 from ranker.errors import DataError
-
-IndexArray = npt.NDArray[np.int64]
-WordArray = npt.NDArray[np.int32]
 
 _LARGEST_PAIR = 1 << 24
 _BATCH = 1 << 20
@@ -20,11 +18,11 @@ _BATCH = 1 << 20
 class Pairs(NamedTuple):
     """Sentence pairs, words as numbers in CSR form."""
 
-    source: WordArray
-    source_offsets: IndexArray
-    target: WordArray
-    target_offsets: IndexArray
-    cell_offsets: IndexArray
+    source: Int32Array
+    source_offsets: Int64Array
+    target: Int32Array
+    target_offsets: Int64Array
+    cell_offsets: Int64Array
 
 
 def make_pairs(
@@ -47,10 +45,10 @@ def make_pairs(
         raise DataError(
             f"pair {pair + 1}: sentences of {words} words are too long to align; split them or leave them out"
         )
-    return Pairs(*source, *target, np.concatenate([[0], np.cumsum(cells)]).astype(np.int64))
+    return Pairs(*source, *target, offsets_of(cells))
 
 
-def _side(name: str, values: npt.ArrayLike, offsets: npt.ArrayLike, size: int | None) -> tuple[WordArray, IndexArray]:
+def _side(name: str, values: npt.ArrayLike, offsets: npt.ArrayLike, size: int | None) -> tuple[Int32Array, Int64Array]:
     words, bounds = np.asarray(values, dtype=np.int64), np.ascontiguousarray(offsets, dtype=np.int64)
     if len(bounds) < 1 or bounds[0] != 0 or bounds[-1] != len(words) or (np.diff(bounds) < 0).any():
         raise DataError(f"{name} offsets: expected numbers that rise from 0 to the number of words, {len(words)}")

@@ -19,18 +19,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import FloatArray, offsets_of
 from ranker.errors import OptionError
 from ranker.learning.aligner.decoding import FLOOR
-from ranker.learning.aligner.hmm import (
-    JUMPS,
-    Expectations,
-    FloatArray,
-    Tables,
-    collect,
-    cooccurrences,
-    expect,
-    normalise,
-)
+from ranker.learning.aligner.hmm import JUMPS, Expectations, Tables, collect, cooccurrences, expect, normalise
 from ranker.learning.aligner.model import AlignmentModel
 from ranker.learning.aligner.pairs import Pairs, batches, check_trainable, make_pairs
 
@@ -134,7 +126,7 @@ def _start(pairs: Pairs, source_words: int, target_words: int) -> Tables:
     pair_of = np.repeat(np.arange(len(pairs.cell_offsets) - 1, dtype=np.int32), np.diff(pairs.source_offsets))
     nothing = np.zeros(0, dtype=np.int32)
     sizes = cooccurrences(pairs, order, starts, pair_of, starts, nothing)
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    offsets = offsets_of(sizes)
     columns = np.empty(offsets[-1], dtype=np.int32)
     cooccurrences(pairs, order, starts, pair_of, offsets, columns)
     return Tables(
@@ -151,7 +143,7 @@ def _start(pairs: Pairs, source_words: int, target_words: int) -> Tables:
 def _frozen(tables: Tables) -> Tables:
     """Return the tables without the entries that say no more than the floor, words in half the precision."""
     kept = np.maximum(tables.forward, tables.backward) > FLOOR
-    before = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
+    before = offsets_of(kept)
     return Tables(
         offsets=before[tables.offsets],
         columns=tables.columns[kept],

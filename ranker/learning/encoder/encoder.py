@@ -14,8 +14,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import Float32Array, Int32Array, Int64Array, offsets_of
 from ranker.errors import ModelError, OptionError
 from ranker.learning.encoder.files import EncoderFiles, check_installed, find
 from ranker.threads import jobs
@@ -23,8 +23,7 @@ from ranker.threads import jobs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-IndexArray = npt.NDArray[np.int64]
-VectorArray = npt.NDArray[np.float32]
+
 Counter = Callable[[int], None]
 # so many sub-words go through the network at once: fewer stay in the processor's cache, more fill a GPU
 _BATCH = 768
@@ -49,27 +48,27 @@ class Pieces:
         Where each window starts; the last entry is the number of pieces.
     """
 
-    ids: npt.NDArray[np.int32]
-    word: npt.NDArray[np.int32]
-    offsets: IndexArray
-    windows: IndexArray
+    ids: Int32Array
+    word: Int32Array
+    offsets: Int64Array
+    windows: Int64Array
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def take(self, texts: IndexArray) -> Pieces:
+    def take(self, texts: Int64Array) -> Pieces:
         """Return the sub-words of some of the texts, in that order."""
         at, offsets = _spread(self.offsets[texts], self.offsets[texts + 1])
         first = np.searchsorted(self.windows, self.offsets)
         chosen, _ = _spread(first[texts], first[texts + 1])
-        windows = np.concatenate([[0], np.cumsum(np.diff(self.windows)[chosen])]).astype(np.int64)
+        windows = offsets_of(np.diff(self.windows)[chosen])
         return Pieces(self.ids[at], self.word[at], offsets, windows)
 
 
-def _spread(starts: IndexArray, stops: IndexArray) -> tuple[IndexArray, IndexArray]:
+def _spread(starts: Int64Array, stops: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Return all positions of the blocks from `starts` to `stops`, and where each block begins among them."""
     lengths = stops - starts
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    offsets = offsets_of(lengths)
     return np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1]), offsets
 
 
@@ -85,8 +84,8 @@ class Embeddings:
         Of every text, from the last layer.
     """
 
-    pieces: VectorArray
-    texts: VectorArray
+    pieces: Float32Array
+    texts: Float32Array
 
 
 class Encoder:
@@ -197,7 +196,7 @@ class Encoder:
         windows = len(pieces.windows) - 1
         pooled = np.zeros((windows, width), dtype=np.float32)
 
-        def run(batch: IndexArray) -> int:
+        def run(batch: Int64Array) -> int:
             with torch.inference_mode():
                 at, last, first_states, sums = self._forward(pieces, batch, layer, device)
                 found[at] = first_states.cpu().numpy()
@@ -213,7 +212,7 @@ class Encoder:
         texts = pooled[starts] if self.files.pooling == "first" else _sums(pooled, starts)
         return Embeddings(unit(found), unit(texts))
 
-    def _forward(self, pieces: Pieces, batch: IndexArray, layer: int | None, device: Any) -> tuple[Any, Any, Any, Any]:
+    def _forward(self, pieces: Pieces, batch: Int64Array, layer: int | None, device: Any) -> tuple[Any, Any, Any, Any]:
         import torch
 
         at, offsets = _spread(pieces.windows[batch], pieces.windows[batch + 1])
@@ -235,32 +234,32 @@ class Encoder:
         return at, last, states[chosen], sums
 
 
-def unit(vectors: VectorArray) -> VectorArray:
+def unit(vectors: Float32Array) -> Float32Array:
     """Return `vectors`, shape (n, width), scaled to length 1; a zero vector stays one."""
     length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
     return (vectors / np.where(length > 0, length, 1)[:, np.newaxis]).astype(np.float32, copy=False)
 
 
-def _sums(rows: VectorArray, starts: IndexArray) -> VectorArray:
-    sums: VectorArray = np.add.reduceat(rows, starts, axis=0) if len(starts) else rows
+def _sums(rows: Float32Array, starts: Int64Array) -> Float32Array:
+    sums: Float32Array = np.add.reduceat(rows, starts, axis=0) if len(starts) else rows
     return sums
 
 
 def _windows(
-    ids: npt.NDArray[np.int32],
-    word: npt.NDArray[np.int32],
-    counts: IndexArray,
-    before: npt.NDArray[np.int32],
-    after: npt.NDArray[np.int32],
+    ids: Int32Array,
+    word: Int32Array,
+    counts: Int64Array,
+    before: Int32Array,
+    after: Int32Array,
     longest: int,
 ) -> Pieces:
     """Put special tokens around the `counts` sub-words of every text, cut where they are too many."""
     room = max(longest - len(before) - len(after), 1)
     windows = np.maximum(-(-counts // room), 1)
-    first = np.concatenate([[0], np.cumsum(windows)]).astype(np.int64)
+    first = offsets_of(windows)
     number = np.arange(first[-1]) - np.repeat(first[:-1], windows)
     inside = np.minimum(np.repeat(counts, windows) - number * room, room)
-    ends = np.concatenate([[0], np.cumsum(inside + len(before) + len(after))]).astype(np.int64)
+    ends = offsets_of(inside + len(before) + len(after))
     content, _ = _spread(ends[:-1] + len(before), ends[1:] - len(after))
     all_ids = np.zeros(ends[-1], dtype=np.int32)
     all_words = np.full(ends[-1], -1, dtype=np.int32)
@@ -272,7 +271,7 @@ def _windows(
     return Pieces(all_ids, all_words, ends[first], ends)
 
 
-def _batches(lengths: IndexArray, pieces: int) -> list[IndexArray]:
+def _batches(lengths: Int64Array, pieces: int) -> list[Int64Array]:
     """Group windows of like length, so that little of a batch of about `pieces` sub-words is padding; longest first."""
     order = np.argsort(-lengths, kind="stable")
     order = order[lengths[order] > 0]

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import DataError
 from ranker.files import replacing
 from ranker.learning.lm.kneser_ney import NgramModel
@@ -88,9 +89,7 @@ def _words_of(model: NgramModel, vocabulary: Sequence[str]) -> list[str]:
     return ["", *SPECIAL_WORDS, *words]
 
 
-def _lines(
-    model: NgramModel, strings: pa.Array, nodes: npt.NDArray[np.int64], order: int, *, with_backoff: bool
-) -> bytes:
+def _lines(model: NgramModel, strings: pa.Array, nodes: Int64Array, order: int, *, with_backoff: bool) -> bytes:
     trie = model.trie
     columns: list[pa.Array] = []
     node: npt.NDArray[np.integer] = nodes
@@ -104,6 +103,6 @@ def _lines(
     return f"{text}\n".encode()
 
 
-def _decimals(values: npt.NDArray[np.float64]) -> pa.Array:
+def _decimals(values: FloatArray) -> pa.Array:
     # adding zero turns -0.0 into 0.0
     return pa.array(values.astype(np.float32) + np.float32(0)).cast(pa.string())

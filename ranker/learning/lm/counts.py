@@ -13,10 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ranker.arrays import Int32Array, Int64Array
 from ranker.errors import DataError, OptionError
-
-IndexArray = npt.NDArray[np.int32]
-CountArray = npt.NDArray[np.int64]
 
 ROOT, UNKNOWN, SENTENCE_START, SENTENCE_END = range(4)
 """Nodes that every trie has: the empty n-gram, ``<unk>``, ``<s>`` and ``</s>``."""
@@ -47,12 +45,12 @@ class NgramTrie:
         Extensions of a node by one word are the nodes ``first_child[node]`` to ``first_child[node + 1]``.
     """
 
-    word_ids: IndexArray
-    starts: CountArray
-    context: IndexArray
-    word: IndexArray
-    suffix: IndexArray
-    first_child: IndexArray
+    word_ids: Int32Array
+    starts: Int64Array
+    context: Int32Array
+    word: Int32Array
+    suffix: Int32Array
+    first_child: Int32Array
 
     @property
     def order(self) -> int:
@@ -68,7 +66,7 @@ class NgramTrie:
         """Return the slice of the nodes of one order, from 0 (the root alone) to `self.order`."""
         return slice(int(self.starts[order]), int(self.starts[order + 1]))
 
-    def ngrams(self, order: int) -> IndexArray:
+    def ngrams(self, order: int) -> Int32Array:
         """Return the n-grams of one order, a row each, as unigram nodes in reading order.
 
         Returns
@@ -82,7 +80,7 @@ class NgramTrie:
             node = self.context[node]
         return rows
 
-    def recode(self, values: npt.ArrayLike) -> IndexArray:
+    def recode(self, values: npt.ArrayLike) -> Int32Array:
         """Turn word ids into unigram nodes; words that the text does not hold become ``<unk>``.
 
         Parameters
@@ -100,7 +98,7 @@ class NgramTrie:
             raise DataError(f"word id {ids.min()}: expected ids from 0")
         table = np.full(int(self.word_ids[-1]) + 2 if len(self.word_ids) else 1, UNKNOWN, dtype=np.int32)
         table[self.word_ids] = np.arange(_FIRST_WORD, _FIRST_WORD + len(self.word_ids))
-        nodes: IndexArray = table[np.minimum(ids, len(table) - 1)]
+        nodes: Int32Array = table[np.minimum(ids, len(table) - 1)]
         return nodes
 
 
@@ -124,13 +122,13 @@ class NgramCounts:
     """
 
     trie: NgramTrie
-    occurrences: IndexArray
-    adjusted: IndexArray
-    sentence_offsets: CountArray
-    longest: IndexArray
+    occurrences: Int32Array
+    adjusted: Int32Array
+    sentence_offsets: Int64Array
+    longest: Int32Array
 
 
-def as_sentences(values: npt.ArrayLike, offsets: npt.ArrayLike) -> tuple[npt.NDArray[np.int_], CountArray]:
+def as_sentences(values: npt.ArrayLike, offsets: npt.ArrayLike) -> tuple[npt.NDArray[np.int_], Int64Array]:
     """Check a CSR array of word ids and return it as arrays.
 
     Parameters
@@ -225,8 +223,8 @@ def count_ngrams(values: npt.ArrayLike, offsets: npt.ArrayLike, order: int = 3) 
 
 
 def _between_boundaries(
-    words: IndexArray, offsets: CountArray, padded_offsets: CountArray
-) -> tuple[IndexArray, CountArray]:
+    words: Int32Array, offsets: Int64Array, padded_offsets: Int64Array
+) -> tuple[Int32Array, Int64Array]:
     """Put every sentence between ``<s>`` and ``</s>``; also the distance of each position from its ``<s>``."""
     text = np.empty(padded_offsets[-1], dtype=np.int32)
     depth = np.arange(len(text)) - np.repeat(padded_offsets[:-1], np.diff(padded_offsets))
@@ -239,7 +237,7 @@ def _between_boundaries(
     return text, depth
 
 
-def _adjusted_counts(trie: NgramTrie, occurrences: IndexArray) -> IndexArray:
+def _adjusted_counts(trie: NgramTrie, occurrences: Int32Array) -> Int32Array:
     longer = trie.suffix[trie.starts[2] :]
     preceding = np.bincount(longer, minlength=len(trie.suffix)).astype(np.int32)
     # what nothing precedes begins with <s>, or is of the highest order

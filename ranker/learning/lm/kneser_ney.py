@@ -23,19 +23,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
+from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.errors import DataError, OptionError
-from ranker.learning.lm.counts import (
-    SENTENCE_END,
-    SENTENCE_START,
-    UNKNOWN,
-    CountArray,
-    IndexArray,
-    NgramCounts,
-    NgramTrie,
-    as_sentences,
-)
-
-FloatArray = npt.NDArray[np.float64]
+from ranker.learning.lm.counts import SENTENCE_END, SENTENCE_START, UNKNOWN, NgramCounts, NgramTrie, as_sentences
 
 DISCOUNT_FALLBACK = (0.5, 1.0, 1.5)
 """Discounts of counts 1, 2 and 3 or more where a text is too small to estimate them: those of ``lmplz``."""
@@ -86,8 +76,8 @@ class SentenceScores:
     """
 
     log10_prob: FloatArray
-    tokens: CountArray
-    unknown: CountArray
+    tokens: Int64Array
+    unknown: Int64Array
     matched_length: FloatArray
 
     @property
@@ -200,7 +190,7 @@ def _last_ngrams(counts: NgramCounts) -> list[int]:
     return last
 
 
-def _discounts_of_order(adjusted: IndexArray) -> FloatArray | None:
+def _discounts_of_order(adjusted: Int32Array) -> FloatArray | None:
     one, two, three, four = np.bincount(np.minimum(adjusted, 5), minlength=6)[1:5].astype(np.float32)
     if one == 0 or two == 0 or three == 0:
         return None
@@ -272,7 +262,7 @@ def estimate(
 
 
 @njit(cache=True, nogil=True)
-def find_child(first_child: IndexArray, word: IndexArray, node: int, wanted: int) -> int:
+def find_child(first_child: Int32Array, word: Int32Array, node: int, wanted: int) -> int:
     """Return the child of `node` that ends in the unigram node `wanted`, or -1."""
     if node == 0:
         return wanted
@@ -289,15 +279,15 @@ def find_child(first_child: IndexArray, word: IndexArray, node: int, wanted: int
 
 @njit(cache=True, nogil=True, parallel=True)
 def _score(
-    words: IndexArray,
-    offsets: CountArray,
-    first_child: IndexArray,
-    word: IndexArray,
-    suffix: IndexArray,
+    words: Int32Array,
+    offsets: Int64Array,
+    first_child: Int32Array,
+    word: Int32Array,
+    suffix: Int32Array,
     log10_prob: FloatArray,
     log10_backoff: FloatArray,
     order: int,
-) -> tuple[FloatArray, CountArray, CountArray]:
+) -> tuple[FloatArray, Int64Array, Int64Array]:
     sentences = len(offsets) - 1
     totals = np.zeros(sentences)
     unknown = np.zeros(sentences, dtype=np.int64)

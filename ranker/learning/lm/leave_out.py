@@ -18,39 +18,31 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array, offsets_of
 from ranker.errors import DataError
-from ranker.learning.lm.counts import (
-    ROOT,
-    SENTENCE_END,
-    SENTENCE_START,
-    UNKNOWN,
-    CountArray,
-    IndexArray,
-    NgramCounts,
-    as_sentences,
-)
-from ranker.learning.lm.kneser_ney import ZERO, FloatArray, SentenceScores, check_discounts, find_child
+from ranker.learning.lm.counts import ROOT, SENTENCE_END, SENTENCE_START, UNKNOWN, NgramCounts, as_sentences
+from ranker.learning.lm.kneser_ney import ZERO, SentenceScores, check_discounts, find_child
 
 
 class _Counts(NamedTuple):
     """Counts that the kernels change, and the trie they belong to; per node but for `first_child`."""
 
-    context: IndexArray
-    word: IndexArray
-    suffix: IndexArray
-    first_child: IndexArray
-    uses_occurrences: npt.NDArray[np.bool_]  # adjusted count = occurrences: nothing precedes it, or top order
-    occurrences: IndexArray
-    adjusted: IndexArray
-    total: CountArray  # summed adjusted counts of the children
-    followers: CountArray  # (contexts, 4): children of adjusted count 0, 1, 2, and 3 or more
+    context: Int32Array
+    word: Int32Array
+    suffix: Int32Array
+    first_child: Int32Array
+    uses_occurrences: BoolArray  # adjusted count = occurrences: nothing precedes it, or top order
+    occurrences: Int32Array
+    adjusted: Int32Array
+    total: Int64Array  # summed adjusted counts of the children
+    followers: Int64Array  # (contexts, 4): children of adjusted count 0, 1, 2, and 3 or more
 
 
 class _Groups(NamedTuple):
     """Which sentences belong to which group: ``members[offsets[g]:offsets[g + 1]]``."""
 
-    members: CountArray
-    offsets: CountArray
+    members: Int64Array
+    offsets: Int64Array
 
 
 @njit(cache=True, nogil=True)
@@ -64,7 +56,7 @@ def _adjust(counts: _Counts, node: int, change: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _add_sentence(counts: _Counts, longest: IndexArray, change: int) -> int:
+def _add_sentence(counts: _Counts, longest: Int32Array, change: int) -> int:
     """Put a training sentence in (`change` 1) or take it out (-1); return by how many words the vocabulary grows."""
     words = 0
     for position in range(1, len(longest)):
@@ -86,7 +78,7 @@ def _add_sentence(counts: _Counts, longest: IndexArray, change: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _score_sentence(
-    counts: _Counts, discounts: FloatArray, vocabulary_size: int, words: IndexArray
+    counts: _Counts, discounts: FloatArray, vocabulary_size: int, words: Int32Array
 ) -> tuple[float, int, int]:
     """Return the log10 probability, the unknown words and the summed matched lengths of a sentence."""
     order = len(discounts)
@@ -119,7 +111,7 @@ def _probability(
     counts: _Counts,
     discounts: FloatArray,
     vocabulary_size: int,
-    contexts: CountArray,
+    contexts: Int64Array,
     ngram: int,
     matched: int,
 ) -> float:
@@ -147,13 +139,13 @@ def _score_groups(
     counts: _Counts,
     discounts: FloatArray,
     vocabulary_size: int,
-    longest: IndexArray,
-    longest_offsets: CountArray,
+    longest: Int32Array,
+    longest_offsets: Int64Array,
     training: _Groups,
-    words: IndexArray,
-    offsets: CountArray,
+    words: Int32Array,
+    offsets: Int64Array,
     scored: _Groups,
-) -> tuple[FloatArray, CountArray, CountArray]:
+) -> tuple[FloatArray, Int64Array, Int64Array]:
     sentences = len(offsets) - 1
     totals = np.zeros(sentences)
     unknown = np.zeros(sentences, dtype=np.int64)
@@ -244,9 +236,7 @@ def leave_out_scores(
 
 def _members(codes: npt.NDArray[np.intp], groups: int) -> _Groups:
     sizes = np.bincount(codes, minlength=groups)
-    return _Groups(
-        np.argsort(codes, kind="stable").astype(np.int64), np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    )
+    return _Groups(np.argsort(codes, kind="stable").astype(np.int64), offsets_of(sizes))
 
 
 def _changeable(counts: NgramCounts) -> _Counts:

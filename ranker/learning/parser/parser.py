@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from ranker.arrays import BoolArray, Int32Array, Int64Array, UInt64Array
 from ranker.errors import DataError, MissingError, ModelError, OptionError
 from ranker.learning.parser.lemmas import LemmaTable
 
@@ -64,11 +64,11 @@ class Parses:
         All tags that the parser knows, sorted; ``X`` where it gives none.
     """
 
-    offsets: npt.NDArray[np.int64]
+    offsets: Int64Array
     words: list[str]
-    heads: npt.NDArray[np.int32]
-    relations: npt.NDArray[np.int32]
-    tags: npt.NDArray[np.int32]
+    heads: Int32Array
+    relations: Int32Array
+    tags: Int32Array
     lemmas: list[str] | None
     relation_names: tuple[str, ...]
     tag_names: tuple[str, ...]
@@ -81,11 +81,11 @@ class Parses:
 class _Columns:
     """What one chunk of sentences gives; cheap to send between processes."""
 
-    lengths: npt.NDArray[np.int64]
+    lengths: Int64Array
     words: list[str]
-    heads: npt.NDArray[np.int32]
-    relations: npt.NDArray[np.int32]
-    tags: npt.NDArray[np.int32]
+    heads: Int32Array
+    relations: Int32Array
+    tags: Int32Array
     lemmas: list[str] | None
 
 
@@ -209,7 +209,7 @@ class DependencyParser:
             token.is_sent_start = False
         return document
 
-    def _lemmas(self, documents: Iterable[Doc], words: Sequence[str], tags: npt.NDArray[np.int32]) -> list[str]:
+    def _lemmas(self, documents: Iterable[Doc], words: Sequence[str], tags: Int32Array) -> list[str]:
         table = self._lemma_table
         if table is None:
             return [(token.lemma_ or token.text).lower() for document in documents for token in document]
@@ -250,15 +250,13 @@ class _Names:
     def code(self, name: str) -> int:
         return self.names.index(name)
 
-    def codes(self, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
+    def codes(self, keys: UInt64Array) -> Int32Array:
         found = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        codes: npt.NDArray[np.int32] = np.where(self._keys[found] == keys, self._codes[found], self._fallback)
+        codes: Int32Array = np.where(self._keys[found] == keys, self._codes[found], self._fallback)
         return codes
 
 
-def _heads(
-    steps: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
+def _heads(steps: Int64Array, lengths: Int64Array) -> tuple[Int32Array, BoolArray]:
     """Turn spaCy's steps to the head into positions; a further root hangs on the first one."""
     sentence = np.repeat(np.arange(len(lengths)), lengths)
     position = np.arange(len(steps)) - np.repeat(np.cumsum(lengths) - lengths, lengths)

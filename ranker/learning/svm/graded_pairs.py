@@ -10,34 +10,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
+
+from ranker.arrays import BoolArray, FloatArray, Int64Array
 
 if TYPE_CHECKING:
     from ranker.learning.svm.pair_sums import PairLoss
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 class Groups(NamedTuple):
     """Rows in groups, every group sorted from the best grade to the worst."""
 
-    offsets: IntArray
+    offsets: Int64Array
     """Group ``g`` is ``rows[offsets[g]:offsets[g + 1]]``."""
-    level_stop: IntArray
+    level_stop: Int64Array
     """Of every row, the first row after those of its own grade: its worse rows run from there."""
     is_large: BoolArray
     """Of every group, whether it is swept."""
-    cut_offsets: IntArray
+    cut_offsets: Int64Array
     """Group ``g`` has the cuts ``cut_offsets[g]:cut_offsets[g + 1]``."""
-    cuts: IntArray
+    cuts: Int64Array
     """Columns low, middle, high."""
 
 
 @njit(cache=True, nogil=True)
-def sort_by_grade(order: IntArray, offsets: IntArray, grades: FloatArray) -> None:
+def sort_by_grade(order: Int64Array, offsets: Int64Array, grades: FloatArray) -> None:
     """Sort the rows of every group from the best grade to the worst, in place and stably.
 
     Parameters
@@ -62,7 +59,9 @@ def sort_by_grade(order: IntArray, offsets: IntArray, grades: FloatArray) -> Non
 
 
 @njit(cache=True, nogil=True)
-def plan_cuts(offsets: IntArray, level_start: IntArray, level_stop: IntArray, cut_offsets: IntArray) -> IntArray:
+def plan_cuts(
+    offsets: Int64Array, level_start: Int64Array, level_stop: Int64Array, cut_offsets: Int64Array
+) -> Int64Array:
     """List the cuts of every group, each after the cut that made its block.
 
     A cut is the boundary between grades nearest the middle of its block, so two successive cuts at least halve a
@@ -106,7 +105,7 @@ def plan_cuts(offsets: IntArray, level_start: IntArray, level_stop: IntArray, cu
 @njit(cache=True, nogil=True)
 def graded_alphas(
     block: int,
-    blocks: IntArray,
+    blocks: Int64Array,
     groups: Groups,
     scores: FloatArray,
     loss: PairLoss,
@@ -126,7 +125,7 @@ def graded_alphas(
 @njit(cache=True, nogil=True)
 def graded_laplacian(
     block: int,
-    blocks: IntArray,
+    blocks: Int64Array,
     groups: Groups,
     scores: FloatArray,
     rows: FloatArray,
@@ -154,7 +153,7 @@ def graded_laplacian(
 @njit(cache=True, nogil=True)
 def _add_alphas(
     scores: FloatArray,
-    level_stop: IntArray,
+    level_stop: Int64Array,
     first: int,
     last: int,
     loss: PairLoss,
@@ -187,7 +186,7 @@ def _add_alphas(
 def _add_laplacian(
     scores: FloatArray,
     rows: FloatArray,
-    level_stop: IntArray,
+    level_stop: Int64Array,
     offset: int,
     width: float,
     product: FloatArray,
@@ -206,7 +205,7 @@ def _add_laplacian(
 
 @njit(cache=True, nogil=True)
 def _sweep_alphas(
-    cuts: IntArray, scores: FloatArray, loss: PairLoss, row_alpha: FloatArray, totals: FloatArray
+    cuts: Int64Array, scores: FloatArray, loss: PairLoss, row_alpha: FloatArray, totals: FloatArray
 ) -> None:
     """Add the alphas of a group's pairs to `row_alpha` (n,) and to the three `totals`."""
     order = np.argsort(scores, kind="mergesort")
@@ -220,7 +219,7 @@ def _sweep_alphas(
 
 @njit(cache=True, nogil=True)
 def _sweep_laplacian(
-    cuts: IntArray, scores: FloatArray, rows: FloatArray, width: float, product: FloatArray, touched: BoolArray
+    cuts: Int64Array, scores: FloatArray, rows: FloatArray, width: float, product: FloatArray, touched: BoolArray
 ) -> None:
     """Add ``L rows`` to `product` (n, d), with L the Laplacian of a group's pairs in the zone; mark touched rows."""
     order = np.argsort(scores, kind="mergesort")
@@ -232,7 +231,7 @@ def _sweep_laplacian(
 
 
 @njit(cache=True, nogil=True)
-def divide(order: IntArray, low: int, middle: int, high: int, spare: IntArray) -> None:
+def divide(order: Int64Array, low: int, middle: int, high: int, spare: Int64Array) -> None:
     """Stably move the rows below `middle` to the front of ``order[low:high]``."""
     front, kept = low, 0
     for position in range(low, high):
@@ -254,8 +253,8 @@ def divide(order: IntArray, low: int, middle: int, high: int, spare: IntArray) -
 @njit(cache=True, nogil=True)
 def _add_better(
     scores: FloatArray,
-    better: IntArray,
-    worse: IntArray,
+    better: Int64Array,
+    worse: Int64Array,
     loss: PairLoss,
     row_alpha: FloatArray,
     totals: FloatArray,
@@ -299,7 +298,9 @@ def _add_better(
 
 
 @njit(cache=True, nogil=True)
-def _add_worse(scores: FloatArray, better: IntArray, worse: IntArray, loss: PairLoss, row_alpha: FloatArray) -> None:
+def _add_worse(
+    scores: FloatArray, better: Int64Array, worse: Int64Array, loss: PairLoss, row_alpha: FloatArray
+) -> None:
     """Take from every `worse` row the alphas of its pairs with all `better` rows; both are sorted by score."""
     previous = scores[worse[0]]
     inner = outer = 0
@@ -326,8 +327,8 @@ def _add_worse(scores: FloatArray, better: IntArray, worse: IntArray, loss: Pair
 def _add_windows(
     scores: FloatArray,
     rows: FloatArray,
-    better: IntArray,
-    worse: IntArray,
+    better: Int64Array,
+    worse: Int64Array,
     width: float,
     product: FloatArray,
     touched: BoolArray,

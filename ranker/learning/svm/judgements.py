@@ -12,42 +12,40 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import DataError
 from ranker.learning.svm.graded_pairs import sort_by_grade
 from ranker.learning.svm.pair_sums import GradedPairs, PairSet, WeightedPairs
 from ranker.ranks import group_offsets, group_spearman, merge_ties
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-
 
 class Judgements(Protocol):
     """What people said about rows, in units that can be selected: graded rows, or preferred pairs."""
 
-    everything: IntArray
+    everything: Int64Array
     """All units."""
 
-    def units(self) -> tuple[IntArray, IntArray]:
+    def units(self) -> tuple[Int64Array, Int64Array]:
         """Return the units that take part in any pair, and the label of the group of each."""
 
-    def sample(self) -> IntArray:
+    def sample(self) -> Int64Array:
         """Return units that hold roughly a tenth of the pairs, or fewer."""
 
-    def select(self, units: IntArray) -> tuple[FloatArray, PairSet]:
+    def select(self, units: Int64Array) -> tuple[FloatArray, PairSet]:
         """Return the rows of some units, ready for a solver, and their pairs."""
 
-    def agreement(self, coef: FloatArray, units: IntArray) -> tuple[float, float]:
+    def agreement(self, coef: FloatArray, units: Int64Array) -> tuple[float, float]:
         """Return the summed agreement of scores with some units, and the weight it was summed over."""
 
 
 class Grades:
     """Grades of rows: every two rows of a group with different grades are a pair."""
 
-    def __init__(self, X: FloatArray, grades: FloatArray, groups: IntArray) -> None:
+    def __init__(self, X: FloatArray, grades: FloatArray, groups: Int64Array) -> None:
         self.X, self.grades, self.groups = X, grades, groups
-        self.everything: IntArray = np.arange(len(grades))
+        self.everything: Int64Array = np.arange(len(grades))
 
-    def units(self) -> tuple[IntArray, IntArray]:
+    def units(self) -> tuple[Int64Array, Int64Array]:
         """Return the rows of groups that hold a pair, and their groups."""
         order, offsets = group_offsets(self.groups)
         grades = self.grades[order]
@@ -56,20 +54,20 @@ class Grades:
         in_pair[order] = np.repeat(differ, np.diff(offsets))
         return np.flatnonzero(in_pair), self.groups[in_pair]
 
-    def sample(self) -> IntArray:
+    def sample(self) -> Int64Array:
         """Return the rows of every tenth group, or every tenth row if there are few groups."""
         if self.groups.max() >= 100:
             return np.flatnonzero(self.groups % 10 == 0)
         return self.everything[::10]
 
-    def select(self, units: IntArray) -> tuple[FloatArray, PairSet]:
+    def select(self, units: Int64Array) -> tuple[FloatArray, PairSet]:
         """Return some rows, sorted by group and from high to low grades, and their pairs."""
         order, offsets = group_offsets(self.groups[units])
         order = units[order]
         sort_by_grade(order, offsets, self.grades)
         return _centred(self.X, order), GradedPairs(offsets, self.grades[order])
 
-    def agreement(self, coef: FloatArray, units: IntArray) -> tuple[float, float]:
+    def agreement(self, coef: FloatArray, units: Int64Array) -> tuple[float, float]:
         """Return the sum over groups of Spearman's correlation, 0 where all scores tie, and their number."""
         order, offsets = group_offsets(self.groups[units])
         order = units[order]
@@ -80,20 +78,20 @@ class Grades:
 class Preferences:
     """Pairs of rows, one preferred to the other; a unit is a pair."""
 
-    def __init__(self, X: FloatArray, pairs: IntArray, weights: FloatArray, groups: IntArray) -> None:
+    def __init__(self, X: FloatArray, pairs: Int64Array, weights: FloatArray, groups: Int64Array) -> None:
         self.X, self.pairs, self.weights, self.groups = X, pairs, weights, groups
-        self.everything: IntArray = np.arange(len(pairs))
+        self.everything: Int64Array = np.arange(len(pairs))
 
-    def units(self) -> tuple[IntArray, IntArray]:
+    def units(self) -> tuple[Int64Array, Int64Array]:
         """Return the pairs with a weight, and their groups."""
         units = np.flatnonzero(self.weights > 0.0)
         return units, self.groups[self.pairs[units, 0]]
 
-    def sample(self) -> IntArray:
+    def sample(self) -> Int64Array:
         """Return every tenth run of pairs; neighbours are likely to share rows."""
         return np.flatnonzero(self.everything // 100 % 10 == 0)
 
-    def select(self, units: IntArray) -> tuple[FloatArray, PairSet]:
+    def select(self, units: Int64Array) -> tuple[FloatArray, PairSet]:
         """Return the rows in some pairs, sorted by group, and these pairs."""
         better, worse = self.pairs[units].T
         in_pair = np.zeros(len(self.X), dtype=bool)
@@ -106,10 +104,10 @@ class Preferences:
         return _centred(self.X, rows), WeightedPairs(offsets, place[better], place[worse], self.weights[units])
 
     @functools.cached_property
-    def _by_group(self) -> tuple[IntArray, IntArray]:
+    def _by_group(self) -> tuple[Int64Array, Int64Array]:
         return group_offsets(self.groups)
 
-    def agreement(self, coef: FloatArray, units: IntArray) -> tuple[float, float]:
+    def agreement(self, coef: FloatArray, units: Int64Array) -> tuple[float, float]:
         """Return the weight of concordant less that of discordant pairs, and that of all."""
         order, offsets = self._by_group
         scores = np.empty(len(self.X))
@@ -181,7 +179,7 @@ def checked_preferences(
     return Preferences(X, indices, weights, codes)
 
 
-def group_codes(groups: Any, n_rows: int) -> IntArray:
+def group_codes(groups: Any, n_rows: int) -> Int64Array:
     """Return a number for the group of every row; labels need only be hashable.
 
     Raises
@@ -207,7 +205,7 @@ def group_codes(groups: Any, n_rows: int) -> IntArray:
 
 
 @njit(cache=True, nogil=True)
-def _components(pairs: IntArray, n_rows: int) -> IntArray:
+def _components(pairs: Int64Array, n_rows: int) -> Int64Array:
     """Return the number of every row's connected component, by union and path halving."""
     parent = np.arange(n_rows)
     for pair in range(len(pairs)):
@@ -230,7 +228,7 @@ def _components(pairs: IntArray, n_rows: int) -> IntArray:
     return parent
 
 
-def _centred(X: FloatArray, rows: IntArray) -> FloatArray:
+def _centred(X: FloatArray, rows: Int64Array) -> FloatArray:
     """Return some rows less about their mean: no difference changes, and their rounding errors get smaller.
 
     About, because a round number is the same in whatever order the rows come, and leaves whole numbers exact.

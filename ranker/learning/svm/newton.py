@@ -33,15 +33,14 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from threadpoolctl import threadpool_limits
 
+from ranker.arrays import FloatArray
 from ranker.errors import DataError
 from ranker.learning.svm.pair_sums import PairLoss, PairSet, Totals, count_blocks, for_each_block
 from ranker.learning.svm.polish import exact_product, polish, rounded
 
-FloatArray = npt.NDArray[np.float64]
 LossName = Literal["hinge", "squared_hinge"]
 
 NARROWING = 0.1

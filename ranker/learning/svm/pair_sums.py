@@ -32,15 +32,11 @@ from typing import NamedTuple, cast
 
 import numba
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
+from ranker.arrays import BoolArray, FloatArray, Int64Array, offsets_of
 from ranker.learning.svm.graded_pairs import Groups, graded_alphas, graded_laplacian, plan_cuts
 from ranker.learning.svm.tight_pairs import graded_tight, listed_tight
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 BLOCKS = 64
 """Units of parallel work at most; not the number of threads, because the order of additions depends on it."""
@@ -102,10 +98,10 @@ class PairSet:
 
     _alphas: Callable[..., None]
     _laplacian: Callable[..., None]
-    _tight: Callable[..., tuple[IntArray, FloatArray]]
+    _tight: Callable[..., tuple[Int64Array, FloatArray]]
     _pairs: tuple[NamedTuple, ...]
 
-    def _divide(self, cost: FloatArray, first_rows: IntArray) -> None:
+    def _divide(self, cost: FloatArray, first_rows: Int64Array) -> None:
         """Divide the units of work (groups or rows) into blocks of about equal `cost`, in pairs."""
         self._work = float(cost.sum())
         self._blocks = _equal_blocks(cost)
@@ -164,12 +160,12 @@ class PairSet:
         for_each_block(run, len(parts), self._work * n_columns)
         return cast(FloatArray, parts.sum(axis=0))
 
-    def tight(self, scores: FloatArray, width: float, limit: int) -> tuple[IntArray, FloatArray] | None:
+    def tight(self, scores: FloatArray, width: float, limit: int) -> tuple[Int64Array, FloatArray] | None:
         """Return the pairs whose margin is 1 but for `width`: (better, worse), shape (k, 2), and their weights.
 
         None if there are `limit` or more.
         """
-        lists: list[tuple[IntArray, FloatArray]] = [(np.zeros((0, 2), dtype=np.int64), np.zeros(0))] * (
+        lists: list[tuple[Int64Array, FloatArray]] = [(np.zeros((0, 2), dtype=np.int64), np.zeros(0))] * (
             len(self._blocks) - 1
         )
 
@@ -194,7 +190,7 @@ class GradedPairs(PairSet):
         Groups with more rows are swept in O(n log n), the others take their pairs one by one.
     """
 
-    def __init__(self, offsets: IntArray, grades: FloatArray, *, large_group: int = LARGE_GROUP) -> None:
+    def __init__(self, offsets: Int64Array, grades: FloatArray, *, large_group: int = LARGE_GROUP) -> None:
         sizes = np.diff(offsets)
         opens_level = np.ones(len(grades) + 1, dtype=bool)
         opens_level[1:-1] = grades[1:] != grades[:-1]
@@ -206,7 +202,7 @@ class GradedPairs(PairSet):
         is_large = sizes > large_group
         # Each cut makes one more block of levels, so a group with k levels takes k - 1 cuts.
         n_cuts = np.where(is_large, np.diff(np.searchsorted(level_starts, offsets)) - 1, 0)
-        cut_offsets = np.concatenate([[0], np.cumsum(n_cuts)]).astype(np.int64)
+        cut_offsets = offsets_of(n_cuts)
         cuts = plan_cuts(offsets, level_starts[level], level_stop, cut_offsets)
         self._pairs = (Groups(offsets, level_stop, is_large, cut_offsets, cuts),)
         self._alphas, self._laplacian, self._tight = graded_alphas, graded_laplacian, graded_tight
@@ -227,9 +223,9 @@ class WeightedPairs(PairSet):
         At least 0.
     """
 
-    def __init__(self, offsets: IntArray, better: IntArray, worse: IntArray, weights: FloatArray) -> None:
+    def __init__(self, offsets: Int64Array, better: Int64Array, worse: Int64Array, weights: FloatArray) -> None:
         self.total_weight = float(weights.sum())
-        starts = np.concatenate([[0], np.cumsum(np.bincount(better, minlength=offsets[-1]))]).astype(np.int64)
+        starts = offsets_of(np.bincount(better, minlength=offsets[-1]))
         wins = Wins(offsets, starts, np.empty(len(worse), dtype=np.int64), np.empty(len(weights)))
         _list_wins(better, worse, weights, starts[:-1].copy(), wins)
         self._pairs = (wins,)
@@ -240,15 +236,15 @@ class WeightedPairs(PairSet):
 class Wins(NamedTuple):
     """Pairs by the row that wins them."""
 
-    offsets: IntArray
-    starts: IntArray
+    offsets: Int64Array
+    starts: Int64Array
     """Row ``r`` wins the pairs ``starts[r]:starts[r + 1]``."""
-    losers: IntArray
+    losers: Int64Array
     weights: FloatArray
 
 
 @njit(cache=True, nogil=True)
-def _list_wins(better: IntArray, worse: IntArray, weights: FloatArray, places: IntArray, wins: Wins) -> None:
+def _list_wins(better: Int64Array, worse: Int64Array, weights: FloatArray, places: Int64Array, wins: Wins) -> None:
     for pair in range(len(better)):
         place = places[better[pair]]
         places[better[pair]] += 1
@@ -256,7 +252,7 @@ def _list_wins(better: IntArray, worse: IntArray, weights: FloatArray, places: I
         wins.weights[place] = weights[pair]
 
 
-def _equal_blocks(cost: FloatArray) -> IntArray:
+def _equal_blocks(cost: FloatArray) -> Int64Array:
     """Cut a sequence of units into runs of about the same summed cost, and return where they start and end."""
     reached = np.concatenate([[0.0], np.cumsum(cost)])
     bounds = np.searchsorted(reached, np.linspace(0.0, reached[-1], count_blocks(reached[-1]) + 1))
@@ -314,7 +310,7 @@ if hasattr(os, "register_at_fork"):
 @njit(cache=True, nogil=True)
 def _listed_alphas(
     block: int,
-    blocks: IntArray,
+    blocks: Int64Array,
     wins: Wins,
     scores: FloatArray,
     loss: PairLoss,
@@ -345,7 +341,7 @@ def _listed_alphas(
 @njit(cache=True, nogil=True)
 def _listed_laplacian(
     block: int,
-    blocks: IntArray,
+    blocks: Int64Array,
     wins: Wins,
     scores: FloatArray,
     rows: FloatArray,

@@ -16,12 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.learning.svm.pair_sums import PairLoss, PairSet
-
-FloatArray = npt.NDArray[np.float64]
 
 WIDTHS = (1e-7, 1e-9, 1e-5)
 """Slacks, tried in turn, up to which a pair may be on the margin by an approximate minimiser."""
@@ -104,9 +102,7 @@ def _polish(rows: FloatArray, pairs: PairSet, C: float, coef: FloatArray, width:
     return None
 
 
-def _distinct(
-    rows: FloatArray, pairs: npt.NDArray[np.int64], weights: FloatArray
-) -> tuple[FloatArray, FloatArray] | None:
+def _distinct(rows: FloatArray, pairs: Int64Array, weights: FloatArray) -> tuple[FloatArray, FloatArray] | None:
     """Return the distinct differences of pairs, in an order of their own, and the summed weights of each."""
     differences = rows[pairs[:, 0]] - rows[pairs[:, 1]]
     if not len(differences):

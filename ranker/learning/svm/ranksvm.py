@@ -22,13 +22,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ranker.arrays import FloatArray
 from ranker.errors import DataError, OptionError
 from ranker.learning.svm.judgements import Grades, Judgements, checked_preferences, group_codes
 from ranker.learning.svm.newton import LossName, Solution, minimise
 from ranker.learning.svm.pair_sums import PairSet
 from ranker.ranks import average_ranks, group_offsets, group_spearman
-
-FloatArray = npt.NDArray[np.float64]
 
 LOSSES = ("hinge", "squared_hinge")
 

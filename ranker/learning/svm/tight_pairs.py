@@ -8,20 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.learning.svm.graded_pairs import Groups, divide
 
 if TYPE_CHECKING:
     from ranker.learning.svm.pair_sums import Wins
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-
 
 @njit(cache=True, nogil=True)
-def _grown(listed: IntArray) -> IntArray:
+def _grown(listed: Int64Array) -> Int64Array:
     larger = np.empty((2 * len(listed), 2), dtype=np.int64)
     larger[: len(listed)] = listed
     return larger
@@ -29,8 +26,8 @@ def _grown(listed: IntArray) -> IntArray:
 
 @njit(cache=True, nogil=True)
 def graded_tight(
-    block: int, blocks: IntArray, groups: Groups, scores: FloatArray, width: float, limit: int
-) -> tuple[IntArray, FloatArray]:
+    block: int, blocks: Int64Array, groups: Groups, scores: FloatArray, width: float, limit: int
+) -> tuple[Int64Array, FloatArray]:
     """List (better, worse) of the pairs of one block whose slack is at most `width` from 0, and their weights."""
     listed = np.empty((64, 2), dtype=np.int64)
     size = 0
@@ -67,8 +64,8 @@ def graded_tight(
 
 @njit(cache=True, nogil=True)
 def listed_tight(
-    block: int, blocks: IntArray, wins: Wins, scores: FloatArray, width: float, limit: int
-) -> tuple[IntArray, FloatArray]:
+    block: int, blocks: Int64Array, wins: Wins, scores: FloatArray, width: float, limit: int
+) -> tuple[Int64Array, FloatArray]:
     """List the pairs of one block as `graded_tight` does."""
     places = np.empty((64, 2), dtype=np.int64)
     size = 0

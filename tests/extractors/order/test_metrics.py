@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.order.metrics import brevity_penalty
 from ranker.extractors.order.scores import permutation_scores
 from ranker.extractors.registry import make, make_metric
+from ranker.extractors.text.ratios import brevity_penalty
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.repeated_words import WordOrders, align_contexts
 from ranker.extractors.text.tokens import token_batch

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import numba
 import numpy as np
-import numpy.typing as npt
 import pytest
 import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import DataError, OptionError
 from ranker.extractors.order.scores import NAMES, check_permutations, permutation_scores
 
-Batch = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+Batch = tuple[Int64Array, Int64Array]
 RECURSIVE = ("pet", "pet_flat", "pet_viterbi", "pef")
 permutations = st.integers(2, 24).flatmap(lambda length: st.permutations(range(length)))
 
@@ -51,7 +51,7 @@ def golden_batch(golden: Path, file: str) -> tuple[list[dict[str, str]], Batch]:
 
 
 def check_column(
-    rows: list[dict[str, str]], column: str, found: npt.NDArray[np.float64], tolerance: float, shortest: int = 0
+    rows: list[dict[str, str]], column: str, found: FloatArray, tolerance: float, shortest: int = 0
 ) -> None:
     used = [index for index, row in enumerate(rows) if row[column] and int(row["n"]) >= shortest]
     assert len(used) > 400

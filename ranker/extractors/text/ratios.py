@@ -1,0 +1,30 @@
+"""Ratios that several metrics are made of: parts of a whole, F scores, the brevity penalty."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.arrays import FloatArray
+
+
+def ratio(part: npt.ArrayLike, whole: npt.ArrayLike) -> FloatArray:
+    """Divide, 0 where the whole is 0."""
+    top, bottom = np.asarray(part, dtype=np.float64), np.asarray(whole, dtype=np.float64)
+    return np.asarray(np.divide(top, bottom, out=np.zeros(top.shape), where=bottom > 0))
+
+
+def f_score(precision: FloatArray, recall: FloatArray) -> FloatArray:
+    """Return the harmonic mean, 0 where both are 0."""
+    total = precision + recall
+    return np.asarray(np.divide(2 * precision * recall, total, out=np.zeros(total.shape), where=total > 0))
+
+
+def brevity_penalty(lengths: npt.ArrayLike, reference_lengths: npt.ArrayLike) -> FloatArray:
+    """Return ``exp(min(0, 1 - r / c))`` of lengths c beside reference lengths r, elementwise; 0 of length 0.
+
+    Papineni et al. (2002), section 2.2.
+    """
+    mine, theirs = (np.asarray(one, dtype=np.float64) for one in (lengths, reference_lengths))
+    ratio = np.divide(theirs, mine, out=np.full(mine.shape, np.inf), where=mine > 0)
+    return np.asarray(np.exp(np.minimum(0.0, 1.0 - ratio)))

@@ -1,0 +1,92 @@
+"""What the package looks like: imports point down, nothing goes round in circles, folders and modules stay small."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import ranker
+
+PACKAGE = Path(ranker.__file__).parent
+MODULES = {
+    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+    if "share" not in path.relative_to(PACKAGE).parts
+}
+# from the bottom up; a module may import from its own layer and from those before it
+LAYERS = (
+    "arrays errors files links model_files notation progress ranks share threads version",
+    "corpora learning",
+    "extractors",
+    "defaults ordering ranking shipped training training_data",
+    "evaluation scaling tuning",
+    "experiments reports collect",
+    "cli",
+)
+LAYER = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
+
+
+@cache
+def imports(module: str) -> frozenset[str]:
+    """Return the modules of the package that `module` imports, those for types alone too."""
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found.update(name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: relative import"
+            for name in node.names:
+                full = f"{node.module}.{name.name}"
+                found.add(full if full in MODULES else str(node.module))
+    return frozenset(name for name in found if name in MODULES and name not in ("ranker", module))
+
+
+def below(module: str) -> str:
+    """Return the file or folder of the package in which `module` lies."""
+    return module.split(".")[1]
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if name != "ranker"])
+def test_imports_point_down(module):
+    upwards = [name for name in imports(module) if LAYER[below(name)] > LAYER[below(module)]]
+    assert upwards == []
+
+
+def test_no_module_imports_itself_through_others():
+    TopologicalSorter({module: imports(module) for module in MODULES}).prepare()
+
+
+@pytest.mark.parametrize("depth", [2, 3, 4])
+def test_no_folder_imports_itself_through_others(depth):
+    def folder(module: str) -> str:
+        """Return the package of `module`, not deeper than `depth`."""
+        parts = module.split(".") if MODULES[module].name == "__init__.py" else module.split(".")[:-1]
+        return ".".join(parts[:depth])
+
+    graph: dict[str, set[str]] = {}
+    for module in MODULES:
+        graph.setdefault(folder(module), set()).update(folder(name) for name in imports(module))
+    for name, others in graph.items():
+        # a package may use what lies in its own folders, and these what lies in it
+        graph[name] = {other for other in others if not f"{other}.".startswith(f"{name}.")}
+        graph[name] = {other for other in graph[name] if not f"{name}.".startswith(f"{other}.")}
+    TopologicalSorter(graph).prepare()
+
+
+def test_folders_are_small():
+    folders = {path.parent for path in MODULES.values()}
+    counts = {
+        folder.name: len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) for folder in folders
+    }
+    del counts["cli"]  # one module for each subcommand
+    assert {name: count for name, count in counts.items() if count > 15} == {}
+
+
+def test_modules_are_small():
+    lines = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in MODULES.items()}
+    assert {name: count for name, count in lines.items() if count > 450} == {}
