@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranker.arrays import FloatArray
 from ranker.cli.options import (
     DataArgument,
     JobsOption,
@@ -28,6 +27,7 @@ from ranker.errors import OptionError
 _MANY = 40
 
 if TYPE_CHECKING:
+    from ranker.arrays import FloatArray
     from ranker.corpora.dataset import Dataset
     from ranker.extractors.feature_sets import FeatureSet
     from ranker.ranking import Ranker

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranker.arrays import Int64Array, offsets_of
 from ranker.cli.options import Output, OutputOption
 from ranker.cli.output import emit_json, emit_rows, print_table
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
+    from ranker.arrays import Int64Array
     from ranker.extractors.order.charts import PermutationTree
 
 _MOST_SPANS = 150
@@ -94,6 +94,7 @@ def _read(text: str) -> dict[int, tuple[Int64Array, int]]:
 def _scores(permutations: list[Int64Array], beta: float, gamma: float) -> list[tuple[str, list[float]]]:
     import numpy as np
 
+    from ranker.arrays import offsets_of
     from ranker.extractors.order.scores import NAMES, permutation_scores
 
     offsets = offsets_of([len(one) for one in permutations])

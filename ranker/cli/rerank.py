@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranker.arrays import FloatArray, Int64Array
 from ranker.cli.options import JobsOption, working
 from ranker.cli.output import emit_json, emit_lines
 from ranker.cli.scorer import say_notes
@@ -17,6 +16,7 @@ from ranker.cli.tune import RefsOption
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
+    from ranker.arrays import FloatArray, Int64Array
     from ranker.corpora.dataset import Dataset
     from ranker.corpora.formats.nbest import NBestList
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ranker.arrays import FloatArray
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from ranker.arrays import FloatArray
     from ranker.corpora.dataset import Dataset
     from ranker.extractors.base import Metric
     from ranker.ranking import Ranker

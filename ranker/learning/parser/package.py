@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 
 from ranker.errors import DataError
 from ranker.learning.parser.lemmas import LemmaTable
+from ranker.learning.parser.options import ParserOptions
 from ranker.learning.parser.parser import CARD_FILE, LEMMA_FILE, digest
 from ranker.learning.parser.scores import ParserScores
 from ranker.learning.parser.treebanks import Treebank
 
 if TYPE_CHECKING:
     from spacy.language import Language
-
-    from ranker.learning.parser.training import ParserOptions
 
 Scores = Mapping[str, Mapping[str, ParserScores]]
 

@@ -7,15 +7,13 @@ cuts of a group together hold every pair with different grades exactly once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-
-if TYPE_CHECKING:
-    from ranker.learning.svm.pair_sums import PairLoss
+from ranker.learning.svm.loss import PairLoss
 
 
 class Groups(NamedTuple):

@@ -38,7 +38,8 @@ from threadpoolctl import threadpool_limits
 
 from ranker.arrays import FloatArray
 from ranker.errors import DataError
-from ranker.learning.svm.pair_sums import PairLoss, PairSet, Totals, count_blocks, for_each_block
+from ranker.learning.svm.loss import PairLoss, Totals
+from ranker.learning.svm.pair_sums import PairSet, count_blocks, for_each_block
 from ranker.learning.svm.polish import exact_product, polish, rounded
 
 LossName = Literal["hinge", "squared_hinge"]

@@ -36,6 +36,7 @@ from numba import njit
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array, offsets_of
 from ranker.learning.svm.graded_pairs import Groups, graded_alphas, graded_laplacian, plan_cuts
+from ranker.learning.svm.loss import PairLoss, Totals, Wins
 from ranker.learning.svm.tight_pairs import graded_tight, listed_tight
 
 BLOCKS = 64
@@ -49,45 +50,6 @@ SMALL_WORK = 300_000.0
 
 LARGE_GROUP = 128
 """Groups with more rows than this are swept; up to it running over the pairs is faster."""
-
-
-class Totals(NamedTuple):
-    """Sums over the pairs, each counted with its weight."""
-
-    cap_slack: float
-    """Slack of the pairs beyond the zone."""
-    zone_slack: float
-    """Slack of the pairs in the zone."""
-    zone_squares: float
-    """Squared slack of the pairs in the zone."""
-
-
-class PairLoss(NamedTuple):
-    """A convex loss of one pair, by its derivative: ``slope * slack`` up to slack `width`, `cap` beyond.
-
-    An infinite `width` is the squared hinge ``slope / 2 * slack ** 2``. A finite one is Huber's smoothing of the
-    hinge ``cap * slack``, if ``slope * width == cap``.
-    """
-
-    width: float
-    slope: float
-    cap: float
-
-    def unsmoothed(self, totals: Totals) -> float:
-        """Return the sum over pairs of the loss that this one is, or smooths."""
-        if np.isinf(self.width):
-            return 0.5 * self.slope * totals.zone_squares
-        return self.cap * (totals.cap_slack + totals.zone_slack)
-
-    def smoothing_gap(self, totals: Totals) -> float:
-        """Return the duality gap that is due to smoothing: the sum over the zone of ``(cap - alpha) * slack``."""
-        if np.isinf(self.width):
-            return 0.0
-        return max(0.0, self.cap * totals.zone_slack - self.slope * totals.zone_squares)
-
-    def narrowed(self, factor: float) -> PairLoss:
-        """Return the smoothing of the same hinge by `factor` times the width."""
-        return PairLoss(self.width * factor, self.slope / factor, self.cap)
 
 
 class PairSet:
@@ -231,16 +193,6 @@ class WeightedPairs(PairSet):
         self._pairs = (wins,)
         self._alphas, self._laplacian, self._tight = _listed_alphas, _listed_laplacian, listed_tight
         self._divide(np.diff(starts[offsets]) + 0.5 * np.diff(offsets), offsets)
-
-
-class Wins(NamedTuple):
-    """Pairs by the row that wins them."""
-
-    offsets: Int64Array
-    starts: Int64Array
-    """Row ``r`` wins the pairs ``starts[r]:starts[r + 1]``."""
-    losers: Int64Array
-    weights: FloatArray
 
 
 @njit(cache=True, nogil=True)

@@ -19,7 +19,8 @@ import numpy as np
 from numba import njit
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.learning.svm.pair_sums import PairLoss, PairSet
+from ranker.learning.svm.loss import PairLoss
+from ranker.learning.svm.pair_sums import PairSet
 
 WIDTHS = (1e-7, 1e-9, 1e-5)
 """Slacks, tried in turn, up to which a pair may be on the margin by an approximate minimiser."""

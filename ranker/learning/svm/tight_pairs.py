@@ -5,16 +5,12 @@ Lists grow as they fill and end soon after `limit` pairs, which is one sign that
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numba import njit
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.learning.svm.graded_pairs import Groups, divide
-
-if TYPE_CHECKING:
-    from ranker.learning.svm.pair_sums import Wins
+from ranker.learning.svm.loss import Wins
 
 
 @njit(cache=True, nogil=True)

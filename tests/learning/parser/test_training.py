@@ -13,8 +13,9 @@ import pytest
 from ranker.errors import DataError, OptionError
 from ranker.learning.parser import parser as parsing
 from ranker.learning.parser.conllu import parse_conllu
+from ranker.learning.parser.options import ParserOptions
 from ranker.learning.parser.scores import score_text, score_words
-from ranker.learning.parser.training import ParserOptions, train
+from ranker.learning.parser.training import train
 
 SMALL = ParserOptions(epochs=1, width=16, depth=1, rows=(100, 50, 50, 50), hidden=16, batch_words=60)
 

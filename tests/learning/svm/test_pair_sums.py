@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranker.learning.svm.graded_pairs import plan_cuts, sort_by_grade
-from ranker.learning.svm.pair_sums import GradedPairs, PairLoss, PairSet, WeightedPairs
+from ranker.learning.svm.loss import PairLoss
+from ranker.learning.svm.pair_sums import GradedPairs, PairSet, WeightedPairs
 
 LOSSES = [
     PairLoss(np.inf, 3.0, 0.0),

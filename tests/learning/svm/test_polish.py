@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from tests.learning.test_ranksvm import LOSSES, all_pairs, objective, problem
 
 from ranker.learning.svm import newton, polish
 from ranker.learning.svm.polish import exact_product, rounded
 from ranker.learning.svm.ranksvm import RankSVM
+from tests.learning.svm.test_ranksvm import LOSSES, all_pairs, objective, problem
 
 COLUMNS = {
     "real": lambda X: X,
