@@ -1,1 +1,1 @@
-"""The command line: one module a subcommand, each a thin shell over one public method."""
+"""The command line: one module per subcommand, each a thin shell over one public method."""

@@ -1,1 +1,1 @@
-"""What is judged: data sets, judgements, readers, writers and the catalogue behind ``--data``."""
+"""Data sets and human judgements, their readers and writers, and the catalogue behind ``--data``."""

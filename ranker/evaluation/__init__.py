@@ -1,1 +1,1 @@
-"""What is claimed: correlation with people, segment-level tau, intervals."""
+"""Evaluation against human judgements: correlation, significance, system level, annotators."""

@@ -1,1 +1,1 @@
-"""The papers' tables: one module a paper, each a thin composition of the rest."""
+"""The tables of papers: one module per paper."""

@@ -1,1 +1,1 @@
-"""What is measured: token batches, metrics, feature extractors and their registry."""
+"""Metrics and features, one folder per subject, and their registry."""

@@ -1,1 +1,1 @@
-"""What is learnt: array-level estimators that know nothing of sentences or systems."""
+"""Models learnt from data: arrays in, arrays out; nothing here knows sentences or systems."""
