@@ -20,7 +20,7 @@ import numpy as np
 from bench.simulated_alignments import simulate_parallel_text
 from ranker.corpora.formats.reading import read_dataset
 from ranker.extractors.order.aligner import align_dataset, learn_aligner
-from ranker.extractors.text.tokens import token_batch
+from ranker.extractors.text.tokens import source_segments, token_batch
 from ranker.learning.aligner.training import train
 from ranker.links import alignment_error_rate
 
@@ -42,7 +42,7 @@ def compile_kernels() -> None:
 def real_text(corpus: str, lp: str) -> None:
     """Measure on real text."""
     dataset = read_dataset(SHARED / "data" / f"{corpus}.jsonl.gz").select_language_pairs([lp])
-    batch = token_batch(dataset, lowercase=True)
+    batch, sources = token_batch(dataset, lowercase=True), source_segments(dataset, lowercase=True)
     print(f"{corpus} {lp}: {len(batch.reference):,} references, {len(dataset):,} candidates")
     for name, options in (
         ("HMM, agreement", {}),
@@ -57,13 +57,13 @@ def real_text(corpus: str, lp: str) -> None:
         aligned = time.perf_counter()
         right = total = 0
         for row in range(len(batch.reference)):
-            source, target = batch.sources.words(row), batch.segments.words(batch.reference[row])
+            source, target = sources.words(row), batch.segments.words(batch.reference[row])
             links = found.references.of(row)
             for word in set(source) & set(target):
                 if any(map(str.isdigit, word)) and source.count(word) == target.count(word) == 1:
                     total += 1
                     right += (source.index(word), target.index(word)) in links
-        tokens = batch.sources.lengths[dataset.references["source"].to_numpy()].sum()
+        tokens = sources.lengths[dataset.references["source"].to_numpy()].sum()
         print(
             f"{name:<40} train {trained - start:6.2f} s ({model.pairs:,} pairs)  align all {aligned - trained:6.2f} s  "
             f"{len(found.references.source) / tokens:.3f} links a source word  numbers {right}/{total}"

@@ -34,8 +34,8 @@ METRICS = (
 )
 
 
-def made_up(pairs: int, lps: int, systems: int, seed: int = 0) -> Dataset:
-    """Make a data set with about that many strict preferences, five candidates compared for each source."""
+def made_up(pairs: int, lps: int, systems: int, seed: int = 0) -> tuple[Dataset, np.ndarray]:
+    """Make a data set with about that many strict preferences, five candidates per source; return their quality too."""
     generator = np.random.default_rng(seed)
     sources = pairs // 10
     source = np.repeat(np.arange(sources), systems)
@@ -44,7 +44,7 @@ def made_up(pairs: int, lps: int, systems: int, seed: int = 0) -> Dataset:
     first, second = (np.concatenate(side) for side in zip(*_compared(generator, sources, systems), strict=True))
     noise = generator.normal(size=(2, len(first)))
     better = quality[first] + noise[0] > quality[second] + noise[1]
-    return Dataset(
+    dataset = Dataset(
         "made-up",
         table(
             "sources",
@@ -75,8 +75,8 @@ def made_up(pairs: int, lps: int, systems: int, seed: int = 0) -> Dataset:
                 "primary": np.ones(len(first), dtype=bool),
             },
         ),
-        {"quality": quality},
     )
+    return dataset, quality
 
 
 def _compared(generator: np.random.Generator, sources: int, systems: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -105,9 +105,8 @@ def main() -> None:
     parser.add_argument("--data", default=str(SHARED / "data" / "wmt12-rr.jsonl.gz"))
     parser.add_argument("--no-command", action="store_true")
     options = parser.parse_args()
-    dataset = made_up(options.pairs, options.lps, options.systems)
+    dataset, quality = made_up(options.pairs, options.lps, options.systems)
     generator = np.random.default_rng(1)
-    quality = dataset.memo("quality", lambda: None)
     scored = [
         Scored(f"m{index}", quality + generator.normal(size=len(quality)) * (1 + index / 10))
         for index in range(options.metrics)

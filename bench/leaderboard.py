@@ -139,7 +139,7 @@ def read(name: str) -> Dataset:
     dataset = dataset.select_candidates(keep)
     if source == NORMALISED:
         dataset = normalised(dataset)
-    return dataclasses.replace(dataset, name=name, _memo={})
+    return dataclasses.replace(dataset, name=name)
 
 
 def normalised(dataset: Dataset) -> Dataset:
@@ -149,9 +149,7 @@ def normalised(dataset: Dataset) -> Dataset:
         texts = [_CLITIC.sub(r"\1", text.lower()) for text in rows["text"]]
         return rows.assign(text=pd.Series(texts, dtype=TEXT, index=rows.index))
 
-    return dataclasses.replace(
-        dataset, references=plain(dataset.references), candidates=plain(dataset.candidates), _memo={}
-    )
+    return dataclasses.replace(dataset, references=plain(dataset.references), candidates=plain(dataset.candidates))
 
 
 def check_rows(metrics: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ do; each figure is the best of several runs. CORPUS is by default wmt15-rr.jsonl
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import math
 import os
 import sys
@@ -122,9 +123,14 @@ def main() -> None:
     for metric in (Ribes(), *(make_metric(name) for name in others)):
         for count in sorted({1, threads}):
             numba.set_num_threads(count)
-            tokens = batch.tokenized(metric.tokenizer, lowercase=metric.lowercase)
-            metric.statistics(tokens)  # compile or load the kernels
-            ours, rows = best_of(options.runs, lambda metric=metric, tokens=tokens: metric.statistics(tokens))
+            metric.statistics(dataset)  # compile or load the kernels
+            times = []
+            for _ in range(options.runs):
+                fresh = dataclasses.replace(dataset)
+                token_batch(fresh, metric.tokenizer, lowercase=metric.lowercase)
+                time_taken, rows = best_of(1, lambda metric=metric, fresh=fresh: metric.statistics(fresh))
+                times.append(time_taken)
+            ours = min(times)
             same = "-"
             if isinstance(metric, Ribes):
                 same = f"{np.abs(metric.score(rows)[:few] - np.array(plain)).max():.1e}"

@@ -59,11 +59,10 @@ def scores() -> dict[str, np.ndarray]:
             key = f"{name}/{text}"
             try:
                 extractor = registry.make(text)
-                if extractor.fit_scope == "train":
-                    extractor = extractor.fit(learnt_from)
+                extractor = extractor.fit(learnt_from if extractor.fit_scope == "train" else dataset)
                 made[key] = extractor.transform(dataset)
                 if isinstance(extractor, Metric):
-                    rows = extractor.statistics(extractor.batch(dataset))
+                    rows = extractor.statistics(dataset)
                     made[f"{key} (corpus)"] = extractor.score(rows.sum(axis=0))
             except RankerError as error:
                 made[key] = np.array(str(error))

@@ -9,6 +9,7 @@ every row of the pairs) into English on each of --corpora. Corpora are files or 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import sys
 import time
@@ -43,9 +44,9 @@ def seconds(metric: Metric, dataset: Dataset, runs: int) -> float:
     metric.transform(dataset.select_candidates(np.arange(len(dataset)) < 10))
     times = []
     for _ in range(runs):
-        dataset._memo.clear()
+        fresh = dataclasses.replace(dataset)
         start = time.process_time()
-        metric.transform(dataset)
+        metric.transform(fresh)
         times.append(time.process_time() - start)
     return min(times)
 

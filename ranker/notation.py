@@ -202,7 +202,7 @@ def build(kind: type[T], name: str, options: Mapping[str, str]) -> T:
         For an unknown option or a value of the wrong type; known options and the nearest name are given.
     """
     hints = typing.get_type_hints(kind)
-    known = {field.name: hints[field.name] for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    known = {option: hints[option] for option in options_of(kind)}
     values = {}
     for key, text in options.items():
         if key not in known:
@@ -212,21 +212,31 @@ def build(kind: type[T], name: str, options: Mapping[str, str]) -> T:
     return kind(**values)
 
 
+def learnt() -> Any:
+    """Declare a field of a dataclass that is no option, but what was learnt from data."""
+    return dataclasses.field(kw_only=True, repr=False, compare=False, metadata={"option": False})
+
+
+def options_of(kind: Any) -> dict[str, dataclasses.Field[Any]]:
+    """Return the fields of a dataclass that are its options, by name."""
+    return {field.name: field for field in dataclasses.fields(kind) if field.metadata.get("option", True)}
+
+
 def describe(instance: Any) -> str:
     """Return the notation of a dataclass with a ``name``: only the options that differ from their defaults."""
     changed = []
-    for field in dataclasses.fields(instance):
-        value = getattr(instance, field.name)
+    for option, field in options_of(instance).items():
+        value = getattr(instance, option)
         if value != field.default:
-            changed.append((field.name, write(value)))
+            changed.append((option, write(value)))
     return str(Spec(instance.name, tuple(changed)))
 
 
 def option_table(kind: type) -> Iterator[tuple[str, str, str]]:
     """Yield (option, what it takes, default) of the dataclass `kind`, for help and documentation."""
     hints = typing.get_type_hints(kind)
-    for field in dataclasses.fields(kind):
-        yield field.name, _expected(hints[field.name]), write(field.default)
+    for option, field in options_of(kind).items():
+        yield option, _expected(hints[option]), write(field.default)
 
 
 def write(value: object) -> str:

@@ -26,7 +26,7 @@ def preferred():
             relation.append(generator.choice([">", "<", "="]))
     columns = {"first": first, "second": second, "relation": relation, "primary": np.ones(len(first), dtype=bool)}
     sources = sample.sources.assign(lp=["de-en" if source % 2 else "fr-en" for source in range(len(sample.sources))])
-    return dataclasses.replace(sample, sources=sources, preferences=table("preferences", columns), _memo={})
+    return dataclasses.replace(sample, sources=sources, preferences=table("preferences", columns))
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Mapping, Sequence, Sized
+import inspect
+from collections.abc import Callable, Hashable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +39,7 @@ from ranker.errors import DataError
 TEXT = pd.StringDtype("pyarrow")
 ALIGNMENT = "alignment"
 """The one column that `references` and `candidates` may have besides those of `SCHEMA`."""
+P = ParamSpec("P")
 T = TypeVar("T")
 
 SCHEMA: dict[str, dict[str, Any]] = {
@@ -92,7 +94,7 @@ class Dataset:
     candidates: pd.DataFrame
     ratings: pd.DataFrame
     preferences: pd.DataFrame
-    _memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+    _views: dict[Hashable, Any] = field(init=False, default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         """Return the number of candidates, the rows of every feature matrix."""
@@ -102,13 +104,6 @@ class Dataset:
         """Return the name and the sizes of the tables."""
         sizes = ", ".join(f"{len(getattr(self, name)):,} {name}" for name in SCHEMA)
         return f"<Dataset {self.name}: {sizes}>"
-
-    def memo(self, key: Any, make: Callable[[], T]) -> T:
-        """Return a derived view, made on first use and kept as long as the data set lives."""
-        if key not in self._memo:
-            self._memo[key] = make()
-        value: T = self._memo[key]
-        return value
 
     @functools.cached_property
     def candidate_source(self) -> Int64Array:
@@ -259,6 +254,27 @@ class Dataset:
                 raise DataError(f"no source of language pair {pattern!r}; there are: {listed}", file=self.name)
             keep |= np.isin(self.source_language_pairs, matched)
         return self.select_sources(keep)
+
+
+def view(make: Callable[Concatenate[Dataset, P], T]) -> Callable[Concatenate[Dataset, P], T]:
+    """Decorate a function of a data set and options so that it runs once for each data set and options.
+
+    What it returns is a *view*: a value that depends on nothing else and that nobody changes. It is kept as long as the
+    data set lives; data sets derived from this one have views of their own. Options must be hashable.
+    """
+    parameters = inspect.signature(make)
+
+    @functools.wraps(make)
+    def get(dataset: Dataset, /, *options: P.args, **named: P.kwargs) -> T:
+        bound = parameters.bind(dataset, *options, **named)
+        bound.apply_defaults()
+        key = (get, *tuple(bound.arguments.values())[1:])
+        if key not in dataset._views:
+            dataset._views[key] = make(dataset, *options, **named)
+        value: T = dataset._views[key]
+        return value
+
+    return get
 
 
 def _text_bytes(values: pd.Series) -> list[bytes]:

@@ -21,7 +21,7 @@ import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.columns import is_reserved, lower_is_better
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.records import shown
 from ranker.errors import DataError, OptionError, nearest
 
@@ -165,6 +165,12 @@ def resolve_kind(dataset: Dataset, kind: str = AUTO, *, scores: bool = False, le
     return str(wanted.directed(learnt))
 
 
+@view
+def _note_once(dataset: Dataset, note: str) -> None:
+    """Tell the user something about `dataset`; that it is a view makes it once."""
+    _LOG.warning("ranker: note: %s: %s", dataset.name, note)
+
+
 def _automatic(dataset: Dataset, there: Sequence[str], learnt: Sequence[str]) -> str:
     known = next((kind for kind in there if kind == PREFERENCES or kind in RATINGS), None)
     if known is not None:
@@ -176,7 +182,7 @@ def _automatic(dataset: Dataset, there: Sequence[str], learnt: Sequence[str]) ->
         kind = Kind(there[0]).directed()
         better, other = ("lower", "higher") if kind.lower else ("higher", "lower")
         note = f"judged by {kind.name!r}, {better} values are better; if not so: --kind {kind.name}:{other}"
-        dataset.memo(("noted", note), lambda: _LOG.warning("ranker: note: %s: %s", dataset.name, note))
+        _note_once(dataset, note)
         return kind.name
     listed = ", ".join(map(shown, there or rating_names(dataset)))
     if there:
@@ -280,9 +286,10 @@ def judged(dataset: Dataset, kind: str = AUTO) -> BoolArray:
     return mask
 
 
+@view
 def rating_names(dataset: Dataset) -> list[str]:
     """Return the names of all ratings of `dataset`, sorted."""
-    return dataset.memo("rating names", lambda: sorted(dataset.ratings["kind"].unique()))
+    return sorted(dataset.ratings["kind"].unique())
 
 
 def ratings_of(dataset: Dataset, kind: str) -> pd.DataFrame:

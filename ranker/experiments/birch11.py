@@ -12,6 +12,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.pharaoh import attach_all
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, preference_pairs, resolve_kind
 from ranker.evaluation.correlation.segment import tau_counts
 from ranker.experiments import birch11_mert
@@ -24,9 +25,8 @@ from ranker.experiments.plan import Once, Plan, Task
 from ranker.experiments.tables import Experiment, Table
 from ranker.experiments.tuned_choices import TuningSettings
 from ranker.extractors.order.lrscore import LRscore
-from ranker.extractors.order.source_orders import aligned_batch
+from ranker.extractors.order.source_orders import bilingual_orders
 from ranker.extractors.registry import make_metric
-from ranker.extractors.text.tokens import token_batch
 from ranker.ranks import merge_ties
 from ranker.version import VERSION
 
@@ -187,21 +187,19 @@ def prepare(dataset: Dataset, settings: Settings) -> list[LanguagePair]:
 
 def _language_pair(dataset: Dataset, name: str, settings: Settings) -> LanguagePair:
     aligner = settings.aligners.aligner(dataset, name)
-    links = aligner.align(dataset)
-    batch = token_batch(dataset)
-    with_orders = aligned_batch(batch, links.candidates, links.references, batch.sources.lengths)
+    aligned = attach_all(dataset, aligner.align(dataset))
     order = {}
     for letter, distance in DISTANCES.items():
         metric = LRscore(distance=distance, alpha=1.0)  # type: ignore[arg-type]
-        order[letter] = metric.score(metric.statistics(with_orders))
+        order[letter] = metric.transform(aligned)[:, 0]
     baselines = {}
     for title, text in notations(name).items():
         baseline = make_metric(text)
-        scores = baseline.transform(dataset)[:, 0]
+        scores = baseline.fit_ranked(dataset).transform(dataset)[:, 0]
         baselines[title] = scores if baseline.higher_is_better else -scores
     return LanguagePair(
         name,
-        float(with_orders.monotonicity()[0]),
+        bilingual_orders(aligned).monotonicity(aligned)[name],
         dataset.candidate_offsets,
         preference_pairs(dataset),
         baselines,

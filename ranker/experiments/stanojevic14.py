@@ -12,7 +12,7 @@ import numpy as np
 from scipy import stats
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, preference_pairs, resolve_kind
 from ranker.errors import MissingError, OptionError
 from ranker.evaluation.correlation.segment import tau, tau_counts
@@ -82,9 +82,7 @@ class _Corpus:
 
     def part(self, text: str) -> FloatArray:
         """Return the column of one metric in its notation, shape (candidates,)."""
-        return self.dataset.memo(
-            ("experiment column", text), lambda: FeatureSet.parse(text).transform(self.dataset)[:, 0]
-        )
+        return _column(self.dataset, text)
 
     def scores(self, name: str, alpha: float, beta: float, gamma: float) -> FloatArray:
         """Return alpha x lexical + (1 - alpha) x penalised order, shape (candidates,)."""
@@ -100,6 +98,11 @@ class _Corpus:
         merged = merge_ties(scores, self.dataset.candidate_offsets)
         counts = tau_counts(merged, self.pairs, self.language_pair, len(self.dataset.language_pairs))
         return tau(counts, "wmt13")
+
+
+@view
+def _column(dataset: Dataset, text: str) -> FloatArray:
+    return FeatureSet.parse(text).transform(dataset)[:, 0]
 
 
 def run(dataset: Dataset, settings: Settings = Settings()) -> Experiment:

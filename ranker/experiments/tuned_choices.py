@@ -15,16 +15,14 @@ import numpy as np
 import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.formats.nbest import NBestList
+from ranker.corpora.formats.pharaoh import attach_all
 from ranker.errors import DataError
 from ranker.experiments.aligners import Aligners, WordAligner
 from ranker.extractors.base import Metric
 from ranker.extractors.combine import Combination
 from ranker.extractors.order.lrscore import LRscore
-from ranker.extractors.order.source_orders import aligned_batch
-from ranker.extractors.text.tokens import TokenBatch, token_batch
-from ranker.links import Links
 from ranker.tuning.envelope import best_of_blocks, project
 from ranker.tuning.line_search import Problem
 from ranker.tuning.mert import Search, optimise
@@ -91,31 +89,20 @@ class Side:
     dataset : Dataset
         Its candidates are the hypotheses.
     features : float array, shape (candidates, columns)
-    reference_links, candidate_links : Links, or None
-        Word alignments with the source, in the order of the data set.
+    aligned : Dataset, or None
+        The data set with word alignments of all translations with their sources.
     """
 
     dataset: Dataset
     features: FloatArray
-    reference_links: Links | None
-    candidate_links: Links | None
+    aligned: Dataset | None
 
     def statistics(self, metric: Metric) -> FloatArray:
         """Return the additive statistics of every hypothesis, shape (candidates, k), extracted once a metric."""
-        return self.dataset.memo(("statistics", metric.signature()), lambda: self._extract(metric))
-
-    def _extract(self, metric: Metric) -> FloatArray:
         if isinstance(metric, Combination):
             return np.concatenate([self.statistics(one) for one in metric.metrics], axis=1)
-        if self.candidate_links is not None and isinstance(metric, LRscore) and needs_alignments([metric]):
-            return np.asarray(metric.statistics(self._aligned(metric)), dtype=np.float64)
-        return MetricObjective(metric).statistics(self.dataset)
-
-    def _aligned(self, metric: LRscore) -> TokenBatch:
-        assert self.candidate_links is not None
-        assert self.reference_links is not None
-        batch = token_batch(self.dataset, metric.tokenizer, lowercase=metric.lowercase)
-        return aligned_batch(batch, self.candidate_links, self.reference_links, batch.sources.lengths, rule=metric.rule)
+        aligned = self.aligned is not None and needs_alignments([metric])
+        return _statistics(self.aligned if aligned and self.aligned else self.dataset, metric)
 
     def problem(self, metric: Metric) -> Problem:
         """Return the problem of finding weights for `metric`."""
@@ -130,6 +117,11 @@ class Side:
     def score(self, metric: Metric, chosen: Int64Array) -> float:
         """Return the corpus score of one candidate a source."""
         return float(metric.score(self.statistics(metric)[chosen].sum(axis=0)))
+
+
+@view
+def _statistics(dataset: Dataset, metric: Metric) -> FloatArray:
+    return MetricObjective(metric).statistics(dataset)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,23 +168,14 @@ class LanguagePairPart:
         dataset = self.dataset
         text = _lm_text(self.settings.lm, self.name)
         made = from_dataset(dataset, FeatureOptions(self.settings.all_features, text))
-        references, candidates, aligner = None, None, None
+        aligned, aligner = None, None
         if align:
             aligner = self.settings.aligners.aligner(dataset, self.name)
-            links = aligner.align(dataset)
-            references, candidates = links.references, links.candidates
+            aligned = attach_all(dataset, aligner.align(dataset))
         sides = []
         for keep in (self.first, ~self.first):
-            rows = keep[dataset.candidate_source]
-            reference_rows = keep[dataset.references["source"].to_numpy()]
-            sides.append(
-                Side(
-                    dataset.select_sources(keep),
-                    np.ascontiguousarray(made.nbest.features[rows]),
-                    None if references is None else references.take(np.flatnonzero(reference_rows)),
-                    None if candidates is None else candidates.take(np.flatnonzero(rows)),
-                )
-            )
+            features = np.ascontiguousarray(made.nbest.features[keep[dataset.candidate_source]])
+            sides.append(Side(dataset.select_sources(keep), features, aligned and aligned.select_sources(keep)))
         return LanguagePair(self.name, made.nbest, sides[0], sides[1], aligner)
 
 

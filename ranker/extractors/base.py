@@ -1,8 +1,11 @@
 """What every extractor and every metric is.
 
-An *extractor* turns a data set into columns, one row a candidate. A *metric* is an extractor of one column whose
+An *extractor* turns a data set into columns, one row per candidate. A *metric* is an extractor of one column whose
 scores come from additive sufficient statistics. Both are frozen dataclasses: their fields are their options, and
 their notation ``name[option=value]`` is their identity, their column head and their part of a signature.
+
+``extractor.fit(dataset)`` returns the *fitted* form, which makes the columns. What learns nothing is its own fitted
+form; what must learn refuses to make columns before it is fitted.
 """
 
 from __future__ import annotations
@@ -20,15 +23,16 @@ from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import ModelError
 from ranker.extractors.text.scripts import tokenizer_note
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer, language_tokenizers, token_batch
+from ranker.extractors.text.tokens import Tokenizer, language_tokenizers
 
 FitScope = Literal["none", "train", "ranked"]
 
 
 class Extractor(ABC):
-    """Makes one or more feature columns of a data set.
+    """What makes one or more feature columns of a data set, once it is fitted.
 
-    A subclass is a frozen dataclass whose fields are its options.
+    A subclass is a frozen dataclass whose fields are its options. One that must learn first derives from this class,
+    and its fitted form from it and from `FittedExtractor`; all others derive from `FittedExtractor`.
     """
 
     name: ClassVar[str]
@@ -83,11 +87,15 @@ class Extractor(ABC):
             Saying what to install.
         """
 
-    def fit(self, dataset: Dataset) -> Extractor:
-        """Learn from `dataset` what `fit_scope` promises; most extractors learn nothing."""
-        return self
+    @abstractmethod
+    def fit(self, dataset: Dataset) -> FittedExtractor:
+        """Return the fitted form, which has learnt from `dataset`; `fit_scope` says what `dataset` must be."""
 
-    def fit_transform(self, dataset: Dataset) -> tuple[Extractor, FloatArray]:
+    def fit_ranked(self, dataset: Dataset) -> Extractor:
+        """Return this extractor with what it learns from whatever is ranked, `dataset`."""
+        return self.fit(dataset) if self.fit_scope == "ranked" else self
+
+    def fit_transform(self, dataset: Dataset) -> tuple[FittedExtractor, FloatArray]:
         """Return what `fit` returns, and the columns of `dataset` for a ranker to learn from.
 
         Where columns of the data learnt from would look better than those of new data ever will, an extractor makes
@@ -122,43 +130,68 @@ class Extractor(ABC):
         """Return the arrays that `fit` learnt, to be kept with a model; nothing unless `fit_scope` is ``train``."""
         return {}
 
-    def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Extractor:
-        """Return this extractor as it was when `state` returned `arrays`."""
-        return self
+    def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> FittedExtractor:
+        """Return the fitted form whose `state` returned `arrays`."""
+        raise NotImplementedError(f"{type(self).__name__} keeps nothing with a model")
 
-    @abstractmethod
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the columns, shape (candidates, columns).
 
         Raises
         ------
         ModelError
-            If it must learn in training first, and has not.
+            If it must learn first, and has not.
         """
+        raise self.unfitted()
+
+    def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+        """Return the columns of every reference of `dataset` as a candidate, shape (references, columns).
+
+        `others` has the references as candidates, each with the other references of its source. What learns from
+        whatever is ranked learns from the references of `others`, unless it can leave out of those of `dataset` the
+        reference that it scores.
+        """
+        return self.fit_ranked(others).transform(others)
 
     def unfitted(self) -> ModelError:
-        """Return the error to raise where an extractor that must learn in training is used without."""
+        """Return the error to raise where an extractor that must learn first is used without."""
+        if self.fit_scope == "ranked":
+            return ModelError(
+                f"{self} has learnt nothing yet, and learns from whatever is ranked: call fit on the data that are "
+                "scored first, and use what it returns"
+            )
         return ModelError(
             f"{self} has learnt nothing yet, and would learn from the very data it scores: train a ranker with it "
             f"(ranker train --features {self}), or call fit on other data first"
         )
 
-    def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Return the columns of every reference of `dataset` as a candidate, shape (references, columns).
-
-        `others` has the references as candidates, each with the other references of its source. What learns from the
-        references of `dataset` leaves out the reference that it scores; information weights of `nist` and a theta of
-        `lrscore` do not.
-        """
-        return self.transform(others)
+    def _options(self) -> dict[str, Any]:
+        """Return the options by name, to make the fitted form of."""
+        return {option: getattr(self, option) for option in notation.options_of(self)}
 
 
-class Metric(Extractor):
+class FittedExtractor(Extractor):
+    """An extractor that can make its columns, because there is nothing to learn or it has learnt it."""
+
+    def fit(self, dataset: Dataset) -> FittedExtractor:
+        """Return this extractor: there is nothing to learn."""
+        return self
+
+    @abstractmethod
+    def transform(self, dataset: Dataset) -> FloatArray:
+        """Return the columns, shape (candidates, columns)."""
+
+
+class Metric(FittedExtractor):
     """Scores a candidate against its references from additive statistics.
 
     The score of a candidate is ``score(statistics)`` row by row, that of a corpus ``score`` of the sum of the rows, a
-    resampled score ``score`` of a weighted sum, so that the three never disagree.
+    resampled score ``score`` of a weighted sum, so that the three never disagree. A metric that must learn has no
+    statistics before it is fitted.
     """
+
+    width: ClassVar[int]
+    """Number of statistics of a candidate."""
 
     tokenizer: Tokenizer
     lowercase: bool
@@ -166,13 +199,27 @@ class Metric(Extractor):
     is_fraction: ClassVar[bool] = True
     """Whether tables may show the score in per cent."""
 
+    def fit(self, dataset: Dataset) -> Metric:
+        """Return the fitted form, which is this metric if there is nothing to learn."""
+        return self
+
+    def fit_ranked(self, dataset: Dataset) -> Metric:
+        """Return this metric with what it learns from whatever is ranked, `dataset`."""
+        return self.fit(dataset) if self.fit_scope == "ranked" else self
+
     @abstractmethod
-    def statistics(self, batch: TokenBatch) -> FloatArray:
-        """Return the additive sufficient statistics, shape (candidates, k)."""
+    def statistics(self, dataset: Dataset) -> FloatArray:
+        """Return the additive sufficient statistics, shape (candidates, width).
+
+        Raises
+        ------
+        ModelError
+            If it must learn first, and has not.
+        """
 
     @abstractmethod
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return the score of statistics of shape (..., k), shape (...)."""
+        """Return the score of statistics of shape (..., width), shape (...)."""
 
     def note(self, dataset: Dataset) -> str | None:
         """Return a line if the tokenizer cannot split the references of `dataset` into words, or None."""
@@ -198,13 +245,9 @@ class Metric(Extractor):
         """
         return None
 
-    def batch(self, dataset: Dataset) -> TokenBatch:
-        """Return the token batch of `dataset` that this metric reads."""
-        return token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
-
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the score of every candidate, shape (candidates, 1)."""
-        return self.score(self.statistics(self.batch(dataset)))[:, np.newaxis]
+        return self.score(self.statistics(dataset))[:, np.newaxis]
 
 
 def join_notes(notes: Iterable[str | None]) -> str | None:
@@ -215,13 +258,15 @@ def join_notes(notes: Iterable[str | None]) -> str | None:
 class SentenceMean(Metric):
     """A metric whose corpus score is the mean of its sentence scores."""
 
+    width: ClassVar[int] = 2
+
     @abstractmethod
-    def sentence_scores(self, batch: TokenBatch) -> FloatArray:
+    def sentence_scores(self, dataset: Dataset) -> FloatArray:
         """Return the score of every candidate, shape (candidates,)."""
 
-    def statistics(self, batch: TokenBatch) -> FloatArray:
+    def statistics(self, dataset: Dataset) -> FloatArray:
         """Return score and number of sentences, 1, of every candidate, shape (candidates, 2)."""
-        scores = self.sentence_scores(batch)
+        scores = self.sentence_scores(dataset)
         return np.stack([scores, np.ones(len(scores))], axis=1)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,20 +13,9 @@ import numpy.typing as npt
 from ranker import notation
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FitScope, Metric, join_notes
-from ranker.extractors.order.source_orders import aligned_batch
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
-from ranker.links import make_links
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class StackedBatch(TokenBatch):
-    """A token batch with what every metric of a combination reads of the same candidates."""
-
-    parts: tuple[TokenBatch, ...]
 
 
 @dataclass(frozen=True)
@@ -109,16 +97,6 @@ class Combination(Metric):
         return tuple(part for metric in self.metrics for part in metric.members)
 
     @property
-    def tokenizer(self) -> Tokenizer:  # type: ignore[override]
-        """That of the first metric; each reads its own."""
-        return self.metrics[0].tokenizer
-
-    @property
-    def lowercase(self) -> bool:  # type: ignore[override]
-        """That of the first metric; each reads its own."""
-        return self.metrics[0].lowercase
-
-    @property
     def is_fraction(self) -> bool:  # type: ignore[override]
         """Whether all metrics are fractions, so that their sum may be shown in per cent."""
         return all(metric.is_fraction for metric in self.metrics)
@@ -135,8 +113,9 @@ class Combination(Metric):
 
     def fit(self, dataset: Dataset) -> Combination:
         """Let every metric learn from `dataset`."""
-        fitted = tuple(metric.fit(dataset) for metric in self.metrics)
-        return self._with(tuple(metric for metric in fitted if isinstance(metric, Metric)))
+        if self.fit_scope == "none":
+            return self
+        return self._with(tuple(metric.fit(dataset) for metric in self.metrics))
 
     def unusable(self, dataset: Dataset) -> str | None:
         """Return why one of the metrics can say nothing about `dataset`, or None."""
@@ -168,30 +147,19 @@ class Combination(Metric):
             restored.extend([made] if isinstance(made, Metric) else [])
         return self._with(tuple(restored))
 
-    def batch(self, dataset: Dataset) -> StackedBatch:
-        """Return the token batches of `dataset` that the metrics read."""
-        parts = tuple(metric.batch(dataset) for metric in self.metrics)
-        common = {
-            field.name: getattr(parts[0], field.name)
-            for field in dataclasses.fields(TokenBatch)
-            if not field.name.startswith("_")
-        }
-        return StackedBatch(**common, parts=parts)
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        """The sum of those of the metrics."""
+        return sum(metric.width for metric in self.metrics)
 
-    def statistics(self, batch: TokenBatch) -> FloatArray:
-        """Return the statistics of the metrics side by side, shape (candidates, sum of theirs)."""
-        # parts of other candidates than those of the batch are of no use
-        if isinstance(batch, StackedBatch) and all(part.candidate is batch.candidate for part in batch.parts):
-            parts = batch.parts
-        else:
-            parts = tuple(batch.tokenized(one.tokenizer, lowercase=one.lowercase) for one in self.metrics)
-        rows = [metric.statistics(part) for metric, part in zip(self.metrics, parts, strict=True)]
-        return np.concatenate(rows, axis=1)
+    def statistics(self, dataset: Dataset) -> FloatArray:
+        """Return the statistics of the metrics side by side, shape (candidates, sum of their widths)."""
+        return np.concatenate([metric.statistics(dataset) for metric in self.metrics], axis=1)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return the weighted sum of the scores of statistics of shape (..., sum of the metrics'), shape (...)."""
+        """Return the weighted sum of the scores of statistics of shape (..., width), shape (...)."""
         rows = np.asarray(statistics, dtype=np.float64)
-        ends = np.cumsum([_width(metric) for metric in self.metrics])
+        ends = np.cumsum([metric.width for metric in self.metrics])
         total = np.zeros(rows.shape[:-1])
         for weight, metric, part in zip(self._weights, self.metrics, np.split(rows, ends[:-1], axis=-1), strict=True):
             total = total + weight * metric.score(part)
@@ -206,21 +174,3 @@ class Combination(Metric):
         made = Combination(self.terms)
         made.__dict__["metrics"] = metrics
         return made
-
-
-def _width(metric: Metric) -> int:
-    """Return how many statistics `metric` has."""
-    return _probe(metric) if metric.fit_scope == "train" else _known_width(metric)
-
-
-@functools.lru_cache(maxsize=256)
-def _known_width(metric: Metric) -> int:
-    return _probe(metric)
-
-
-def _probe(metric: Metric) -> int:
-    """Count the statistics of a sentence of one word."""
-    dataset = assemble([Record("a", ["a"], [Candidate("a", "a")])], "one word")
-    words = token_batch(dataset, metric.tokenizer, lowercase=metric.lowercase)
-    links = make_links([[(0, 0)]])
-    return int(metric.statistics(aligned_batch(words, links, links, [1])).shape[1])

@@ -162,6 +162,8 @@ class FeatureSet:
         ------
         DataError
             If a column needs a reference where there is none, or is not a finite number somewhere.
+        ModelError
+            If an extractor must learn in training first, and has not.
         """
         return self._matrix(dataset, [None] * len(self.extractors))
 
@@ -177,7 +179,7 @@ class FeatureSet:
             elif unusable and one.fit_scope == "ranked":
                 parts.append(np.zeros((len(dataset), len(one.columns))))
             else:
-                parts.append(one.transform(dataset))
+                parts.append(one.fit_ranked(dataset).transform(dataset))
         return self._joined(dataset, parts)
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
@@ -200,7 +202,7 @@ class FeatureSet:
         parts = [
             np.zeros((len(others), len(one.columns)))
             if unusable and one.fit_scope == "ranked"
-            else one.transform_references(dataset, others)
+            else one.fit_ranked(dataset).transform_references(dataset, others)
             for one in self.extractors
         ]
         return self._joined(others, parts)

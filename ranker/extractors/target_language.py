@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, view
 from ranker.extractors.base import Extractor
 from ranker.extractors.text.tokens import token_batch
 from ranker.extractors.text.word_classes import in_class
@@ -44,6 +44,7 @@ def looks_english(dataset: Dataset, *, fewest: int = 0) -> bool:
     return number < fewest or float(function[words].sum() / max(number, 1)) >= _ENOUGH_FUNCTION_WORDS
 
 
+@view
 def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
     """Return what translations are in, for a message, if that is surely not `language`, or not everywhere; else None.
 
@@ -53,18 +54,14 @@ def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
     language : str
         Two-letter code.
     """
-
-    def find() -> str | None:
-        known = set(dataset.target_languages.tolist())
-        others = sorted(known - {language, ""})
-        if others:
-            return ", ".join(others)
-        unknown = dataset.select_sources(dataset.target_languages == "") if "" in known else None
-        if unknown is None or language != ENGLISH or looks_english(unknown, fewest=_ENOUGH_WORDS):
-            return None
-        return "another language"
-
-    return dataset.memo(("other language than", language), find)
+    known = set(dataset.target_languages.tolist())
+    others = sorted(known - {language, ""})
+    if others:
+        return ", ".join(others)
+    unknown = dataset.select_sources(dataset.target_languages == "") if "" in known else None
+    if unknown is None or language != ENGLISH or looks_english(unknown, fewest=_ENOUGH_WORDS):
+        return None
+    return "another language"
 
 
 def english_note(extractors: Sequence[Extractor], dataset: Dataset) -> str | None:

@@ -83,7 +83,7 @@ class MetricObjective(Objective):
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return the statistics of the metric."""
         FeatureSet((self.metric,)).check_references(dataset)
-        return np.asarray(self.metric.statistics(self.metric.batch(dataset)), dtype=np.float64)
+        return np.asarray(self.metric.fit_ranked(dataset).statistics(dataset), dtype=np.float64)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return the metric's score of statistics."""

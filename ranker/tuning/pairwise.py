@@ -95,7 +95,7 @@ def _score(
         references[ALIGNMENT] = _strings(alignment)
         candidates[ALIGNMENT] = _strings(alignment.take(pa.array(candidate)))
     dataset = Dataset(nbest.name, base, references, candidates, table("ratings"), table("preferences"))
-    scores = metric.transform(dataset)[:, 0]
+    scores = metric.fit_ranked(dataset).transform(dataset)[:, 0]
     if not metric.higher_is_better:
         scores = -scores
     sums[:] = np.bincount(candidate, scores * mass[reference], minlength=number)

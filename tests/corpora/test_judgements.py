@@ -27,7 +27,7 @@ def dataset(ratings: list[list[tuple[str, str | None, float]]], preferences: str
     rows = [(int(one[0]), int(one[2]), one[1]) for one in preferences.split()]
     columns = dict(zip(("first", "second", "relation"), zip(*rows, strict=True), strict=True)) if rows else {}
     filled = table("preferences", {**columns, "primary": [True] * len(rows)}) if rows else made.preferences
-    return dataclasses.replace(made, preferences=filled, _memo={})
+    return dataclasses.replace(made, preferences=filled)
 
 
 def test_fluency_is_standardised_per_judge_and_averaged():
@@ -100,7 +100,7 @@ def test_pairs_one_a_judgement_or_aggregated():
 
 def test_primary_rows_only_unless_asked():
     made = dataset([[], []], "0>1 0<1")
-    made = dataclasses.replace(made, preferences=made.preferences.assign(primary=[True, False]), _memo={})
+    made = dataclasses.replace(made, preferences=made.preferences.assign(primary=[True, False]))
     assert len(preference_pairs(made).better) == 1
     assert len(preference_pairs(made, primary=False).better) == 2
 

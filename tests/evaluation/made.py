@@ -51,4 +51,4 @@ def preferred(human: np.ndarray, lp: str = "xx-en", name: str = "test", repeated
             "primary": primary,
         },
     )
-    return dataclasses.replace(dataset, ratings=table("ratings"), preferences=preferences, _memo={})
+    return dataclasses.replace(dataset, ratings=table("ratings"), preferences=preferences)

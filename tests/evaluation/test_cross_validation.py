@@ -169,7 +169,7 @@ def test_preferences_are_judged_by_tau_of_primary_pairs():
     human = np.random.default_rng(0).normal(size=(36, 4))
     data = preferred(human, repeated=3)
     texts = [f"{'w ' * int(10 + 5 * value)}r" for value in human.ravel()]
-    data = dataclasses.replace(data, candidates=data.candidates.assign(text=texts), _memo={})
+    data = dataclasses.replace(data, candidates=data.candidates.assign(text=texts))
     ranker = Ranker("length", C=1.0)
     found = cross_validate(ranker, ranker.fit_table(data), resamples=50)
     assert found.kind == "preferences"
@@ -219,7 +219,7 @@ def test_fewer_sources_than_folds_make_fewer_folds_and_one_source_none():
 def test_data_without_references_is_compared_with_nothing(monkeypatch):
     data = planted("bleu")
     monkeypatch.setattr(Bleu, "needs_references", False)
-    no_references = dataclasses.replace(data, references=data.references.iloc[:0], _memo={})
+    no_references = dataclasses.replace(data, references=data.references.iloc[:0])
     ranker = Ranker("bleu", C=1.0)
     found = cross_validate(ranker, ranker.fit_table(no_references), resamples=10)
     assert [row.name for row in found.rows] == [THIS_MODEL]

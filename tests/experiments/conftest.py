@@ -38,7 +38,7 @@ def language_pair(name: str, seed: int, sources: int = 60) -> Dataset:
                     better.append(4 * number + a)
                     worse.append(4 * number + b)
     columns = {"first": better, "second": worse, "relation": [">"] * len(better), "primary": [True] * len(better)}
-    return dataclasses.replace(made, preferences=table("preferences", columns), _memo={})
+    return dataclasses.replace(made, preferences=table("preferences", columns))
 
 
 @pytest.fixture(scope="session")

@@ -71,7 +71,7 @@ def test_published_consistency_is_that_of_the_language_pairs_in_both():
 
 def test_averages_are_over_the_published_language_pairs_too(preferred):
     names = preferred.sources["lp"].astype(str).replace("aa-en", "de-en")
-    renamed = dataclasses.replace(preferred, sources=preferred.sources.assign(lp=names), _memo={})
+    renamed = dataclasses.replace(preferred, sources=preferred.sources.assign(lp=names))
     found = run(renamed, [], Settings(restarts=1))
     ours, published = found.tables[-2:]
     assert published.title == "consistency as published, language pairs of simulated+simulated"

@@ -188,7 +188,7 @@ def test_scores_are_those_of_the_metric(pair, name):
     kept = np.zeros(len(pair.test.dataset), dtype=bool)
     kept[chosen] = True
     dataset = pair.test.dataset
-    expected = metric.score(metric.statistics(metric.batch(dataset))[chosen].sum(axis=0))
+    expected = metric.score(metric.statistics(dataset)[chosen].sum(axis=0))
     assert pair.test.score(metric, chosen) == pytest.approx(float(expected))
     assert kept.sum() == len(dataset.sources)
 
@@ -202,7 +202,7 @@ def test_lrscore_reads_the_alignments_of_the_language_pair(pair, preferred):
     aligned = attach(mine, references=[links.references], candidates=given)
     for side, keep in ((pair.tuning, split(preferred, 0)[:60]), (pair.test, ~split(preferred, 0)[:60])):
         selected = aligned.select_sources(keep)
-        np.testing.assert_allclose(side.statistics(metric), metric.statistics(metric.batch(selected)))
+        np.testing.assert_allclose(side.statistics(metric), metric.statistics(selected))
 
 
 def test_marks_say_better_than_average_and_best():
@@ -237,7 +237,7 @@ def test_preferences_between_choices_equal_counting(preferred, seed):
     columns = preferred.preferences.sample(frac=0.4, replace=True, random_state=seed).reset_index(drop=True)
     columns["relation"] = generator.choice(["<", ">", ">", "="], size=len(columns))
     columns["relation"] = columns["relation"].astype(preferred.preferences["relation"].dtype)
-    dataset = dataclasses.replace(preferred, preferences=columns, _memo={})
+    dataset = dataclasses.replace(preferred, preferences=columns)
     first, second = (
         dataset.candidate_offsets[:-1] + generator.integers(4, size=len(dataset.sources)) for _ in range(2)
     )

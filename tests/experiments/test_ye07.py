@@ -39,8 +39,8 @@ def years(sample) -> tuple[Dataset, Dataset]:
     """Two "years" with the names of the licensed corpora."""
     first = np.arange(len(sample.sources)) < 60
     return (
-        dataclasses.replace(sample.select_sources(first), name="acl05", _memo={}),
-        dataclasses.replace(sample.select_sources(~first), name="mtc03", _memo={}),
+        dataclasses.replace(sample.select_sources(first), name="acl05"),
+        dataclasses.replace(sample.select_sources(~first), name="mtc03"),
     )
 
 
@@ -241,7 +241,7 @@ def compared(preferred) -> Dataset:
     second["relation"] = second["relation"].astype(pairs["relation"].dtype)
     both = pd.concat([pairs.assign(judge="first"), second], ignore_index=True)
     both["judge"] = both["judge"].astype(pairs["judge"].dtype)
-    return dataclasses.replace(preferred, preferences=both, _memo={})
+    return dataclasses.replace(preferred, preferences=both)
 
 
 def test_judges_of_preferences(compared):

@@ -40,7 +40,7 @@ def expected(golden: Path, name: str, *columns: str) -> np.ndarray:
 
 
 def statistics(metric: Metric, items: list[Item]) -> np.ndarray:
-    return metric.statistics(metric.batch(dataset_of(items)))
+    return metric.statistics(dataset_of(items))
 
 
 def score(metric: Metric, references: list[str], candidate: str) -> float:

@@ -15,7 +15,7 @@ from ranker.extractors.feature_sets import FeatureSet, declarations
 from ranker.extractors.meteor import columns as meteor_parts
 from ranker.extractors.registry import make, make_metric
 from ranker.extractors.text.function_words import ENGLISH
-from ranker.extractors.text.tokens import intern
+from ranker.extractors.text.tokens import intern, token_batch
 from ranker.extractors.text.word_classes import in_class
 from tests.extractors.edit_rates import dataset_of, items_of
 
@@ -104,13 +104,13 @@ def test_they_are_what_chrf_and_bleu_are_made_of(golden):
     columns = make("ngrams[unit=character,order=6,lowercase=false]").transform(dataset).reshape(-1, 6, 3)
     precision, recall, _ = columns.mean(axis=1).T
     chrf = make("chrf[beta=3]").transform(dataset)[:, 0]
-    long_enough = make_metric("chrf").batch(dataset).candidate_lengths > 5
+    long_enough = token_batch(dataset, "char").candidate_lengths > 5
     together = 10 * precision * recall / (9 * precision + recall)
     np.testing.assert_allclose(together[long_enough], chrf[long_enough], atol=1e-12)
     assert long_enough.mean() > 0.9
     columns = make("ngrams[lowercase=false]").transform(dataset).reshape(-1, 4, 3)
     bleu = make_metric("bleu[smoothing=none]")
-    rows = bleu.statistics(bleu.batch(dataset))
+    rows = bleu.statistics(dataset)
     full = rows[:, 7] > 0
     precisions = columns[full, :, 0]
     penalty = make("bp").transform(dataset)[full, 0]

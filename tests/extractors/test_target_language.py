@@ -64,7 +64,7 @@ def test_german_words_match_by_german_stems_and_weights():
     metric = Meteor(language="de", modules="exact+stem")
     evidence = metric.evidence(german(), 0)["reference 1"]
     assert {"alte ~ alten (stem)", "haus ~ häuser (stem)", "auf = auf"} <= set(evidence)
-    rows = metric.statistics(metric.batch(german()))
+    rows = metric.statistics(german())
     # das, das, wir, auf, dem and three marks of punctuation
     assert rows[0, 2] == 8
     assert metric.values("de") == (0.95, 1.0, 0.55, 0.55, (1.0, 0.8, 0.0, 0.2))
@@ -77,9 +77,9 @@ def test_german_words_match_by_german_stems_and_weights():
 def test_the_sum_of_one_language_scores_as_it_does_and_of_several_by_independent_parameters():
     metric = Meteor(modules="exact+stem")
     mixed = dataset(("en-de", GERMAN, GERMAN_OUTPUTS), ("de-en", ENGLISH, ENGLISH_OUTPUTS))
-    rows = metric.statistics(metric.batch(mixed))
+    rows = metric.statistics(mixed)
     alone = Meteor(modules="exact+stem", language="de")
-    german_rows = alone.statistics(alone.batch(german()))
+    german_rows = alone.statistics(german())
     np.testing.assert_array_equal(rows[:3], german_rows)
     assert metric.score(rows[:3].sum(axis=0)) == alone.score(german_rows.sum(axis=0))
     whole = rows[:, :21].sum(axis=0)

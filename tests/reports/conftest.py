@@ -57,7 +57,7 @@ def preferred():
             second.append(start + pair.max())
             relation.append(generator.choice([">", "<", "="], p=[0.7, 0.2, 0.1]))
     columns = {"first": first, "second": second, "relation": relation, "primary": np.ones(len(first), dtype=bool)}
-    return dataclasses.replace(made, preferences=table("preferences", columns), _memo={})
+    return dataclasses.replace(made, preferences=table("preferences", columns))
 
 
 @pytest.fixture(scope="session")

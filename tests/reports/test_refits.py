@@ -37,7 +37,7 @@ def by_language_pair(dataset, shares):
     pair = dataset.source_language_pairs[dataset.candidate_source[dataset.preferences["first"].to_numpy()]]
     drawn = np.random.default_rng(0).random(len(pair))
     kept = drawn < np.array([shares[one] for one in pair])
-    return dataclasses.replace(dataset, preferences=dataset.preferences[kept].reset_index(drop=True), _memo={})
+    return dataclasses.replace(dataset, preferences=dataset.preferences[kept].reset_index(drop=True))
 
 
 @pytest.mark.parametrize("loss", get_args(Loss))

@@ -160,7 +160,7 @@ def test_intervals_are_their_plain_twins(bounds):
 @pytest.mark.parametrize("text", ["lrscore[alignment=ribes]", "combine[bleu[order=4] - 2*ter]"])
 def test_notations_are_parsed_once_and_not_at_every_line_search(monkeypatch, text):
     metric = registry.make_metric(text)
-    statistics = np.ones((4, len(metric.statistics(metric.batch(catalogue.load("sample")))[0])))
+    statistics = np.ones((4, len(metric.statistics(catalogue.load("sample"))[0])))
     metric.score(statistics)
 
     def refuse(*_):

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker.arrays import BoolArray, Int64Array
-from ranker.corpora.dataset import ALIGNMENT, TEXT, Dataset
+from ranker.corpora.dataset import ALIGNMENT, TEXT, Dataset, view
 from ranker.corpora.records import shown
 from ranker.errors import DataError, nearest
 from ranker.files import display_name, read_text, write_bytes
@@ -141,7 +141,16 @@ def attach(
         dataset,
         references=dataset.references.assign(**{ALIGNMENT: pd.Series(made[0], dtype=TEXT)}),
         candidates=dataset.candidates.assign(**{ALIGNMENT: pd.Series(made[1], dtype=TEXT)}),
-        _memo={},
+    )
+
+
+def attach_all(dataset: Dataset, found: Alignments) -> Dataset:
+    """Return `dataset` with these word alignments to the source, in place of any that it has."""
+    columns = [pd.Series(pharaoh_lines(links), dtype=TEXT) for links in (found.references, found.candidates)]
+    return dataclasses.replace(
+        dataset,
+        references=dataset.references.assign(**{ALIGNMENT: columns[0]}),
+        candidates=dataset.candidates.assign(**{ALIGNMENT: columns[1]}),
     )
 
 
@@ -165,15 +174,7 @@ def alignments_of(
     DataError
         Naming the source, if an alignment is not in Pharaoh format or out of range.
     """
-
-    def make() -> Alignments:
-        tables = dataset.references, dataset.candidates
-        columns = [_column(rows) for rows in tables]
-        links = [_parse(column, _of_row(dataset, rows)) for column, rows in zip(columns, tables, strict=True)]
-        given = [np.array([one is not None for one in column], dtype=bool) for column in columns]
-        return Alignments(links[0], links[1], given[0], given[1])
-
-    found = dataset.memo("alignments", make)
+    found = _alignments(dataset)
     for links, rows, lengths in (
         (found.references, dataset.references, reference_lengths),
         (found.candidates, dataset.candidates, candidate_lengths),
@@ -181,6 +182,15 @@ def alignments_of(
         of_rows = None if source_lengths is None else np.asarray(source_lengths)[rows["source"].to_numpy(np.int64)]
         _check_range(links, of_rows, lengths, _of_row(dataset, rows))
     return found
+
+
+@view
+def _alignments(dataset: Dataset) -> Alignments:
+    tables = dataset.references, dataset.candidates
+    columns = [_column(rows) for rows in tables]
+    links = [_parse(column, _of_row(dataset, rows)) for column, rows in zip(columns, tables, strict=True)]
+    given = [np.array([one is not None for one in column], dtype=bool) for column in columns]
+    return Alignments(links[0], links[1], given[0], given[1])
 
 
 def _column(rows: pd.DataFrame) -> npt.NDArray[np.object_]:

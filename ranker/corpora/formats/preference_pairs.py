@@ -99,7 +99,7 @@ def read_pairs(path: str | Path, dataset: Dataset) -> Dataset:
             **optional,
         },
     )
-    return dataclasses.replace(dataset, preferences=preferences, _memo={})
+    return dataclasses.replace(dataset, preferences=preferences)
 
 
 def write_pairs(dataset: Dataset, path: str | Path) -> None:

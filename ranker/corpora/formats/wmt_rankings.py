@@ -208,7 +208,7 @@ def with_rankings(dataset: Dataset, text: str, file: str) -> Dataset:
         _LOG.warning("ranker: note: %s: %s, passed over: %s", file, what, f"{count:,}")
     if not columns["first"]:
         raise DataError(f"compares no two outputs of {dataset.name}, expected at least one pair", file=file)
-    return dataclasses.replace(dataset, preferences=table("preferences", columns), _memo={})
+    return dataclasses.replace(dataset, preferences=table("preferences", columns))
 
 
 class _Places:

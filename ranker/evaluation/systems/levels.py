@@ -128,7 +128,7 @@ class Measured:
         if isinstance(scorer, Ranker):
             return cls(scorer, scorer.score(dataset))
         FeatureSet((scorer,)).check_references(dataset)
-        return cls(scorer, scorer.statistics(scorer.batch(dataset)))
+        return cls(scorer, scorer.fit_ranked(dataset).statistics(dataset))
 
     def score(self, units: Units) -> FloatArray:
         """Return the score of every unit, shape (units,).

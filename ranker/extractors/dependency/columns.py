@@ -11,8 +11,8 @@ import numpy.typing as npt
 from numba import njit, prange
 
 from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
-from ranker.corpora.dataset import Dataset
-from ranker.extractors.base import Extractor
+from ranker.corpora.dataset import Dataset, view
+from ranker.extractors.base import FittedExtractor
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, parses_of
 from ranker.extractors.dependency.triplets import TYPES, Triplets, triplets
@@ -21,8 +21,14 @@ from ranker.extractors.text.tokens import distinct_sentences
 LEVELS = ("type", "partial", "full")
 
 
+@view
+def triplets_of(dataset: Dataset, parser: str, *, lemma: bool) -> Triplets:
+    """Return the triplets of the distinct sentences of `dataset`."""
+    return triplets(parses_of(dataset, parser), lemma=lemma)
+
+
 @dataclass(frozen=True)
-class DependencyStructure(Extractor):
+class DependencyStructure(FittedExtractor):
     """Matched dependency triplets of candidate and reference: 5 types x 3 levels, averaged over the references.
 
     A triplet (type, head, dependent) of the candidate matches one of the reference at level ``type`` if the types are
@@ -68,7 +74,7 @@ class DependencyStructure(Extractor):
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the counts, shape (candidates, 15), or (candidates, 30) with ``f1``."""
         candidate, reference = self._codes(dataset)
-        found = self.triplets(dataset)
+        found = triplets_of(dataset, self.parser, lemma=self.lemma)
         counts, ratios = _match(
             found.type,
             found.head,
@@ -84,18 +90,10 @@ class DependencyStructure(Extractor):
         columns = [counts.reshape(-1, size), ratios.reshape(-1, size)]
         return np.concatenate(columns if self.f1 else columns[:1], axis=1)
 
-    def triplets(self, dataset: Dataset) -> Triplets:
-        """Return the triplets of the distinct sentences of `dataset`."""
-
-        def make() -> Triplets:
-            return triplets(parses_of(dataset, self.parser), lemma=self.lemma)
-
-        return dataset.memo(("triplets", self.parser, self.lemma), make)
-
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
         """Return the fully matched triplets of one candidate with each reference, as ``type(head, dependent)``."""
         codes, references = self._codes(dataset)
-        found = self.triplets(dataset)
+        found = triplets_of(dataset, self.parser, lemma=self.lemma)
         mine = Counter(found.of(codes[candidate]))
         source = dataset.candidate_source[candidate]
         block = references[slice(*dataset.reference_offsets[source : source + 2])]

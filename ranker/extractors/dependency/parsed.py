@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, view
 from ranker.extractors.dependency.cache import origin_of, parse
 from ranker.extractors.text.tokens import Segments, TokenBatch, distinct_sentences, token_batch
 from ranker.learning.parser.parser import Parses, digest
@@ -15,17 +15,15 @@ def parser_signature(parser: str) -> str:
     return digest(origin_of(parser))[:8]
 
 
+@view
 def parses_of(dataset: Dataset, parser: str) -> Parses:
-    """Return the trees of the distinct sentences of `dataset`; made once for each parser."""
-    return dataset.memo(("parses", parser), lambda: parse(distinct_sentences(dataset).texts, parser))
+    """Return the trees of the distinct sentences of `dataset`."""
+    return parse(distinct_sentences(dataset).texts, parser)
 
 
+@view
 def tag_batch(dataset: Dataset, parser: str) -> TokenBatch:
     """Return the token batch of `dataset` with the part of speech of every word in its place."""
-
-    def make() -> TokenBatch:
-        parses = parses_of(dataset, parser)
-        segments = Segments(parses.tags, parses.offsets, list(parses.tag_names))
-        return dataclasses.replace(token_batch(dataset), segments=segments, _others={})
-
-    return dataset.memo(("parts of speech", parser), make)
+    parses = parses_of(dataset, parser)
+    segments = Segments(parses.tags, parses.offsets, list(parses.tag_names))
+    return dataclasses.replace(token_batch(dataset), segments=segments)

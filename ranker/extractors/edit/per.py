@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import FloatArray
+from ranker.corpora.dataset import Dataset
 from ranker.extractors.base import Metric
 from ranker.extractors.edit.wer import error_rate, lowest_rate
 from ranker.extractors.text.ngrams import ngram_matches
 from ranker.extractors.text.reference_pairs import reference_pairs
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer
+from ranker.extractors.text.tokens import Tokenizer, token_batch
 
 
 @dataclass(frozen=True)
@@ -38,14 +39,15 @@ class PositionIndependentErrorRate(Metric):
 
     name: ClassVar[str] = "per"
     higher_is_better: ClassVar[bool] = False
+    width: ClassVar[int] = 2
     tokenizer: Tokenizer = "13a"
     lowercase: bool = True
 
-    def statistics(self, batch: TokenBatch) -> FloatArray:
+    def statistics(self, dataset: Dataset) -> FloatArray:
         """Return errors and length of the best reference, shape (candidates, 2)."""
-        pairs = reference_pairs(batch)
-        lengths = np.maximum(pairs.batch.candidate_lengths, batch.reference_lengths[pairs.reference])
-        return lowest_rate(batch, pairs, lengths - ngram_matches(pairs.batch, 1)[:, 0])
+        batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
+        lengths = np.maximum(batch.candidate_lengths[pairs.candidate], batch.reference_lengths[pairs.reference])
+        return lowest_rate(batch, pairs, lengths - ngram_matches(pairs.expand(batch), 1)[:, 0])
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return the error rate of statistics of shape (..., 2), shape (...)."""

@@ -19,7 +19,7 @@ from ranker.extractors.edit.wer import error_rate
 from ranker.extractors.sacrebleu_signature import sacrebleu_signature
 from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
 from ranker.extractors.text.tokenizers import ASIAN_PUNCTUATION
-from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer
+from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
 
 Search = Literal["sacrebleu", "tercom"]
 _BEAMS: dict[Search, int] = {"tercom": 20, "sacrebleu": 25}
@@ -90,6 +90,7 @@ class TranslationEditRate(Metric):
 
     name: ClassVar[str] = "ter"
     higher_is_better: ClassVar[bool] = False
+    width: ClassVar[int] = 2
     search: Search = "sacrebleu"
     beam: int | None = None
     max_distance: int = 50
@@ -114,19 +115,19 @@ class TranslationEditRate(Metric):
         fields = {"case": case, "tok": "tercom", "norm": False, "punct": not self.no_punct, "asian": False}
         return sacrebleu_signature("TER", dataset, **fields)
 
-    def statistics(self, batch: TokenBatch) -> FloatArray:
+    def statistics(self, dataset: Dataset) -> FloatArray:
         """Return fewest edits and average reference length, shape (candidates, 2)."""
+        batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
         if self.no_punct:
             marks = PUNCTUATION + (ASIAN_PUNCTUATION if self.tokenizer == "tercom-asian" else "")
             segments = without_marks(batch.segments, marks, leave_empty_words=self.search == "tercom")
-            batch = dataclasses.replace(batch, segments=segments, _others={})
-        pairs = reference_pairs(batch)
+            batch = dataclasses.replace(batch, segments=segments)
         search = {"tercom": TERCOM, "sacrebleu": SACREBLEU}[self.search]
         beam = _BEAMS[self.search] if self.beam is None else self.beam
         edits = shift_edits_of_pairs(
             batch.segments.values,
             batch.segments.offsets,
-            pairs.batch.candidate,
+            batch.candidate[pairs.candidate],
             batch.reference[pairs.reference],
             Limits(search, beam, self.max_distance, self.max_size),
         )

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import FloatArray
+from ranker.corpora.dataset import Dataset
 from ranker.extractors.base import Metric
 from ranker.extractors.edit.distance import edit_distances
 from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer
+from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
 
 
 def error_rate(statistics: npt.ArrayLike) -> FloatArray:
@@ -69,15 +70,18 @@ class WordErrorRate(Metric):
 
     name: ClassVar[str] = "wer"
     higher_is_better: ClassVar[bool] = False
+    width: ClassVar[int] = 2
     tokenizer: Tokenizer = "13a"
     lowercase: bool = True
 
-    def statistics(self, batch: TokenBatch) -> FloatArray:
+    def statistics(self, dataset: Dataset) -> FloatArray:
         """Return edits and length of the best reference, shape (candidates, 2)."""
-        pairs = reference_pairs(batch)
-        segments = batch.segments
+        batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
         edits = edit_distances(
-            segments.values, segments.offsets, pairs.batch.candidate, batch.reference[pairs.reference]
+            batch.segments.values,
+            batch.segments.offsets,
+            batch.candidate[pairs.candidate],
+            batch.reference[pairs.reference],
         )
         return lowest_rate(batch, pairs, edits)
 

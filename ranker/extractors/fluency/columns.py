@@ -7,19 +7,21 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ranker.arrays import FloatArray, Int64Array
-from ranker.corpora.dataset import Dataset
+from ranker import notation
+from ranker.arrays import FloatArray, Int32Array, Int64Array
+from ranker.corpora.dataset import Dataset, view
 from ranker.errors import OptionError
-from ranker.extractors.base import Extractor, FitScope
+from ranker.extractors.base import Extractor, FitScope, FittedExtractor
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, tag_batch
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
+from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
 from ranker.learning.lm.counts import NgramCounts, count_ngrams
 from ranker.learning.lm.kneser_ney import NgramModel, SentenceScores, estimate, log10_scores
 from ranker.learning.lm.leave_out import leave_out_scores
 
 ENOUGH_REFERENCES = 100
 MAX_ORDER = 6
+Unit = Literal["words", "tags"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Perplexity(Extractor):
     leave_out: bool = False
     oov: bool = False
     match: bool = False
-    unit: Literal["words", "tags"] = "words"
+    unit: Unit = "words"
     parser: str = SHIPPED
     tokenizer: Tokenizer = "13a"
     lowercase: bool = True
@@ -100,36 +102,42 @@ class Perplexity(Extractor):
             return None
         return f"{references} reference sentences are too few for a language model, {ENOUGH_REFERENCES} are needed"
 
+    def fit(self, dataset: Dataset) -> FittedPerplexity:
+        """Estimate the language model from the references of `dataset`."""
+        model = _language_model(dataset, self.order, self.unit, self.parser, self.tokenizer, lowercase=self.lowercase)
+        return FittedPerplexity(**self._options(), model=model)
+
+
+@dataclass(frozen=True)
+class FittedPerplexity(Perplexity, FittedExtractor):
+    """`Perplexity` with a language model of some references."""
+
+    model: ReferenceModel = notation.learnt()
+
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the columns, shape (candidates, 1 to 3)."""
-        batch = self._batch(dataset)
-        counts, model = self._model(dataset)
-        if self.leave_out:
-            values, offsets = batch.segments.take(batch.candidate)
-            found = leave_out_scores(
-                counts,
-                model.discounts,
-                dataset.references["source"].to_numpy()[_by_text(dataset)],
-                values,
-                offsets,
-                batch.candidate_source,
-            )
-            row = np.arange(len(dataset))
-        else:
-            found = log10_scores(model, batch.segments.values, batch.segments.offsets)
-            row = batch.candidate
-        return self._columns_of(found)[row]
+        """Return the columns, shape (candidates, 1 to 3).
+
+        With `leave_out`, nothing is left out for candidates of other data than the model was learnt from.
+        """
+        batch = unit_batch(dataset, self.unit, self.parser, self.tokenizer, lowercase=self.lowercase)
+        values = self.model.recode(batch.segments)
+        if not self.leave_out:
+            found = log10_scores(self.model.model, values.values, values.offsets)
+            return self._columns_of(found)[batch.candidate]
+        own = batch.segments.vocabulary is self.model.vocabulary
+        group = batch.candidate_source if own else np.full(len(dataset), -1)
+        found = self.model.leave_out(self.model.source, *values.take(batch.candidate), group)
+        return self._columns_of(found)
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
         """Score every reference under the model without itself, or with `leave_out` without those of its source."""
-        batch = self._batch(dataset)
-        counts, model = self._model(dataset)
-        source = dataset.references["source"].to_numpy()
-        group = source if self.leave_out else np.arange(len(source))
-        values, offsets = batch.segments.take(batch.reference)
-        return self._columns_of(
-            leave_out_scores(counts, model.discounts, group[_by_text(dataset)], values, offsets, group)
-        )
+        batch = unit_batch(dataset, self.unit, self.parser, self.tokenizer, lowercase=self.lowercase)
+        values, offsets = self.model.recode(batch.segments).take(batch.reference)
+        if self.leave_out:
+            group, learnt_from = dataset.references["source"].to_numpy(), self.model.source
+        else:
+            group, learnt_from = np.arange(len(dataset.references)), self.model.reference
+        return self._columns_of(self.model.leave_out(learnt_from, values, offsets, group))
 
     def _columns_of(self, found: SentenceScores) -> FloatArray:
         columns = {
@@ -140,20 +148,55 @@ class Perplexity(Extractor):
         wanted = ["perp", *(column for column in ("oov", "match") if getattr(self, column))]
         return np.stack([columns[column] for column in wanted], axis=1)
 
-    def _model(self, dataset: Dataset) -> tuple[NgramCounts, NgramModel]:
-        def make() -> tuple[NgramCounts, NgramModel]:
-            batch = self._batch(dataset)
-            counts = count_ngrams(*batch.segments.take(batch.reference[_by_text(dataset)]), self.order)
-            return counts, estimate(counts)
 
-        return dataset.memo(
-            ("language model", self.order, self.unit, self.parser, self.tokenizer, self.lowercase), make
-        )
+@dataclass(frozen=True, eq=False)
+class ReferenceModel:
+    """A language model of all references of a data set.
 
-    def _batch(self, dataset: Dataset) -> TokenBatch:
-        if self.unit == "tags":
-            return tag_batch(dataset, self.parser)
-        return token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
+    Parameters
+    ----------
+    vocabulary : list of str
+    reference, source : int64 array, shape (references,)
+        Row and source of the references, in the order in which they were counted.
+    counts : NgramCounts
+    model : NgramModel
+    """
+
+    vocabulary: list[str]
+    reference: Int64Array
+    source: Int64Array
+    counts: NgramCounts
+    model: NgramModel
+
+    def recode(self, segments: Segments) -> Segments:
+        """Return sentences with the word ids of the model."""
+        if segments.vocabulary is self.vocabulary:
+            return segments
+        known = {word: number for number, word in enumerate(self.vocabulary)}
+        number = np.array([known.get(word, len(known)) for word in segments.vocabulary], dtype=np.int32)
+        return Segments(number[segments.values], segments.offsets, [*self.vocabulary, ""])
+
+    def leave_out(
+        self, learnt_from: Int64Array, values: Int32Array, offsets: Int64Array, group: Int64Array
+    ) -> SentenceScores:
+        """Score sentences under the model without the references of their own group; see `leave_out_scores`."""
+        return leave_out_scores(self.counts, self.model.discounts, learnt_from, values, offsets, group)
+
+
+def unit_batch(dataset: Dataset, unit: Unit, parser: str, tokenizer: Tokenizer, *, lowercase: bool) -> TokenBatch:
+    """Return the words of `dataset`, or the parts of speech that the parser gives them."""
+    return tag_batch(dataset, parser) if unit == "tags" else token_batch(dataset, tokenizer, lowercase=lowercase)
+
+
+@view
+def _language_model(
+    dataset: Dataset, order: int, unit: Unit, parser: str, tokenizer: Tokenizer, *, lowercase: bool
+) -> ReferenceModel:
+    batch = unit_batch(dataset, unit, parser, tokenizer, lowercase=lowercase)
+    rows = _by_text(dataset)
+    counts = count_ngrams(*batch.segments.take(batch.reference[rows]), order)
+    source = dataset.references["source"].to_numpy(np.int64)[rows]
+    return ReferenceModel(batch.segments.vocabulary, rows, source, counts, estimate(counts))
 
 
 def _by_text(dataset: Dataset) -> Int64Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
-from ranker.extractors.base import Extractor
+from ranker.extractors.base import FittedExtractor
 from ranker.extractors.meteor.alignment import STATISTICS
 from ranker.extractors.meteor.matching import MODULES, SYNONYM
 from ranker.extractors.meteor.metric import AUTO, Matchers, Meteor
@@ -19,7 +19,7 @@ from ranker.extractors.text.wordnet import find_wordnet
 
 
 @dataclass(frozen=True)
-class MeteorParts(Extractor):
+class MeteorParts(FittedExtractor):
     """METEOR's score and its parts, 5 columns, and the share of words that each module matched, a column each.
 
     Score, weighted precision and recall, their weighted harmonic mean and the fragmentation penalty as of `meteor`
@@ -80,7 +80,7 @@ class MeteorParts(Extractor):
         metric = self._metric
         if MODULES[SYNONYM] in self._used:
             find_wordnet(self.wordnet)
-        rows = metric.statistics(metric.batch(dataset))
+        rows = metric.statistics(dataset)
         parts = metric.parts(rows)
         matched = rows[:, 5:STATISTICS].reshape(len(rows), len(MODULES), -1).sum(axis=2)
         gamma = np.array([metric.values(language).gamma for language in LANGUAGES])[metric.parameter_numbers(rows)]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ranker import notation
 from ranker.arrays import FloatArray, Int32Array, Int64Array, offsets_of
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.languages import language_code
 from ranker.errors import OptionError
 from ranker.extractors.base import Metric, join_notes
@@ -40,8 +40,8 @@ from ranker.extractors.meteor.phrases import find_phrases, no_phrases, table_dig
 from ranker.extractors.parity import missing_paraphrases, missing_wordnet, missing_words, parity_note
 from ranker.extractors.target_language import ENGLISH, english_note, other_language
 from ranker.extractors.text.function_words import function_words
-from ranker.extractors.text.reference_pairs import ReferencePairs
-from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer
+from ranker.extractors.text.reference_pairs import reference_pairs
+from ranker.extractors.text.tokens import Segments, Tokenizer, token_batch
 from ranker.extractors.text.wordnet import WordNet, optional_wordnet
 
 Matchers = Literal["exact", "exact+stem", "exact+synonym", "exact+stem+synonym"]
@@ -122,6 +122,7 @@ class Meteor(Metric):
     """
 
     name: ClassVar[str] = "meteor"
+    width: ClassVar[int] = STATISTICS + len(LANGUAGES)
     parameters: ParameterSet = "rank"
     language: str = AUTO
     alpha: float | None = None
@@ -229,19 +230,19 @@ class Meteor(Metric):
             return f"{self}: there is no stemmer for {', '.join(lacking)}, so words match by their form alone"
         return None
 
-    def statistics(self, batch: TokenBatch) -> FloatArray:
+    def statistics(self, dataset: Dataset) -> FloatArray:
         """Return the counts against the reference that gives the best score, and languages, shape (candidates, 27)."""
-        pairs, candidate = _pairs(batch)
-        languages, numbers = self._languages(batch)
-        rows = np.zeros((len(pairs), STATISTICS + len(LANGUAGES)))
+        batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
+        sentences = np.stack([batch.candidate[pairs.candidate], batch.reference[pairs.reference]], axis=1)
+        languages, numbers = self._languages(dataset)
+        rows = np.zeros((len(sentences), self.width))
         for number, language in enumerate(languages):
-            chosen = np.flatnonzero(numbers[batch.candidate_source[candidate]] == number)
-            distinct, place = np.unique(pairs[chosen], axis=0, return_inverse=True)
+            chosen = np.flatnonzero(numbers[dataset.candidate_source[pairs.candidate]] == number)
+            distinct, place = np.unique(sentences[chosen], axis=0, return_inverse=True)
             rows[chosen, :STATISTICS] = self._rows(batch.segments, distinct, language)[place.reshape(-1)]
             rows[chosen, STATISTICS + LANGUAGES.index(parameter_language(language))] = 1.0
-        best = _first_best(self.score(rows), candidate, len(batch.candidate))
-        chosen_rows: FloatArray = rows[best]
-        return chosen_rows
+        best_rows: FloatArray = rows[pairs.best(self.score(rows), len(dataset))]
+        return best_rows
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return METEOR of statistics of shape (..., 27), shape (...)."""
@@ -285,24 +286,27 @@ class Meteor(Metric):
             penalty = np.where(chunks > 0, gamma * (chunks / words.mean(axis=-1)) ** beta, 0.0)
         return Parts(precision, recall, np.where((precision > 0) & (recall > 0), mean, 0.0), penalty)
 
-    def orders(self, batch: TokenBatch, pairs: ReferencePairs) -> tuple[Int32Array, Int64Array]:
+    def orders(
+        self, dataset: Dataset, tokenizer: Tokenizer, *, lowercase: bool = False
+    ) -> tuple[Int32Array, Int64Array]:
         """Return the order of candidates relative to references, by their matches.
 
         Parameters
         ----------
-        batch : TokenBatch
-        pairs : ReferencePairs
-            Of `batch`.
+        dataset : Dataset
+        tokenizer, lowercase
+            Of the words, whatever those of this metric are.
 
         Returns
         -------
         values : int32 array
-            A permutation of ``0 .. n - 1`` for every pair: the rank in the reference of each of the n matches, in the
-            order of the candidate.
+            A permutation of ``0 .. n - 1`` for every one of the `reference_pairs`: the rank in the reference of each of
+            the n matches, in the order of the candidate.
         offsets : int64 array, shape (pairs + 1,)
         """
+        batch, pairs = token_batch(dataset, tokenizer, lowercase=lowercase), reference_pairs(dataset)
         sentences = np.stack([batch.candidate[pairs.candidate], batch.reference[pairs.reference]], axis=1)
-        languages, numbers = self._languages(batch)
+        languages, numbers = self._languages(dataset)
         found = [np.zeros(0, dtype=np.int32)]
         size, start = np.zeros((2, len(sentences)), dtype=np.int64)
         for number, language in enumerate(languages):
@@ -342,12 +346,12 @@ class Meteor(Metric):
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
         """Return the matches of one candidate with each reference, as ``word = word`` and ``word ~ word (module)``."""
-        batch = self.batch(dataset)
+        batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
         segments = batch.segments
         sentence, source = int(batch.candidate[candidate]), batch.candidate_source[candidate]
-        languages, numbers = self._languages(batch)
+        languages, numbers = self._languages(dataset)
         language = languages[numbers[source]]
-        tables = dataset.memo(("word tables", self.signature(), language), lambda: self._tables(segments, language))
+        tables = _tables_of(dataset, self, language)
         mine = segments.words(sentence)
         evidence = {}
         for number, reference in enumerate(batch.reference[slice(*batch.reference_offsets[source : source + 2])], 1):
@@ -376,12 +380,12 @@ class Meteor(Metric):
         """The language that is named, English if none is."""
         return (language_code(self.language) or ENGLISH).partition("_")[0] if self.language != AUTO else ENGLISH
 
-    def _languages(self, batch: TokenBatch) -> tuple[list[str], Int64Array]:
+    def _languages(self, dataset: Dataset) -> tuple[list[str], Int64Array]:
         """Return the languages that translations are taken to be in, and which of them by source, shape (sources,)."""
-        sources = len(batch.reference_offsets) - 1
-        if self.language != AUTO or not batch.languages:
+        sources = len(dataset.sources)
+        if self.language != AUTO:
             return [self._fixed_language], np.zeros(sources, dtype=np.int64)
-        taken = [language or ENGLISH for language in batch.languages]
+        taken = [language or ENGLISH for language in dataset.target_languages]
         names = sorted(set(taken))
         places = {name: place for place, name in enumerate(names)}
         return names, np.fromiter(map(places.__getitem__, taken), dtype=np.int64, count=sources)
@@ -425,21 +429,7 @@ class Meteor(Metric):
         return rows
 
 
-def _pairs(batch: TokenBatch) -> tuple[Int64Array, Int64Array]:
-    """Return sentences of every candidate with every reference of its source, shape (pairs, 2), and the candidates."""
-    first = batch.reference_offsets[batch.candidate_source]
-    counts = batch.reference_offsets[batch.candidate_source + 1] - first
-    candidate = np.repeat(np.arange(len(batch.candidate)), counts)
-    starts = np.cumsum(counts) - counts
-    reference = np.arange(len(candidate)) + np.repeat(first - starts, counts)
-    return np.stack([batch.candidate[candidate], batch.reference[reference]], axis=1), candidate
-
-
-def _first_best(scores: FloatArray, group: Int64Array, groups: int) -> Int64Array:
-    """Return the place of the first best score of every group; `group` does not decrease and leaves none out."""
-    starts = np.searchsorted(group, np.arange(groups))
-    best = np.maximum.reduceat(scores, starts) if groups else scores
-    candidates = np.flatnonzero(scores == best[group])
-    _, first = np.unique(group[candidates], return_index=True)
-    places: Int64Array = candidates[first]
-    return places
+@view
+def _tables_of(dataset: Dataset, metric: Meteor, language: str) -> WordTables:
+    batch = token_batch(dataset, metric.tokenizer, lowercase=metric.lowercase)
+    return metric._tables(batch.segments, language)

@@ -14,7 +14,7 @@ from ranker.errors import OptionError
 from ranker.extractors.base import Metric
 from ranker.extractors.sacrebleu_signature import sacrebleu_signature, sacrebleu_tokenizer
 from ranker.extractors.text.ngrams import closest_reference_lengths, ngram_matches, ngram_totals
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer
+from ranker.extractors.text.tokens import Tokenizer, token_batch
 
 Smoothing = Literal["exp", "add-one", "floor", "epsilon", "none"]
 MAX_ORDER = 9
@@ -93,8 +93,14 @@ class Bleu(Metric):
         case = "lc" if self.lowercase else "mixed"
         return sacrebleu_signature("BLEU", dataset, case=case, eff=effective, tok=tokenizer, smooth=smoothing)
 
-    def statistics(self, batch: TokenBatch) -> FloatArray:
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        """Matches and totals of every order, two lengths and 1."""
+        return 2 * self.order + 3
+
+    def statistics(self, dataset: Dataset) -> FloatArray:
         """Return matches, totals, candidate and closest reference length, and 1, shape (candidates, 2N + 3)."""
+        batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
         return np.concatenate(
             [
                 ngram_matches(batch, self.order),

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import FloatArray
+from ranker.corpora.dataset import Dataset
 from ranker.extractors.base import Metric
 from ranker.extractors.text.ngrams import closest_reference_lengths
 from ranker.extractors.text.ratios import brevity_penalty
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer
+from ranker.extractors.text.tokens import Tokenizer, token_batch
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,13 @@ class BrevityPenalty(Metric):
     """
 
     name: ClassVar[str] = "bp"
+    width: ClassVar[int] = 2
     tokenizer: Tokenizer = "13a"
     lowercase: bool = False
 
-    def statistics(self, batch: TokenBatch) -> FloatArray:
+    def statistics(self, dataset: Dataset) -> FloatArray:
         """Return candidate length and closest reference length, shape (candidates, 2)."""
+        batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
         return np.stack([batch.candidate_lengths, closest_reference_lengths(batch)], axis=1).astype(np.float64)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:

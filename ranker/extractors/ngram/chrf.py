@@ -15,7 +15,7 @@ from ranker.extractors.base import Metric
 from ranker.extractors.sacrebleu_signature import sacrebleu_signature
 from ranker.extractors.text.ngrams import ngram_matches, ngram_totals
 from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer
+from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
 
 _EPSILON = 1e-16
 
@@ -83,16 +83,21 @@ class Chrf(Metric):
             space=self.whitespace,
         )
 
-    def statistics(self, batch: TokenBatch) -> FloatArray:
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        """Three counts of every order."""
+        return 3 * (self.order + self.word_order)
+
+    def statistics(self, dataset: Dataset) -> FloatArray:
         """Return candidate n-grams, reference n-grams and matches of every order, shape (candidates, 3 x orders)."""
-        parts = [(batch, self.order)]
+        parts = [(token_batch(dataset, self.tokenizer, lowercase=self.lowercase), self.order)]
         if self.word_order:
-            parts.append((batch.tokenized("chrf-words", lowercase=self.lowercase), self.word_order))
-        pairs = reference_pairs(batch)
+            parts.append((token_batch(dataset, "chrf-words", lowercase=self.lowercase), self.word_order))
+        pairs = reference_pairs(dataset)
         rows = np.concatenate([_counts(pairs, part, order) for part, order in parts], axis=1)
-        if len(rows) == len(batch.candidate):
+        if len(rows) == len(dataset):
             return rows[np.argsort(pairs.candidate)]
-        best = pairs.best(self.score(rows), len(batch.candidate))
+        best = pairs.best(self.score(rows), len(dataset))
         return np.where(best[:, np.newaxis] >= 0, rows[best], 0.0)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
@@ -112,7 +117,7 @@ class Chrf(Metric):
 
 def _counts(pairs: ReferencePairs, batch: TokenBatch, order: int) -> FloatArray:
     """Return candidate n-grams, reference n-grams and matches of every pair and order, shape (pairs, 3 x order)."""
-    expanded = reference_pairs(batch).batch if batch.segments is not pairs.batch.segments else pairs.batch
+    expanded = pairs.expand(batch)
     lengths = batch.reference_lengths[pairs.reference]
     theirs = np.maximum(lengths[:, np.newaxis] - np.arange(order), 0)
     # an order that the reference is too short for counts on neither side

@@ -10,7 +10,7 @@ import numpy as np
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
-from ranker.extractors.base import Extractor
+from ranker.extractors.base import FittedExtractor
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, tag_batch
 from ranker.extractors.text.ngrams import closest_reference_lengths, ngram_matches, ngram_totals
@@ -25,7 +25,7 @@ Unit = Literal["word", "character"]
 
 
 @dataclass(frozen=True)
-class NgramAgreement(Extractor):
+class NgramAgreement(FittedExtractor):
     r"""Precision, recall and F score of the n-grams of every order, 3 columns an order, in [0, 1].
 
     .. math:: P_n = m_n / c_n, \quad R_n = m_n / r_n, \quad F_n = 2 m_n / (c_n + r_n)
@@ -104,9 +104,9 @@ class NgramAgreement(Extractor):
 
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the columns, shape (candidates, 3 x order)."""
-        batch = self._batch(dataset)
-        pairs = reference_pairs(batch)
-        matched, mine = ngram_matches(pairs.batch, self.order), ngram_totals(pairs.batch, self.order)
+        batch, pairs = self._batch(dataset), reference_pairs(dataset)
+        expanded = pairs.expand(batch)
+        matched, mine = ngram_matches(expanded, self.order), ngram_totals(expanded, self.order)
         theirs = np.maximum(batch.reference_lengths[pairs.reference][:, np.newaxis] - np.arange(self.order), 0)
         nothing = (mine == 0) & (theirs == 0)
         precision, recall = (np.where(nothing, 1.0, ratio(matched, total)) for total in (mine, theirs))
@@ -152,7 +152,7 @@ def best_rows(pairs: ReferencePairs, scores: FloatArray, candidates: int) -> Int
 
 
 @dataclass(frozen=True)
-class LengthRatio(Extractor):
+class LengthRatio(FittedExtractor):
     r"""How much shorter and how much longer than its reference a candidate is, 2 columns, from 0 upwards.
 
     .. math:: \max\Bigl(0, \log \frac{r + 1}{c + 1}\Bigr), \quad \max\Bigl(0, \log \frac{c + 1}{r + 1}\Bigr)

@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import FloatArray
+from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors.base import Metric
 from ranker.extractors.text.ratios import f_score, ratio
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.sequences import run_sums
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer
+from ranker.extractors.text.tokens import Tokenizer, token_batch
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Gtm(Metric):
     """
 
     name: ClassVar[str] = "gtm"
+    width: ClassVar[int] = 3
     exponent: float = 1.0
     measure: Literal["f", "precision", "recall"] = "f"
     tokenizer: Tokenizer = "13a"
@@ -51,16 +53,19 @@ class Gtm(Metric):
         if not 1 <= self.exponent < np.inf:
             raise OptionError(f"gtm[exponent={self.exponent}]: expected a number from 1")
 
-    def statistics(self, batch: TokenBatch) -> FloatArray:
+    def statistics(self, dataset: Dataset) -> FloatArray:
         """Return match size, candidate length and reference length, shape (candidates, 3)."""
-        pairs = reference_pairs(batch)
-        segments = batch.segments
+        batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
         sums = run_sums(
-            segments.values, segments.offsets, pairs.batch.candidate, batch.reference[pairs.reference], self.exponent
+            batch.segments.values,
+            batch.segments.offsets,
+            batch.candidate[pairs.candidate],
+            batch.reference[pairs.reference],
+            self.exponent,
         )
         size = sums ** (1 / self.exponent)
         theirs = batch.reference_lengths[pairs.reference].astype(np.float64)
-        f = f_score(ratio(size, pairs.batch.candidate_lengths), ratio(size, theirs))
+        f = f_score(ratio(size, batch.candidate_lengths[pairs.candidate]), ratio(size, theirs))
         best = pairs.best(f, len(batch.candidate))
         found = best >= 0
         mine = batch.candidate_lengths.astype(np.float64)

@@ -8,12 +8,14 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ranker import notation
 from ranker.arrays import FloatArray
+from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors.base import FitScope, Metric
 from ranker.extractors.text.ngrams import ngram_totals
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer
-from ranker.extractors.text.weighted_ngrams import ngram_ids, reference_counts, weighted_matches
+from ranker.extractors.text.tokens import Tokenizer, token_batch
+from ranker.extractors.text.weighted_ngrams import ReferenceNgrams, weighted_matches
 
 MAX_ORDER = 9
 # the brevity penalty is one half where the candidate has two thirds of the references' length
@@ -58,21 +60,56 @@ class Nist(Metric):
         if not 1 <= self.order <= MAX_ORDER:
             raise OptionError(f"nist[order={self.order}]: expected 1 to {MAX_ORDER}")
 
-    def statistics(self, batch: TokenBatch) -> FloatArray:
-        """Return information, n-grams, candidate length and mean reference length, shape (candidates, 2N + 2)."""
-        ids = ngram_ids(batch.segments, self.order)
-        gained = []
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        """Information and n-grams of every order, and two lengths."""
+        return 2 * self.order + 2
+
+    def fit(self, dataset: Dataset) -> FittedNist:
+        """Learn the information of n-grams from the references of `dataset`."""
+        batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
+        ngrams = ReferenceNgrams.of(batch, self.order)
+        parents = [np.zeros(len(ngrams.vocabulary), dtype=np.int64), *(keys >> 32 for keys in ngrams.keys)]
         shorter = np.array([int(batch.reference_lengths.sum())])
-        prefix = np.zeros(len(batch.segments.values), dtype=np.int64)
-        for numbers in ids:
-            counts = reference_counts(batch, numbers)
-            known = numbers >= 0
-            parent = np.zeros(len(counts), dtype=np.int64)
-            parent[numbers[known]] = prefix[known]
+        information = []
+        for counts, parent in zip(ngrams.counts, parents, strict=True):
             with np.errstate(divide="ignore", invalid="ignore"):
-                information = np.where(counts > 0, np.log2(shorter[parent] / counts), 0.0)
-            gained.append(weighted_matches(batch, numbers, information))
-            shorter, prefix = counts, numbers
+                information.append(np.where(counts > 0, np.log2(shorter[parent] / counts), 0.0))
+            shorter = counts
+        return FittedNist(**self._options(), ngrams=ngrams, information=tuple(information))
+
+    def statistics(self, dataset: Dataset) -> FloatArray:
+        """Refuse: n-grams carry no information before `fit`.
+
+        Raises
+        ------
+        ModelError
+        """
+        raise self.unfitted()
+
+    def score(self, statistics: npt.ArrayLike) -> FloatArray:
+        """Return NIST of statistics of shape (..., 2N + 2), shape (...)."""
+        rows = np.asarray(statistics, dtype=np.float64)
+        gained, totals = rows[..., : self.order], rows[..., self.order : 2 * self.order]
+        length, reference_length = rows[..., -2], rows[..., -1]
+        precision = np.divide(gained, totals, out=np.zeros(gained.shape), where=totals > 0).sum(axis=-1)
+        sane = (length > 0) & (reference_length > 0)
+        ratio = np.divide(length, reference_length, out=np.ones(length.shape), where=sane)
+        return np.where(sane, precision * np.exp(_DECAY * np.log(np.minimum(ratio, 1.0)) ** 2), 0.0)
+
+
+@dataclass(frozen=True)
+class FittedNist(Nist):
+    """`Nist` with the information of the n-grams of some references; other n-grams have none."""
+
+    ngrams: ReferenceNgrams = notation.learnt()
+    information: tuple[FloatArray, ...] = notation.learnt()
+
+    def statistics(self, dataset: Dataset) -> FloatArray:
+        """Return information, n-grams, candidate length and mean reference length, shape (candidates, 2N + 2)."""
+        batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
+        numbers = self.ngrams.find(batch.segments)
+        gained = [weighted_matches(batch, *of_order) for of_order in zip(numbers, self.information, strict=True)]
         references = np.diff(batch.reference_offsets)
         sums = np.add.reduceat(np.append(batch.reference_lengths, 0), batch.reference_offsets[:-1])
         mean_length = np.where(references > 0, sums / np.maximum(references, 1), 0.0)
@@ -85,13 +122,3 @@ class Nist(Metric):
             ],
             axis=1,
         )
-
-    def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return NIST of statistics of shape (..., 2N + 2), shape (...)."""
-        rows = np.asarray(statistics, dtype=np.float64)
-        gained, totals = rows[..., : self.order], rows[..., self.order : 2 * self.order]
-        length, reference_length = rows[..., -2], rows[..., -1]
-        precision = np.divide(gained, totals, out=np.zeros(gained.shape), where=totals > 0).sum(axis=-1)
-        sane = (length > 0) & (reference_length > 0)
-        ratio = np.divide(length, reference_length, out=np.ones(length.shape), where=sane)
-        return np.where(sane, precision * np.exp(_DECAY * np.log(np.minimum(ratio, 1.0)) ** 2), 0.0)

@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array
+from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors.base import Metric
 from ranker.extractors.text.ngrams import ngram_matches
 from ranker.extractors.text.ratios import f_score, ratio
-from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
+from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.sequences import common_words, lcs_lengths, skip_bigram_counts, weighted_lcs
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer
+from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
 
 Measure = Literal["f", "precision", "recall"]
 
@@ -25,20 +26,23 @@ Measure = Literal["f", "precision", "recall"]
 class _Rouge(Metric):
     """What the members of the family share: the best reference, and means over segments."""
 
+    width: ClassVar[int] = 2
     measure: Measure = "f"
     tokenizer: Tokenizer = "13a"
     lowercase: bool = True
 
     @abstractmethod
-    def precision_recall(self, pairs: ReferencePairs) -> tuple[FloatArray, FloatArray]:
-        """Return precision and recall of every candidate with each of its references, shape (pairs,)."""
+    def precision_recall(self, pairs: TokenBatch) -> tuple[FloatArray, FloatArray]:
+        """Return precision and recall of every candidate of `pairs` with its one reference, shape (pairs,)."""
 
-    def statistics(self, batch: TokenBatch) -> FloatArray:
+    def statistics(self, dataset: Dataset) -> FloatArray:
         """Return the score and 1, shape (candidates, 2)."""
-        pairs = reference_pairs(batch)
-        precision, recall = self.precision_recall(pairs)
+        pairs = reference_pairs(dataset)
+        precision, recall = self.precision_recall(
+            pairs.expand(token_batch(dataset, self.tokenizer, lowercase=self.lowercase))
+        )
         scores = {"f": f_score(precision, recall), "precision": precision, "recall": recall}[self.measure]
-        best = pairs.best(recall, len(batch.candidate))
+        best = pairs.best(recall, len(dataset))
         chosen = np.where(best >= 0, scores[best], 0.0)
         return np.stack([chosen, np.ones(len(chosen))], axis=1)
 
@@ -48,11 +52,12 @@ class _Rouge(Metric):
         return ratio(rows[..., 0], rows[..., 1])
 
 
-def _sentences(
-    pairs: ReferencePairs,
-) -> tuple[Int32Array, Int64Array, Int64Array, Int64Array]:
-    batch = pairs.batch
-    return batch.segments.values, batch.segments.offsets, batch.candidate, batch.reference[pairs.reference]
+def _sentences(pairs: TokenBatch) -> tuple[Int32Array, Int64Array, Int64Array, Int64Array]:
+    return pairs.segments.values, pairs.segments.offsets, pairs.candidate, pairs.reference[pairs.candidate_source]
+
+
+def _reference_lengths(pairs: TokenBatch) -> Int64Array:
+    return pairs.reference_lengths[pairs.candidate_source]
 
 
 @dataclass(frozen=True)
@@ -79,10 +84,10 @@ class RougeN(_Rouge):
         if not 1 <= self.order <= 9:
             raise OptionError(f"rouge_n[order={self.order}]: expected 1 to 9")
 
-    def precision_recall(self, pairs: ReferencePairs) -> tuple[FloatArray, FloatArray]:
+    def precision_recall(self, pairs: TokenBatch) -> tuple[FloatArray, FloatArray]:
         """Return precision and recall of every pair."""
-        matched = ngram_matches(pairs.batch, self.order)[:, -1]
-        lengths = pairs.batch.candidate_lengths, pairs.batch.reference_lengths[pairs.reference]
+        matched = ngram_matches(pairs, self.order)[:, -1]
+        lengths = pairs.candidate_lengths, _reference_lengths(pairs)
         mine, theirs = (np.maximum(length - self.order + 1, 0) for length in lengths)
         return ratio(matched, mine), ratio(matched, theirs)
 
@@ -103,11 +108,10 @@ class RougeL(_Rouge):
 
     name: ClassVar[str] = "rouge_l"
 
-    def precision_recall(self, pairs: ReferencePairs) -> tuple[FloatArray, FloatArray]:
+    def precision_recall(self, pairs: TokenBatch) -> tuple[FloatArray, FloatArray]:
         """Return precision and recall of every pair."""
         common = lcs_lengths(*_sentences(pairs))
-        batch = pairs.batch
-        return ratio(common, batch.candidate_lengths), ratio(common, batch.reference_lengths[pairs.reference])
+        return ratio(common, pairs.candidate_lengths), ratio(common, _reference_lengths(pairs))
 
 
 @dataclass(frozen=True)
@@ -135,11 +139,11 @@ class RougeW(_Rouge):
         if not 1 <= self.weight < np.inf:
             raise OptionError(f"rouge_w[weight={self.weight}]: expected a number from 1")
 
-    def precision_recall(self, pairs: ReferencePairs) -> tuple[FloatArray, FloatArray]:
+    def precision_recall(self, pairs: TokenBatch) -> tuple[FloatArray, FloatArray]:
         """Return precision and recall of every pair."""
         length = weighted_lcs(*_sentences(pairs), self.weight) ** (1 / self.weight)
-        mine = pairs.batch.candidate_lengths
-        theirs = pairs.batch.reference_lengths[pairs.reference] ** self.weight
+        mine = pairs.candidate_lengths
+        theirs = _reference_lengths(pairs) ** self.weight
         return ratio(length, mine), ratio(length, theirs)
 
 
@@ -167,12 +171,12 @@ class RougeS(_Rouge):
         if self.distance < -1:
             raise OptionError(f"{self.name}[distance={self.distance}]: expected a whole number from -1")
 
-    def precision_recall(self, pairs: ReferencePairs) -> tuple[FloatArray, FloatArray]:
+    def precision_recall(self, pairs: TokenBatch) -> tuple[FloatArray, FloatArray]:
         """Return precision and recall of every pair."""
         counts = self._counts(pairs)
         return ratio(counts[:, 0], counts[:, 1]), ratio(counts[:, 0], counts[:, 2])
 
-    def _counts(self, pairs: ReferencePairs) -> Int64Array:
+    def _counts(self, pairs: TokenBatch) -> Int64Array:
         return skip_bigram_counts(*_sentences(pairs), self.distance)
 
 
@@ -197,9 +201,9 @@ class RougeSU(RougeS):
     name: ClassVar[str] = "rouge_su"
     last: bool = False
 
-    def _counts(self, pairs: ReferencePairs) -> Int64Array:
+    def _counts(self, pairs: TokenBatch) -> Int64Array:
         sentences = _sentences(pairs)
         dropped = 0 if self.last else 1
-        lengths = pairs.batch.candidate_lengths, pairs.batch.reference_lengths[pairs.reference]
+        lengths = pairs.candidate_lengths, _reference_lengths(pairs)
         words = [common_words(*sentences, dropped), *(np.maximum(length - dropped, 0) for length in lengths)]
         return np.asarray(super()._counts(pairs) + np.stack(words, axis=1))

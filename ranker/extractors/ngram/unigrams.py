@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import FloatArray
+from ranker.corpora.dataset import Dataset
 from ranker.extractors.base import Metric
 from ranker.extractors.text.ngrams import ngram_matches
 from ranker.extractors.text.ratios import f_score, ratio
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.repeated_words import align_contexts
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer
+from ranker.extractors.text.tokens import Tokenizer, token_batch
 
 Alignment = Literal["multiset", "isozaki", "ribes"]
 
@@ -24,18 +25,19 @@ Alignment = Literal["multiset", "isozaki", "ribes"]
 class _MatchedWords(Metric):
     """What precision, recall and F share: their statistics are the same."""
 
+    width: ClassVar[int] = 3
     alignment: Alignment = "multiset"
     tokenizer: Tokenizer = "13a"
     lowercase: bool = False
 
-    def statistics(self, batch: TokenBatch) -> FloatArray:
+    def statistics(self, dataset: Dataset) -> FloatArray:
         """Return matched words, candidate length and length of the best reference, shape (candidates, 3)."""
-        pairs = reference_pairs(batch)
+        batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
         if self.alignment == "multiset":
-            matched = ngram_matches(pairs.batch, 1)[:, 0]
+            matched = ngram_matches(pairs.expand(batch), 1)[:, 0]
         else:
-            matched = align_contexts(pairs, self.alignment).lengths
-        mine, theirs = pairs.batch.candidate_lengths, batch.reference_lengths[pairs.reference]
+            matched = align_contexts(dataset, self.alignment, self.tokenizer, lowercase=self.lowercase).lengths
+        mine, theirs = batch.candidate_lengths[pairs.candidate], batch.reference_lengths[pairs.reference]
         best = pairs.best(f_score(ratio(matched, mine), ratio(matched, theirs)), len(batch.candidate))
         rows = np.stack([matched, mine, theirs], axis=1).astype(np.float64)
         alone = np.stack([np.zeros(len(best)), batch.candidate_lengths, np.zeros(len(best))], axis=1)

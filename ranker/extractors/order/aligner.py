@@ -13,7 +13,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.pharaoh import Alignments
 from ranker.errors import DataError, ModelError
 from ranker.extractors.text.tokenizers import TOKENIZERS
-from ranker.extractors.text.tokens import Segments, Tokenizer, intern, token_batch
+from ranker.extractors.text.tokens import Segments, Tokenizer, intern, source_segments, token_batch
 from ranker.files import display_name
 from ranker.learning.aligner.model import THRESHOLD, AlignmentModel
 from ranker.learning.aligner.training import NULL_PROBABILITY, train
@@ -61,6 +61,7 @@ def learn_aligner(
             f"holds the language pairs {', '.join(pairs)}; an aligner is of one: choose it with --lp", file=dataset.name
         )
     batch = token_batch(dataset, tokenizer, lowercase=lowercase)
+    sources = source_segments(dataset, tokenizer, lowercase=lowercase)
     lengths = batch.segments.lengths
     parts = []
     if references:
@@ -72,16 +73,16 @@ def learn_aligner(
     source, translation = (np.concatenate([np.zeros(0, dtype=np.int64), *side]) for side in zip(*parts, strict=True))
     if not len(source):
         raise DataError("no translation to learn from, expected at least one", file=dataset.name)
-    _refuse_empty(dataset, batch.sources, batch.segments, source, translation, files)
-    _refuse_unsplit(dataset, batch.sources.lengths[source].sum() / batch.segments.lengths[translation].sum())
+    _refuse_empty(dataset, sources, batch.segments, source, translation, files)
+    _refuse_unsplit(dataset, sources.lengths[source].sum() / batch.segments.lengths[translation].sum())
     source, translation = _distinct(source, translation)[0]
     return train(
-        *batch.sources.take(source),
+        *sources.take(source),
         *batch.segments.take(translation),
         iterations=iterations,
         agreement=agreement,
         null_probability=null_probability,
-        source_vocabulary=batch.sources.vocabulary,
+        source_vocabulary=sources.vocabulary,
         target_vocabulary=batch.segments.vocabulary,
         text={"tokenizer": tokenizer, "lowercase": lowercase},
     )
@@ -114,10 +115,11 @@ def align_dataset(model: AlignmentModel, dataset: Dataset, *, threshold: float =
     """
     tokenizer, lowercase = _text(model)
     batch = token_batch(dataset, tokenizer, lowercase=lowercase)
+    sources = source_segments(dataset, tokenizer, lowercase=lowercase)
     reference_source = dataset.references["source"].to_numpy(np.int64)
     source = np.concatenate([reference_source, dataset.candidate_source])
     pairs, which = _distinct(source, np.concatenate([batch.reference, batch.candidate]))
-    links = _align(model, batch.sources, batch.segments, *pairs, threshold)
+    links = _align(model, sources, batch.segments, *pairs, threshold)
     first, second = which[: len(reference_source)], which[len(reference_source) :]
     return Alignments(links.take(first), links.take(second), np.full(len(first), True), np.full(len(second), True))
 

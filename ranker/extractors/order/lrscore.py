@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from ranker import notation
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
-from ranker.errors import OptionError
+from ranker.errors import DataError, OptionError
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FitScope, Metric, join_notes
 from ranker.extractors.order.birch_osborne import Rule
 from ranker.extractors.order.metrics import Alignment, alignment_signed, word_permutations
 from ranker.extractors.order.scores import permutation_scores
-from ranker.extractors.order.source_orders import aligned, bilingual_batch
+from ranker.extractors.order.source_orders import bilingual_orders
 from ranker.extractors.text.ngrams import closest_reference_lengths
 from ranker.extractors.text.ratios import brevity_penalty
 from ranker.extractors.text.reference_pairs import best_of_references, reference_pairs
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer
+from ranker.extractors.text.tokens import Tokenizer, token_batch
 
 Distance = Literal["hamming", "kendall_sqrt"]
 
@@ -130,29 +132,43 @@ class LRscore(Metric):
         """Sign with all options of the lexical metric, and with the WordNet of METEOR's alignment."""
         return {"lexical": self._lexical_metric.signature(), **alignment_signed(self.alignment)}
 
-    def batch(self, dataset: Dataset) -> TokenBatch:
-        """Return the token batch of `dataset`, with word alignments if they are bilingual."""
-        if self.alignment != "bilingual":
-            return super().batch(dataset)
-        return bilingual_batch(dataset, self.tokenizer, lowercase=self.lowercase, aligner=self.aligner, rule=self.rule)
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        """Three of the order, and those of the lexical metric."""
+        return 3 + self._lexical_metric.width
 
-    def statistics(self, batch: TokenBatch) -> FloatArray:
+    def fit(self, dataset: Dataset) -> LRscore:
+        """Learn alpha of every language pair if there is a theta, and what the lexical metric learns."""
+        if self.fit_scope == "none":
+            return self
+        alphas = {}
+        if self.theta is not None:
+            orders = bilingual_orders(
+                dataset, self.tokenizer, lowercase=self.lowercase, aligner=self.aligner, rule=self.rule
+            )
+            alphas = {pair: self.theta**value for pair, value in orders.monotonicity(dataset).items()}
+        return FittedLRscore(**self._options(), alphas=alphas, fitted_lexical=self._lexical_metric.fit(dataset))
+
+    def statistics(self, dataset: Dataset) -> FloatArray:
         """Return alpha, order score, 1 and the lexical statistics, shape (candidates, 3 + lexical ones).
 
         Raises
         ------
         DataError
-            If the alignment is bilingual and `batch` has none.
+            If the alignment is bilingual and a translation has none.
+        ModelError
+            If it learns from whatever is ranked, and has not.
         """
-        lexical = self._lexical_metric
-        candidates = len(batch.candidate)
-        pairs = reference_pairs(batch)
-        values, offsets = word_permutations(batch, pairs, self.alignment)
-        distance = best_of_references(pairs, permutation_scores(self.distance, values, offsets), candidates)
+        alphas = self._alphas(dataset)
+        batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
+        values, offsets = word_permutations(
+            dataset, self.alignment, self.tokenizer, lowercase=self.lowercase, aligner=self.aligner, rule=self.rule
+        )
+        scores = permutation_scores(self.distance, values, offsets)
+        distance = best_of_references(reference_pairs(dataset), scores, len(dataset))
         order = distance * brevity_penalty(batch.candidate_lengths, closest_reference_lengths(batch))
-        columns = np.stack([self._alphas(batch), order, np.ones(candidates)], axis=1)
-        words = batch.tokenized(lexical.tokenizer, lowercase=lexical.lowercase)
-        return np.concatenate([columns, lexical.statistics(words)], axis=1)
+        columns = np.stack([alphas, order, np.ones(len(dataset))], axis=1)
+        return np.concatenate([columns, self._lexical_metric.statistics(dataset)], axis=1)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return LRscore of statistics of shape (..., 3 + lexical ones), shape (...); 0 of no sentence."""
@@ -166,10 +182,31 @@ class LRscore(Metric):
             lexical = 1.0 - lexical
         return np.where(some, alpha * order + (1 - alpha) * lexical, 0.0)
 
-    def _alphas(self, batch: TokenBatch) -> FloatArray:
+    def _alphas(self, dataset: Dataset) -> FloatArray:
         """Return alpha for every candidate, shape (candidates,)."""
+        if self.fit_scope == "ranked":
+            raise self.unfitted()
+        return np.full(len(dataset), self.alpha)
+
+
+@dataclass(frozen=True)
+class FittedLRscore(LRscore):
+    """`LRscore` with what it learnt: alpha by language pair if it has a theta, and its lexical metric, fitted."""
+
+    alphas: Mapping[str, float] = notation.learnt()
+    fitted_lexical: Metric = notation.learnt()
+
+    @property
+    def _lexical_metric(self) -> Metric:
+        return self.fitted_lexical
+
+    def _alphas(self, dataset: Dataset) -> FloatArray:
         if self.theta is None:
-            return np.full(len(batch.candidate), self.alpha)
-        with_orders = aligned(batch)
-        alphas: FloatArray = self.theta ** with_orders.monotonicity()
-        return alphas[with_orders.language_pair[batch.candidate_source]]
+            return np.full(len(dataset), self.alpha)
+        unknown = [pair for pair in dataset.language_pairs if pair not in self.alphas]
+        if unknown:
+            raise DataError(
+                f"{self} learnt from {', '.join(self.alphas)} and has no alpha for {unknown[0]}: fit it on these data",
+                file=dataset.name,
+            )
+        return np.array([self.alphas[pair] for pair in dataset.source_language_pairs])[dataset.candidate_source]

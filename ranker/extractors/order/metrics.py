@@ -11,53 +11,66 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, view
 from ranker.errors import OptionError
 from ranker.extractors.base import SentenceMean
 from ranker.extractors.meteor.metric import Meteor
 from ranker.extractors.ngram.bleu import Bleu
+from ranker.extractors.order.birch_osborne import Rule
 from ranker.extractors.order.scores import permutation_scores
-from ranker.extractors.order.source_orders import aligned, bilingual_batch
+from ranker.extractors.order.source_orders import bilingual_orders
 from ranker.extractors.text.ngrams import closest_reference_lengths, ngram_matches
 from ranker.extractors.text.ratios import brevity_penalty
-from ranker.extractors.text.reference_pairs import ReferencePairs, best_of_references, reference_pairs
+from ranker.extractors.text.reference_pairs import best_of_references, reference_pairs
 from ranker.extractors.text.repeated_words import align_contexts
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer
+from ranker.extractors.text.tokens import Tokenizer, token_batch
 from ranker.extractors.text.wordnet import optional_wordnet
 
 Lexical = Literal["bleu1", "f1"]
 Alignment = Literal["isozaki", "ribes", "meteor", "bilingual"]
 
 
-def word_permutations(batch: TokenBatch, pairs: ReferencePairs, alignment: Alignment) -> tuple[Int32Array, Int64Array]:
+@view
+def word_permutations(
+    dataset: Dataset,
+    alignment: Alignment,
+    tokenizer: Tokenizer,
+    *,
+    lowercase: bool = False,
+    aligner: str | None = None,
+    rule: Rule = "same-key",
+) -> tuple[Int32Array, Int64Array]:
     """Return the order of every candidate relative to that of its references.
 
     Parameters
     ----------
-    batch : TokenBatch
-    pairs : ReferencePairs
-        Of `batch`.
+    dataset : Dataset
     alignment : {"isozaki", "ribes", "meteor", "bilingual"}
+    tokenizer, lowercase
+        Of the words.
+    aligner, rule
+        Of ``bilingual``, as `ranker.extractors.order.source_orders.bilingual_orders` takes them.
 
     Returns
     -------
     values : int32 array
-        A permutation of ``0 .. n - 1`` for every pair. From matches: the rank in the reference of every matched word of
-        the candidate. From alignments with the source: the rank in the candidate of every source word, in the
-        order of the reference.
+        A permutation of ``0 .. n - 1`` for every one of the `reference_pairs`. From matches: the rank in the reference
+        of every matched word of the candidate. From alignments with the source: the rank in the candidate of every
+        source word, in the order of the reference.
     offsets : int64 array, shape (pairs + 1,)
 
     Raises
     ------
     DataError
-        If the alignment is bilingual and `batch` has none.
+        If the alignment is bilingual and a translation has none.
     """
     if alignment == "bilingual":
-        return aligned(batch).relative_orders(pairs)
+        orders = bilingual_orders(dataset, tokenizer, lowercase=lowercase, aligner=aligner, rule=rule)
+        return orders.relative(reference_pairs(dataset))
     if alignment == "meteor":
-        return Meteor().orders(batch, pairs)
-    orders = align_contexts(pairs, alignment)
-    return orders.permutations(), orders.offsets
+        return Meteor().orders(dataset, tokenizer, lowercase=lowercase)
+    matched = align_contexts(dataset, alignment, tokenizer, lowercase=lowercase)
+    return matched.permutations(), matched.offsets
 
 
 def alignment_signed(alignment: str) -> dict[str, object]:
@@ -87,12 +100,6 @@ class PermutationMetric(SentenceMean):
         if self.aligner is not None and self.alignment != "bilingual":
             raise OptionError(f"{self.name}[aligner={self.aligner}]: only alignment=bilingual takes an aligner")
 
-    def batch(self, dataset: Dataset) -> TokenBatch:
-        """Return the token batch of `dataset`, with word alignments if they are bilingual."""
-        if self.alignment != "bilingual":
-            return super().batch(dataset)
-        return bilingual_batch(dataset, self.tokenizer, lowercase=self.lowercase, aligner=self.aligner)
-
     def signed(self) -> dict[str, object]:
         """Sign with the WordNet of METEOR's alignment too."""
         return alignment_signed(self.alignment)
@@ -101,20 +108,22 @@ class PermutationMetric(SentenceMean):
         """Return what there is to know about METEOR's alignment."""
         return super().note(dataset) or (Meteor().note(dataset) if self.alignment == "meteor" else None)
 
-    def sentence_scores(self, batch: TokenBatch) -> FloatArray:
+    def sentence_scores(self, dataset: Dataset) -> FloatArray:
         """Return the score of every candidate, shape (candidates,)."""
-        pairs = reference_pairs(batch)
-        order = best_of_references(pairs, self._order_scores(batch, pairs), len(batch.candidate))
+        order = best_of_references(reference_pairs(dataset), self._order_scores(dataset), len(dataset))
         if self.alpha == 0:
             return order
-        return self.alpha * self._lexical_scores(batch, pairs) + (1 - self.alpha) * order
+        return self.alpha * self._lexical_scores(dataset) + (1 - self.alpha) * order
 
-    def _order_scores(self, batch: TokenBatch, pairs: ReferencePairs) -> FloatArray:
+    def _order_scores(self, dataset: Dataset) -> FloatArray:
         """Return the score of the permutation of every pair, times the brevity penalty, shape (pairs,)."""
-        values, offsets = word_permutations(batch, pairs, self.alignment)
+        values, offsets = word_permutations(
+            dataset, self.alignment, self.tokenizer, lowercase=self.lowercase, aligner=self.aligner
+        )
         scores = self._permutation_scores(values, offsets)
         if not self.brevity:
             return scores
+        batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
         if self.alignment == "bilingual":
             return scores * brevity_penalty(batch.candidate_lengths, closest_reference_lengths(batch))[pairs.candidate]
         return scores * brevity_penalty(np.diff(offsets), batch.reference_lengths[pairs.reference])
@@ -122,13 +131,14 @@ class PermutationMetric(SentenceMean):
     def _permutation_scores(self, values: Int32Array, offsets: Int64Array) -> FloatArray:
         return permutation_scores(self.name, values, offsets)
 
-    def _lexical_scores(self, batch: TokenBatch, pairs: ReferencePairs) -> FloatArray:
+    def _lexical_scores(self, dataset: Dataset) -> FloatArray:
         if self.lexical == "bleu1":
             bleu = Bleu(order=1, smoothing="none", tokenizer=self.tokenizer, lowercase=self.lowercase)
-            return bleu.score(bleu.statistics(batch))
-        tokens = pairs.batch.candidate_lengths + pairs.batch.reference_lengths[pairs.reference]
-        scores = 2.0 * ngram_matches(pairs.batch, 1)[:, 0] / np.maximum(tokens, 1)
-        return best_of_references(pairs, scores, len(batch.candidate))
+            return bleu.score(bleu.statistics(dataset))
+        batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
+        tokens = batch.candidate_lengths[pairs.candidate] + batch.reference_lengths[pairs.reference]
+        scores = 2.0 * ngram_matches(pairs.expand(batch), 1)[:, 0] / np.maximum(tokens, 1)
+        return best_of_references(pairs, scores, len(dataset))
 
 
 @dataclass(frozen=True)

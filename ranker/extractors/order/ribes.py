@@ -10,12 +10,13 @@ import numpy as np
 from numba import njit, prange
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array
+from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors.base import SentenceMean
 from ranker.extractors.text.ratios import brevity_penalty
-from ranker.extractors.text.reference_pairs import ReferencePairs, best_of_references, reference_pairs
+from ranker.extractors.text.reference_pairs import best_of_references, reference_pairs
 from ranker.extractors.text.repeated_words import Contexts, WordOrders, align_contexts
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer
+from ranker.extractors.text.tokens import Tokenizer, token_batch
 
 
 @njit(cache=True, nogil=True, parallel=True)
@@ -81,13 +82,18 @@ def normalised_spearman(orders: WordOrders) -> FloatArray:
 
 
 def _weighted(
-    correlation: FloatArray, orders: WordOrders, pairs: ReferencePairs, precision: float, brevity: float
+    correlation: FloatArray, matched: Int64Array, lengths: tuple[Int64Array, Int64Array], powers: tuple[float, float]
 ) -> FloatArray:
-    """Return correlation x precision ** `precision` x BP ** `brevity` of every pair, shape (pairs,)."""
-    lengths = pairs.batch.candidate_lengths
-    share = orders.lengths / np.maximum(lengths, 1)
-    penalty = brevity_penalty(lengths, pairs.batch.reference_lengths[pairs.reference])
-    return np.asarray(correlation * share**precision * penalty**brevity)
+    """Return correlation x precision x BP of every pair, these two to the `powers`, shape (pairs,)."""
+    mine, theirs = lengths
+    share = matched / np.maximum(mine, 1)
+    return np.asarray(correlation * share ** powers[0] * brevity_penalty(mine, theirs) ** powers[1])
+
+
+def _lengths(dataset: Dataset, tokenizer: Tokenizer, *, lowercase: bool) -> tuple[Int64Array, Int64Array]:
+    """Return the number of words of candidate and reference of every pair."""
+    batch, pairs = token_batch(dataset, tokenizer, lowercase=lowercase), reference_pairs(dataset)
+    return batch.candidate_lengths[pairs.candidate], batch.reference_lengths[pairs.reference]
 
 
 @dataclass(frozen=True)
@@ -105,12 +111,13 @@ class _RankCorrelation(SentenceMean):
         if not 0 <= self.precision < np.inf:
             raise OptionError(f"{self.name}[precision={self.precision}]: expected an exponent of 0 or more")
 
-    def sentence_scores(self, batch: TokenBatch) -> FloatArray:
+    def sentence_scores(self, dataset: Dataset) -> FloatArray:
         """Return the score of every candidate against its best reference, shape (candidates,)."""
-        pairs = reference_pairs(batch)
-        orders = align_contexts(pairs, self.alignment)
-        scores = _weighted(self._correlation(orders), orders, pairs, self.precision, float(self.brevity))
-        return best_of_references(pairs, scores, len(batch.candidate))
+        orders = align_contexts(dataset, self.alignment, self.tokenizer, lowercase=self.lowercase)
+        lengths = _lengths(dataset, self.tokenizer, lowercase=self.lowercase)
+        powers = self.precision, float(self.brevity)
+        scores = _weighted(self._correlation(orders), orders.lengths, lengths, powers)
+        return best_of_references(reference_pairs(dataset), scores, len(dataset))
 
     @abstractmethod
     def _correlation(self, orders: WordOrders) -> FloatArray:
@@ -203,11 +210,11 @@ class Ribes(SentenceMean):
             if not 0 <= getattr(self, option) < np.inf:
                 raise OptionError(f"ribes[{option}={getattr(self, option)}]: expected an exponent of 0 or more")
 
-    def sentence_scores(self, batch: TokenBatch) -> FloatArray:
+    def sentence_scores(self, dataset: Dataset) -> FloatArray:
         """Return the score of every candidate against its best reference, shape (candidates,)."""
-        pairs = reference_pairs(batch)
-        orders = align_contexts(pairs, "ribes")
-        only_word = (orders.lengths == 1) & (pairs.batch.reference_lengths[pairs.reference] == 1)
+        orders = align_contexts(dataset, "ribes", self.tokenizer, lowercase=self.lowercase)
+        lengths = _lengths(dataset, self.tokenizer, lowercase=self.lowercase)
+        only_word = (orders.lengths == 1) & (lengths[1] == 1)
         correlation = np.where(only_word, 1.0, normalised_kendall(orders))
-        scores = _weighted(correlation, orders, pairs, self.alpha, self.beta)
-        return best_of_references(pairs, scores, len(batch.candidate))
+        scores = _weighted(correlation, orders.lengths, lengths, (self.alpha, self.beta))
+        return best_of_references(reference_pairs(dataset), scores, len(dataset))

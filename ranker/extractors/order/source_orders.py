@@ -9,24 +9,23 @@ import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
-from ranker.corpora.dataset import Dataset
+from ranker.arrays import BoolArray, Int32Array, Int64Array
+from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.formats.pharaoh import Alignments, alignments_of
 from ranker.errors import DataError, OptionError
 from ranker.extractors.order.aligner import align_dataset
 from ranker.extractors.order.birch_osborne import Rule, relative_orders, source_orders
 from ranker.extractors.order.scores import permutation_scores
 from ranker.extractors.text.reference_pairs import ReferencePairs
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
+from ranker.extractors.text.tokens import Tokenizer, source_segments, token_batch
 from ranker.learning.aligner.model import AlignmentModel
 from ranker.links import Links
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class AlignedBatch(TokenBatch):
-    """A token batch whose translations are aligned with their sources; `aligned_batch` makes it.
+@dataclass(frozen=True, eq=False)
+class SourceOrders:
+    """The orders into which translations put the words of their sources.
 
     Parameters
     ----------
@@ -35,126 +34,62 @@ class AlignedBatch(TokenBatch):
         references.
     rank_offsets : int64 array, shape (candidates + references + 1,)
         Translation ``i`` is ``source_ranks[rank_offsets[i]:rank_offsets[i + 1]]``.
-    language_pair : int64 array, shape (sources,)
-        Number of the language pair of every source, from 0.
+    candidates : int
+        Number of candidates.
     """
 
     source_ranks: Int32Array
     rank_offsets: Int64Array
-    language_pair: Int64Array
+    candidates: int
 
-    def relative_orders(self, pairs: ReferencePairs) -> tuple[Int32Array, Int64Array]:
+    def relative(self, pairs: ReferencePairs) -> tuple[Int32Array, Int64Array]:
         """Return the order of the candidate relative to that of the reference for every pair, permutations in CSR."""
-        references = len(self.candidate) + pairs.reference
+        references = self.candidates + pairs.reference
         return relative_orders(self.source_ranks, self.rank_offsets, pairs.candidate, references)
 
-    def monotonicity(self) -> FloatArray:
+    def monotonicity(self, dataset: Dataset) -> dict[str, float]:
         """Return how monotone the references of every language pair are: the mean of their d_k to the source order.
 
-        Birch and Osborne (2011), section 3.1 and table 2, as a fraction. A language pair without references has 1.
+        Birch and Osborne (2011), section 3.1 and table 2, as a fraction; the lower, the more reordering. A language
+        pair without references has 1.
 
-        Returns
-        -------
-        float array, shape (language pairs,)
-            In [0, 1]; the lower, the more reordering.
+        Parameters
+        ----------
+        dataset : Dataset
+            Whose orders these are.
         """
-        offsets = self.rank_offsets[len(self.candidate) :]
+        offsets = self.rank_offsets[self.candidates :]
         ranks = self.source_ranks[offsets[0] :]
         scores = permutation_scores("kendall_sqrt", ranks, offsets - offsets[0])
-        group = np.repeat(self.language_pair, np.diff(self.reference_offsets))
-        groups = int(self.language_pair.max(initial=-1)) + 1
+        pair = np.searchsorted(dataset.language_pairs, dataset.source_language_pairs.astype(str))
+        group, groups = np.repeat(pair, np.diff(dataset.reference_offsets)), len(dataset.language_pairs)
         number = np.bincount(group, minlength=groups)
         total = np.bincount(group, weights=scores, minlength=groups)
-        return np.asarray(np.divide(total, number, out=np.ones(groups), where=number > 0))
+        means = np.divide(total, number, out=np.ones(groups), where=number > 0)
+        return dict(zip(dataset.language_pairs, means.tolist(), strict=True))
 
 
-def aligned_batch(
-    batch: TokenBatch,
-    candidate_links: Links,
-    reference_links: Links,
-    source_lengths: npt.ArrayLike,
-    language_pair: npt.ArrayLike | None = None,
-    *,
-    rule: Rule = "same-key",
-) -> AlignedBatch:
-    """Add word alignments with the source to `batch`.
-
-    Parameters
-    ----------
-    batch : TokenBatch
-    candidate_links, reference_links : Links
-        From the words of the source to those of every candidate and every reference, in the order of `batch`.
-    source_lengths : array-like of int, shape (sources,)
-        Number of words of every source, as the alignments count them.
-    language_pair : array-like of int, shape (sources,), optional
-        Number of the language pair of every source, from 0; by default all are of one.
-    rule : {"same-key", "plus-one"}, default "same-key"
-        Where source words without a link go, as `ranker.extractors.order.birch_osborne` has it.
-
-    Raises
-    ------
-    DataError
-        If there are not as many alignments as translations, or a link points behind the end of a source.
-    """
-    lengths = np.asarray(source_lengths, dtype=np.int64)
-    groups = np.zeros(len(lengths), dtype=np.int64) if language_pair is None else np.asarray(language_pair, np.int64)
-    for what, links, rows in (
-        ("candidates", candidate_links, batch.candidate),
-        ("references", reference_links, batch.reference),
-    ):
-        if len(links) != len(rows):
-            raise DataError(f"word alignments of {len(links)} {what}, expected one for each of the {len(rows)}")
-    if not len(lengths) == len(groups) == len(batch.reference_offsets) - 1:
-        raise DataError(
-            f"{len(lengths)} source lengths and {len(groups)} language pairs, expected one for each of the "
-            f"{len(batch.reference_offsets) - 1} sources"
-        )
-    mine, mine_offsets = source_orders(candidate_links, lengths[batch.candidate_source], rule=rule)
-    reference_source = np.repeat(np.arange(len(lengths)), np.diff(batch.reference_offsets))
-    theirs, their_offsets = source_orders(reference_links, lengths[reference_source], rule=rule)
-    return AlignedBatch(
-        **{field.name: getattr(batch, field.name) for field in dataclasses.fields(TokenBatch)},
-        source_ranks=np.concatenate([mine, theirs]),
-        rank_offsets=np.concatenate([mine_offsets, mine_offsets[-1] + their_offsets[1:]]),
-        language_pair=groups,
-    )
-
-
-def aligned(batch: TokenBatch) -> AlignedBatch:
-    """Return `batch` if it has word alignments.
-
-    Raises
-    ------
-    DataError
-        If it has none.
-    """
-    if not isinstance(batch, AlignedBatch):
-        raise DataError(
-            "bilingual word orders need word alignments with the sources, and this batch has none: make it with "
-            "bilingual_batch or aligned_batch"
-        )
-    return batch
-
-
-def bilingual_batch(
+@view
+def bilingual_orders(
     dataset: Dataset,
-    tokenizer: Tokenizer,
+    tokenizer: Tokenizer = "13a",
     *,
     lowercase: bool = False,
     aligner: str | None = None,
     rule: Rule = "same-key",
-) -> AlignedBatch:
-    """Return the token batch of `dataset` with the word alignments that came with it, made once for equal options.
+) -> SourceOrders:
+    """Return the orders of all translations of `dataset`, from the word alignments that came with it.
 
     Parameters
     ----------
     dataset : Dataset
-    tokenizer : {"13a", "none"}
+    tokenizer : {"13a", "none"}, default "13a"
         Makes the words that the alignments count.
     lowercase : bool
     aligner : str, optional
         File of a trained aligner, for translations without an alignment.
     rule : {"same-key", "plus-one"}, default "same-key"
+        Where source words without a link go, as `ranker.extractors.order.birch_osborne` has it.
 
     Raises
     ------
@@ -164,24 +99,26 @@ def bilingual_batch(
     OptionError
         If the aligner counts other words than `tokenizer` makes.
     """
-
-    def make() -> AlignedBatch:
-        batch = token_batch(dataset, tokenizer, lowercase=lowercase)
-        lengths = batch.sources.lengths
-        given = alignments_of(
-            dataset,
-            source_lengths=lengths,
-            reference_lengths=batch.reference_lengths,
-            candidate_lengths=batch.candidate_lengths,
-        )
-        if not (given.references_given.all() and given.candidates_given.all()):
-            if aligner is None:
-                raise _missing(dataset, given)
-            given = _completed(dataset, given, aligner, tokenizer)
-        language_pair = np.unique(dataset.source_language_pairs.astype(str), return_inverse=True)[1]
-        return aligned_batch(batch, given.candidates, given.references, lengths, language_pair, rule=rule)
-
-    return dataset.memo(("bilingual orders", tokenizer, lowercase, aligner, rule), make)
+    batch = token_batch(dataset, tokenizer, lowercase=lowercase)
+    lengths = source_segments(dataset, tokenizer, lowercase=lowercase).lengths
+    given = alignments_of(
+        dataset,
+        source_lengths=lengths,
+        reference_lengths=batch.reference_lengths,
+        candidate_lengths=batch.candidate_lengths,
+    )
+    if not (given.references_given.all() and given.candidates_given.all()):
+        if aligner is None:
+            raise _missing(dataset, given)
+        given = _completed(dataset, given, aligner, tokenizer)
+    mine, mine_offsets = source_orders(given.candidates, lengths[dataset.candidate_source], rule=rule)
+    reference_source = dataset.references["source"].to_numpy(np.int64)
+    theirs, their_offsets = source_orders(given.references, lengths[reference_source], rule=rule)
+    return SourceOrders(
+        np.concatenate([mine, theirs]),
+        np.concatenate([mine_offsets, mine_offsets[-1] + their_offsets[1:]]),
+        len(dataset),
+    )
 
 
 def _missing(dataset: Dataset, given: Alignments) -> DataError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,11 +11,11 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from ranker import progress
+from ranker import notation, progress
 from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, view
 from ranker.errors import OptionError
-from ranker.extractors.base import Extractor, FitScope
+from ranker.extractors.base import Extractor, FitScope, FittedExtractor
 from ranker.extractors.paraphrase.matching import (
     EXACT,
     STEM,
@@ -32,7 +31,7 @@ from ranker.extractors.text.function_words import function_words
 from ranker.extractors.text.ratios import ratio
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.stems import stem_numbers
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
+from ranker.extractors.text.tokens import Tokenizer, token_batch
 from ranker.extractors.text.word_classes import in_class
 
 COLUMNS = (
@@ -127,7 +126,6 @@ class Paraphrase(Extractor):
 
     name: ClassVar[str] = "paraphrase"
     fit_scope: ClassVar[FitScope] = "train"
-    _learnt: ClassVar[Learnt | None] = None
     stemmer: str = "english"
     function_words: str = "english"
     least: float = 0.03
@@ -157,11 +155,11 @@ class Paraphrase(Extractor):
         """The stemmer and the function words, if they are those of English."""
         return tuple(option for option in ("function_words", "stemmer") if getattr(self, option) == "english")
 
-    def fit(self, dataset: Dataset) -> Paraphrase:
+    def fit(self, dataset: Dataset) -> FittedParaphrase:
         """Learn the table and the weights of words from the candidates and references of `dataset`."""
         return self._knowing(_Lesson.of(dataset, self).learn(self))
 
-    def fit_transform(self, dataset: Dataset) -> tuple[Paraphrase, FloatArray]:
+    def fit_transform(self, dataset: Dataset) -> tuple[FittedParaphrase, FloatArray]:
         """Return what `fit` returns, and columns of training data, cross-fitted; shape (candidates, 10)."""
         lesson = _Lesson.of(dataset, self)
         matrix = np.zeros((len(dataset), len(COLUMNS)))
@@ -174,21 +172,39 @@ class Paraphrase(Extractor):
         progress.report("substitutions learnt", self.folds + 1, self.folds + 1)
         return fitted, matrix
 
-    def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the columns, shape (candidates, 10).
+    def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> FittedParaphrase:
+        """Return this extractor as it was when `state` returned `arrays`."""
+        text = arrays["words"].tobytes().decode("utf-8", "surrogatepass")
+        table = Substitutions(arrays["first"], arrays["second"], arrays["similarity"])
+        words = text.split("\n") if text else []
+        return self._knowing(Learnt(words, arrays["texts"], int(arrays["total"][0]), table))
+
+    def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
+        """Refuse: nothing matches before `fit`.
 
         Raises
         ------
         ModelError
-            Before `fit`.
         """
+        raise self.unfitted()
+
+    def _knowing(self, learnt: Learnt) -> FittedParaphrase:
+        return FittedParaphrase(**self._options(), learnt=learnt)
+
+
+@dataclass(frozen=True)
+class FittedParaphrase(Paraphrase, FittedExtractor):
+    """`Paraphrase` with a table of substitutions and how rare words are."""
+
+    learnt: Learnt = notation.learnt()
+
+    def transform(self, dataset: Dataset) -> FloatArray:
+        """Return the columns, shape (candidates, 10)."""
         return self._columns(dataset, np.ones(len(dataset), dtype=bool))
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return words, in how many references they stand, and the table."""
-        learnt = self._learnt
-        if learnt is None:
-            return {}
+        learnt = self.learnt
         return {
             "words": np.frombuffer("\n".join(learnt.words).encode("utf-8", "surrogatepass"), dtype=np.uint8),
             "texts": learnt.texts,
@@ -198,18 +214,11 @@ class Paraphrase(Extractor):
             "similarity": learnt.table.similarity,
         }
 
-    def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Paraphrase:
-        """Return this extractor as it was when `state` returned `arrays`."""
-        text = arrays["words"].tobytes().decode("utf-8", "surrogatepass")
-        table = Substitutions(arrays["first"], arrays["second"], arrays["similarity"])
-        words = text.split("\n") if text else []
-        return self._knowing(Learnt(words, arrays["texts"], int(arrays["total"][0]), table))
-
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
         """Return the matches with each reference: ``word = word``, ``word ~ word (stem)``, ``word ~ word (.43)``."""
-        batch = self._batch(dataset)
-        words = self._words(dataset)
-        table, _ = self._lookup(dataset)
+        batch = token_batch(dataset, self.tokenizer, lowercase=True)
+        words = _words(dataset, self.tokenizer, self.stemmer)
+        table, _ = _lookup(dataset, self.tokenizer, self.learnt)
         segments = batch.segments
         sentence, source = int(batch.candidate[candidate]), batch.candidate_source[candidate]
         mine = segments.words(sentence)
@@ -228,46 +237,20 @@ class Paraphrase(Extractor):
             evidence[f"reference {number}"] = shown
         return evidence
 
-    def _knowing(self, learnt: Learnt) -> Paraphrase:
-        made = dataclasses.replace(self)
-        object.__setattr__(made, "_learnt", learnt)
-        return made
-
-    def _batch(self, dataset: Dataset) -> TokenBatch:
-        return token_batch(dataset, self.tokenizer, lowercase=True)
-
-    def _words(self, dataset: Dataset) -> Words:
-        """Return what is known of the words of `dataset`; made once."""
-
-        def make() -> Words:
-            vocabulary = self._batch(dataset).segments.vocabulary
-            none = self.stemmer == "none"
-            stems = np.arange(len(vocabulary), dtype=np.int32) if none else stem_numbers(vocabulary, self.stemmer)
-            return Words(stems, ~in_class(vocabulary, "punctuation"))
-
-        return dataset.memo(("words to be substituted", self.tokenizer, self.stemmer), make)
-
-    def _lookup(self, dataset: Dataset) -> tuple[Lookup, FloatArray]:
-        learnt = self._learnt
-        if learnt is None:
-            raise self.unfitted()
-        vocabulary = self._batch(dataset).segments.vocabulary
-        return dataset.memo(("substitutions", learnt, self.tokenizer), lambda: learnt.lookup(vocabulary))
-
     def _columns(self, dataset: Dataset, rows: BoolArray) -> FloatArray:
         """Return the columns of the candidates where the mask `rows` is true, shape (those, 10)."""
-        batch = self._batch(dataset)
+        batch = token_batch(dataset, self.tokenizer, lowercase=True)
         segments = batch.segments
-        pairs = reference_pairs(batch)
+        pairs = reference_pairs(dataset)
         wanted = np.flatnonzero(rows[pairs.candidate])
-        table, weight = self._lookup(dataset)
+        table, weight = _lookup(dataset, self.tokenizer, self.learnt)
         content = in_class(segments.vocabulary, "content", self.function_words)
         sums = compare(
             segments.values,
             segments.offsets,
             batch.candidate[pairs.candidate[wanted]],
             batch.reference[pairs.reference[wanted]],
-            self._words(dataset),
+            _words(dataset, self.tokenizer, self.stemmer),
             table,
             weight,
             content,
@@ -295,6 +278,21 @@ class Paraphrase(Extractor):
         return np.where((best >= 0)[:, np.newaxis], every[best], 0.0)
 
 
+@view
+def _words(dataset: Dataset, tokenizer: Tokenizer, stemmer: str) -> Words:
+    """Return what is known of the words of `dataset`."""
+    vocabulary = token_batch(dataset, tokenizer, lowercase=True).segments.vocabulary
+    none = stemmer == "none"
+    stems = np.arange(len(vocabulary), dtype=np.int32) if none else stem_numbers(vocabulary, stemmer)
+    return Words(stems, ~in_class(vocabulary, "punctuation"))
+
+
+@view
+def _lookup(dataset: Dataset, tokenizer: Tokenizer, learnt: Learnt) -> tuple[Lookup, FloatArray]:
+    """Return the table for the words of `dataset`, and their weights."""
+    return learnt.lookup(token_batch(dataset, tokenizer, lowercase=True).segments.vocabulary)
+
+
 @dataclass(frozen=True, eq=False)
 class _Lesson:
     """What there is to learn from a data set, in an order that does not depend on that of its sources.
@@ -313,8 +311,8 @@ class _Lesson:
 
     @classmethod
     def of(cls, dataset: Dataset, options: Paraphrase) -> _Lesson:
-        batch = options._batch(dataset)
-        segments, words = batch.segments, options._words(dataset)
+        batch = token_batch(dataset, options.tokenizer, lowercase=True)
+        segments, words = batch.segments, _words(dataset, options.tokenizer, options.stemmer)
         order = np.argsort(np.array(segments.vocabulary, dtype=object), kind="stable")
         rank = np.empty(len(order), dtype=np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
@@ -324,7 +322,7 @@ class _Lesson:
         source_fold = source_folds(dataset, options.folds)
         fold = np.zeros(len(batch.texts), dtype=np.int64)
         fold[batch.reference] = source_fold[dataset.references["source"].to_numpy(np.int64)]
-        sides = reference_pairs(batch)
+        sides = reference_pairs(dataset)
         different = np.unique(
             np.stack([place[batch.candidate[sides.candidate]], place[batch.reference[sides.reference]]], axis=1), axis=0
         )

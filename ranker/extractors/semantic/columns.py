@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ranker import progress
+from ranker import notation, progress
 from ranker.arrays import Float32Array, FloatArray, Int32Array, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset
 from ranker.errors import ModelError, OptionError
-from ranker.extractors.base import Extractor, FitScope
+from ranker.extractors.base import FitScope, FittedExtractor
 from ranker.extractors.semantic import cache as semantic_cache
 from ranker.extractors.semantic.matching import Tokens, match, tokens_of, word_matches
 from ranker.learning.encoder.encoder import Encoder, Pieces, load
@@ -58,7 +58,7 @@ class Learnt:
 
 
 @dataclass(frozen=True)
-class Semantic(Extractor):
+class Semantic(FittedExtractor):
     """Greedy matching of contextual vectors, and the cosine of whole sentences: a candidate against its references.
 
     A sentence encoder gives every sub-word a vector in its context. Precision is the mean over the candidate's
@@ -90,7 +90,6 @@ class Semantic(Extractor):
 
     name: ClassVar[str] = "semantic"
     fit_scope: ClassVar[FitScope] = "train"
-    _learnt: ClassVar[Learnt | None] = None
     encoder: str = SMALL
     layer: int | None = None
     special_tokens: Literal["drop", "match"] = "drop"
@@ -117,15 +116,11 @@ class Semantic(Extractor):
         """The encoder, if it is the default, which was trained on English."""
         return ("encoder",) if self.encoder == SMALL else ()
 
-    def signature(self) -> str:
-        """Return the notation with all options, and the beginning of the encoder's digest once that is known."""
-        return super().signature() + (f"#{self._learnt.encoder[:8]}" if self._learnt else "")
-
     def check_ready(self) -> None:
         """Raise an error if torch or the encoder is missing, or the encoder is another than the model's."""
         self._encoder()
 
-    def fit(self, dataset: Dataset) -> Semantic:
+    def fit(self, dataset: Dataset) -> FittedSemantic:
         """Learn the weights of sub-words from the references, if asked for, and note which encoder it was."""
         encoder = load(self.encoder)
         counts: dict[int, int] = {}
@@ -138,29 +133,13 @@ class Semantic(Extractor):
                 counts[piece] = counts.get(piece, 0) + count
         ids = np.array(sorted(counts), dtype=np.int32)
         seen = np.array([counts[piece] for piece in ids.tolist()], dtype=np.int64)
-        return self._knowing(Learnt(encoder.files.digest, ids, seen, len(texts)))
+        learnt = Learnt(encoder.files.digest, ids, seen, len(texts))
+        return FittedSemantic(**self._options(), learnt=learnt)
 
-    def _knowing(self, learnt: Learnt) -> Semantic:
-        made = Semantic(self.encoder, self.layer, self.special_tokens, self.idf, self.pool, self.against)
-        object.__setattr__(made, "_learnt", learnt)
-        return made
-
-    def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the digest of the encoder and the counts behind the weights."""
-        if self._learnt is None:
-            return {}
-        return {
-            "encoder": np.frombuffer(bytes.fromhex(self._learnt.encoder), dtype=np.uint8),
-            "ids": self._learnt.ids,
-            "texts": self._learnt.texts,
-            "total": np.array([self._learnt.total]),
-        }
-
-    def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Semantic:
-        """Return this extractor as it was when `state` returned `arrays`."""
-        return self._knowing(
-            Learnt(arrays["encoder"].tobytes().hex(), arrays["ids"], arrays["texts"], int(arrays["total"][0]))
-        )
+    def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> FittedSemantic:
+        """Return the fitted form whose `state` returned `arrays`."""
+        learnt = Learnt(arrays["encoder"].tobytes().hex(), arrays["ids"], arrays["texts"], int(arrays["total"][0]))
+        return FittedSemantic(**self._options(), learnt=learnt)
 
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the columns, shape (candidates, 4).
@@ -207,7 +186,7 @@ class Semantic(Extractor):
         return found
 
     def _check_weights(self) -> None:
-        if self.idf and self._learnt is None:
+        if self.idf and not self._learnt:
             raise self.unfitted()
 
     def _encoder(self) -> Encoder:
@@ -218,6 +197,10 @@ class Semantic(Extractor):
                 f"under {self.encoder!r} ({encoder.files.digest[:8]}...): install that one, or train again"
             )
         return encoder
+
+    @property
+    def _learnt(self) -> Learnt | None:
+        return None
 
     def _layer(self, encoder: Encoder) -> int | None:
         return encoder.files.layer if self.layer is None else self.layer
@@ -286,6 +269,30 @@ class Semantic(Extractor):
         cosine = np.einsum("ij,ij->i", made.texts[one], made.texts[other])
         columns[:, 3] = np.where(spoken[one] & spoken[other], cosine, 0.0)
         return columns
+
+
+@dataclass(frozen=True)
+class FittedSemantic(Semantic):
+    """`Semantic` with the weights of sub-words and the encoder that they are of."""
+
+    learnt: Learnt = notation.learnt()
+
+    def signature(self) -> str:
+        """Return the notation with all options, and the beginning of the encoder's digest."""
+        return f"{super().signature()}#{self.learnt.encoder[:8]}"
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the digest of the encoder and the counts behind the weights."""
+        return {
+            "encoder": np.frombuffer(bytes.fromhex(self.learnt.encoder), dtype=np.uint8),
+            "ids": self.learnt.ids,
+            "texts": self.learnt.texts,
+            "total": np.array([self.learnt.total]),
+        }
+
+    @property
+    def _learnt(self) -> Learnt:
+        return self.learnt
 
 
 def _texts(dataset: Dataset, against: str) -> pd.Series:

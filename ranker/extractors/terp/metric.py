@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ranker import notation
 from ranker.arrays import FloatArray
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, view
 from ranker.errors import OptionError
 from ranker.extractors.base import Metric, join_notes
 from ranker.extractors.edit.ter import PUNCTUATION, fewest_edits, without_marks
@@ -26,7 +26,7 @@ from ranker.extractors.terp.shifts import Costs, PhraseTable, edit_costs, edit_p
 from ranker.extractors.terp.words import WordFacts, share_synset, word_facts
 from ranker.extractors.text.function_words import function_words
 from ranker.extractors.text.reference_pairs import reference_pairs
-from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer
+from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
 from ranker.extractors.text.wordnet import WordNet, optional_wordnet
 
 
@@ -86,6 +86,7 @@ class TranslationEditRatePlus(Metric):
 
     name: ClassVar[str] = "terp"
     higher_is_better: ClassVar[bool] = False
+    width: ClassVar[int] = 2
     costs: CostSet = "terp"
     paraphrases: str | None = None
     wordnet: str = "auto"
@@ -154,10 +155,9 @@ class TranslationEditRatePlus(Metric):
         """Say what is missing for `parity`, and if the language is another than that of the list and the stems."""
         return join_notes([self._parity_note(), super().note(dataset) or english_note([self], dataset)])
 
-    def statistics(self, batch: TokenBatch) -> FloatArray:
+    def statistics(self, dataset: Dataset) -> FloatArray:
         """Return least cost of edits and average reference length, shape (candidates, 2)."""
-        batch = self._without_marks(batch)
-        pairs = reference_pairs(batch)
+        batch, pairs = self._batch(dataset), reference_pairs(dataset)
         facts, costs, table = self._tables(batch)
         rows = np.zeros(len(pairs.reference), dtype=np.int64)
         if self.paraphrases is not None:
@@ -165,7 +165,7 @@ class TranslationEditRatePlus(Metric):
         spent = edit_costs(
             batch.segments.values,
             batch.segments.offsets,
-            pairs.batch.candidate,
+            batch.candidate[pairs.candidate],
             batch.reference[pairs.reference],
             rows,
             facts,
@@ -186,8 +186,8 @@ class TranslationEditRatePlus(Metric):
         ``substitution`` instead of ``stem``; words too many as ``+ word``, missing ones as ``- word``. Words that were
         shifted stand where they were shifted to.
         """
-        batch = self._without_marks(self.batch(dataset))
-        facts, costs, table = dataset.memo(("terp tables", self.signature()), lambda: self._tables(batch))
+        batch = self._batch(dataset)
+        facts, costs, table = _tables_of(dataset, self)
         source = batch.candidate_source[candidate]
         references = batch.reference[slice(*batch.reference_offsets[source : source + 2])]
         rows = (
@@ -200,11 +200,12 @@ class TranslationEditRatePlus(Metric):
             for number, (reference, row) in enumerate(zip(references, rows, strict=True), 1)
         }
 
-    def _without_marks(self, batch: TokenBatch) -> TokenBatch:
+    def _batch(self, dataset: Dataset) -> TokenBatch:
+        batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
         if not self.no_punct:
             return batch
         segments = without_marks(batch.segments, PUNCTUATION, leave_empty_words=False)
-        return dataclasses.replace(batch, segments=segments, _others={})
+        return dataclasses.replace(batch, segments=segments)
 
     def _tables(self, batch: TokenBatch) -> tuple[WordFacts, Costs, PhraseTable]:
         """Return what the kernels read; rows of the table are those of the distinct references, sorted."""
@@ -231,7 +232,7 @@ class TranslationEditRatePlus(Metric):
             facts,
             costs,
             chosen.phrase,
-            lowercase=batch.lowercase,
+            lowercase=self.lowercase,
         )
         return facts, costs, table
 
@@ -240,6 +241,11 @@ class TranslationEditRatePlus(Metric):
         if not self.edit_costs.synonyms or self.wordnet == "none":
             return None
         return optional_wordnet(self.wordnet, f"terp[costs={self.costs}]")
+
+
+@view
+def _tables_of(dataset: Dataset, metric: TranslationEditRatePlus) -> tuple[WordFacts, Costs, PhraseTable]:
+    return metric._tables(metric._batch(dataset))
 
 
 def _describe(

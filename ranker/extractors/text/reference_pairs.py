@@ -3,32 +3,43 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array, offsets_of
+from ranker.corpora.dataset import Dataset, view
 from ranker.extractors.text.tokens import TokenBatch
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ReferencePairs:
-    """Every candidate with every reference of its source.
+    """Every candidate with every reference of its source, in the order of the references.
 
     Parameters
     ----------
-    batch : TokenBatch
-        As if every reference had a source of its own: `batch.candidate` holds a candidate once for each of its
-        references.
     candidate : int64 array, shape (pairs,)
-        Row of the candidate in the batch that this was made of.
+        Row of the candidate.
     reference : int64 array, shape (pairs,)
         Row of the reference.
+    offsets : int64 array, shape (references + 1,)
+        Block of the pairs of every reference.
     """
 
-    batch: TokenBatch
     candidate: Int64Array
     reference: Int64Array
+    offsets: Int64Array
+
+    def expand(self, batch: TokenBatch) -> TokenBatch:
+        """Return `batch` as if every reference had a source of its own; its candidates are those of the pairs."""
+        return dataclasses.replace(
+            batch,
+            candidate=batch.candidate[self.candidate],
+            candidate_source=self.reference,
+            candidate_offsets=self.offsets,
+            reference_offsets=np.arange(len(self.offsets), dtype=np.int64),
+        )
 
     def best(self, scores: npt.ArrayLike, candidates: int) -> Int64Array:
         """Return the pair with the highest score of every candidate, of equal ones the first reference; -1 without any.
@@ -47,26 +58,17 @@ class ReferencePairs:
         return result
 
 
-def reference_pairs(batch: TokenBatch) -> ReferencePairs:
-    """Put every candidate of `batch` beside each of its references."""
-    outputs = np.diff(batch.candidate_offsets)
-    references = np.diff(batch.reference_offsets)
+@view
+def reference_pairs(dataset: Dataset) -> ReferencePairs:
+    """Return the pairs of `dataset`."""
+    outputs = np.diff(dataset.candidate_offsets)
+    references = np.diff(dataset.reference_offsets)
     source = np.repeat(np.arange(len(references)), references)
     sizes = outputs[source]
     offsets = offsets_of(sizes)
     reference = np.repeat(np.arange(len(source), dtype=np.int64), sizes)
-    candidate = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - batch.candidate_offsets[:-1][source], sizes)
-    expanded = dataclasses.replace(
-        batch,
-        candidate=batch.candidate[candidate],
-        candidate_source=reference,
-        candidate_offsets=offsets,
-        reference_offsets=np.arange(len(source) + 1, dtype=np.int64),
-        source_texts=[batch.source_texts[index] for index in source.tolist()],
-        languages=[batch.languages[index] for index in source.tolist()] if batch.languages else (),
-        _others={},
-    )
-    return ReferencePairs(expanded, candidate, reference)
+    candidate = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - dataset.candidate_offsets[:-1][source], sizes)
+    return ReferencePairs(candidate, reference, offsets)
 
 
 def best_of_references(pairs: ReferencePairs, scores: npt.ArrayLike, candidates: int) -> FloatArray:

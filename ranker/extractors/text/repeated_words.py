@@ -21,7 +21,9 @@ import numpy as np
 from numba import get_num_threads, njit, prange
 
 from ranker.arrays import Int32Array, Int64Array, offsets_of
-from ranker.extractors.text.reference_pairs import ReferencePairs
+from ranker.corpora.dataset import Dataset, view
+from ranker.extractors.text.reference_pairs import reference_pairs
+from ranker.extractors.text.tokens import Tokenizer, token_batch
 
 Contexts = Literal["isozaki", "ribes"]
 
@@ -57,21 +59,27 @@ class WordOrders:
         return _ranks(self.positions, self.offsets)
 
 
-def align_contexts(pairs: ReferencePairs, contexts: Contexts) -> WordOrders:
+@view
+def align_contexts(
+    dataset: Dataset, contexts: Contexts, tokenizer: Tokenizer, *, lowercase: bool = False
+) -> WordOrders:
     """Align every candidate with each of its references.
 
     Parameters
     ----------
-    pairs : ReferencePairs
+    dataset : Dataset
     contexts : {"isozaki", "ribes"}
         Which contexts decide about repeated words; see the module.
+    tokenizer, lowercase
+        Of the words; see `ranker.extractors.text.tokens.token_batch`.
 
     Returns
     -------
     WordOrders
-        Of every pair, in the order of `pairs`.
+        Of every pair, in the order of `ranker.extractors.text.reference_pairs.reference_pairs`.
     """
-    batch = pairs.batch
+    pairs = reference_pairs(dataset)
+    batch = pairs.expand(token_batch(dataset, tokenizer, lowercase=lowercase))
     longest = 2 if contexts == "isozaki" else np.iinfo(np.int32).max
     lengths = batch.candidate_lengths
     starts = offsets_of(lengths)

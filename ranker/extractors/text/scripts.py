@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import Int64Array
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, view
 from ranker.extractors.text.tokens import Tokenizer, language_tokenizers
 
 _HAN, _KANA = "Chinese", "Japanese"
@@ -65,23 +65,20 @@ def tokenizer_note(dataset: Dataset, tokenizer: Tokenizer) -> str | None:
     return None
 
 
+@view
 def unspaced_references(dataset: Dataset) -> tuple[Unspaced, ...]:
     """Return the language pairs of `dataset` whose references are written without spaces between words."""
-
-    def make() -> tuple[Unspaced, ...]:
-        names, source_language = language_tokenizers(dataset)
-        source = dataset.references["source"].to_numpy()
-        pairs = dataset.source_language_pairs[source]
-        found = []
-        for pair in dataset.language_pairs:
-            rows = np.flatnonzero(pairs == pair)
-            rows = rows[:: len(rows) // _LOOKED_AT + 1]
-            language = _unspaced_language(dataset.references["text"].iloc[rows].tolist())
-            if language:
-                found.append(Unspaced(pair, language, names[source_language[source[rows[0]]]]))
-        return tuple(found)
-
-    return dataset.memo("unspaced references", make)
+    names, source_language = language_tokenizers(dataset)
+    source = dataset.references["source"].to_numpy()
+    pairs = dataset.source_language_pairs[source]
+    found = []
+    for pair in dataset.language_pairs:
+        rows = np.flatnonzero(pairs == pair)
+        rows = rows[:: len(rows) // _LOOKED_AT + 1]
+        language = _unspaced_language(dataset.references["text"].iloc[rows].tolist())
+        if language:
+            found.append(Unspaced(pair, language, names[source_language[source[rows[0]]]]))
+    return tuple(found)
 
 
 def _unspaced_language(texts: list[str]) -> str | None:

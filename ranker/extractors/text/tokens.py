@@ -5,10 +5,9 @@ All lexical features read these arrays; none tokenises again, none loops over Py
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import Literal, cast
 
@@ -19,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.arrays import Int32Array, Int64Array, offsets_of
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, view
 from ranker.errors import MissingError
 from ranker.extractors.text.tokenizers import OF_LANGUAGE, TOKENIZERS, WORDWISE, one_line
 
@@ -183,15 +182,7 @@ class TokenBatch:
     candidate_offsets, reference_offsets : int64 array, shape (sources + 1,)
         Blocks of the candidates and of the references of every source.
     texts : sequence of str
-        The distinct sentences as written, for `tokenized`.
-    source_texts : sequence of str
-        The source sentences, for `sources`.
-    language_tokenizer : tuple of Tokenizer
-        What ``auto`` is for the target languages that occur.
-    source_language : int64 array, shape (sources,)
-        Which of these is for the sentences of every source.
-    languages : sequence of str
-        Language that every source is translated into, empty where it is not known; of no source, if none is known.
+        The distinct sentences as written.
     """
 
     segments: Segments
@@ -201,55 +192,6 @@ class TokenBatch:
     candidate_offsets: Int64Array
     reference_offsets: Int64Array
     texts: Sequence[str]
-    source_texts: Sequence[str]
-    language_tokenizer: tuple[Tokenizer, ...]
-    source_language: Int64Array
-    tokenizer: Tokenizer
-    lowercase: bool
-    languages: Sequence[str] = ()
-    _others: dict[tuple[Tokenizer, bool], TokenBatch] = field(default_factory=dict, repr=False)
-
-    def tokenized(self, tokenizer: Tokenizer, *, lowercase: bool = False) -> TokenBatch:
-        """Return the same candidates and references tokenised in another way; made once.
-
-        ``auto`` is what suits the target language; where there are several, each source's sentences by their own.
-        """
-        if tokenizer == "auto" and len(self.language_tokenizer) == 1:
-            tokenizer = self.language_tokenizer[0]
-        if (tokenizer, lowercase) == (self.tokenizer, self.lowercase):
-            return self
-        if (tokenizer, lowercase) not in self._others:
-            if tokenizer == "auto":
-                made = self._by_language(lowercase=lowercase)
-            else:
-                made = dataclasses.replace(self, segments=intern(self.texts, tokenizer, lowercase=lowercase))
-            self._others[tokenizer, lowercase] = dataclasses.replace(made, tokenizer=tokenizer, lowercase=lowercase)
-        return self._others[tokenizer, lowercase]
-
-    def _by_language(self, *, lowercase: bool) -> TokenBatch:
-        """Tokenise each source's sentences as their target language is; a text in two languages is two sentences."""
-        reference_source = np.repeat(np.arange(len(self.source_language)), np.diff(self.reference_offsets))
-        candidate, reference = np.zeros_like(self.candidate), np.zeros_like(self.reference)
-        texts: list[str] = []
-        parts: list[Segments] = []
-        for code, tokenizer in enumerate(self.language_tokenizer):
-            of_candidates = self.source_language[self.candidate_source] == code
-            of_references = self.source_language[reference_source] == code
-            sentences, place = np.unique(
-                np.concatenate([self.candidate[of_candidates], self.reference[of_references]]), return_inverse=True
-            )
-            places = np.split(len(texts) + place, [int(of_candidates.sum())])
-            candidate[of_candidates], reference[of_references] = places
-            parts.append(intern([self.texts[sentence] for sentence in sentences], tokenizer, lowercase=lowercase))
-            texts.extend(self.texts[sentence] for sentence in sentences)
-        return dataclasses.replace(
-            self, segments=_joined(parts), candidate=candidate, reference=reference, texts=texts, _others={}
-        )
-
-    @functools.cached_property
-    def sources(self) -> Segments:
-        """The source sentences, tokenised alike, with a vocabulary of their own."""
-        return intern(self.source_texts, self.tokenizer, lowercase=self.lowercase)
 
     @functools.cached_property
     def candidate_lengths(self) -> Int64Array:
@@ -281,56 +223,81 @@ class DistinctSentences:
     reference: Int64Array
 
 
+@view
 def distinct_sentences(dataset: Dataset) -> DistinctSentences:
     """Return the distinct sentences of `dataset`."""
-
-    def make() -> DistinctSentences:
-        candidates, references = dataset.candidates["text"], dataset.references["text"]
-        codes, distinct = pd.factorize(pd.concat([candidates, references], ignore_index=True))
-        codes = codes.astype(np.int64)
-        return DistinctSentences(distinct.to_numpy(object).tolist(), codes[: len(candidates)], codes[len(candidates) :])
-
-    return dataset.memo("distinct sentences", make)
+    candidates, references = dataset.candidates["text"], dataset.references["text"]
+    codes, distinct = pd.factorize(pd.concat([candidates, references], ignore_index=True))
+    codes = codes.astype(np.int64)
+    return DistinctSentences(distinct.to_numpy(object).tolist(), codes[: len(candidates)], codes[len(candidates) :])
 
 
+@view
 def token_batch(dataset: Dataset, tokenizer: Tokenizer = "13a", *, lowercase: bool = False) -> TokenBatch:
-    """Return the token batch of `dataset`; made once for each tokeniser and case."""
-    first: list[TokenBatch] = dataset.memo("token batch", list)
-    if not first:
+    """Return the candidates and references of `dataset`, tokenised.
+
+    ``auto`` is what suits the target language; where there are several, each source's sentences by their own.
+    """
+    distinct = distinct_sentences(dataset)
+    if tokenizer == "auto":
         names, source_language = language_tokenizers(dataset)
-        begun: Tokenizer = names[0] if tokenizer == "auto" else tokenizer
-        distinct = distinct_sentences(dataset)
-        first.append(
-            TokenBatch(
-                segments=intern(distinct.texts, begun, lowercase=lowercase),
-                candidate=distinct.candidate,
-                reference=distinct.reference,
-                candidate_source=dataset.candidate_source,
-                candidate_offsets=dataset.candidate_offsets,
-                reference_offsets=dataset.reference_offsets,
-                texts=distinct.texts,
-                source_texts=dataset.sources["text"].tolist(),
-                language_tokenizer=names,
-                source_language=source_language,
-                tokenizer=begun,
-                lowercase=lowercase,
-                languages=dataset.target_languages.tolist(),
-            )
+        if len(names) == 1:
+            return token_batch(dataset, names[0], lowercase=lowercase)
+        distinct, segments = _by_language(dataset, distinct, names, source_language, lowercase=lowercase)
+    else:
+        segments = intern(distinct.texts, tokenizer, lowercase=lowercase)
+    return TokenBatch(
+        segments,
+        distinct.candidate,
+        distinct.reference,
+        dataset.candidate_source,
+        dataset.candidate_offsets,
+        dataset.reference_offsets,
+        distinct.texts,
+    )
+
+
+def _by_language(
+    dataset: Dataset,
+    distinct: DistinctSentences,
+    tokenizers: Sequence[Tokenizer],
+    source_language: Int64Array,
+    *,
+    lowercase: bool,
+) -> tuple[DistinctSentences, Segments]:
+    """Tokenise each source's sentences as their target language is; a text in two languages is two sentences."""
+    reference_source = np.repeat(np.arange(len(source_language)), np.diff(dataset.reference_offsets))
+    candidate, reference = np.zeros_like(distinct.candidate), np.zeros_like(distinct.reference)
+    texts: list[str] = []
+    parts: list[Segments] = []
+    for code, tokenizer in enumerate(tokenizers):
+        of_candidates = source_language[dataset.candidate_source] == code
+        of_references = source_language[reference_source] == code
+        sentences, place = np.unique(
+            np.concatenate([distinct.candidate[of_candidates], distinct.reference[of_references]]), return_inverse=True
         )
-    return first[0].tokenized(tokenizer, lowercase=lowercase)
+        places = np.split(len(texts) + place, [int(of_candidates.sum())])
+        candidate[of_candidates], reference[of_references] = places
+        chosen = [distinct.texts[sentence] for sentence in sentences]
+        parts.append(intern(chosen, tokenizer, lowercase=lowercase))
+        texts.extend(chosen)
+    return DistinctSentences(texts, candidate, reference), _joined(parts)
 
 
+@view
+def source_segments(dataset: Dataset, tokenizer: Tokenizer = "13a", *, lowercase: bool = False) -> Segments:
+    """Return the source sentences of `dataset`, tokenised, with a vocabulary of their own."""
+    return intern(dataset.sources["text"].tolist(), tokenizer, lowercase=lowercase)
+
+
+@view
 def language_tokenizers(dataset: Dataset) -> tuple[tuple[Tokenizer, ...], Int64Array]:
     """Return what ``auto`` is for the target languages of `dataset`, and which of them every source has."""
-
-    def make() -> tuple[tuple[Tokenizer, ...], Int64Array]:
-        codes, languages = pd.factorize(dataset.target_languages)
-        chosen = [OF_LANGUAGE.get(language, "13a") for language in languages] or ["13a"]
-        names = sorted(set(chosen))
-        by_language = np.array([names.index(name) for name in chosen], dtype=np.int64)
-        return cast("tuple[Tokenizer, ...]", tuple(names)), by_language[codes]
-
-    return dataset.memo("language tokenizers", make)
+    codes, languages = pd.factorize(dataset.target_languages)
+    chosen = [OF_LANGUAGE.get(language, "13a") for language in languages] or ["13a"]
+    names = sorted(set(chosen))
+    by_language = np.array([names.index(name) for name in chosen], dtype=np.int64)
+    return cast("tuple[Tokenizer, ...]", tuple(names)), by_language[codes]
 
 
 def missing_tokenizer(dataset: Dataset) -> str | None:

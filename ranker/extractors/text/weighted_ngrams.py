@@ -1,9 +1,11 @@
-"""N-grams numbered over a whole batch, and clipped matches that each weigh something.
+"""N-grams of all references, numbered, and clipped matches that each weigh something.
 
-Where `ranker.extractors.text.ngrams` counts, this sums weights: information in NIST, rarity in weighted columns.
+Where `ranker.extractors.text.ngrams` counts, this sums weights, such as the information of NIST.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -13,34 +15,72 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.extractors.text.tokens import Segments, TokenBatch
 
 
-def ngram_ids(segments: Segments, order: int) -> list[Int64Array]:
-    """Give every n-gram of all sentences a number, exactly.
+@dataclass(frozen=True, eq=False)
+class ReferenceNgrams:
+    """All n-grams of the references of a data set, numbered exactly, with how often they occur.
 
-    Returns
-    -------
-    list of int64 array, shape (tokens,)
-        Entry ``n - 1``: number of the n-gram that starts at every token; -1 where the sentence ends before it does.
-        Equal n-grams have equal numbers, from 0.
+    Parameters
+    ----------
+    vocabulary : list of str
+        Word of every unigram.
+    keys : tuple of int64 array
+        Entry ``n - 2``, ascending: of every n-gram the number of its first n - 1 words << 32, and its last word.
+    counts : tuple of int64 array
+        Entry ``n - 1``: occurrences of every n-gram, each reference as often as it is used as one.
     """
-    words = segments.values.astype(np.int64)
-    # tokens from this one to the end of the sentence
-    left = np.repeat(segments.offsets[1:], segments.lengths) - np.arange(len(words))
-    ids = [words]
-    for n in range(1, order):
-        starts = np.flatnonzero(left > n)
-        keys = (ids[-1][starts] << 32) | words[starts + n]
-        longer = np.full(len(words), -1, dtype=np.int64)
-        longer[starts] = np.unique(keys, return_inverse=True)[1]
-        ids.append(longer)
-    return ids
+
+    vocabulary: list[str]
+    keys: tuple[Int64Array, ...]
+    counts: tuple[Int64Array, ...]
+
+    @classmethod
+    def of(cls, batch: TokenBatch, order: int) -> ReferenceNgrams:
+        """Give the n-grams of the references of `batch` numbers, up to `order` words."""
+        uses = np.bincount(batch.reference, minlength=len(batch.segments.lengths))
+        sentences = np.flatnonzero(uses)
+        values, offsets = batch.segments.take(sentences)
+        weight = np.repeat(uses[sentences], np.diff(offsets))
+        ids = words = values.astype(np.int64)
+        left = _words_left(offsets)
+        keys, counts = [], [np.bincount(words, weight, minlength=len(batch.segments.vocabulary)).astype(np.int64)]
+        for n in range(1, order):
+            starts = np.flatnonzero(left > n)
+            known, numbers = np.unique((ids[starts] << 32) | words[starts + n], return_inverse=True)
+            ids = np.full(len(words), -1, dtype=np.int64)
+            ids[starts] = numbers
+            keys.append(known)
+            counts.append(np.bincount(numbers, weight[starts], minlength=len(known)).astype(np.int64))
+        return cls(batch.segments.vocabulary, tuple(keys), tuple(counts))
+
+    def find(self, segments: Segments) -> list[Int64Array]:
+        """Return the numbers of the n-grams of all sentences.
+
+        Returns
+        -------
+        list of int64 array, shape (tokens,)
+            Entry ``n - 1``: number of the n-gram that starts at every token; -1 where the sentence ends before it does,
+            and of those that the references do not have. Words of the references' own vocabulary all have a number.
+        """
+        words = segments.values.astype(np.int64)
+        if segments.vocabulary is not self.vocabulary:
+            number = {word: number for number, word in enumerate(self.vocabulary)}
+            words = np.array([number.get(word, -1) for word in segments.vocabulary], dtype=np.int64)[words]
+        left = _words_left(segments.offsets)
+        found = [words]
+        for n, keys in enumerate(self.keys, 1):
+            starts = np.flatnonzero((left > n) & (found[-1] >= 0))
+            wanted = (found[-1][starts] << 32) | words[starts + n]
+            place = np.searchsorted(keys, wanted)
+            there = keys[np.minimum(place, len(keys) - 1)] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
+            numbers = np.full(len(words), -1, dtype=np.int64)
+            numbers[starts[there]] = place[there]
+            found.append(numbers)
+        return found
 
 
-def reference_counts(batch: TokenBatch, ids: Int64Array) -> Int64Array:
-    """Count how often every n-gram stands in the references, each as often as it is used as one."""
-    uses = np.bincount(batch.reference, minlength=len(batch.segments.lengths))
-    known = ids >= 0
-    per_token = np.repeat(uses, batch.segments.lengths)[known]
-    return np.bincount(ids[known], weights=per_token).astype(np.int64)
+def _words_left(offsets: Int64Array) -> Int64Array:
+    """Return how many words there are from every one to the end of its sentence."""
+    return np.repeat(offsets[1:], np.diff(offsets)) - np.arange(offsets[-1])
 
 
 @njit(cache=True, nogil=True, parallel=True)
@@ -104,7 +144,7 @@ def weighted_matches(batch: TokenBatch, ids: Int64Array, weight: npt.ArrayLike) 
     ----------
     batch : TokenBatch
     ids : int64 array, shape (tokens,)
-        As `ngram_ids` numbers them.
+        As `ReferenceNgrams.find` numbers them; -1 matches nothing.
     weight : array-like, shape (n-grams,)
 
     Returns

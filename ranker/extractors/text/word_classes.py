@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ranker.arrays import BoolArray, offsets_of
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, view
 from ranker.extractors.text.function_words import function_words
 from ranker.extractors.text.stems import stem_numbers
 from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
@@ -45,6 +45,7 @@ def in_class(vocabulary: Sequence[str], words: WordClass, functions: str = "engl
     return np.fromiter(found, dtype=bool, count=len(vocabulary))
 
 
+@view
 def class_batch(
     dataset: Dataset,
     words: WordClass,
@@ -54,7 +55,7 @@ def class_batch(
     tokenizer: Tokenizer = "13a",
     lowercase: bool = True,
 ) -> TokenBatch:
-    """Return the token batch of `dataset` without the words that are not of a class; made once.
+    """Return the token batch of `dataset` without the words that are not of a class.
 
     Parameters
     ----------
@@ -66,17 +67,13 @@ def class_batch(
     functions, tokenizer, lowercase
         See `in_class` and `ranker.extractors.text.tokens.token_batch`.
     """
-
-    def make() -> TokenBatch:
-        batch = token_batch(dataset, tokenizer, lowercase=lowercase)
-        segments = batch.segments
-        if words != "all":
-            segments = _only(segments, in_class(segments.vocabulary, words, functions))
-        if stemmer is not None:
-            segments = _stemmed(segments, stemmer)
-        return batch if segments is batch.segments else dataclasses.replace(batch, segments=segments, _others={})
-
-    return dataset.memo(("words of a class", words, stemmer, functions, tokenizer, lowercase), make)
+    batch = token_batch(dataset, tokenizer, lowercase=lowercase)
+    segments = batch.segments
+    if words != "all":
+        segments = _only(segments, in_class(segments.vocabulary, words, functions))
+    if stemmer is not None:
+        segments = _stemmed(segments, stemmer)
+    return batch if segments is batch.segments else dataclasses.replace(batch, segments=segments)
 
 
 def _only(segments: Segments, kept: BoolArray) -> Segments:

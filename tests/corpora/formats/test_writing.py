@@ -180,7 +180,7 @@ def test_real_data_survive(corpus: str, shared: Path, tmp_path: Path) -> None:
     assert len(dataset.preferences) == (len(kept) - 1 if pairs.exists() else 0)
     assert len(dataset.ratings) == sum(len(one["human"]) for line in lines for one in json.loads(line)["candidates"])
     nameless = table("references", {"source": dataset.references["source"], "text": dataset.references["text"]})
-    unnamed = dataclasses.replace(dataset, references=nameless, _memo={})
+    unnamed = dataclasses.replace(dataset, references=nameless)
     for ending in ("jsonl.gz", "json", "csv", "tsv.gz", "parquet"):
         folder = tmp_path / ending
         folder.mkdir()

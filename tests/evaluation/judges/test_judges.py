@@ -126,7 +126,7 @@ def compared(votes: list[tuple[int, str, str]], lps: tuple[str, ...] = ("a-en", 
         "judge": [judge for _, judge, _ in votes],
         "primary": np.ones(len(votes), dtype=bool),
     }
-    return dataclasses.replace(assemble(records, "test"), preferences=table("preferences", columns), _memo={})
+    return dataclasses.replace(assemble(records, "test"), preferences=table("preferences", columns))
 
 
 def test_agreement_on_preferences_per_language_pair_and_pair_of_judges():

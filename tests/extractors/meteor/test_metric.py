@@ -14,7 +14,7 @@ from ranker.errors import DataError, MissingError, OptionError
 from ranker.extractors.meteor.metric import Meteor
 from ranker.extractors.registry import make_metric
 from ranker.extractors.text import wordnet
-from ranker.extractors.text.reference_pairs import reference_pairs
+from ranker.extractors.text.tokens import token_batch
 from tests.extractors.small_wordnet import write_wordnet
 
 PROGRAM = {
@@ -75,7 +75,7 @@ def test_equals_meteor_1_5(golden, inputs, run):
     kind = "_tok" if run.endswith("_tok") else ""
     items = [inputs[row["id"]] for row in expected]
     dataset = dataset_of([(item["refs" + kind], [item["hyp" + kind]]) for item in items])
-    statistics = metric.statistics(metric.batch(dataset))
+    statistics = metric.statistics(dataset)
     assert metric.score(statistics) == pytest.approx([float(row["score"]) for row in expected], abs=1e-9)
     counts = ["hyp_len", "ref_len", "hyp_func", "ref_func"]
     assert statistics[:, :4].tolist() == [[float(row[name]) for name in counts] for row in expected]
@@ -95,7 +95,8 @@ def test_equals_meteor_1_5(golden, inputs, run):
 def test_alignments_equal_meteor_1_5(golden, inputs):
     metric = make_metric("meteor[modules=exact+stem,parity=meteor-1.5]")
     expected = [row for row in table(golden / "meteor.exact_stem_norm.tsv") if len(inputs[row["id"]]["refs"]) == 1]
-    batch = metric.batch(dataset_of([(inputs[row["id"]]["refs"], [inputs[row["id"]]["hyp"]]) for row in expected]))
+    dataset = dataset_of([(inputs[row["id"]]["refs"], [inputs[row["id"]]["hyp"]]) for row in expected])
+    batch = token_batch(dataset, metric.tokenizer)
     tables = metric._tables(batch.segments, "en")
     for number, row in enumerate(expected):
         sentences = int(batch.candidate[number]), int(batch.reference[number])
@@ -112,8 +113,8 @@ def test_orders_equal_those_made_of_meteor_1_5_alignments(golden, inputs):
         row for row in table(golden / "perm_null_beer11.tsv") if len(inputs.get(row["id"], {"refs": ""})["refs"]) == 1
     ]
     assert len(rows) > 300
-    batch = metric.batch(dataset_of([(inputs[row["id"]]["refs"], [inputs[row["id"]]["hyp"]]) for row in rows]))
-    values, offsets = metric.orders(batch, reference_pairs(batch))
+    dataset = dataset_of([(inputs[row["id"]]["refs"], [inputs[row["id"]]["hyp"]]) for row in rows])
+    values, offsets = metric.orders(dataset, metric.tokenizer)
     for row, start, stop in zip(rows, offsets, offsets[1:], strict=False):
         assert values[start:stop].tolist() == list(map(int, row["ignore_and_normalize"].split())), row["id"]
 
@@ -128,7 +129,7 @@ def test_word_order_metrics_take_the_alignment():
 def test_worked_example():
     metric = Meteor(modules="exact", function_words="none")
     # "the cat sat on the mat" has 5 of 6 words in the chunks "on the mat" and "the cat"
-    rows = metric.statistics(metric.batch(dataset_of([(["the cat sat on the mat"], ["on the mat the cat"])])))
+    rows = metric.statistics(dataset_of([(["the cat sat on the mat"], ["on the mat the cat"])]))
     assert rows[0].tolist() == [5, 6, 0, 0, 2, 5, 0, 5, 0, *[0] * 12, 1, *[0] * 5]
     mean = (5 / 5) * (5 / 6) / (0.85 * 5 / 5 + 0.15 * 5 / 6)
     assert metric.score(rows)[0] == pytest.approx(mean * (1 - 0.6 * (2 / 5) ** 0.2))
@@ -163,7 +164,7 @@ def test_phrases_match_by_a_paraphrase_table(tmp_path):
     path.write_text("0.5\npassed away\ndied\n0.1\nin the end\nfinally\n")
     metric = Meteor(modules="exact", paraphrases=str(path), function_words="none")
     items = [(["he finally died"], ["he in the end passed away", "he finally died"])]
-    rows = metric.statistics(metric.batch(dataset_of(items)))
+    rows = metric.statistics(dataset_of(items))
     # of six and three words one is the same, the rest are two paraphrases; one chunk holds all
     assert rows[0].tolist() == [6, 3, 0, 0, 0, 1, 0, 1, 0, *[0] * 8, 5, 0, 2, 0, 1, *[0] * 5]
     precision, recall = (1 + 5 * 0.6) / 6, (1 + 2 * 0.6) / 3
@@ -179,12 +180,12 @@ def test_degenerate_sentences():
 def test_the_best_reference_counts_and_of_equals_the_first():
     metric = Meteor(modules="exact")
     items = [(["x y", "the cat sat", "the cat sat down"], ["the cat sat", "cat"])]
-    rows = metric.statistics(metric.batch(dataset_of(items)))
+    rows = metric.statistics(dataset_of(items))
     assert rows[0, :2].tolist() == [3, 3]
     single = [scores(metric, [([reference], ["cat"])])[0] for reference in items[0][0]]
     assert metric.score(rows[1]) == max(single)
-    rows = metric.statistics(metric.batch(dataset_of([(["b a", "a b"], ["a c"])])))
-    first = metric.statistics(metric.batch(dataset_of([(["b a"], ["a c"])])))
+    rows = metric.statistics(dataset_of([(["b a", "a b"], ["a c"])]))
+    first = metric.statistics(dataset_of([(["b a"], ["a c"])]))
     assert rows.tolist() == first.tolist()
 
 
@@ -202,8 +203,8 @@ def test_scores_are_fractions_and_do_not_depend_on_the_batch(items):
         assert together == alone
         assert all(0 <= score <= 1 for score in together)
         if items:
-            rows = metric.statistics(metric.batch(dataset_of(items)))
-            twice = metric.statistics(metric.batch(dataset_of(items + items)))
+            rows = metric.statistics(dataset_of(items))
+            twice = metric.statistics(dataset_of(items + items))
             assert metric.score(twice.sum(axis=0)) == pytest.approx(float(metric.score(rows.sum(axis=0))))
 
 

@@ -5,14 +5,13 @@ import csv
 import numpy as np
 import pytest
 
-from ranker.corpora.formats.pharaoh import attach
+from ranker.corpora.formats.pharaoh import attach, attach_all
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
 from ranker.extractors.order.aligner import align_dataset, learn_aligner
 from ranker.extractors.order.lrscore import LRscore
-from ranker.extractors.order.source_orders import aligned_batch
+from ranker.extractors.order.source_orders import bilingual_orders
 from ranker.extractors.registry import make, make_metric
-from ranker.extractors.text.tokens import token_batch
 from ranker.links import make_links
 
 
@@ -31,22 +30,21 @@ def words(number: int) -> str:
     return " ".join(f"w{i}" for i in range(number))
 
 
+def aligned_dataset(items, candidate_links, reference_links, language_pairs=None):
+    """Make a data set of (source, references, candidates) with alignments of all candidates and of all references."""
+    mine, theirs = iter(candidate_links), iter(reference_links)
+    records = []
+    for (source, references, candidates), lp in zip(items, language_pairs or [None] * len(items), strict=True):
+        sides = [Candidate(f"s{i}", text, alignment=next(mine)) for i, text in enumerate(candidates)]
+        records.append(
+            Record(source, references, sides, lp=lp, reference_alignments=[next(theirs) for _ in references])
+        )
+    return assemble(records, "test")
+
+
 def links(text: str) -> list[tuple[int, int]]:
     """Parse ``0-1 1-0``."""
     return [tuple(map(int, link.split("-"))) for link in text.split()]
-
-
-def batch_of(items, candidate_links, reference_links, language_pair=None, rule="same-key"):
-    dataset = dataset_of(items)
-    lengths = [len(source.split()) for source, *_ in items]
-    return aligned_batch(
-        token_batch(dataset, "none"),
-        make_links(map(links, candidate_links)),
-        make_links(map(links, reference_links)),
-        lengths,
-        language_pair,
-        rule=rule,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -56,15 +54,10 @@ def expected(request) -> list[dict[str, str]]:
         return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-def batch_of_rows(expected, rule="same-key"):
-    items = [(words(int(row["n"])), [words(int(row["ref_len"]))], [words(int(row["hyp_len"]))]) for row in expected]
-    candidate_links, reference_links = ([row[f"{side}_align"] for row in expected] for side in ("hyp", "ref"))
-    return batch_of(items, candidate_links, reference_links, rule=rule)
-
-
 @pytest.fixture(scope="module")
 def aligned(expected):
-    return batch_of_rows(expected)
+    items = [(words(int(row["n"])), [words(int(row["ref_len"]))], [words(int(row["hyp_len"]))]) for row in expected]
+    return aligned_dataset(items, *([row[f"{side}_align"] for row in expected] for side in ("hyp", "ref")))
 
 
 @pytest.mark.parametrize("distance", ["hamming", "kendall_sqrt"])
@@ -77,8 +70,8 @@ def test_order_scores_equal_moses(expected, aligned, distance):
     np.testing.assert_allclose(rows[:, 1], moses, atol=1e-7, rtol=0)
 
 
-def test_the_literal_rule_for_words_without_link(expected):
-    rows = LRscore(distance="hamming", alpha=1.0).statistics(batch_of_rows(expected, "plus-one"))
+def test_the_literal_rule_for_words_without_link(expected, aligned):
+    rows = LRscore(distance="hamming", alpha=1.0, rule="plus-one").statistics(aligned)
     wanted = []
     for row in expected:
         orders = zip(row["perm_hyp_plus1rule"].split(), row["perm_ref_plus1rule"].split(), strict=True)
@@ -90,7 +83,7 @@ def test_the_literal_rule_for_words_without_link(expected):
 def test_the_system_score_is_the_mean_order_beside_the_corpus_bleu(expected, aligned):
     metric = LRscore(distance="hamming", alpha=0.3, lexical="bleu[order=1,smoothing=add-one]", tokenizer="none")
     bleu = make_metric("bleu[order=1,smoothing=add-one]")
-    lexical = bleu.score(bleu.statistics(aligned.tokenized("13a")).sum(axis=0))
+    lexical = bleu.score(bleu.statistics(aligned).sum(axis=0))
     order = np.mean([float(row["hamming_x_bp"]) for row in expected])
     found = metric.score(metric.statistics(aligned).sum(axis=0))
     assert found == pytest.approx(0.3 * order + 0.7 * lexical, abs=1e-12)
@@ -104,8 +97,8 @@ def test_the_papers_table_1(distance, wanted):
     ranks = [[*range(10)], [0, 1, 2, 3, 5, 4, 6, 7, 8, 9], [5, 6, 7, 8, 9, 0, 1, 2, 3, 4]]
     candidates = [" ".join(f"{source}-{target}" for source, target in enumerate(one)) for one in ranks]
     monotone = " ".join(f"{i}-{i}" for i in range(10))
-    batch = batch_of([(words(10), [words(10)], [words(10)] * 3)], candidates, [monotone])
-    found = LRscore(distance=distance, alpha=1.0).statistics(batch)[:, 1]
+    dataset = aligned_dataset([(words(10), [words(10)], [words(10)] * 3)], candidates, [monotone])
+    found = LRscore(distance=distance, alpha=1.0).statistics(dataset)[:, 1]
     np.testing.assert_allclose(found, wanted, atol=5e-4)
 
 
@@ -124,47 +117,53 @@ def test_the_papers_variants_have_a_notation(notation):
     assert str(metric) == notation
     assert metric.distance == distance
     items = [("x y z", ["a b c d"], ["b a d", "a c d e"])]
-    batch = batch_of(items, ["0-1 1-0 2-2", "0-0 1-1 2-2"], ["0-0 1-1 2-3"])
+    dataset = aligned_dataset(items, ["0-1 1-0 2-2", "0-0 1-1 2-2"], ["0-0 1-1 2-3"])
     bleu = make_metric(f"bleu[order={order},smoothing=add-one]")
-    lexical = bleu.score(bleu.statistics(batch))
+    lexical = bleu.score(bleu.statistics(dataset))
     distances = {"hamming": [1 / 3, 1], "kendall_sqrt": [1 - np.sqrt(1 / 3), 1]}[distance]
     wanted = 0.5 * np.array(distances) * [np.exp(1 - 4 / 3), 1] + 0.5 * lexical
-    np.testing.assert_allclose(metric.score(metric.statistics(batch)), wanted, atol=1e-12)
+    np.testing.assert_allclose(metric.score(metric.statistics(dataset)), wanted, atol=1e-12)
 
 
 def test_any_lexical_metric_stands_in_with_its_own_tokens():
-    batch = batch_of([("x y", ["A b"], ["a b"])], ["0-0 1-1"], ["0-0 1-1"])
+    dataset = aligned_dataset([("x y", ["A b"], ["a b"])], ["0-0 1-1"], ["0-0 1-1"])
     chrf = make_metric("chrf[lowercase=true]")
-    assert chrf.score(chrf.statistics(batch.tokenized(chrf.tokenizer, lowercase=True)))[0] == 1
+    assert chrf.transform(dataset)[0, 0] == 1
     metric = make_metric("lrscore[alpha=0.25,lexical=chrf[lowercase=true]]")
-    assert metric.score(metric.statistics(batch))[0] == pytest.approx(1)
+    assert metric.score(metric.statistics(dataset))[0] == pytest.approx(1)
 
 
 def test_error_rates_count_as_one_minus_themselves():
-    batch = batch_of([("x y", ["a b c d"], ["a b c e"])], ["0-0 1-1"], ["0-0 1-1"])
+    dataset = aligned_dataset([("x y", ["a b c d"], ["a b c e"])], ["0-0 1-1"], ["0-0 1-1"])
     metric = make_metric("lrscore[alpha=0,lexical=wer]")
-    assert metric.score(metric.statistics(batch))[0] == pytest.approx(1 - 1 / 4)
+    assert metric.score(metric.statistics(dataset))[0] == pytest.approx(1 - 1 / 4)
 
 
 def test_the_closest_reference_counts():
     items = [("x y z", ["a b c", "c b a f"], ["c b a"])]
     reversed_links, monotone = "0-2 1-1 2-0", "0-0 1-1 2-2"
-    batch = batch_of(items, [reversed_links], [monotone, reversed_links])
-    assert LRscore(alpha=1.0).statistics(batch)[0, 1] == 1
-    alone = batch_of([("x y z", ["a b c"], ["c b a"])], [reversed_links], [monotone])
+    dataset = aligned_dataset(items, [reversed_links], [monotone, reversed_links])
+    assert LRscore(alpha=1.0).statistics(dataset)[0, 1] == 1
+    alone = aligned_dataset([("x y z", ["a b c"], ["c b a"])], [reversed_links], [monotone])
     assert LRscore(alpha=1.0).statistics(alone)[0, 1] == 0
 
 
 def test_theta_takes_the_reordering_of_each_language_pair():
     items = [("x y z", ["a b c"], ["a b c", "b a c"]), ("x y", ["b a"], ["a b"]), ("x y", ["a b"], ["a b"])]
     monotone, swapped = "0-0 1-1", "0-1 1-0"
-    batch = batch_of(items, [f"{monotone} 2-2"] * 2 + [monotone] * 2, [f"{monotone} 2-2", swapped, monotone], [0, 1, 1])
-    assert batch.monotonicity().tolist() == [1.0, 0.5]
-    metric = LRscore(theta=0.09)
-    rows = metric.statistics(batch)
+    dataset = aligned_dataset(
+        items,
+        [f"{monotone} 2-2"] * 2 + [monotone] * 2,
+        [f"{monotone} 2-2", swapped, monotone],
+        ["cs-en", "de-en", "de-en"],
+    )
+    assert bilingual_orders(dataset).monotonicity(dataset) == {"cs-en": 1.0, "de-en": 0.5}
+    metric = LRscore(theta=0.09).fit(dataset)
+    assert metric.alphas == pytest.approx({"cs-en": 0.09, "de-en": 0.3})
+    rows = metric.statistics(dataset)
     np.testing.assert_allclose(rows[:, 0], [0.09, 0.09, 0.3, 0.3])
     fixed = LRscore(alpha=0.3)
-    second = fixed.score(fixed.statistics(batch)[2:].sum(axis=0))
+    second = fixed.score(fixed.statistics(dataset)[2:].sum(axis=0))
     assert metric.score(rows[2:].sum(axis=0)) == pytest.approx(second, abs=1e-12)
 
 
@@ -214,17 +213,16 @@ def test_alignments_that_come_with_the_data(attached, distance):
 
 def test_selecting_candidates_keeps_their_scores(attached):
     metric = make_metric("lrscore[theta=0.5]")
-    second = metric.transform(attached.select_candidates([False, True, False, True]))
-    assert second.tolist() == metric.transform(attached)[[1, 3]].tolist()
+    few = attached.select_candidates([False, True, False, True])
+    assert metric.fit(few).transform(few).tolist() == metric.fit(attached).transform(attached)[[1, 3]].tolist()
 
 
 def test_an_aligner_fills_what_is_missing(bare, attached, tmp_path):
     aligner = learn_aligner(attached, candidates=True, iterations=(2, 0))
     aligner.save(tmp_path / "model.align")
     metric = LRscore(alpha=1.0, aligner=str(tmp_path / "model.align"))
-    found = align_dataset(aligner, bare)
-    batch = aligned_batch(token_batch(bare), found.candidates, found.references, [3, 2])
-    assert metric.transform(bare).tolist() == metric.score(metric.statistics(batch))[:, np.newaxis].tolist()
+    filled = attach_all(bare, align_dataset(aligner, bare))
+    assert metric.transform(bare).tolist() == LRscore(alpha=1.0).transform(filled).tolist()
     # an alignment that is given stays
     assert metric.transform(attached).tolist() == LRscore(alpha=1.0).transform(attached).tolist()
     half = attach(
@@ -232,7 +230,7 @@ def test_an_aligner_fills_what_is_missing(bare, attached, tmp_path):
         references=[make_links(map(links, ("0-0 1-1 2-2", "0-0 1-1")))],
         candidates={"s0": make_links(map(links, ("0-2 1-1 2-0", "0-1 1-0")))},
     )
-    first = metric.batch(half).source_ranks[:3]
+    first = bilingual_orders(half, aligner=metric.aligner).source_ranks[:3]
     assert first.tolist() == [2, 1, 0]
     with pytest.raises(OptionError, match="take tokenizer=13a"):
         LRscore(aligner=metric.aligner, tokenizer="none").transform(half)
@@ -247,8 +245,6 @@ def test_what_is_missing_is_named():
     aligned_candidates = attach(bare, candidates={"s0": make_links([[(0, 0)]])})
     with pytest.raises(DataError, match="no word alignment of a reference"):
         make_metric("pef[alignment=bilingual]").transform(aligned_candidates)
-    with pytest.raises(DataError, match="this batch has none"):
-        LRscore().statistics(token_batch(bare))
 
 
 def test_an_aligner_is_of_one_language_pair(tmp_path):
@@ -261,19 +257,15 @@ def test_an_aligner_is_of_one_language_pair(tmp_path):
 
 
 def test_empty_candidates_have_no_order_score():
-    batch = batch_of([("x y", ["a b"], ["", "a"])], ["", "0-0"], ["0-0 1-1"])
-    assert LRscore(alpha=1.0).statistics(batch)[:, 1].tolist() == [0, pytest.approx(np.exp(-1))]
-    assert LRscore().score(np.zeros(LRscore().statistics(batch).shape[1])) == 0
+    dataset = aligned_dataset([("x y", ["a b"], ["", "a"])], ["", "0-0"], ["0-0 1-1"])
+    assert LRscore(alpha=1.0).statistics(dataset)[:, 1].tolist() == [0, pytest.approx(np.exp(-1))]
+    assert LRscore().score(np.zeros(LRscore().width)) == 0
 
 
 def test_links_must_fit_the_translations():
     items = [("x y", ["a"], ["a"])]
-    with pytest.raises(DataError, match="word alignments of 2 candidates, expected one for each of the 1"):
-        batch_of(items, ["0-0", "0-0"], ["0-0"])
-    with pytest.raises(DataError, match="points behind the end of a source of 2 words"):
-        batch_of(items, ["2-0"], ["0-0"])
-    with pytest.raises(DataError, match="1 source lengths and 2 language pairs"):
-        batch_of(items, ["0-0"], ["0-0"], [0, 1])
+    with pytest.raises(DataError, match="link 2-0 is out of range: the source sentence has 2 words"):
+        LRscore().transform(aligned_dataset(items, ["2-0"], ["0-0"]))
 
 
 @pytest.mark.parametrize(

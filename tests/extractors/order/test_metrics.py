@@ -15,9 +15,7 @@ from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.order.scores import permutation_scores
 from ranker.extractors.registry import make, make_metric
 from ranker.extractors.text.ratios import brevity_penalty
-from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.repeated_words import WordOrders, align_contexts
-from ranker.extractors.text.tokens import token_batch
 
 FLAT = ["hamming", "kendall", "kendall_sqrt", "spearman", "ulam", "fuzzy"]
 TREES = ["pet", "pet_flat", "pet_viterbi", "pef"]
@@ -155,8 +153,7 @@ def test_ranks_equal_plain_python(rows):
 
 
 def test_words_at_one_position_keep_their_order():
-    batch = token_batch(dataset_of([(["b a c z"], ["b a x a c z"])]), "none")
-    orders = align_contexts(reference_pairs(batch), "isozaki")
+    orders = align_contexts(dataset_of([(["b a c z"], ["b a x a c z"])]), "isozaki", "none")
     assert orders.positions.tolist() == [0, 1, 1, 2, 3]
     assert orders.permutations().tolist() == [0, 1, 2, 3, 4]
 
@@ -185,7 +182,7 @@ def test_the_brevity_penalty_is_papinenis(lengths):
 def test_the_corpus_score_is_the_mean_of_the_sentences():
     metric = make_metric("spearman[alpha=0.5]")
     dataset = dataset_of([SWAPPED, texts_of([2, 0, 1]), texts_of([0, 1])])
-    rows = metric.statistics(metric.batch(dataset))
+    rows = metric.statistics(dataset)
     assert metric.score(rows.sum(axis=0)) == pytest.approx(metric.score(rows).mean())
     assert metric.score(np.zeros(2)) == 0
 

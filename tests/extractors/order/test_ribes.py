@@ -20,9 +20,7 @@ from ranker.extractors.order.ribes import (
     normalised_spearman,
 )
 from ranker.extractors.registry import make, make_metric
-from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.repeated_words import align_contexts
-from ranker.extractors.text.tokens import token_batch
 
 BENCH = Path(__file__).resolve().parents[2] / "bench" / "ribes.py"
 
@@ -38,12 +36,8 @@ def dataset_of(items: list[tuple[list[str], list[str]]]):
     )
 
 
-def pairs_of(items, *, lowercase: bool = False):
-    return reference_pairs(token_batch(dataset_of(items), "none", lowercase=lowercase))
-
-
 def word_orders(items, contexts: str, *, lowercase: bool = False) -> list[list[int]]:
-    orders = align_contexts(pairs_of(items, lowercase=lowercase), contexts)
+    orders = align_contexts(dataset_of(items), contexts, "none", lowercase=lowercase)
     return [part.tolist() for part in np.split(orders.positions, orders.offsets[1:-1])]
 
 
@@ -82,7 +76,7 @@ def test_word_orders_equal_the_programs(items, expected, contexts, column, case,
 
 @pytest.mark.parametrize(("case", "lowercase"), CASES)
 def test_correlations_equal_isozakis(items, expected, case, lowercase):
-    orders = align_contexts(pairs_of(items, lowercase=lowercase), "isozaki")
+    orders = align_contexts(dataset_of(items), "isozaki", "none", lowercase=lowercase)
     wanted = [one for row in expected for one in row[case]["fig1"]]
     for ours, column in ((normalised_kendall(orders), "nkt"), (normalised_spearman(orders), "nsr")):
         np.testing.assert_allclose(ours, [one[column] or 0.0 for one in wanted], atol=1e-12, rtol=0)
@@ -125,7 +119,7 @@ def test_corpus_scores_equal_official_ribes(golden, inputs):
             case, exponents, *printed = column.split(".")
             alpha, beta = {"a25b10": (0.25, 0.1), "a25b0": (0.25, 0), "a20b0": (0.2, 0), "a0b0": (0, 0)}[exponents]
             metric = Ribes(alpha=alpha, beta=beta, tokenizer="none", lowercase=case == "lc")
-            total = metric.statistics(metric.batch(dataset)).sum(axis=0)
+            total = metric.statistics(dataset).sum(axis=0)
             assert metric.score(total) == pytest.approx(value, abs=1e-6 if printed else 1e-9), (group, column)
             compared += 1
     assert compared > 40

@@ -18,6 +18,7 @@ from ranker.extractors.terp.words import synsets_of_any_form
 from ranker.extractors.text import wordnet
 from ranker.extractors.text.function_words import ENGLISH
 from ranker.extractors.text.porter import porter_stem
+from ranker.extractors.text.tokens import token_batch
 from ranker.extractors.text.wordnet import find_wordnet
 from tests.extractors.edit_rates import dataset_of, expected, inputs, score, statistics
 from tests.extractors.small_wordnet import write_wordnet
@@ -108,7 +109,7 @@ def test_every_alignment_equals_the_program(golden, stop_words, run):
     metric = metric_of(golden, run, stop_words)
     items = items_of_run(golden, run)
     dataset = dataset_of(items)
-    batch = metric.batch(dataset)
+    batch = token_batch(dataset, metric.tokenizer, lowercase=metric.lowercase)
     for number, report in enumerate(reports(golden, run)):
         sentences = batch.reference[slice(*batch.reference_offsets[number : number + 2])]
         chosen = [" ".join(batch.segments.words(sentence)) for sentence in sentences].index(report["Reference"].strip())

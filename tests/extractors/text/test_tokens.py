@@ -19,7 +19,7 @@ from ranker.errors import MissingError
 from ranker.extractors.registry import make_metric
 from ranker.extractors.text import trained_tokenizers
 from ranker.extractors.text.tokenizers import TOKENIZERS, WORDWISE, tokenize_13a
-from ranker.extractors.text.tokens import intern, token_batch
+from ranker.extractors.text.tokens import intern, source_segments, token_batch
 
 odd = st.text(alphabet="aB1\x1c\x1f\x85\u3000\u200b .,-'&;quotampl<>skiped\n\u00a0\u2028()%é中", max_size=25)
 
@@ -119,12 +119,12 @@ def test_auto_tokenises_every_source_by_its_own_language():
     for place, pair in enumerate(["en-de", "en-zh"]):
         assert scores[place] == make_metric("bleu").transform(translations(pair))[0, 0]
     assert scores[0] == scores[2] < scores[1]
-    np.testing.assert_array_equal(batch.tokenized("13a").candidate_lengths, [3, 3, 3])
+    np.testing.assert_array_equal(token_batch(dataset).candidate_lengths, [3, 3, 3])
     assert make_metric("bleu").resolved(dataset) == make_metric("bleu")
     assert make_metric("bleu").sacrebleu(dataset, segments=True) is None
     ter = make_metric("ter").transform(dataset)[:, 0]
     np.testing.assert_allclose(make_metric("combine[bleu - ter]").transform(dataset)[:, 0], scores - ter, atol=1e-12)
-    assert batch.sources.words(0) == ["s"]
+    assert source_segments(dataset, "auto").words(0) == ["s"]
 
 
 @settings(deadline=None, max_examples=200)
@@ -178,7 +178,7 @@ def test_batches_know_who_belongs_to_whom_and_are_made_once(tokenizer):
     assert batch.candidate_offsets.tolist() == [0, 2, 3]
     assert batch.reference_offsets.tolist() == [0, 2, 2]
     assert batch.candidate_lengths.tolist() == [2, 1, 1]
-    assert batch.sources.vocabulary == ["q", "r"]
+    assert source_segments(dataset, tokenizer).vocabulary == ["q", "r"]
     assert token_batch(dataset, tokenizer) is batch
     assert token_batch(dataset, tokenizer, lowercase=True) is not batch
-    np.testing.assert_array_equal(batch.tokenized("char").segments.lengths, [2, 1, 1])
+    np.testing.assert_array_equal(token_batch(dataset, "char").segments.lengths, [2, 1, 1])

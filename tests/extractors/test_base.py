@@ -1,0 +1,169 @@
+"""Views of data sets, and what every registered extractor promises about `fit`, `width` and its fitted form."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from ranker.corpora.dataset import Dataset, view
+from ranker.errors import DataError, MissingError, ModelError
+from ranker.extractors.base import FittedExtractor, Metric
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.order.metrics import word_permutations
+from ranker.extractors.order.source_orders import bilingual_orders
+from ranker.extractors.registry import BUILT_IN, make, make_metric
+from ranker.extractors.text.reference_pairs import reference_pairs
+from ranker.extractors.text.tokens import distinct_sentences, source_segments, token_batch
+from ranker.extractors.text.word_classes import class_batch
+from tests.extractors.test_fit_scopes import RANKED, VARIANTS, dataset
+
+CALLS: list[tuple[object, ...]] = []
+ALL = [*sorted(BUILT_IN), *VARIANTS, *RANKED]
+
+
+@view
+def scaled_sizes(data: Dataset, scale: int, *, more: int = 0) -> np.ndarray:
+    """Count, and note the call."""
+    CALLS.append((len(data), scale, more))
+    if scale < 0:
+        raise ValueError("negative")
+    return np.diff(data.candidate_offsets) * scale + more
+
+
+def test_a_view_is_made_once_for_a_data_set_and_its_options():
+    CALLS.clear()
+    made = dataset(range(4))
+    first = scaled_sizes(made, 2)
+    assert first.tolist() == [10, 10, 10, 10]
+    assert scaled_sizes(made, scale=2) is first
+    assert scaled_sizes(made, 2, more=0) is first
+    assert scaled_sizes(made, 2, more=1).tolist() == [11, 11, 11, 11]
+    assert CALLS == [(20, 2, 0), (20, 2, 1)]
+    for _ in range(2):
+        with pytest.raises(ValueError, match="negative"):
+            scaled_sizes(made, -1)
+    assert len(CALLS) == 4
+
+
+@pytest.mark.parametrize(
+    "derive",
+    [
+        lambda made: made.select_sources([True, True, False, True]),
+        lambda made: made.select_candidates(np.arange(len(made)) % 5 > 0),
+        lambda made: made.with_references_as_candidates(),
+        lambda made: made.select_language_pairs(["de-en"]),
+        lambda made: dataclasses.replace(made, candidates=made.candidates.assign(text="x y z")),
+    ],
+)
+def test_derived_data_sets_have_views_of_their_own(derive):
+    made = dataset(range(4))
+    views = [
+        token_batch,
+        reference_pairs,
+        distinct_sentences,
+        source_segments,
+        bilingual_orders,
+        lambda data: class_batch(data, "content"),
+        lambda data: word_permutations(data, "bilingual", "13a"),
+    ]
+    before = [one(made) for one in views]
+    derived = derive(made)
+    for one, old in zip(views, before, strict=True):
+        assert one(derived) is not old
+        assert one(derived) is one(derived)
+        assert one(made) is old
+    scores = make("bleu").transform(derived)
+    again = dataclasses.replace(derived)
+    np.testing.assert_array_equal(scores, make("bleu").transform(again))
+
+
+def test_pairs_are_the_same_however_words_are_made():
+    made = dataset(range(4))
+    pairs = reference_pairs(made)
+    for tokenizer in ("13a", "char"):
+        batch = token_batch(made, tokenizer)
+        expanded = pairs.expand(batch)
+        assert expanded.segments is batch.segments
+        assert len(expanded.candidate) == len(pairs.candidate) == 2 * len(made)
+        rows = zip(pairs.candidate.tolist(), pairs.reference.tolist(), strict=True)
+        assert sorted(rows) == [(row, 2 * (row // 5) + number) for row in range(len(made)) for number in range(2)]
+
+
+@pytest.mark.parametrize("text", [text for text in ALL if isinstance(make(text), Metric)])
+def test_statistics_have_the_declared_width(text):
+    made = dataset(range(4))
+    metric = make_metric(text).fit(made)
+    rows = metric.statistics(made)
+    assert rows.dtype == np.float64
+    assert rows.shape == (len(made), metric.width) == (len(made), make_metric(text).width)
+    assert metric.score(np.stack([rows, rows])).shape == (2, len(made))
+
+
+@pytest.mark.parametrize("text", ["chrf[word_order=2]", "bleu[order=2]", "nist[order=3]", "lrscore[lexical=wer]"])
+def test_the_width_follows_the_options(text):
+    made = dataset(range(2))
+    assert make_metric(text).fit(made).statistics(made).shape[1] == make_metric(text).width
+
+
+@pytest.mark.parametrize("text", ALL)
+def test_fit_returns_a_fitted_form_of_the_same_identity(text):
+    made = dataset(range(4))
+    extractor = make(text)
+    if text == "semantic":
+        try:
+            extractor.check_ready()
+        except (MissingError, ModelError) as error:
+            pytest.skip(str(error))
+    fitted = extractor.fit(made)
+    assert isinstance(fitted, FittedExtractor)
+    assert isinstance(fitted, Metric) == isinstance(extractor, Metric)
+    assert str(fitted) == str(extractor)
+    assert fitted.columns == extractor.columns
+    assert fitted.signature().startswith(extractor.signature())
+    assert fitted.transform(made).shape == (len(made), len(extractor.columns))
+    if extractor.fit_scope == "none":
+        assert fitted is extractor
+        assert not extractor.state()
+        return
+    assert bool(fitted.state()) == (extractor.fit_scope == "train")
+    if text == "semantic":  # without idf there is nothing that it must learn
+        return
+    calls = [extractor.transform, *([extractor.statistics] if isinstance(extractor, Metric) else [])]
+    for call in calls:
+        with pytest.raises(ModelError, match=r"has learnt nothing yet"):
+            call(made)
+    if extractor.fit_scope == "train":
+        restored = extractor.with_state(fitted.state())
+        np.testing.assert_array_equal(restored.transform(made), fitted.transform(made))
+    few = dataset(range(2))
+    np.testing.assert_array_equal(fitted.fit(few).transform(few), extractor.fit(few).transform(few))
+
+
+@pytest.mark.parametrize("text", RANKED)
+def test_what_was_learnt_serves_other_data(text):
+    """Rows of candidates do not change when the model stays and the other candidates go."""
+    made, few = dataset(range(4)), dataset(range(1, 3))
+    fitted = make(text).fit(made)
+    kept = fitted.transform(made)[5:15]
+    if "leave_out" in text:
+        kept = make("perp").fit(made).transform(made)[5:15]  # nothing is left out for other data
+    np.testing.assert_allclose(fitted.transform(few), kept, rtol=0, atol=1e-9)
+    assert not np.allclose(make(text).fit(few).transform(few), kept)
+
+
+def test_an_alpha_is_of_the_language_pairs_that_it_was_learnt_from():
+    made = dataset(range(2))
+    other = dataclasses.replace(made, sources=made.sources.assign(lp="cs-en"))
+    with pytest.raises(DataError, match=r"learnt from de-en and has no alpha for cs-en: fit it on these data"):
+        make_metric("lrscore[theta=0.3]").fit(made).statistics(other)
+
+
+def test_a_feature_set_fits_what_learns_from_whatever_is_ranked():
+    features = FeatureSet.parse("nist,lrscore[theta=0.3],perp")
+    made = dataset(range(4))
+    parts = [make(text).fit(made).transform(made) for text in ("nist", "lrscore[theta=0.3]")]
+    np.testing.assert_array_equal(features.transform(made)[:, :2], np.concatenate(parts, axis=1) * 0)
+    many = FeatureSet.parse("nist,lrscore[theta=0.3]").transform(made)
+    np.testing.assert_array_equal(many, np.concatenate(parts, axis=1))
