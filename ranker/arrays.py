@@ -10,6 +10,7 @@ Float32Array = npt.NDArray[np.float32]
 Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
 UInt8Array = npt.NDArray[np.uint8]
+UInt32Array = npt.NDArray[np.uint32]
 UInt64Array = npt.NDArray[np.uint64]
 BoolArray = npt.NDArray[np.bool_]
 

@@ -12,7 +12,7 @@ from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.pharaoh import Alignments
 from ranker.errors import DataError, ModelError
-from ranker.extractors.text.tokenizers import TOKENIZERS
+from ranker.extractors.text.tokenizers import SPLITTING, TOKENIZERS
 from ranker.extractors.text.tokens import Segments, Tokenizer, intern, source_segments, token_batch
 from ranker.files import display_name
 from ranker.learning.aligner.model import THRESHOLD, AlignmentModel
@@ -126,7 +126,7 @@ def align_dataset(model: AlignmentModel, dataset: Dataset, *, threshold: float =
 
 def _text(model: AlignmentModel) -> tuple[Tokenizer, bool]:
     tokenizer, lowercase = model.text.get("tokenizer"), model.text.get("lowercase")
-    for known in TOKENIZERS:
+    for known in (*SPLITTING, *TOKENIZERS):
         if tokenizer == known and isinstance(lowercase, bool):
             return tokenizer, lowercase  # type: ignore[return-value]
     raise ModelError("the aligner does not say how its words were made; train it with: ranker align train")

@@ -1,7 +1,8 @@
-"""Tokenisers over batches of sentences.
+"""Tokenizers over batches of sentences.
 
-Each takes distinct sentences and gives the tokens of each. A batch is joined by line breaks, so that one regular
-expression runs over many sentences at once; no sentence holds a line break, which is white space to every tokeniser.
+Most split by the kinds of neighbouring characters alone. One kernel does this for all of them and numbers the words in
+the same pass over the code points (`split`); what they differ in is a table of the kind of every character. The others
+take sentences and return the tokens of each (`TOKENIZERS`).
 """
 
 from __future__ import annotations
@@ -12,77 +13,213 @@ import string
 import unicodedata
 from collections.abc import Callable, Sequence
 
+import numpy as np
+from numba import njit
+
+from ranker.arrays import Int32Array, Int64Array, UInt8Array, UInt32Array
 from ranker.extractors.text.meteor_tokenizer import tokenize_meteor, tokenize_meteor_words
 from ranker.extractors.text.trained_tokenizers import SENTENCEPIECE_MODELS, tokenize_mecab, tokenize_pieces
 
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
-# ASCII punctuation and symbols but for - . , ' which mteval-v13a treats by their neighbours or leaves alone
+# ASCII punctuation and symbols except - . , ' which mteval-v13a treats by their neighbours or leaves alone
 _SYMBOLS = '!"#$%&()*+/:;<=>?@[\\]^_`{|}~'
-_STOP_AFTER_NON_DIGIT = re.compile(r"([^0-9\n])([.,])")
-_STOP_BEFORE_NON_DIGIT = re.compile(r"([.,])([^0-9\n])")
-_DASH_AFTER_DIGIT = re.compile(r"([0-9])(-)")
-# white space to str.split but not to tercom, which knows that of ASCII only
-_OTHER_SPACE = re.compile(r"[^\S \t\n\x0b\x0c\r]")
-_ASCII_SPACE = re.compile(r"[ \t\n\x0b\x0c\r]+")
+_WHITE_SPACE = "".join(filter(str.isspace, map(chr, range(0x3001))))
 ASIAN_PUNCTUATION = "、。〈〉《》「」『』【】〔〕〖〗〘〙〚〛〜〝〞〟｡｢｣､･・．，？：；！＂（）"
 """The marks that tercom's option -A adds."""
-_ASIAN_CHARACTER = re.compile(
-    "([\u2e80-\u2eff\u31c0-\u31ef\u3200-\u4dbf\u4e00-\u9fff\uf900-\ufaff\ufe30-\ufe4f" + ASIAN_PUNCTUATION + "])"
-)
+_ASIAN_BLOCKS = ("\u2e80\u2eff", "\u31c0\u31ef", "\u3200\u4dbf", "\u4e00\u9fff", "\uf900\ufaff", "\ufe30\ufe4f")
 # Chinese characters and the marks and symbols set among them; general punctuation, arrows and mathematical signs too,
 # and no character beyond the basic plane, as in sacreBLEU
-_CHINESE = re.compile(
-    "([\u2001-\u2a6d\u2e80-\u2fdf\u2ff0-\u303f\u3100-\u312f\u31a0-\u31ef\u3200-\u4db5\u4e00-\u9fbb"
-    "\uf900-\ufa2d\ufa30-\ufa6a\ufa70-\ufad9\ufe10-\ufe1f\ufe30-\ufe4f\uff00-\uffef])"
+_CHINESE_BLOCKS = (
+    *("\u2001\u2a6d", "\u2e80\u2fdf", "\u2ff0\u303f", "\u3100\u312f", "\u31a0\u31ef", "\u3200\u4db5"),
+    *("\u4e00\u9fbb", "\uf900\ufa2d", "\ufa30\ufa6a", "\ufa70\ufad9", "\ufe10\ufe1f", "\ufe30\ufe4f", "\uff00\uffef"),
 )
-_KANA = re.compile("([\u3040-\u309f]+|[\u30a0-\u30ff]+|[\u31f0-\u31ff]+)")
+_KANA_BLOCKS = ("\u3040\u309f", "\u30a0\u30ff", "\u31f0\u31ff")
+
+# Kinds of characters. White space comes first: line breaks that count as digits beside a stop, what may follow a
+# possessive 's, and the rest. The kinds of which only runs are tokens come last.
+_EDGE, _SPACE, _TAB, _LETTER, _APOSTROPHE, _DIGIT, _DASH, _STOP, _SYMBOL, _RUN = range(10)
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(32)
+_LINE_BREAK = 10
 
 
-def tokenize_none(sentences: Sequence[str]) -> list[list[str]]:
-    """Split at white space, nothing else."""
-    return [sentence.split() for sentence in sentences]
+@functools.cache
+def _kinds(tokenizer: str) -> UInt8Array:
+    """Return the kind of every character of Unicode for one of `SPLITTING`.
 
-
-def tokenize_13a(sentences: Sequence[str]) -> list[list[str]]:
-    """Tokenise as NIST's ``mteval-v13a`` does for languages written with spaces.
-
-    The mark-up ``<skipped>`` is dropped, words hyphenated at a line's end are joined, four entities are unescaped, and
-    every symbol becomes a token of its own; full stops and commas only beside a non-digit, dashes only after a digit.
+    ``none`` splits at white space, nothing else. ``13a`` splits as NIST's ``mteval-v13a``: every symbol is a token of
+    its own, full stops and commas only beside a non-digit, dashes only after a digit. ``zh``, as in sacreBLEU, adds
+    every Chinese character and mark. ``terp`` is ``13a`` with a possessive 's as a token of its own, and so is
+    ``tercom``, tercom's option ``-N``, which knows no white space beyond ASCII. ``tercom-asian``, its options
+    ``-N -A``, adds every Chinese character and East Asian mark, and every run of hiragana or of katakana.
     """
-    joined = _separate_stops(_separate_symbols(sentences))
-    return [line.split() for line in joined.split("\n")] if sentences else []
+    kinds = np.full(0x110000, _LETTER, dtype=np.uint8)
+
+    def set_blocks(blocks: Sequence[str], kind: int) -> None:
+        for block in blocks:
+            kinds[ord(block[0]) : ord(block[-1]) + 1] = kind
+
+    if tokenizer == "zh":
+        set_blocks(_CHINESE_BLOCKS, _SYMBOL)
+    if tokenizer == "tercom-asian":
+        for number, block in enumerate(_KANA_BLOCKS):
+            set_blocks([block], _RUN + number)
+        set_blocks([*_ASIAN_BLOCKS, *ASIAN_PUNCTUATION], _SYMBOL)
+    if tokenizer in ("tercom", "tercom-asian"):
+        set_blocks("\t\x0b\x0c\r", _TAB)
+        set_blocks(" \n", _SPACE)
+    else:
+        set_blocks(_WHITE_SPACE, _SPACE)
+    if tokenizer == "zh":
+        set_blocks("\n", _EDGE)
+    if tokenizer != "none":
+        for characters, kind in ((_SYMBOLS, _SYMBOL), (".,", _STOP), ("-", _DASH), (string.digits, _DIGIT)):
+            set_blocks(characters, kind)
+    if tokenizer in ("terp", "tercom", "tercom-asian"):
+        set_blocks("'", _APOSTROPHE)
+    return kinds
 
 
-def tokenize_terp(sentences: Sequence[str]) -> list[list[str]]:
-    """Tokenise as ``mteval-v13a`` does, and a possessive 's is a token of its own, as TERp makes of such tokens."""
-    joined = _separate_stops(_separate_symbols(sentences).replace("'s ", " 's "))
-    return [line.split() for line in joined.split("\n")] if sentences else []
+def split(sentences: Sequence[str], tokenizer: str) -> tuple[Int32Array, Int64Array, list[str]]:
+    """Tokenise by one of `SPLITTING`, and number the words by first occurrence.
 
-
-def tokenize_tercom(sentences: Sequence[str]) -> list[list[str]]:
-    """Tokenise as tercom does with its option ``-N``.
-
-    That is as ``mteval-v13a``, but a possessive 's is a token of its own, and white space beyond ASCII is none.
+    Returns
+    -------
+    values : int32 array, shape (tokens,)
+        Word of every token.
+    offsets : int64 array, shape (sentences + 1,)
+        Sentence ``i`` is ``values[offsets[i]:offsets[i + 1]]``.
+    vocabulary : list of str
     """
-    return _split_at_ascii(_separate_stops(_separate_symbols(sentences).replace("'s ", " 's "))) if sentences else []
+    prepare = _stripped if tokenizer in ("none", "zh") else _unmarked
+    joined = "\n".join([*map(prepare, sentences), ""])
+    values, offsets, words = _split(_code_points(joined), _kinds(tokenizer), len(sentences))
+    return values, offsets, words.tobytes().decode("utf-32-le", "surrogatepass").split("\n")[:-1]
 
 
-def tokenize_tercom_asian(sentences: Sequence[str]) -> list[list[str]]:
-    """Tokenise as tercom does with its options ``-N -A``.
+def _code_points(text: str) -> UInt32Array:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
 
-    That is as `tokenize_tercom`, and every Chinese character and East Asian mark is a token of its own, and so is every
-    run of hiragana or of katakana.
+
+@njit(cache=True, nogil=True)
+def _split(points: UInt32Array, kinds: UInt8Array, sentences: int) -> tuple[Int32Array, Int64Array, UInt32Array]:
+    """Return the words of lines as ids, the offsets of the lines, and every word followed by a line break."""
+    values = np.empty(len(points), dtype=np.int32)
+    offsets = np.zeros(sentences + 1, dtype=np.int64)
+    words = np.empty(2 * len(points), dtype=np.uint32)
+    size = 1 << 12
+    begins = np.zeros(size + 1, dtype=np.int64)
+    hashes = np.empty(size, dtype=np.uint64)
+    slots = np.full(2 * size, -1, dtype=np.int32)
+    tokens = known = lines = at = 0
+    while at < len(points):
+        kind = kinds[points[at]]
+        if kind <= _TAB:
+            if points[at] == _LINE_BREAK:
+                lines += 1
+                offsets[lines] = tokens
+            at += 1
+            continue
+        start = at
+        code = np.uint64(0)
+        while True:
+            code = (code ^ np.uint64(points[at])) * _MULTIPLIER
+            code ^= code >> _HALF
+            at += 1
+            before, kind = kind, kinds[points[at]]
+            if (kind != _LETTER or before != _LETTER) and _ends_before(points, kinds, at):
+                break
+        slot = np.int64(code) & (len(slots) - 1)
+        while slots[slot] >= 0:
+            word = slots[slot]
+            if hashes[word] == code:
+                begin = begins[word] - start
+                same = start
+                while same < at and words[begin + same] == points[same]:
+                    same += 1
+                if same == at and begins[word + 1] == begin + at + 1:
+                    break
+            slot = (slot + 1) & (len(slots) - 1)
+        if slots[slot] < 0:
+            if known == size:
+                size *= 2
+                begins = np.append(begins, np.empty(known, dtype=np.int64))
+                hashes = np.append(hashes, np.empty(known, dtype=np.uint64))
+                slots = np.full(2 * size, -1, dtype=np.int32)
+                for word in range(known):
+                    slots[_free_slot(slots, hashes[word])] = word
+                slot = _free_slot(slots, code)
+            slots[slot] = known
+            hashes[known] = code
+            begin = begins[known]
+            words[begin : begin + at - start] = points[start:at]
+            words[begin + at - start] = _LINE_BREAK
+            known += 1
+            begins[known] = begin + at - start + 1
+        values[tokens] = slots[slot]
+        tokens += 1
+    return values[:tokens].copy(), offsets, words[: begins[known]].copy()
+
+
+@njit(cache=True, nogil=True)
+def _free_slot(slots: Int32Array, code: np.uint64) -> np.int64:
+    slot = np.int64(code) & (len(slots) - 1)
+    while slots[slot] >= 0:
+        slot = (slot + 1) & (len(slots) - 1)
+    return slot
+
+
+@njit(cache=True, nogil=True)
+def _ends_before(points: UInt32Array, kinds: UInt8Array, at: int) -> bool:
+    """Tell whether a token that has the character before `at` ends there; the last character is a line break."""
+    kind, before = kinds[points[at]], kinds[points[at - 1]]
+    if kind <= _TAB or kind == _SYMBOL or before == _SYMBOL:
+        return True
+    if before == _STOP:
+        return bool(kind != _DIGIT) or not _keeps_stop(points, kinds, at - 1)
+    if kind == _STOP:
+        return bool(before != _DIGIT) or kinds[points[at + 1]] not in (_DIGIT, _EDGE)
+    if kind >= _RUN or before >= _RUN:
+        return bool(kind != before)
+    if before == _DASH and at > 1 and kinds[points[at - 2]] == _DIGIT:
+        return True
+    if kind == _DASH:
+        return bool(before == _DIGIT)
+    if kind != _APOSTROPHE or points[at + 1] != ord("s"):
+        return False
+    follower = points[at + 2]
+    return bool(kinds[follower] == _SPACE or (kinds[follower] == _SYMBOL and follower < 128))
+
+
+@njit(cache=True, nogil=True)
+def _keeps_stop(points: UInt32Array, kinds: UInt8Array, at: int) -> bool:
+    """Tell whether the digit behind a full stop or comma keeps it, as in 1.5.
+
+    mteval-v13a takes a run of them two by two, the first with the character before unless that is a digit, so that one
+    may be left over, the comma of ``a.,5`` too.
     """
-    joined = _separate_stops(_separate_symbols(sentences).replace("'s ", " 's "))
-    joined = _KANA.sub(r" \1 ", joined)
-    return _split_at_ascii(_ASIAN_CHARACTER.sub(r" \1 ", joined)) if sentences else []
+    start = at
+    while start > 0 and kinds[points[start - 1]] == _STOP:
+        start -= 1
+    before = kinds[points[start - 1] if start else _LINE_BREAK]
+    return bool(((at - start) % 2 == 0) == (before in (_DIGIT, _EDGE)))
 
 
-def tokenize_chinese(sentences: Sequence[str]) -> list[list[str]]:
-    """Tokenise as sacreBLEU's ``zh``: every Chinese character and mark alone, the rest as ``13a`` without entities."""
-    joined = "\n".join(sentence.replace("\n", " ").strip() for sentence in sentences)
-    joined = _separate_stops(_spaced_symbols(_CHINESE.sub(r" \1 ", joined)))
-    return [line.split() for line in joined.split("\n")] if sentences else []
+def _stripped(sentence: str) -> str:
+    return sentence.replace("\n", " ").strip()
+
+
+def _unmarked(sentence: str) -> str:
+    """Take the line breaks, mark-up and entities out of a sentence as ``mteval-v13a`` does."""
+    sentence = sentence.rstrip()
+    if "<skipped>" in sentence:
+        sentence = sentence.replace("<skipped>", "")
+    if "\n" in sentence:
+        sentence = sentence.replace("-\n", "").replace("\n", " ")
+    if "&" in sentence:
+        for entity, character in _ENTITIES:
+            sentence = sentence.replace(entity, character)
+    return sentence
 
 
 def tokenize_international(sentences: Sequence[str]) -> list[list[str]]:
@@ -103,42 +240,6 @@ def tokenize_international(sentences: Sequence[str]) -> list[list[str]]:
     return [line.split() for line in joined.split("\n")] if sentences else []
 
 
-def _split_at_ascii(joined: str) -> list[list[str]]:
-    if _OTHER_SPACE.search(joined):
-        return [[word for word in _ASCII_SPACE.split(line) if word] for line in joined.split("\n")]
-    return [line.split() for line in joined.split("\n")]
-
-
-def _separate_symbols(sentences: Sequence[str]) -> str:
-    """Join sentences by line breaks, each with spaces around it and around its symbols, entities unescaped."""
-    joined = "\n".join(f" {one_line(sentence)} " for sentence in sentences)
-    for entity, character in _ENTITIES:
-        joined = joined.replace(entity, character)
-    return _spaced_symbols(joined)
-
-
-def _spaced_symbols(joined: str) -> str:
-    for symbol in _SYMBOLS:  # 30 passes of str.replace take half the time of one regular expression or translate
-        joined = joined.replace(symbol, f" {symbol} ")
-    return joined
-
-
-def _separate_stops(joined: str) -> str:
-    joined = _STOP_AFTER_NON_DIGIT.sub(r"\1 \2 ", joined)
-    joined = _STOP_BEFORE_NON_DIGIT.sub(r" \1 \2", joined)
-    return _DASH_AFTER_DIGIT.sub(r"\1 \2 ", joined)
-
-
-def one_line(sentence: str) -> str:
-    """Take the line breaks and mark-up out of a sentence as ``mteval-v13a`` does."""
-    sentence = sentence.rstrip()
-    if "<skipped>" in sentence:
-        sentence = sentence.replace("<skipped>", "")
-    if "\n" in sentence:
-        sentence = sentence.replace("-\n", "").replace("\n", " ")
-    return sentence
-
-
 def tokenize_chrf_words(sentences: Sequence[str]) -> list[list[str]]:
     """Split at white space, and one ASCII punctuation mark off a word's end, else off its beginning, as chrF++ does."""
     return [[part for word in sentence.split() for part in _without_mark(word)] for sentence in sentences]
@@ -153,21 +254,17 @@ def _without_mark(word: str) -> tuple[str, ...]:
     return (word,)
 
 
+SPLITTING = ("13a", "none", "zh", "terp", "tercom", "tercom-asian")
+"""Tokenizers that `split` knows."""
 TOKENIZERS: dict[str, Callable[[Sequence[str]], list[list[str]]]] = {
-    "13a": tokenize_13a,
-    "none": tokenize_none,
     "intl": tokenize_international,
-    "zh": tokenize_chinese,
     **{name: functools.partial(tokenize_mecab, name) for name in ("ja-mecab", "ko-mecab")},
     **{name: functools.partial(tokenize_pieces, name) for name in SENTENCEPIECE_MODELS},
     "chrf-words": tokenize_chrf_words,
-    "terp": tokenize_terp,
-    "tercom": tokenize_tercom,
-    "tercom-asian": tokenize_tercom_asian,
     "meteor": tokenize_meteor,
     "meteor-words": tokenize_meteor_words,
 }
-WORDWISE = frozenset({"13a", "none", "chrf-words", "terp"})
-"""Tokenisers that never look beyond white space: a sentence has the tokens of its words, one behind the other."""
+WORDWISE = frozenset({"chrf-words"})
+"""Those of `TOKENIZERS` that never look beyond white space: a sentence has the tokens of its words, in order."""
 OF_LANGUAGE = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
 """What ``auto`` is for a target language, as in sacreBLEU; ``13a`` for all others."""

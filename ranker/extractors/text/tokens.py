@@ -14,13 +14,11 @@ from typing import Literal, cast
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from ranker.arrays import Int32Array, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import MissingError
-from ranker.extractors.text.tokenizers import OF_LANGUAGE, TOKENIZERS, WORDWISE, one_line
+from ranker.extractors.text.tokenizers import OF_LANGUAGE, SPLITTING, TOKENIZERS, WORDWISE, split
 
 Tokenizer = Literal[
     "auto",
@@ -44,7 +42,7 @@ Tokenizer = Literal[
 ]
 
 
-_CHUNK = 20_000
+_CHUNK, _SPLIT_CHUNK = 20_000, 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,34 +88,16 @@ def intern(sentences: Sequence[str], tokenizer: Tokenizer = "13a", *, lowercase:
     if tokenizer in ("char", "spaced-characters"):
         return _characters(sentences, lowercase=lowercase, spaced=tokenizer == "spaced-characters")
     texts = [sentence.lower() for sentence in sentences] if lowercase else sentences
+    if tokenizer in SPLITTING:
+        chunks = range(0, len(texts), _SPLIT_CHUNK) or [0]
+        return _joined([Segments(*split(texts[start : start + _SPLIT_CHUNK], tokenizer)) for start in chunks])
     if tokenizer not in WORDWISE:
         return _number(TOKENIZERS[tokenizer], texts)
     # words recur, so each different one is tokenised once, and sentences are put together from those
-    if tokenizer in ("13a", "terp"):
-        texts = [one_line(text) for text in texts]
-    words = _number_words(texts)
-    if tokenizer == "none":
-        return words
+    words = intern(texts, "none")
     pieces = _number(TOKENIZERS[tokenizer], words.vocabulary)
     values, ends = pieces.take(words.values)
     return Segments(values, ends[words.offsets], pieces.vocabulary)
-
-
-def _number_words(sentences: Sequence[str]) -> Segments:
-    """Split at white space and number the words, as `_number` with `str.split`, but without a Python object a word."""
-    # Arrow does not always see white space beyond ASCII at the very end of the array, so something comes after it
-    lists = pc.utf8_split_whitespace(pa.array([*sentences, "."], type=pa.large_string()))[:-1]
-    encoded = pc.dictionary_encode(lists.flatten())
-    ids, offsets = encoded.indices.to_numpy(), lists.offsets.to_numpy().astype(np.int64)
-    vocabulary: list[str] = encoded.dictionary.to_pylist()
-    if "" in vocabulary:
-        # white space at an end of a sentence leaves an empty word there
-        empty = vocabulary.index("")
-        kept = ids != empty
-        offsets = offsets_of(kept)[offsets]
-        ids = ids[kept] - (ids[kept] > empty)
-        del vocabulary[empty]
-    return Segments(ids.astype(np.int32), offsets, vocabulary)
 
 
 def _number(tokenize: Callable[[Sequence[str]], list[list[str]]], sentences: Sequence[str]) -> Segments:
@@ -156,6 +136,8 @@ def _characters(sentences: Sequence[str], *, lowercase: bool, spaced: bool) -> S
 
 def _joined(parts: Sequence[Segments]) -> Segments:
     """Put sentences one behind the other, with one vocabulary."""
+    if len(parts) == 1:
+        return parts[0]
     numbers: dict[str, int] = {}
     values = [
         np.array([numbers.setdefault(word, len(numbers)) for word in part.vocabulary], dtype=np.int32)[part.values]
@@ -304,7 +286,7 @@ def missing_tokenizer(dataset: Dataset) -> str | None:
     """Return which of the tokenizers that ``auto`` is for `dataset` is not installed, in a few words, or None."""
     for name in language_tokenizers(dataset)[0]:
         try:
-            TOKENIZERS[name](["a"])
+            intern(["a"], name)
         except MissingError as error:
             return str(error).partition(":")[0]
     return None

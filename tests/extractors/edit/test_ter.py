@@ -13,7 +13,7 @@ from ranker.extractors.edit.shift_trials import SACREBLEU, TERCOM, Limits
 from ranker.extractors.edit.shifts import shift_edits
 from ranker.extractors.edit.ter import TranslationEditRate
 from ranker.extractors.registry import make, make_metric
-from ranker.extractors.text.tokenizers import tokenize_tercom, tokenize_tercom_asian
+from ranker.extractors.text.tokens import intern
 from tests.extractors.edit_rates import dataset_of, expected, inputs, items_of, score, statistics
 
 VARIANTS = {
@@ -243,13 +243,14 @@ def test_punctuation_leaves_an_empty_word_where_tercom_leaves_one():
 
 
 def test_tokenisers_of_tercom():
-    assert tokenize_tercom(["it's 3-4, AT&amp;T's", "a\u00a0b\tc", ""]) == [
+    tokens = intern(["it's 3-4, AT&amp;T's", "a\u00a0b\tc", ""], "tercom")
+    assert [tokens.words(sentence) for sentence in range(3)] == [
         ["it", "'s", "3", "-", "4", ",", "AT", "&", "T", "'s"],
         ["a\u00a0b", "c"],
         [],
     ]
-    assert tokenize_tercom_asian(["私はテスト。ok"]) == [["私", "は", "テスト", "。", "ok"]]
-    assert tokenize_tercom([]) == tokenize_tercom_asian([]) == []
+    assert intern(["私はテスト。ok"], "tercom-asian").words(0) == ["私", "は", "テスト", "。", "ok"]
+    assert len(intern([], "tercom").lengths) == len(intern([], "tercom-asian").lengths) == 0
 
 
 @settings(deadline=None, max_examples=20)
