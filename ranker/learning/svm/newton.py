@@ -39,7 +39,7 @@ from threadpoolctl import threadpool_limits
 from ranker.arrays import FloatArray
 from ranker.errors import DataError
 from ranker.learning.svm.loss import PairLoss, Totals
-from ranker.learning.svm.pair_sums import PairSet, count_blocks, for_each_block
+from ranker.learning.svm.pair_sums import PairSet, WeightedPairs, count_blocks, for_each_block
 from ranker.learning.svm.polish import exact_product, polish, rounded
 
 LossName = Literal["hinge", "squared_hinge"]
@@ -64,6 +64,12 @@ NOISE = 1e-12
 
 RETRIES, RETRY = 3, 1e-2
 """Times that a hinge which cannot be solved on its margin is minimised further, and to which fraction of the gap."""
+
+NEAR, MOST_NEAR = 1e-3, 2_000
+"""Slack up to which pairs are near the margin, and from how many on there are too many to minimise over them alone."""
+
+NEAR_TOLERANCE, MAX_NEAR_STEPS = 1e-15, 100
+"""Relative duality gap and Newton steps of that."""
 
 MAX_TRIALS = 40
 """Points that a line search tries at most; it needs 2 to 6."""
@@ -183,7 +189,7 @@ class _Descent:
             exact = self.refined(self.coef)
             gap_of = self.squared_gap
         else:
-            polished = polish(self.rows, self.pairs, self.loss.cap, self.coef)
+            polished = polish(self.rows, self.pairs, self.loss.cap, self.near_margin())
             if polished is None:
                 return None
             exact, gap_of = polished.coef, polished.gap
@@ -193,6 +199,29 @@ class _Descent:
             if gap <= tol * primal and primal - gap <= self.primal * (1.0 + NOISE):
                 return Solution(coef, primal, gap, self.n_iter)
         return None
+
+    def near_margin(self) -> FloatArray:
+        """Minimise the hinge over the few pairs near the margin, all others kept in their places.
+
+        What the others add to the objective is linear, ``- pull.w``: that of one more pair, which stays inside.
+        """
+        coef, cap = self.coef, self.loss.cap
+        scores = self.scored(coef)
+        near = self.pairs.tight(scores, NEAR, MOST_NEAR)
+        if near is None:
+            return coef
+        inside, _ = self.pairs.alphas(scores, PairLoss(NEAR, 0.0, cap))
+        pull = self.combined(inside)
+        product = abs(float(coef @ pull))
+        if not 1e-100 < product < 1e100:
+            return coef
+        share = 0.5 / product
+        (better, worse), weights = near[0].T, near[1]
+        count = len(weights) + 1
+        rows = np.vstack([self.rows[better], share * pull, self.rows[worse], np.zeros_like(pull)])
+        places = np.arange(count)
+        few = WeightedPairs(np.array([0, 2 * count]), places, places + count, np.append(weights, 1.0 / (cap * share)))
+        return _Descent(rows, few, cap, "hinge", coef).run(NEAR_TOLERANCE, MAX_NEAR_STEPS, exact=False).coef
 
     def refined(self, coef: FloatArray) -> FloatArray:
         """Take full Newton steps on the squared hinge for as long as they bring the minimum nearer."""
