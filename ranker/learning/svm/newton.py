@@ -68,8 +68,11 @@ RETRIES, RETRY = 3, 1e-2
 NEAR, MOST_NEAR = 1e-3, 2_000
 """Slack up to which pairs are near the margin, and from how many on there are too many to minimise over them alone."""
 
-NEAR_TOLERANCE, MAX_NEAR_STEPS = 1e-15, 100
-"""Relative duality gap and Newton steps of that."""
+NARROW = 3e-5
+"""Width up to which the pairs on the margin are probably known without that."""
+
+NEAR_TOLERANCE, MAX_NEAR_STEPS = 1e-13, 40
+"""Relative duality gap and number of Newton steps that end the minimisation over the pairs near the margin."""
 
 MAX_TRIALS = 40
 """Points that a line search tries at most; it needs 2 to 6."""
@@ -189,7 +192,10 @@ class _Descent:
             exact = self.refined(self.coef)
             gap_of = self.squared_gap
         else:
-            polished = polish(self.rows, self.pairs, self.loss.cap, self.near_margin())
+            polished = None
+            if self.loss.width <= NARROW:
+                polished = polish(self.rows, self.pairs, self.loss.cap, self.coef)
+            polished = polished or polish(self.rows, self.pairs, self.loss.cap, self.near_margin())
             if polished is None:
                 return None
             exact, gap_of = polished.coef, polished.gap

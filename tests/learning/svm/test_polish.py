@@ -131,6 +131,20 @@ def test_what_cannot_be_solved_on_the_margin_stays_certified(loss, monkeypatch):
         np.testing.assert_allclose(one.coef_, exact.coef_, atol=1e-4)
 
 
+def test_the_pairs_on_the_margin_are_told_without_more_steps_over_all_pairs(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40_000, 20))
+    y = X @ rng.standard_normal(20) + 3.0 * rng.standard_normal(len(X))
+    groups = np.arange(len(X)) // 10
+    with monkeypatch.context() as patch:
+        patch.setattr(newton, "RETRIES", 0)
+        svm = RankSVM(loss="hinge", C=1.0).fit(X, y, groups)
+    monkeypatch.setattr(newton._Descent, "near_margin", lambda self: self.coef)
+    retried = RankSVM(loss="hinge", C=1.0).fit(X, y, groups)
+    assert svm.n_iter_ < retried.n_iter_
+    assert svm.coef_.tobytes() == retried.coef_.tobytes()
+
+
 @given(
     arrays(np.float64, st.tuples(st.integers(0, 30), st.integers(1, 4)), elements=st.floats(-1e6, 1e6)),
     st.data(),
