@@ -80,7 +80,7 @@ class Table:
             if str(one) not in self.made:
                 usable = one.unusable(self.dataset) is None
                 zeros = np.zeros((len(self.dataset), len(one.columns)))
-                self.made[str(one)] = one.transform(self.dataset) if usable else zeros
+                self.made[str(one)] = one.fit_ranked(self.dataset).transform(self.dataset) if usable else zeros
         return np.concatenate([self.made[str(one)] for one in extractors], axis=1)
 
 

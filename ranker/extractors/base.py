@@ -91,9 +91,19 @@ class Extractor(ABC):
     def fit(self, dataset: Dataset) -> FittedExtractor:
         """Return the fitted form, which has learnt from `dataset`; `fit_scope` says what `dataset` must be."""
 
-    def fit_ranked(self, dataset: Dataset) -> Extractor:
-        """Return this extractor with what it learns from whatever is ranked, `dataset`."""
-        return self.fit(dataset) if self.fit_scope == "ranked" else self
+    def fit_ranked(self, dataset: Dataset) -> FittedExtractor:
+        """Return the fitted form, which has learnt from `dataset` if this learns from whatever is ranked.
+
+        Raises
+        ------
+        ModelError
+            If it must learn in training first, and has not.
+        """
+        if self.fit_scope == "ranked":
+            return self.fit(dataset)
+        if not isinstance(self, FittedExtractor):
+            raise self.unfitted()
+        return self
 
     def fit_transform(self, dataset: Dataset) -> tuple[FittedExtractor, FloatArray]:
         """Return what `fit` returns, and the columns of `dataset` for a ranker to learn from.
@@ -132,7 +142,7 @@ class Extractor(ABC):
 
     def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> FittedExtractor:
         """Return the fitted form whose `state` returned `arrays`."""
-        raise NotImplementedError(f"{type(self).__name__} keeps nothing with a model")
+        raise ModelError(f"the model holds what {self} learnt in training, where it learns nothing; train it again")
 
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the columns, shape (candidates, columns).
@@ -143,15 +153,6 @@ class Extractor(ABC):
             If it must learn first, and has not.
         """
         raise self.unfitted()
-
-    def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Return the columns of every reference of `dataset` as a candidate, shape (references, columns).
-
-        `others` has the references as candidates, each with the other references of its source. What learns from
-        whatever is ranked learns from the references of `others`, unless it can leave out of those of `dataset` the
-        reference that it scores.
-        """
-        return self.fit_ranked(others).transform(others)
 
     def unfitted(self) -> ModelError:
         """Return the error to raise where an extractor that must learn first is used without."""
@@ -180,6 +181,15 @@ class FittedExtractor(Extractor):
     @abstractmethod
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the columns, shape (candidates, columns)."""
+
+    def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+        """Return the columns of every reference of `dataset` as a candidate, shape (references, columns).
+
+        `others` has the references as candidates, each with the other references of its source. What learns from
+        whatever is ranked learns from the references of `others`, unless it can leave out of those of `dataset` the
+        reference that it scores.
+        """
+        return self.fit_ranked(others).transform(others)
 
 
 class Metric(FittedExtractor):

@@ -188,7 +188,7 @@ def test_scores_are_those_of_the_metric(pair, name):
     kept = np.zeros(len(pair.test.dataset), dtype=bool)
     kept[chosen] = True
     dataset = pair.test.dataset
-    expected = metric.score(metric.statistics(dataset)[chosen].sum(axis=0))
+    expected = metric.score(metric.fit(dataset).statistics(dataset)[chosen].sum(axis=0))
     assert pair.test.score(metric, chosen) == pytest.approx(float(expected))
     assert kept.sum() == len(dataset.sources)
 
@@ -202,7 +202,7 @@ def test_lrscore_reads_the_alignments_of_the_language_pair(pair, preferred):
     aligned = attach(mine, references=[links.references], candidates=given)
     for side, keep in ((pair.tuning, split(preferred, 0)[:60]), (pair.test, ~split(preferred, 0)[:60])):
         selected = aligned.select_sources(keep)
-        np.testing.assert_allclose(side.statistics(metric), metric.statistics(selected))
+        np.testing.assert_allclose(side.statistics(metric), metric.fit(selected).statistics(selected))
 
 
 def test_marks_say_better_than_average_and_best():

@@ -15,7 +15,9 @@ from ranker.corpora.judgements import human_scores, judged
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
 from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.fluency.columns import Perplexity
 from ranker.extractors.reference_candidates import ReferenceCandidates, references_apart
+from ranker.extractors.text.tokens import token_batch
 from ranker.learning.lm.counts import count_ngrams
 from ranker.learning.lm.kneser_ney import estimate, log10_scores
 from ranker.ranking import Ranker
@@ -51,11 +53,11 @@ def test_every_reference_is_scored_against_the_others_of_its_source() -> None:
 
 @pytest.mark.parametrize("whole_source", [False, True])
 def test_the_language_model_is_without_the_reference_it_scores(sample: Dataset, whole_source: bool) -> None:
-    perp = FeatureSet.parse(f"perp[leave_out={str(whole_source).lower()}]").extractors[0]
+    perp = Perplexity(leave_out=whole_source).fit(sample)
     found = perp.transform_references(sample, references_apart(sample))[:, 0]
-    batch = perp._batch(sample)  # type: ignore[attr-defined]
+    batch = token_batch(sample, lowercase=True)
     source = sample.references["source"].to_numpy()
-    discounts = perp._model(sample)[1].discounts  # type: ignore[attr-defined]
+    discounts = perp.model.model.discounts
     for row in (0, 7, 159):
         kept = source != source[row] if whole_source else np.arange(len(source)) != row
         order = np.argsort(sample.references["text"].to_numpy(object)[kept], kind="stable")

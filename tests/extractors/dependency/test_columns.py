@@ -17,7 +17,7 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import MissingError
 from ranker.extractors.dependency import columns as module
 from ranker.extractors.dependency.cache import parse
-from ranker.extractors.dependency.columns import LEVELS, DependencyStructure
+from ranker.extractors.dependency.columns import LEVELS, DependencyStructure, triplets_of
 from ranker.extractors.dependency.triplets import TYPES, Triplets, scheme_of, triplets
 from ranker.learning.parser.parser import Parses
 
@@ -171,7 +171,7 @@ def test_the_shipped_parser_on_odd_sentences():
     assert np.isfinite(matrix).all()
     assert (matrix[[0, 1, 3, 6]] == 0).all()
     own = matrix[odd.index(reference)]
-    counts = Counter(one[0] for one in DependencyStructure().triplets(made).of(odd.index(reference)))
+    counts = Counter(one[0] for one in triplets_of(made, "shipped", lemma=False).of(odd.index(reference)))
     assert own.reshape(5, 3).tolist() == [[counts[kind]] * 3 for kind in TYPES]
     assert own.sum() > 10
     evidence = DependencyStructure().evidence(made, odd.index(reference))

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from ranker.extractors.edit.distance import edit_distance
 from ranker.extractors.edit.wer import WordErrorRate
 from ranker.extractors.registry import make_metric
-from ranker.extractors.text.tokens import token_batch
 from tests.extractors.edit_rates import dataset_of, expected, items_of, score, statistics
 
 
@@ -84,5 +83,4 @@ def test_without_a_reference_every_word_is_an_error():
 def test_lower_is_better_and_the_notation_is_the_identity():
     assert not make_metric("wer").higher_is_better
     assert str(make_metric("wer[lowercase=false]")) == "wer[lowercase=false]"
-    batch = token_batch(dataset_of([(["A b"], "a b")]), "13a")
-    assert WordErrorRate(lowercase=False).statistics(batch).tolist() == [[1, 2]]
+    assert WordErrorRate(lowercase=False).statistics(dataset_of([(["A b"], "a b")])).tolist() == [[1, 2]]

@@ -7,6 +7,7 @@ import kenlm
 import numpy as np
 import pytest
 
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
 from ranker.extractors.dependency.parsed import tag_batch
@@ -28,6 +29,11 @@ def dataset(items: list[tuple[list[str], list[str]]]):
     )
 
 
+def columns_of(perplexity: Perplexity, data: Dataset) -> np.ndarray:
+    """Return the columns under the model of the references of the same data."""
+    return perplexity.fit(data).transform(data)
+
+
 WORDS = np.array(["a", "b", "c", "d", "e", "the", "of", "cat"])
 
 
@@ -46,7 +52,7 @@ def test_equals_kenlm_on_lmplz_models(golden, order):
     with gzip.open(golden / f"lm{order}.scores.jsonl.gz", "rt", encoding="utf-8") as stream:
         wanted = {row["id"]: row for row in map(json.loads, stream)}
     made = dataset([(item["refs"], [item["hyp"]]) for item in inputs])
-    columns = Perplexity(order=order, oov=True, match=True).transform(made)
+    columns = columns_of(Perplexity(order=order, oov=True, match=True), made)
     for item, (perp, oov, match) in zip(inputs, columns, strict=True):
         row = wanted[item["id"]]
         tokens = row["n"] - 1
@@ -57,9 +63,9 @@ def test_equals_kenlm_on_lmplz_models(golden, order):
 
 def test_own_references_can_be_left_out():
     made = corpus()
-    plain, without = (Perplexity(leave_out=flag).transform(made)[:, 0] for flag in (False, True))
+    plain, without = (columns_of(Perplexity(leave_out=flag), made)[:, 0] for flag in (False, True))
     own = dataset([([text], [text]) for text in made.references["text"]])
-    seen, unseen = (Perplexity(leave_out=flag).transform(own)[:, 0] for flag in (False, True))
+    seen, unseen = (columns_of(Perplexity(leave_out=flag), own)[:, 0] for flag in (False, True))
     assert (unseen > seen).mean() > 0.9
     assert np.corrcoef(plain, without)[0, 1] > 0.8
 
@@ -71,8 +77,8 @@ def test_shuffling_sources_changes_nothing():
     candidates = made.candidates["text"].to_numpy(object).reshape(-1, 3)
     shuffled = dataset([([texts[i]], candidates[i].tolist()) for i in order])
     for options in ({}, {"leave_out": True}):
-        first = Perplexity(**options).transform(made)[:, 0].reshape(-1, 3)
-        second = Perplexity(**options).transform(shuffled)[:, 0].reshape(-1, 3)
+        first = columns_of(Perplexity(**options), made)[:, 0].reshape(-1, 3)
+        second = columns_of(Perplexity(**options), shuffled)[:, 0].reshape(-1, 3)
         np.testing.assert_allclose(first[order], second, rtol=1e-12)
 
 
@@ -100,9 +106,10 @@ def test_the_model_is_that_of_the_sorted_references(tmp_path):
     lines, texts = ([sentence() for _ in range(120)] for _ in range(2))
     # the last word to appear in sorted lines, three times after one and the same word, is what lmplz counts its own way
     lines[:3] = ["ê p q"] * 3
-    found = Perplexity().transform(dataset([([line], [text]) for line, text in zip(lines, texts, strict=True)]))[:, 0]
+    made = dataset([([line], [text]) for line, text in zip(lines, texts, strict=True)])
+    found = columns_of(Perplexity(), made)[:, 0]
     turned = dataset([([line], [text]) for line, text in zip(lines[::-1], texts, strict=True)])
-    np.testing.assert_allclose(Perplexity().transform(turned)[:, 0], found, rtol=1e-12)
+    np.testing.assert_allclose(columns_of(Perplexity(), turned)[:, 0], found, rtol=1e-12)
     in_order = sorted(lines, key=str.encode)
     np.testing.assert_allclose(by_kenlm(in_order, texts, tmp_path / "lm.arpa"), found, atol=1e-5)
     # in other orders lmplz estimates other discounts
@@ -148,10 +155,10 @@ def test_a_model_of_parts_of_speech_is_one_of_tags_for_words():
         [([text[batch.reference[i]]], [text[row] for row in batch.candidate[3 * i : 3 * i + 3]]) for i in range(120)]
     )
     for options in ({}, {"leave_out": True, "oov": True, "match": True}):
-        found = Perplexity(unit="tags", **options).transform(data)
-        expected = Perplexity(tokenizer="none", lowercase=False, **options).transform(as_words)
+        found = columns_of(Perplexity(unit="tags", **options), data)
+        expected = columns_of(Perplexity(tokenizer="none", lowercase=False, **options), as_words)
         np.testing.assert_allclose(found, expected, rtol=1e-9)
-    usual, odd, empty = Perplexity(unit="tags").transform(data)[:3, 0]
+    usual, odd, empty = columns_of(Perplexity(unit="tags"), data)[:3, 0]
     assert usual < odd < empty
 
 

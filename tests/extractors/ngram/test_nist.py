@@ -35,7 +35,7 @@ def test_equals_mteval(golden, inputs, segments, column, group):
     alone = group == "all.ref0"
     chosen = [item for item in inputs if alone or item["group"] == group]
     dataset = dataset_of([(item["refs"][:1] if alone else item["refs"], item["hyp"]) for item in chosen])
-    metric = make("nist" if column == "cased" else "nist[lowercase=true]")
+    metric = make("nist" if column == "cased" else "nist[lowercase=true]").fit(dataset)
     rows = metric.statistics(dataset)
     wanted = [float(segments[item["id"]][f"NIST.{column}.{'ref0' if alone else 'group'}"]) for item in chosen]
     # mteval lowers ASCII letters only
@@ -50,10 +50,8 @@ def test_equals_mteval(golden, inputs, segments, column, group):
 
 
 def test_degenerate_segments_score_nothing():
-    metric = make("nist")
-    scores = metric.transform(dataset_of([(["a b c"], ""), ([""], "a"), (["a b c"], "x y"), (["a b c"], "a b c")]))[
-        :, 0
-    ]
+    dataset = dataset_of([(["a b c"], ""), ([""], "a"), (["a b c"], "x y"), (["a b c"], "a b c")])
+    scores = make("nist").fit(dataset).transform(dataset)[:, 0]
     assert scores[:3].tolist() == [0, 0, 0]
     assert scores[3] > 0
 
