@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from pathlib import Path
 
 import hypothesis
 import pytest
 
+from ranker.extractors.text.function_words import ENGLISH
+from tests.extractors.small_wordnet import write_synonyms
+from tests.golden_values import INCLUDED
+
+# Where several tests run at once, a thread that spins while it waits takes the processor from another test. Read when
+# the libraries are loaded, in the processes that tests start too.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # A kernel that is compiled, or another program on the machine, makes an example slow, not wrong. What runs unattended
 # tries the same examples every time.
 hypothesis.settings.register_profile(
@@ -30,9 +39,33 @@ def shared() -> Path:
 
 
 @pytest.fixture(scope="session")
-def golden(shared: Path) -> Path:
-    """Directory with values computed by independent programs."""
+def shared_golden(shared: Path) -> Path:
+    """Directory with values of independent programs for real texts."""
     return shared / "golden"
+
+
+@pytest.fixture(scope="session")
+def included_golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Directory with the values of independent programs in ``tests/golden``, each file unpacked and packed.
+
+    It also has the words that METEOR and TERp looked up, as far as these texts have them: a WordNet, and METEOR's
+    function words, which lack two of ours.
+    """
+    directory = tmp_path_factory.mktemp("golden")
+    write_synonyms(directory / "wordnet")
+    words = sorted(ENGLISH - {"!", ";"})
+    (directory / "meteor_function_words.txt").write_text("\n".join(words), encoding="utf-8")
+    for path in INCLUDED.glob("*.gz"):
+        (directory / path.name).write_bytes(path.read_bytes())
+        (directory / path.stem).write_bytes(gzip.decompress(path.read_bytes()))
+    return directory
+
+
+@pytest.fixture(scope="module", params=["included", "shared"])
+def golden(request: pytest.FixtureRequest) -> Path:
+    """Both of them in turn, for tests that compare with what both have."""
+    directory: Path = request.getfixturevalue(f"{request.param}_golden")
+    return directory
 
 
 @pytest.fixture(autouse=True)

@@ -8,11 +8,11 @@ import pytest
 
 from ranker import shipped
 from ranker.cli.main import run
-from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import MissingError, ModelError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.ngram.columns import NgramAgreement
 from ranker.ranking import Ranker
+from tests.datasets import dataset_of
 
 ENGLISH = ["The house that we saw was on the hill.", "They were not at home when it was found."]
 GERMAN = ["Das Haus, das wir sahen, stand auf dem Hügel.", "Sie waren nicht zu Hause, als man es fand."]
@@ -25,9 +25,7 @@ def command(*words: str) -> None:
 
 
 def dataset(references: list[str], lp: str | None = None):
-    return assemble(
-        [Record("x", [one], [Candidate("A", one), Candidate("B", one[::-1])], lp=lp) for one in references], "test"
-    )
+    return dataset_of([([one], [one, one[::-1]]) for one in references], lp=lp)
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A sound model file."""
     place = tmp_path_factory.mktemp("model")
     (place / "good.json").write_text(json.dumps(RATED))
+    files = ["--data", str(place / "good.json"), "--model", str(place / "x.model")]
     with pytest.raises(SystemExit) as ended:
-        run(["train", "--data", str(place / "good.json"), "--model", str(place / "x.model"), "--output", "json"])
+        run(["train", *files, "--features", "bleu,paraphrase", "--output", "json"])
     assert ended.value.code == 0
     return (place / "x.model").read_bytes()
 

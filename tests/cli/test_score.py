@@ -274,9 +274,9 @@ def test_refusals(words: str, refused: Refused, folder: Path) -> None:
     ],
 )
 def test_corpus_values_of_independent_programs(
-    metric: str, group: str, expected: float, golden: Path, score: Score
+    metric: str, group: str, expected: float, shared_golden: Path, score: Score
 ) -> None:
-    items = [json.loads(line) for line in (golden / "inputs.jsonl").read_text(encoding="utf-8").splitlines()]
+    items = [json.loads(line) for line in (shared_golden / "inputs.jsonl").read_text(encoding="utf-8").splitlines()]
     made = [
         {"src": str(index), "ref": item["refs"][0], "mt": item["hyp"], "system": "S"}
         for index, item in enumerate(items)

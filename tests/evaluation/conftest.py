@@ -11,9 +11,9 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def cases(golden: Path) -> list[dict]:
+def cases(shared_golden: Path) -> list[dict]:
     """Tables of human scores and of two metrics, shape (systems, items), with what other programs say of them."""
-    with gzip.open(golden / "meta_stats.jsonl.gz", "rt", encoding="utf-8") as stream:
+    with gzip.open(shared_golden / "meta_stats.jsonl.gz", "rt", encoding="utf-8") as stream:
         found = [json.loads(line) for line in stream]
     for case in found:
         for key in ("human", "metric_a", "metric_b"):

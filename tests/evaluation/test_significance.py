@@ -102,11 +102,11 @@ def test_williams_equals_mt_metrics_eval(cases):
 
 
 @pytest.fixture(scope="module")
-def outputs(golden):
+def outputs(shared_golden):
     """Statistics of two systems on the same sources, by metric, and what sacreBLEU says of them."""
-    stored = json.loads((golden / "sacrebleu_paired.json").read_text())
+    stored = json.loads((shared_golden / "sacrebleu_paired.json").read_text())
     items = {}
-    for line in (golden / "inputs.jsonl").read_text(encoding="utf-8").splitlines():
+    for line in (shared_golden / "inputs.jsonl").read_text(encoding="utf-8").splitlines():
         item = json.loads(line)
         items[item["id"]] = item
     records = [

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from ranker import notation
 from ranker.cli.main import run
 from ranker.corpora.formats.pharaoh import attach
-from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
 from ranker.extractors import registry
 from ranker.extractors.base import FitScope, Metric
@@ -22,6 +21,7 @@ from ranker.extractors.registry import make, make_metric
 from ranker.extractors.text.tokens import Tokenizer, token_batch
 from ranker.links import make_links
 from ranker.ranking import Ranker
+from tests.datasets import dataset_of
 
 WEIGHTED = [
     (1, "bleu[order=2]"),
@@ -36,24 +36,6 @@ WEIGHTED = [
     (-1, "combine[per - 2*bp]"),
 ]
 SENTENCES = ["the cat sat on the mat", "The Cat", "a mat , a cat", "", "on the mat sat the cat", "cats sat"]
-
-
-def dataset_of(items, human=False):
-    """Make a data set of (references, candidates)."""
-    return assemble(
-        [
-            Record(
-                "x",
-                references,
-                [
-                    Candidate(f"s{i}", text, [("fluency", None, -i)] if human else [])
-                    for i, text in enumerate(candidates)
-                ],
-            )
-            for references, candidates in items
-        ],
-        "test",
-    )
 
 
 @pytest.fixture(scope="module")
@@ -217,7 +199,7 @@ def learning(monkeypatch):
 
 def test_metrics_that_learn_keep_what_they_learnt_in_the_model(learning, tmp_path):
     items = [(["a b c d"], ["a b c d", "a b c", "a b"]), (["x y z"], ["x y z", "x"])]
-    training = dataset_of(items, human=True)
+    training = dataset_of(items, kind="fluency")
     ranker = Ranker("combine[bleu + 0.5*learnt[lowercase=true]],combine").fit(training)
     assert ranker.feature_set.extractors[0].fit_scope == "train"
     lengths = np.array([4, 3, 2, 3, 1])

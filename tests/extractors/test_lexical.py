@@ -8,16 +8,16 @@ import snowballstemmer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import MissingError, OptionError
 from ranker.extractors.dependency.parsed import tag_batch
 from ranker.extractors.feature_sets import FeatureSet, declarations
 from ranker.extractors.meteor import columns as meteor_parts
 from ranker.extractors.registry import make, make_metric
 from ranker.extractors.text.function_words import ENGLISH
-from ranker.extractors.text.tokens import intern, token_batch
+from ranker.extractors.text.tokens import intern
 from ranker.extractors.text.word_classes import in_class
-from tests.extractors.edit_rates import dataset_of, items_of
+from tests.datasets import dataset_of
+from tests.golden_values import items_of
 
 VOCABULARY = ["The", "of", "cat", "cats", "sat", "sitting", "3", "4.5", ",", "-", "U2", "Mat"]
 STEM = snowballstemmer.stemmer("english").stemWord
@@ -32,8 +32,7 @@ CLASSES = {
 
 def group_of(references: list[list[str]], candidates: list[list[str]]):
     """Make a data set of one source."""
-    texts = [Candidate(f"s{i}", " ".join(words)) for i, words in enumerate(candidates)]
-    return assemble([Record("x", [" ".join(words) for words in references], texts)], "test")
+    return dataset_of([(list(map(" ".join, references)), list(map(" ".join, candidates)))])
 
 
 def measures(candidate, reference, n) -> tuple[float, float, float]:
@@ -99,14 +98,15 @@ def test_tag_ngrams_equal_those_of_tags_written_as_words():
     assert expected[0, 3] > expected[1, 3] > expected[2, 3] == 0.0
 
 
-def test_they_are_what_chrf_and_bleu_are_made_of(golden):
-    dataset = dataset_of(items_of(golden, 1, "de-en"))
+def test_they_are_what_chrf_and_bleu_are_made_of(included_golden):
+    dataset = dataset_of(items_of(included_golden, 1))
     columns = make("ngrams[unit=character,order=6,lowercase=false]").transform(dataset).reshape(-1, 6, 3)
     precision, recall, _ = columns.mean(axis=1).T
     chrf = make("chrf[beta=3]").transform(dataset)[:, 0]
-    long_enough = token_batch(dataset, "char").candidate_lengths > 5
-    together = 10 * precision * recall / (9 * precision + recall)
-    np.testing.assert_allclose(together[long_enough], chrf[long_enough], atol=1e-12)
+    sides = (table["text"].str.replace(" ", "").str.len() for table in (dataset.candidates, dataset.references))
+    long_enough = np.logical_and(*(lengths.to_numpy() > 5 for lengths in sides)) & (precision + recall > 0)
+    together = 10 * precision[long_enough] * recall[long_enough] / (9 * precision + recall)[long_enough]
+    np.testing.assert_allclose(together, chrf[long_enough], atol=1e-12)
     assert long_enough.mean() > 0.9
     columns = make("ngrams[lowercase=false]").transform(dataset).reshape(-1, 4, 3)
     bleu = make_metric("bleu[smoothing=none]")
@@ -163,12 +163,13 @@ def test_lengths_against_the_closest_reference():
 
 
 @pytest.mark.parametrize("modules", ["exact", "exact+stem"])
-def test_parts_make_meteors_score(golden, modules):
-    dataset = dataset_of(items_of(golden, 1, "ted"))
+def test_parts_make_meteors_score(included_golden, modules):
+    dataset = dataset_of(items_of(included_golden, 1, "b1"))
     score, precision, recall, mean, penalty, *shares = make(f"meteor_parts[modules={modules}]").transform(dataset).T
     np.testing.assert_allclose(score, make(f"meteor[modules={modules}]").transform(dataset)[:, 0], atol=1e-12)
     np.testing.assert_allclose(mean * (1 - penalty), score, atol=1e-12)
-    np.testing.assert_allclose(mean, precision * recall / (0.85 * precision + 0.15 * recall), atol=1e-12)
+    np.testing.assert_allclose(mean * (0.85 * precision + 0.15 * recall), precision * recall, atol=1e-12)
+    assert (mean[precision == 0] == 0).all()
     assert len(shares) == modules.count("+") + 1
     assert (sum(shares) <= 1).all()
     assert sum(shares).max() == 1
@@ -201,8 +202,8 @@ def test_the_feature_sets_depend_on_no_resource_that_may_be_missing(name):
         assert str(make(text)) == text
 
 
-def test_the_order_of_sources_changes_nothing(golden):
-    items = items_of(golden, None, "ted")
+def test_the_order_of_sources_changes_nothing(included_golden):
+    items = items_of(included_golden)
     features = FeatureSet.parse("lexical")
     forward, backward = (features.transform(dataset_of(part)) for part in (items, items[::-1]))
     np.testing.assert_array_equal(forward, backward[::-1])
@@ -239,5 +240,5 @@ def test_wrong_options_are_refused(text, message):
 def test_words_are_those_of_13a_in_lower_case():
     segments = intern(["It 's 4.5%, Cat!"], "13a", lowercase=True)
     assert segments.words(0) == ["it", "'s", "4.5", "%", ",", "cat", "!"]
-    dataset = assemble([Record("x", ["it's 4.5%"], [Candidate("s", "It's 4.5 %")])], "test")
+    dataset = dataset_of([(["it's 4.5%"], "It's 4.5 %")])
     assert make("ngrams").transform(dataset)[0, :6].tolist() == [1] * 6

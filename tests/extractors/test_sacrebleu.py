@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from ranker.extractors.registry import make_metric
 from ranker.extractors.sacrebleu_signature import TESTED_VERSION
-from tests.extractors.edit_rates import Item, dataset_of, inputs, items_of
+from tests.datasets import Item, dataset_of
+from tests.golden_values import inputs, items_of
 
 SEGMENTS = {
     "bleu": lambda: sacrebleu.metrics.BLEU(effective_order=True),
@@ -44,9 +45,9 @@ def test_segments_and_corpora_equal_sacrebleu_by_default(name, data, references)
 
 
 @pytest.mark.parametrize("name", SEGMENTS)
-def test_real_segments_and_corpora_equal_sacrebleu_by_default(golden, name):
-    check(name, items_of(golden, 1))
-    check(name, items_of(golden))
+def test_golden_segments_and_corpora_equal_sacrebleu_by_default(included_golden, name):
+    for group, references in (("all", 1), ("b2", None), ("b4", None)):
+        check(name, items_of(included_golden, references, group))
 
 
 def test_a_corpus_without_any_4_gram_scores_0_and_its_segments_do_not():
@@ -112,13 +113,13 @@ def test_what_sacrebleu_does_not_compute_has_none_of_its_signatures(name):
     assert make_metric(name).sacrebleu(dataset_of([(["a"], "a")]), segments=True) is None
 
 
-def test_tercom_differs_where_the_documentation_says(golden):
+def test_tercom_differs_where_the_documentation_says(shared_golden):
     differing = [
         item["id"]
         for item, default, tercom in zip(
-            inputs(golden),
+            inputs(shared_golden),
             *(
-                make_metric(f"ter{one}").transform(dataset_of(items_of(golden)))[:, 0]
+                make_metric(f"ter{one}").transform(dataset_of(items_of(shared_golden)))[:, 0]
                 for one in ("", "[search=tercom]")
             ),
             strict=True,

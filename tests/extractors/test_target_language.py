@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from ranker.cli.main import run
-from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.meteor.metric import Meteor
@@ -18,6 +17,7 @@ from ranker.extractors.target_language import english_note, other_language
 from ranker.extractors.text.function_words import LISTS
 from ranker.extractors.text.stems import stemmers
 from ranker.ranking import Ranker
+from tests.datasets import dataset_of
 
 GERMAN = "Die alten Häuser , die wir gesehen haben , standen auf den Hügeln ."
 GERMAN_OUTPUTS = ["Das alte Haus , das wir sahen , stand auf dem Hügel .", "Häuser alten die Hügeln", ""]
@@ -27,13 +27,8 @@ ENGLISH_OUTPUTS = ["The old house that we saw stood on the hill .", "houses old 
 
 def dataset(*rows: tuple[str | None, str, list[str]], times: int = 1):
     """Return a data set of (language pair, reference, candidates)."""
-    records = [
-        Record(
-            "x", [text], [Candidate(f"s{n}", one, [("fluency", None, -float(n))]) for n, one in enumerate(outputs)], lp
-        )
-        for lp, text, outputs in rows * times
-    ]
-    return assemble(records, "test")
+    pairs, references, outputs = zip(*rows * times, strict=True)
+    return dataset_of(zip(([one] for one in references), outputs, strict=True), lp=pairs, kind="fluency")
 
 
 def german(lp: str | None = "en-de", times: int = 1):

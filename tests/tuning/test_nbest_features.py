@@ -10,6 +10,7 @@ from ranker.errors import DataError, OptionError
 from ranker.extractors.registry import make_metric
 from ranker.tuning.hypotheses import read_references
 from ranker.tuning.nbest_features import FeatureOptions, from_dataset, write_selection
+from tests.datasets import dataset_of
 
 TEXTS = {
     "A": ["the cat sat", "it rains", "dogs"],
@@ -49,7 +50,7 @@ def test_agreement_is_the_mean_score_against_every_other_output():
     texts = made.nbest.text_of(np.arange(len(made.nbest)))
     for row, sentence in enumerate(made.nbest.sentence.tolist()):
         others = [at for at in np.flatnonzero(made.nbest.sentence == sentence).tolist() if at != row]
-        pairs = assemble([Record("", [texts[at]], [Candidate("s", texts[row])], seg_id=str(at)) for at in others], "x")
+        pairs = dataset_of(([texts[at]], texts[row]) for at in others)
         assert made.nbest.features[row, 0] == pytest.approx(metric.transform(pairs).mean(), abs=1e-12)
 
 
@@ -88,7 +89,7 @@ def test_the_language_models_column_is_kenlms(tmp_path):
 
 def test_parser_counts_are_the_triplets_of_each_type():
     texts = ["The dog chased the black cat.", "It quickly ran to the house."]
-    dataset = assemble([Record("", ["x"], [Candidate(str(i), text) for i, text in enumerate(texts)])], "x")
+    dataset = dataset_of([(["x"], texts)])
     nbest = from_dataset(dataset, FeatureOptions("parser")).nbest
     assert nbest.columns[0] == "triplets.1"
     assert nbest.features[0].tolist() == [1, 1, 1, 0, 0]

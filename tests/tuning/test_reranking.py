@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from ranker.corpora.formats.nbest import from_columns
-from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
 from ranker.extractors.registry import make_metric
 from ranker.tuning import pairwise
@@ -22,13 +21,13 @@ from ranker.tuning.reranking import (
     sentence_scores,
 )
 from ranker.tuning.weights import Weights
+from tests.datasets import dataset_of
 from tests.tuning.lists import random_list
 
 
 def pair_scores(metric, texts: list[str], pairs: list[tuple[int, int]]) -> dict[tuple[int, int], float]:
     """Return the score of the first text of every pair against the second, higher is better."""
-    records = [Record("", [texts[other]], [Candidate("s", texts[row])]) for row, other in pairs]
-    scores = metric.transform(assemble(records, "pairs"))[:, 0].tolist()
+    scores = metric.transform(dataset_of(([texts[other]], texts[row]) for row, other in pairs))[:, 0].tolist()
     sign = 1 if metric.higher_is_better else -1
     return {pair: sign * score for pair, score in zip(pairs, scores, strict=True)}
 

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import MissingError
 from ranker.extractors.dependency import columns as module
 from ranker.extractors.dependency.cache import parse
 from ranker.extractors.dependency.columns import LEVELS, DependencyStructure, triplets_of
 from ranker.extractors.dependency.triplets import TYPES, Triplets, scheme_of, triplets
 from ranker.learning.parser.parser import Parses
+from tests.datasets import dataset_of
 
 
 def parses_of(*sentences: list[tuple[str, int, str, str]], extra: tuple[str, ...] = ()) -> Parses:
@@ -149,10 +149,6 @@ def test_counts_equal_brute_force(candidate, references):
     np.testing.assert_allclose(np.cumsum(exclusive[0][:, ::-1], axis=1)[:, ::-1], counts[0], atol=1e-12)
 
 
-def dataset(references: list[str], candidates: list[str]):
-    return assemble([Record("s", references, [Candidate(f"s{i}", text) for i, text in enumerate(candidates)])], "test")
-
-
 def test_columns_are_named_by_type_and_level():
     columns = DependencyStructure().columns
     assert len(columns) == 15
@@ -166,7 +162,7 @@ def test_columns_are_named_by_type_and_level():
 def test_the_shipped_parser_on_odd_sentences():
     reference = "The old man sold his car to a young woman in the city."
     odd = ["", ". , ! ?", "word " * 1000, "图书馆下周一将延长开放时间。", reference, reference.lower(), "\u00a0 \u2028"]
-    made = dataset([reference], odd)
+    made = dataset_of([([reference], odd)])
     matrix = DependencyStructure().transform(made)
     assert np.isfinite(matrix).all()
     assert (matrix[[0, 1, 3, 6]] == 0).all()
@@ -204,7 +200,7 @@ def test_an_unwritable_cache_only_costs_time(tmp_path, monkeypatch):
 
 def test_a_parser_that_is_not_there_says_what_to_do():
     with pytest.raises(MissingError, match="no parser 'en_core_web_sm'"):
-        DependencyStructure(parser="en_core_web_sm").transform(dataset(["a b"], ["a"]))
+        DependencyStructure(parser="en_core_web_sm").transform(dataset_of([(["a b"], "a")]))
 
 
 PARSE = """

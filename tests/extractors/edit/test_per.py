@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from ranker.extractors.edit.per import PositionIndependentErrorRate
 from ranker.extractors.edit.wer import WordErrorRate
 from ranker.extractors.registry import make_metric
-from tests.extractors.edit_rates import expected, items_of, score, statistics
+from tests.extractors.edit_rates import score, statistics
+from tests.golden_values import SHARED_ONLY, expected, items_of
 
 sentences = st.lists(st.sampled_from("abcde"), max_size=9).map(" ".join)
 
@@ -26,6 +27,7 @@ def test_sentences_equal_the_formula(golden, case, references, which):
     np.testing.assert_allclose(metric.score(rows), want[:, 2], atol=1e-12, rtol=0)
 
 
+@SHARED_ONLY
 @pytest.mark.parametrize("case", ["lc", "cased"])
 @pytest.mark.parametrize(("references", "which"), [(1, "ref0"), (None, "bestrate")])
 def test_corpora_equal_the_formula(golden, case, references, which):

@@ -14,7 +14,9 @@ from ranker.extractors.edit.shifts import shift_edits
 from ranker.extractors.edit.ter import TranslationEditRate
 from ranker.extractors.registry import make, make_metric
 from ranker.extractors.text.tokens import intern
-from tests.extractors.edit_rates import dataset_of, expected, inputs, items_of, score, statistics
+from tests.datasets import dataset_of
+from tests.extractors.edit_rates import score, statistics
+from tests.golden_values import SHARED_ONLY, expected, inputs, items_of
 
 VARIANTS = {
     "tercom.tok": "ter[search=tercom,tokenizer=13a]",
@@ -53,6 +55,7 @@ def test_every_sentence_equals_the_program(golden, variant, references, which):
     np.testing.assert_allclose(metric.score(rows), want[:, 2], atol=1e-12, rtol=0)
 
 
+@SHARED_ONLY
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_corpus_equals_the_program(golden, variant):
     metric = make_metric(VARIANTS[variant])

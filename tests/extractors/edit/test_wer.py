@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from ranker.extractors.edit.distance import edit_distance
 from ranker.extractors.edit.wer import WordErrorRate
 from ranker.extractors.registry import make_metric
-from tests.extractors.edit_rates import dataset_of, expected, items_of, score, statistics
+from tests.datasets import dataset_of
+from tests.extractors.edit_rates import score, statistics
+from tests.golden_values import SHARED_ONLY, expected, items_of
 
 
 def plain_distance(candidate: list[int], reference: list[int]) -> int:
@@ -48,6 +50,7 @@ def test_sentences_equal_jiwer(golden, case, references, which):
     np.testing.assert_allclose(metric.score(rows), want[:, 2], atol=1e-12, rtol=0)
 
 
+@SHARED_ONLY
 @pytest.mark.parametrize("case", ["lc", "cased"])
 @pytest.mark.parametrize(("references", "which"), [(1, "ref0"), (None, "bestrate")])
 def test_corpora_equal_jiwer(golden, case, references, which):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
 from ranker.extractors.dependency.parsed import tag_batch
 from ranker.extractors.feature_sets import FeatureSet
@@ -17,16 +16,8 @@ from ranker.extractors.text.tokens import intern
 from ranker.learning.lm.arpa import write_arpa
 from ranker.learning.lm.counts import count_ngrams
 from ranker.learning.lm.kneser_ney import estimate
-
-
-def dataset(items: list[tuple[list[str], list[str]]]):
-    return assemble(
-        [
-            Record(str(i), references, [Candidate(f"s{j}", text) for j, text in enumerate(candidates)])
-            for i, (references, candidates) in enumerate(items)
-        ],
-        "test",
-    )
+from tests.datasets import dataset_of
+from tests.golden_values import inputs
 
 
 def columns_of(perplexity: Perplexity, data: Dataset) -> np.ndarray:
@@ -43,17 +34,16 @@ def corpus(sources: int = 120):
     def sentence() -> str:
         return " ".join(generator.choice(WORDS, size=generator.integers(2, 8)))
 
-    return dataset([([sentence()], [sentence(), sentence(), ""]) for _ in range(sources)])
+    return dataset_of([([sentence()], [sentence(), sentence(), ""]) for _ in range(sources)])
 
 
 @pytest.mark.parametrize("order", [2, 3, 4])
-def test_equals_kenlm_on_lmplz_models(golden, order):
-    inputs = [json.loads(line) for line in (golden / "inputs.jsonl").read_text(encoding="utf-8").splitlines()]
-    with gzip.open(golden / f"lm{order}.scores.jsonl.gz", "rt", encoding="utf-8") as stream:
+def test_equals_kenlm_on_lmplz_models(shared_golden, order):
+    with gzip.open(shared_golden / f"lm{order}.scores.jsonl.gz", "rt", encoding="utf-8") as stream:
         wanted = {row["id"]: row for row in map(json.loads, stream)}
-    made = dataset([(item["refs"], [item["hyp"]]) for item in inputs])
+    made = dataset_of([(item["refs"], [item["hyp"]]) for item in inputs(shared_golden)])
     columns = columns_of(Perplexity(order=order, oov=True, match=True), made)
-    for item, (perp, oov, match) in zip(inputs, columns, strict=True):
+    for item, (perp, oov, match) in zip(inputs(shared_golden), columns, strict=True):
         row = wanted[item["id"]]
         tokens = row["n"] - 1
         assert perp == pytest.approx(np.log(row["ppl"]), abs=1e-5), item["id"]
@@ -64,7 +54,7 @@ def test_equals_kenlm_on_lmplz_models(golden, order):
 def test_own_references_can_be_left_out():
     made = corpus()
     plain, without = (columns_of(Perplexity(leave_out=flag), made)[:, 0] for flag in (False, True))
-    own = dataset([([text], [text]) for text in made.references["text"]])
+    own = dataset_of([([text], [text]) for text in made.references["text"]])
     seen, unseen = (columns_of(Perplexity(leave_out=flag), own)[:, 0] for flag in (False, True))
     assert (unseen > seen).mean() > 0.9
     assert np.corrcoef(plain, without)[0, 1] > 0.8
@@ -75,7 +65,7 @@ def test_shuffling_sources_changes_nothing():
     order = np.random.default_rng(1).permutation(len(made.sources))
     texts = made.references["text"].tolist()
     candidates = made.candidates["text"].to_numpy(object).reshape(-1, 3)
-    shuffled = dataset([([texts[i]], candidates[i].tolist()) for i in order])
+    shuffled = dataset_of([([texts[i]], candidates[i].tolist()) for i in order])
     for options in ({}, {"leave_out": True}):
         first = columns_of(Perplexity(**options), made)[:, 0].reshape(-1, 3)
         second = columns_of(Perplexity(**options), shuffled)[:, 0].reshape(-1, 3)
@@ -106,9 +96,9 @@ def test_the_model_is_that_of_the_sorted_references(tmp_path):
     lines, texts = ([sentence() for _ in range(120)] for _ in range(2))
     # the last word to appear in sorted lines, three times after one and the same word, is what lmplz counts its own way
     lines[:3] = ["ê p q"] * 3
-    made = dataset([([line], [text]) for line, text in zip(lines, texts, strict=True)])
+    made = dataset_of([([line], [text]) for line, text in zip(lines, texts, strict=True)])
     found = columns_of(Perplexity(), made)[:, 0]
-    turned = dataset([([line], [text]) for line, text in zip(lines[::-1], texts, strict=True)])
+    turned = dataset_of([([line], [text]) for line, text in zip(lines[::-1], texts, strict=True)])
     np.testing.assert_allclose(columns_of(Perplexity(), turned)[:, 0], found, rtol=1e-12)
     in_order = sorted(lines, key=str.encode)
     np.testing.assert_allclose(by_kenlm(in_order, texts, tmp_path / "lm.arpa"), found, atol=1e-5)
@@ -147,11 +137,11 @@ def test_a_model_falls_back_on_what_it_can_use():
 
 def test_a_model_of_parts_of_speech_is_one_of_tags_for_words():
     sentences = ["the cat sat on the mat .", "a man saw a small house .", "they slept .", "dogs bark loudly at night ."]
-    data = dataset([([sentences[i % 4]], [sentences[(i + 1) % 4], "cat the the on . mat", ""]) for i in range(120)])
+    data = dataset_of([([sentences[i % 4]], [sentences[(i + 1) % 4], "cat the the on . mat", ""]) for i in range(120)])
     batch = tag_batch(data, "shipped")
     assert batch.segments.words(int(batch.reference[0]))[:3] == ["DET", "NOUN", "VERB"]
     text = [" ".join(batch.segments.words(sentence)) for sentence in range(len(batch.segments.lengths))]
-    as_words = dataset(
+    as_words = dataset_of(
         [([text[batch.reference[i]]], [text[row] for row in batch.candidate[3 * i : 3 * i + 3]]) for i in range(120)]
     )
     for options in ({}, {"leave_out": True, "oov": True, "match": True}):

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, MissingError, OptionError
 from ranker.extractors.meteor.metric import Meteor
 from ranker.extractors.registry import make_metric
 from ranker.extractors.text import wordnet
 from ranker.extractors.text.tokens import token_batch
+from tests.datasets import dataset_of
 from tests.extractors.small_wordnet import write_wordnet
+from tests.golden_values import INCLUDED, SHARED_ONLY, wordnet_of
 
 PROGRAM = {
     "default_norm": "",
@@ -34,17 +35,6 @@ PROGRAM = {
 """Runs of Meteor 1.5, and the options that stand for them."""
 
 
-def dataset_of(items: list[tuple[list[str], list[str]]]):
-    """Make a data set of (references, candidates) of each source."""
-    return assemble(
-        [
-            Record("", references, [Candidate(f"s{i}", text) for i, text in enumerate(candidates)])
-            for references, candidates in items
-        ],
-        "test",
-    )
-
-
 def scores(metric: Meteor, items) -> list[float]:
     return metric.transform(dataset_of(items))[:, 0].tolist()
 
@@ -60,15 +50,19 @@ def small_wordnet(tmp_path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def inputs(request) -> dict[str, dict]:
-    path = request.getfixturevalue("golden") / "inputs.jsonl"
+def inputs(golden) -> dict[str, dict]:
+    path = golden / "inputs.jsonl"
     return {item["id"]: item for item in map(json.loads, path.read_text(encoding="utf-8").splitlines())}
 
 
-@pytest.mark.parametrize("run", PROGRAM)
+RUNS = [("included", run) for run in PROGRAM if (INCLUDED / f"meteor.{run}.tsv.gz").is_file()]
+RUNS += [("shared", run) for run in PROGRAM]
+
+
+@pytest.mark.parametrize(("golden", "run"), RUNS, indirect=["golden"])
 def test_equals_meteor_1_5(golden, inputs, run):
-    options = [one for one in (PROGRAM[run], "parity=meteor-1.5") if one]
-    metric = make_metric(f"meteor[{','.join(options)},function_words={golden}/meteor_function_words.txt]")
+    words = [f"function_words={golden}/meteor_function_words.txt", f"wordnet={wordnet_of(golden)}"]
+    metric = make_metric(f"meteor[{','.join(filter(None, [PROGRAM[run], 'parity=meteor-1.5', *words]))}]")
     if "synonym" in metric.modules and metric._wordnet() is None:
         pytest.skip("no WordNet installed")
     expected = table(golden / f"meteor.{run}.tsv")
@@ -86,7 +80,8 @@ def test_equals_meteor_1_5(golden, inputs, run):
     for column, name in enumerate(("hyp_content", "hyp_func", "ref_content", "ref_func")):
         theirs = np.array([list(map(float, row[f"{name}_by_module"].split())) for row in expected])
         assert statistics[:, 5 + column :: 4][:, : theirs.shape[1]].tolist() == theirs.tolist()
-    for row in table(golden / f"meteor.{run}.corpus.tsv"):
+    corpora = golden / f"meteor.{run}.corpus.tsv"
+    for row in table(corpora) if corpora.is_file() else []:
         members = [item["group"] == row["corpus"] or row["corpus"] == "all" for item in items]
         if row["corpus"] != "all.ref0":
             assert float(metric.score(statistics[members].sum(axis=0))) == pytest.approx(float(row["score"]), abs=1e-9)
@@ -105,6 +100,7 @@ def test_alignments_equal_meteor_1_5(golden, inputs):
         assert "|".join(ours) == row["matches(ref_start:len hyp_start:len module)"], row["id"]
 
 
+@SHARED_ONLY
 def test_orders_equal_those_made_of_meteor_1_5_alignments(golden, inputs):
     metric = make_metric("meteor[parity=meteor-1.5]")
     if metric._wordnet() is None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
@@ -10,23 +9,14 @@ import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
 from ranker.extractors.ngram.bleu import Bleu
 from ranker.extractors.registry import make
 from ranker.extractors.text.ngrams import ngram_matches
 from ranker.extractors.text.tokens import token_batch
-
-
-def dataset_of(items: list[tuple[list[str], list[str]]]):
-    """Make a data set of (references, candidates) of each source."""
-    return assemble(
-        [
-            Record("", references, [Candidate(f"s{i}", text) for i, text in enumerate(candidates)])
-            for references, candidates in items
-        ],
-        "test",
-    )
+from tests import golden_values
+from tests.datasets import dataset_of
+from tests.golden_values import SHARED_ONLY
 
 
 def scores(metric: Bleu, items) -> np.ndarray:
@@ -34,17 +24,13 @@ def scores(metric: Bleu, items) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def inputs(request) -> list[dict]:
-    path = request.getfixturevalue("golden") / "inputs.jsonl"
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+def inputs(golden) -> list[dict]:
+    return golden_values.inputs(golden)
 
 
 @pytest.fixture(scope="module")
-def expected(request) -> dict[str, dict[str, str]]:
-    path = request.getfixturevalue("golden") / "bleu_sacrebleu.tsv"
-    with path.open(encoding="utf-8", newline="") as stream:
-        rows = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return {row["id"]: row for row in rows}
+def expected(golden) -> dict[str, dict[str, str]]:
+    return golden_values.rows_of(golden, "bleu_sacrebleu.tsv")
 
 
 SMOOTHINGS = {"exp": "exp", "floor": "floor", "add-k": "add-one", "none": "none"}
@@ -71,6 +57,7 @@ def test_statistics_equal_sacrebleu(inputs, expected):
         assert row[10:].tolist() == [int(want["sys_len"]), int(want["ref_len"]), 1]
 
 
+@SHARED_ONLY
 def test_corpus_scores_equal_sacrebleu(golden: Path, inputs):
     corpora = json.loads((golden / "bleu_sacrebleu.corpus.json").read_text())
     compared = 0

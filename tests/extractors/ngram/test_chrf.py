@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import csv
 import json
 
 import numpy as np
@@ -9,9 +8,11 @@ import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
 from ranker.extractors.registry import make
+from tests import golden_values
+from tests.datasets import dataset_of
+from tests.golden_values import SHARED_ONLY
 
 COLUMNS = {
     "chrF2": "chrf",
@@ -26,31 +27,20 @@ COLUMNS = {
 }
 
 
-def dataset_of(items: list[tuple[list[str], list[str]]]):
-    return assemble(
-        [
-            Record("", references, [Candidate(f"s{i}", text) for i, text in enumerate(candidates)])
-            for references, candidates in items
-        ],
-        "test",
-    )
-
-
 @pytest.fixture(scope="module")
-def inputs(request) -> list[dict]:
-    path = request.getfixturevalue("golden") / "inputs.jsonl"
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+def inputs(golden) -> list[dict]:
+    return golden_values.inputs(golden)
 
 
 @pytest.mark.parametrize("column", COLUMNS)
 def test_sentence_scores_equal_sacrebleu(golden, inputs, column):
-    with (golden / "chrf_sacrebleu.tsv").open(encoding="utf-8", newline="") as stream:
-        rows = {row["id"]: row for row in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)}
+    rows = golden_values.rows_of(golden, "chrf_sacrebleu.tsv")
     scores = make(COLUMNS[column]).transform(dataset_of([(item["refs"], [item["hyp"]]) for item in inputs]))[:, 0]
     wanted = [float(rows[item["id"]][column]) / 100 for item in inputs]
     np.testing.assert_allclose(scores, wanted, atol=1e-9, rtol=0)
 
 
+@SHARED_ONLY
 @pytest.mark.parametrize("column", COLUMNS)
 def test_corpus_scores_equal_sacrebleu(golden, inputs, column):
     corpora = json.loads((golden / "chrf_sacrebleu.corpus.json").read_text())

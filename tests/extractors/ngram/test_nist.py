@@ -1,37 +1,29 @@
 from __future__ import annotations
 
-import csv
 import json
 
 import numpy as np
 import pytest
 
-from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
 from ranker.extractors.registry import make
-
-
-def dataset_of(items: list[tuple[list[str], str]]):
-    return assemble([Record("", references, [Candidate("s", text)]) for references, text in items], "test")
-
-
-@pytest.fixture(scope="module")
-def inputs(request) -> list[dict]:
-    path = request.getfixturevalue("golden") / "inputs.jsonl"
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+from tests import golden_values
+from tests.datasets import dataset_of
 
 
 @pytest.fixture(scope="module")
-def segments(request) -> dict[str, dict[str, str]]:
-    path = request.getfixturevalue("golden") / "mteval13a.tsv"
-    with path.open(encoding="utf-8", newline="") as stream:
-        rows = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return {row["id"]: row for row in rows}
+def inputs(shared_golden) -> list[dict]:
+    return golden_values.inputs(shared_golden)
+
+
+@pytest.fixture(scope="module")
+def segments(shared_golden) -> dict[str, dict[str, str]]:
+    return golden_values.rows_of(shared_golden, "mteval13a.tsv")
 
 
 @pytest.mark.parametrize("column", ["cased", "lc"])
 @pytest.mark.parametrize("group", ["de-en", "fi-en", "ted", "edge1", "edge2", "all.ref0"])
-def test_equals_mteval(golden, inputs, segments, column, group):
+def test_equals_mteval(shared_golden, inputs, segments, column, group):
     alone = group == "all.ref0"
     chosen = [item for item in inputs if alone or item["group"] == group]
     dataset = dataset_of([(item["refs"][:1] if alone else item["refs"], item["hyp"]) for item in chosen])
@@ -42,7 +34,7 @@ def test_equals_mteval(golden, inputs, segments, column, group):
     ascii_only = [column == "cased" or "".join([item["hyp"], *item["refs"]]).isascii() for item in chosen]
     if all(ascii_only) or column == "cased":
         np.testing.assert_allclose(metric.score(rows), wanted, atol=1e-9, rtol=0)
-        corpus = json.loads((golden / "mteval13a.corpus.json").read_text())[group][column]["NIST"]
+        corpus = json.loads((shared_golden / "mteval13a.corpus.json").read_text())[group][column]["NIST"]
         assert metric.score(rows.sum(axis=0)) == pytest.approx(corpus, abs=1e-9)
     else:
         # one word lowered differently changes the counts, and with them the information of its n-grams everywhere

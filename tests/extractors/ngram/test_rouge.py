@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
 from ranker.extractors.registry import make
+from tests import golden_values
+from tests.datasets import dataset_of
+from tests.golden_values import SHARED_ONLY
 
 METRICS = {
     "rouge-1": "rouge_n[order=1",
@@ -38,10 +40,6 @@ DIRECT = {
 MEASURES = {"p": "precision", "r": "recall", "f": "f"}
 
 
-def dataset_of(items: list[tuple[list[str], str]]):
-    return assemble([Record("", references, [Candidate("s", text)]) for references, text in items], "test")
-
-
 def read(path) -> dict[str, dict[str, str]]:
     raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     rows = csv.DictReader(raw.decode("utf-8").split("\n"), delimiter="\t", quoting=csv.QUOTE_NONE)
@@ -49,9 +47,8 @@ def read(path) -> dict[str, dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def inputs(request) -> list[dict]:
-    path = request.getfixturevalue("golden") / "inputs.jsonl"
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+def inputs(golden) -> list[dict]:
+    return golden_values.inputs(golden)
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +62,8 @@ def datasets(inputs):
 
 
 @pytest.fixture(scope="module")
-def expected(request):
-    return read(request.getfixturevalue("golden") / "rouge.tsv.gz")
+def expected(golden):
+    return read(golden / "rouge.tsv.gz")
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -89,6 +86,7 @@ def test_equals_the_formula_for_skip_bigrams(inputs, datasets, expected, name, m
     np.testing.assert_allclose(scores, wanted, atol=1e-9, rtol=0)
 
 
+@SHARED_ONLY
 def test_a_corpus_scores_the_mean_of_its_segments(golden, datasets):
     wanted = json.loads((golden / "rouge.corpus.json").read_text())["mean_over_segments"]
     for name, text in METRICS.items():

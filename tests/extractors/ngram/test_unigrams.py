@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from ranker.extractors.ngram.brevity import BrevityPenalty
 from ranker.extractors.registry import make_metric
-from tests.extractors.edit_rates import dataset_of, expected, inputs, items_of, statistics
+from tests.datasets import dataset_of
+from tests.extractors.edit_rates import statistics
+from tests.golden_values import SHARED_ONLY, expected, inputs, items_of
 
 MEASURES = {"p": "precision", "r": "recall", "f": "f1"}
 MEASURES_PR = ("precision", "recall")
@@ -41,8 +43,8 @@ def test_of_several_references_the_best_f_counts(golden, case):
 
 
 @pytest.fixture(scope="module")
-def ribes_golden(request):
-    path = request.getfixturevalue("golden") / "ribes.jsonl.gz"
+def ribes_golden(golden):
+    path = golden / "ribes.jsonl.gz"
     return [json.loads(line) for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
 
 
@@ -73,6 +75,7 @@ PAPER = {
 }
 
 
+@SHARED_ONLY
 @pytest.mark.parametrize("name", PAPER)
 def test_the_papers_examples(golden, name):
     example = json.loads((golden / "isozaki_examples.json").read_text())[name]
@@ -118,6 +121,7 @@ def test_bp_equals_sacrebleu(golden):
     np.testing.assert_allclose(found, expected(golden, "bleu_sacrebleu.tsv", "bp")[:, 0], atol=1e-12, rtol=0)
 
 
+@SHARED_ONLY
 def test_bp_of_a_corpus_comes_from_summed_lengths(golden):
     metric = BrevityPenalty()
     corpora = json.loads((golden / "bleu_sacrebleu.corpus.json").read_text())

@@ -1,36 +1,24 @@
 from __future__ import annotations
 
-import csv
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.order.scores import permutation_scores
 from ranker.extractors.registry import make, make_metric
 from ranker.extractors.text.ratios import brevity_penalty
 from ranker.extractors.text.repeated_words import WordOrders, align_contexts
+from tests.datasets import dataset_of
+from tests.golden_values import rows_of
 
 FLAT = ["hamming", "kendall", "kendall_sqrt", "spearman", "ulam", "fuzzy"]
 TREES = ["pet", "pet_flat", "pet_viterbi", "pef"]
 SHAPES = ["pet_arity", "pet_size", "pet_max_arity", "pef_size"]
-
-
-def dataset_of(items: list[tuple[list[str], list[str]]]):
-    """Make a data set of (references, candidates) of each source."""
-    return assemble(
-        [
-            Record("", references, [Candidate(f"s{i}", text) for i, text in enumerate(candidates)])
-            for references, candidates in items
-        ],
-        "test",
-    )
 
 
 def scores(notation: str, items) -> np.ndarray:
@@ -42,14 +30,9 @@ def texts_of(permutation: list[int]) -> tuple[list[str], list[str]]:
     return [" ".join(f"w{i}" for i in range(len(permutation)))], [" ".join(f"w{i}" for i in permutation)]
 
 
-def table(path: Path) -> dict[str, dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as stream:
-        return {row["id"]: row for row in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)}
-
-
 @pytest.fixture(scope="module")
-def permutations(request) -> dict[str, list[int]]:
-    lines = (request.getfixturevalue("golden") / "permutations.tsv").read_text().splitlines()
+def permutations(golden) -> dict[str, list[int]]:
+    lines = (golden / "permutations.tsv").read_text().splitlines()
     rows = [line.split("\t") for line in lines if not line.startswith("#")]
     return {name: [int(number) for number in values.split()] for name, values in rows if values[0].isdigit()}
 
@@ -79,7 +62,7 @@ BEER = {
     + [(name, column, "perm_beer11.tsv") for name, column in BEER.items()],
 )
 def test_texts_with_a_given_order_score_as_other_programs_say(golden, permutations, name, column, file):
-    wanted = {key: row[column] for key, row in table(golden / file).items() if row[column] and int(row["n"]) > 1}
+    wanted = {key: row[column] for key, row in rows_of(golden, file).items() if row[column] and int(row["n"]) > 1}
     assert len(wanted) > 50
     items = [texts_of(permutations[key]) for key in wanted]
     found = scores(name, items)

@@ -29,7 +29,7 @@ from ranker.extractors.paraphrase.matching import (
 from ranker.extractors.paraphrase.table import Substitutions
 from ranker.extractors.registry import make
 from ranker.ranking import Ranker
-from tests.extractors.edit_rates import dataset_of
+from tests.datasets import dataset_of
 
 OPENINGS = ["he", "she", "our firm", "a ship", "the truck", "one man"]
 DAYS = ["today", "on monday", "in may", "again", "at noon", "by night"]

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from ranker import threads
-from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import MissingError, ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.semantic import columns as module
@@ -16,6 +15,7 @@ from ranker.learning.encoder import encoder as encoders
 from ranker.learning.encoder import files as encoder_files
 from ranker.learning.encoder.files import PACKAGES, SMALL
 from ranker.ranking import Ranker
+from tests.datasets import dataset_of
 
 NEEDED = ("torch", "transformers", "safetensors", "tokenizers", PACKAGES[SMALL].module)
 needs_encoder = pytest.mark.skipif(
@@ -23,16 +23,6 @@ needs_encoder = pytest.mark.skipif(
 )
 # other people's, when torch and transformers are imported
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
-
-
-def dataset(*records: tuple[list[str], list[str]]):
-    return assemble(
-        [
-            Record(f"source {number}", references, [Candidate(f"s{i}", text) for i, text in enumerate(candidates)])
-            for number, (references, candidates) in enumerate(records)
-        ],
-        "test",
-    )
 
 
 REFERENCES = ["The cat sat on the mat.", "A cat was sitting on the rug."]
@@ -50,7 +40,7 @@ CANDIDATES = [
 
 @pytest.fixture(scope="module")
 def made():
-    return dataset((REFERENCES, CANDIDATES), (["It rains."], ["It is raining.", "It rains."]))
+    return dataset_of([(REFERENCES, CANDIDATES), (["It rains."], ["It is raining.", "It rains."])])
 
 
 @needs_encoder
@@ -71,19 +61,19 @@ def test_columns_of_good_bad_and_odd_candidates(made):
 
 @needs_encoder
 def test_of_several_references_each_column_takes_the_best(made):
-    alone = [Semantic().transform(dataset(([reference], CANDIDATES))) for reference in REFERENCES]
+    alone = [Semantic().transform(dataset_of([([reference], CANDIDATES)])) for reference in REFERENCES]
     np.testing.assert_allclose(Semantic().transform(made)[: len(CANDIDATES)], np.maximum(*alone), atol=1e-5)
 
 
 @needs_encoder
 @pytest.mark.parametrize("options", [{}, {"idf": True}, {"layer": 6}])
-def test_values_equal_bert_score(golden, options, monkeypatch):
+def test_values_equal_bert_score(shared_golden, options, monkeypatch):
     torch = pytest.importorskip("torch")
     bert_score = pytest.importorskip("bert_score", reason="needs the extra semantic-test")
     count = 500 if not options else 60
-    rows = [json.loads(line) for line in (golden / "inputs.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in (shared_golden / "inputs.jsonl").read_text(encoding="utf-8").splitlines()]
     rows = [row for row in rows if row["hyp"].strip()][:count]
-    pairs = dataset(*((row["refs"][:1], [row["hyp"]]) for row in rows))
+    pairs = dataset_of((row["refs"][:1], row["hyp"]) for row in rows)
     candidates, references = [row["hyp"] for row in rows], [row["refs"][0] for row in rows]
     idf = bool(options.get("idf"))
     # more threads only wait for each other where other tests run beside this one
@@ -109,7 +99,7 @@ def test_the_cosine_equals_sentence_transformers(made):
     model = library.SentenceTransformer(str(encoder_files.find(SMALL).directory), device="cpu", local_files_only=True)
     texts = [REFERENCES[0], *CANDIDATES[:4]]
     vectors = model.encode(texts, normalize_embeddings=True)
-    found = Semantic().transform(dataset((REFERENCES[:1], CANDIDATES[:4])))[:, 3]
+    found = Semantic().transform(dataset_of([(REFERENCES[:1], CANDIDATES[:4])]))[:, 3]
     np.testing.assert_allclose(found, vectors[1:] @ vectors[0], atol=1e-5)
 
 
@@ -119,7 +109,7 @@ def test_a_second_run_takes_everything_from_the_cache(made, monkeypatch):
     monkeypatch.setattr(encoders.Encoder, "embed", lambda *_: pytest.fail("computed again"))
     np.testing.assert_array_equal(Semantic().transform(made), first)
     np.testing.assert_array_equal(
-        Semantic().transform(dataset((REFERENCES, CANDIDATES[::-1]))), first[: len(CANDIDATES)][::-1]
+        Semantic().transform(dataset_of([(REFERENCES, CANDIDATES[::-1])])), first[: len(CANDIDATES)][::-1]
     )
 
 
@@ -130,7 +120,7 @@ def test_small_blocks_and_another_order_change_nothing(made, monkeypatch, tmp_pa
     monkeypatch.setattr(module, "_BLOCK", 40 * 384)
     seen = []
     monkeypatch.setattr(module.progress, "report", lambda what, done, total: seen.append((done, total)))
-    turned = dataset((["It rains."], ["It rains.", "It is raining."]), (REFERENCES, CANDIDATES))
+    turned = dataset_of([(["It rains."], ["It rains.", "It is raining."]), (REFERENCES, CANDIDATES)])
     np.testing.assert_allclose(Semantic().transform(turned), first[[9, 8, *range(len(CANDIDATES))]], atol=1e-5)
     assert seen == sorted(seen)
     assert seen[-1] == (10, 10)
@@ -141,25 +131,16 @@ def test_small_blocks_and_another_order_change_nothing(made, monkeypatch, tmp_pa
 def test_the_source_can_stand_in_for_references(made):
     extractor = Semantic(against="source")
     assert not extractor.needs_references
-    sources = assemble(
-        [Record(REFERENCES[0], [], [Candidate(str(i), text) for i, text in enumerate(CANDIDATES)])], "test"
-    )
+    sources = dataset_of([([], CANDIDATES)], sources=REFERENCES)
     found = FeatureSet((extractor,)).transform(sources)
-    np.testing.assert_allclose(found, Semantic().transform(dataset((REFERENCES[:1], CANDIDATES))), atol=1e-5)
+    np.testing.assert_allclose(found, Semantic().transform(dataset_of([(REFERENCES[:1], CANDIDATES)])), atol=1e-5)
 
 
 @needs_encoder
 @pytest.mark.parametrize("options", ["", "[idf=true]", "[pool=words,special_tokens=match]", "[against=source]"])
 def test_a_trained_ranker_is_saved_and_loaded_and_explains(made, options, tmp_path, monkeypatch):
-    records = [
-        Record(
-            reference,
-            [reference],
-            [Candidate(f"s{i}", text, [("fluency", None, -float(i))]) for i, text in enumerate(CANDIDATES[:4])],
-        )
-        for reference in REFERENCES
-    ]
-    ranker = Ranker(f"semantic{options}").fit(assemble(records, "train"))
+    training = dataset_of([([reference], CANDIDATES[:4]) for reference in REFERENCES], kind="fluency")
+    ranker = Ranker(f"semantic{options}").fit(training)
     assert "#" in ranker.feature_set.extractors[0].signature()
     ranker.save(tmp_path / "a.model")
     again = Ranker.load(tmp_path / "a.model")
@@ -187,7 +168,7 @@ def test_a_trained_ranker_is_saved_and_loaded_and_explains(made, options, tmp_pa
 
 @needs_encoder
 def test_words_that_nobody_else_uses_weigh_more():
-    data = dataset(*(([text], [text]) for text in ["a red house", "a blue house", "a red car", "a zebra"]))
+    data = dataset_of(([text], text) for text in ["a red house", "a blue house", "a red car", "a zebra"])
     fitted = Semantic(idf=True).fit(data)
     pieces = encoders.load(SMALL).split(["a house red zebra unseen"])
     weights = fitted._learnt.weights(pieces.ids)[1:-1]

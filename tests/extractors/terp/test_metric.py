@@ -20,9 +20,11 @@ from ranker.extractors.text.function_words import ENGLISH
 from ranker.extractors.text.porter import porter_stem
 from ranker.extractors.text.tokens import token_batch
 from ranker.extractors.text.wordnet import find_wordnet
-from tests.extractors.edit_rates import dataset_of, expected, inputs, score, statistics
+from tests.datasets import dataset_of
+from tests.extractors.edit_rates import score, statistics
 from tests.extractors.small_wordnet import write_wordnet
 from tests.extractors.terp_plain import Plain
+from tests.golden_values import SHARED_ONLY, expected, inputs, wordnet_of
 
 RUNS = {
     "terp_ter.multi": "parity=terp,costs=ter",
@@ -59,7 +61,7 @@ def small_wordnet(tmp_path_factory):
 def metric_of(golden, run: str, stop_words: str) -> TranslationEditRatePlus:
     """Return the metric that stands for a run, or skip."""
     options = RUNS[run].replace("PATH", str(golden / "terp_phrasetable.txt"))
-    metric = make_metric(f"terp[{options},stop_words={stop_words}]")
+    metric = make_metric(f"terp[{options},stop_words={stop_words},wordnet={wordnet_of(golden)}]")
     if metric.edit_costs.synonyms and metric._wordnet() is None:
         pytest.skip("no WordNet installed")
     return metric
@@ -88,6 +90,12 @@ def test_every_sentence_equals_the_program(golden, stop_words, run):
     want = expected(golden, "terp.tsv", f"{run}.ter", f"{run}.reflen")
     np.testing.assert_array_equal(rows[:, 1], want[:, 1])
     np.testing.assert_allclose(metric.score(rows), want[:, 0], atol=1e-12, rtol=0)
+
+
+@SHARED_ONLY
+@pytest.mark.parametrize("run", RUNS)
+def test_costs_and_totals_equal_the_program(golden, stop_words, run):
+    rows = statistics(metric_of(golden, run, stop_words), items_of_run(golden, run))
     # the report has the cost before scores are capped
     costs = [float(re.search(r"\((\S+) /", report["Score"])[1]) for report in reports(golden, run)]
     np.testing.assert_allclose(rows[:, 0], costs, atol=0.0005001, rtol=0)
@@ -104,6 +112,7 @@ def letter_of(step: str) -> str:
     return " " if re.fullmatch(r"(\S+) = \1", step) else {"+": "I", "-": "D"}[step[0]]
 
 
+@SHARED_ONLY
 @pytest.mark.parametrize("run", RUNS)
 def test_every_alignment_equals_the_program(golden, stop_words, run):
     metric = metric_of(golden, run, stop_words)

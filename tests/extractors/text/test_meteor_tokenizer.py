@@ -15,7 +15,13 @@ pieces = st.lists(
 
 
 @pytest.mark.parametrize(
-    ("run", "tokenize"), [("default_norm", tokenize_meteor), ("default_norm_nopunct", tokenize_meteor_words)]
+    ("golden", "run", "tokenize"),
+    [
+        ("included", "default_norm", tokenize_meteor),
+        ("shared", "default_norm", tokenize_meteor),
+        ("shared", "default_norm_nopunct", tokenize_meteor_words),
+    ],
+    indirect=["golden"],
 )
 def test_equals_meteor_1_5(golden, run, tokenize):
     lines = (golden / "inputs.jsonl").read_text(encoding="utf-8").splitlines()

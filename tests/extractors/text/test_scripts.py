@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from ranker.corpora.records import Candidate, Record, assemble
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import make
 from ranker.ranking import Ranker
+from tests.datasets import dataset_of
 
 CHINESE = "我很喜欢那只坐在垫子上的猫，因为它很安静。"
 JAPANESE = "私はマットの上に座っている猫がとても好きです。"
@@ -16,9 +16,8 @@ KOREAN = "나는 매트 위에 앉아 있는 고양이를 아주 좋아한다."
 SPLIT = "我 很 喜欢 那 只 坐 在 垫子 上 的 猫 ， 因为 它 很 安静 。"
 
 
-def dataset_of(reference: str, *pairs: str | None):
-    records = [Record("The cat.", [reference], [Candidate("a", reference)], lp=pair) for pair in pairs or (None,)]
-    return assemble(records, "test")
+def translations(reference: str, *pairs: str | None):
+    return dataset_of([([reference], reference)] * max(len(pairs), 1), lp=pairs or None)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +40,7 @@ def dataset_of(reference: str, *pairs: str | None):
     ],
 )
 def test_a_tokenizer_that_cannot_split_the_references_is_named_with_a_better_one(metric, reference, note):
-    found = make(metric).note(dataset_of(reference))
+    found = make(metric).note(translations(reference))
     assert found is not None
     assert re.search(note, found)
     assert "\n" not in found
@@ -63,18 +62,18 @@ def test_a_tokenizer_that_cannot_split_the_references_is_named_with_a_better_one
     ],
 )
 def test_nothing_is_said_where_words_are_told_apart(metric, reference, pair):
-    assert make(metric).note(dataset_of(reference, pair)) is None
+    assert make(metric).note(translations(reference, pair)) is None
 
 
 def test_the_language_pair_is_named():
-    together = dataset_of(CHINESE, "en-zh", "de-zh")
+    together = translations(CHINESE, "en-zh", "de-zh")
     assert make("bleu").note(together) is None
     assert "the references of de-zh are Chinese" in make("ter").note(together)
 
 
 def test_a_ranker_says_it_once_for_all_its_extractors():
     features = FeatureSet.parse("wer,per,rouge_l,chrf")
-    note = features.note(dataset_of(CHINESE))
-    assert note == make("wer").note(dataset_of(CHINESE))
-    assert Ranker("wer,per").note(dataset_of(CHINESE)) == note
-    assert features.note(dataset_of("The cat.")) is None
+    note = features.note(translations(CHINESE))
+    assert note == make("wer").note(translations(CHINESE))
+    assert Ranker("wer,per").note(translations(CHINESE)) == note
+    assert features.note(translations("The cat.")) is None

@@ -19,6 +19,7 @@ from ranker.errors import MissingError
 from ranker.extractors.registry import make_metric
 from ranker.extractors.text import trained_tokenizers
 from ranker.extractors.text.tokens import intern, source_segments, token_batch
+from tests.datasets import dataset_of
 
 odd = st.text(alphabet="aB1\x1c\x1f\x85\u3000\u200b .,-'&;quotampl<>skiped\n\u00a0\u2028()%é中", max_size=25)
 
@@ -90,9 +91,7 @@ def test_pieces_are_of_the_model_in_the_directory_of_sacrebleu(monkeypatch, tmp_
 
 def translations(*pairs: str | None):
     """Make a data set of the same Chinese candidate and reference in every language pair."""
-    return assemble(
-        [Record("s", ["我喜欢猫, 3.5"], [Candidate("a", "我很喜欢猫, 3.5")], lp=pair) for pair in pairs], "test"
-    )
+    return dataset_of([(["我喜欢猫, 3.5"], "我很喜欢猫, 3.5")] * len(pairs), lp=pairs)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +120,7 @@ def test_auto_tokenises_every_source_by_its_own_language():
     assert make_metric("bleu").sacrebleu(dataset, segments=True) is None
     ter = make_metric("ter").transform(dataset)[:, 0]
     np.testing.assert_allclose(make_metric("combine[bleu - ter]").transform(dataset)[:, 0], scores - ter, atol=1e-12)
-    assert source_segments(dataset, "auto").words(0) == ["s"]
+    assert source_segments(dataset, "auto").words(1) == ["source", "1"]
 
 
 def test_13a_equals_sacrebleu_on_real_text(shared):

@@ -122,14 +122,16 @@ def letters() -> Text:
 
 
 @pytest.mark.parametrize(
-    ("name", "train", "order", "fallback_orders"),
+    ("golden", "name", "train", "order", "fallback_orders"),
     [
-        ("lm2", "lm", 2, ()),
-        ("lm3", "lm", 3, ()),
-        ("lm4", "lm", 4, ()),
-        ("tiny2", "tiny", 2, ()),
-        ("tiny3", "tiny", 3, (3,)),
+        ("included", "lm3", "lm", 3, ()),
+        ("shared", "lm2", "lm", 2, ()),
+        ("shared", "lm3", "lm", 3, ()),
+        ("shared", "lm4", "lm", 4, ()),
+        ("shared", "tiny2", "tiny", 2, ()),
+        ("shared", "tiny3", "tiny", 3, (3,)),
     ],
+    indirect=["golden"],
 )
 def test_every_number_is_that_of_lmplz(
     golden: Path, tmp_path: Path, name: str, train: str, order: int, fallback_orders: tuple[int, ...]
@@ -142,14 +144,33 @@ def test_every_number_is_that_of_lmplz(
         expected = read_arpa(stream.read())
     write_arpa(model, vocabulary, tmp_path / "model.arpa")
     assert_same_entries(read_arpa((tmp_path / "model.arpa").read_text(encoding="utf-8")), expected, 1e-6)
-    log = json.loads((golden / "lm.corpus.json").read_text(encoding="utf-8"))[name]["log"]
+
+
+@pytest.mark.parametrize(
+    ("name", "train", "order"),
+    [("lm2", "lm", 2), ("lm3", "lm", 3), ("lm4", "lm", 4), ("tiny2", "tiny", 2), ("tiny3", "tiny", 3)],
+)
+def test_discounts_are_those_that_lmplz_prints(shared_golden: Path, name: str, train: str, order: int) -> None:
+    values, offsets, _ = intern(
+        [line.split() for line in (shared_golden / f"{train}_train.txt").read_text(encoding="utf-8").splitlines()]
+    )
+    model = estimate(count_ngrams(values, offsets, order))
+    log = json.loads((shared_golden / "lm.corpus.json").read_text(encoding="utf-8"))[name]["log"]
     printed = [line.split()[2:] for line in log if " D1=" in line and "Substituting" not in line]
     discounts = [[float(field.split("=")[1]) for field in fields] for fields in printed]
     np.testing.assert_allclose(model.discounts, discounts, atol=1e-5)
 
 
 @pytest.mark.parametrize(
-    ("name", "train", "order"), [("lm2", "lm", 2), ("lm3", "lm", 3), ("lm4", "lm", 4), ("tiny3", "tiny", 3)]
+    ("golden", "name", "train", "order"),
+    [
+        ("included", "lm3", "lm", 3),
+        ("shared", "lm2", "lm", 2),
+        ("shared", "lm3", "lm", 3),
+        ("shared", "lm4", "lm", 4),
+        ("shared", "tiny3", "tiny", 3),
+    ],
+    indirect=["golden"],
 )
 def test_every_score_is_that_of_kenlm(golden: Path, name: str, train: str, order: int) -> None:
     if train == "tiny":

@@ -52,9 +52,9 @@ def problem(seed, n=40, d=4, n_groups=5, n_grades=4):
     return X, y, rng.integers(0, n_groups, n)
 
 
-def test_every_golden_solution(golden: Path):
-    data = {row["id"]: row for row in map(json.loads, (golden / "ranksvm_data.jsonl").read_text().splitlines())}
-    solutions = [json.loads(line) for line in (golden / "ranksvm_solutions.jsonl").read_text().splitlines()]
+def test_every_golden_solution(shared_golden: Path):
+    data = {row["id"]: row for row in map(json.loads, (shared_golden / "ranksvm_data.jsonl").read_text().splitlines())}
+    solutions = [json.loads(line) for line in (shared_golden / "ranksvm_solutions.jsonl").read_text().splitlines()]
     assert len(solutions) == 80
     for solution in solutions:
         case = data[solution["id"]]
