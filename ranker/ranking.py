@@ -329,13 +329,14 @@ class Ranker:
         return self._stored
 
     def _document(self) -> dict[str, Any]:
+        training = self._trained()
         numbers = {"mean": self.mean, "scale": self.scale, "weight": self.weights}
         if self.fallback is not None:
             numbers["fallback"] = self.fallback
         return {
             "version": VERSION,
             "features": str(self.feature_set),
-            "training": dataclasses.asdict(self._trained()),
+            "training": dataclasses.asdict(training),
             "columns": [
                 {"name": name, **{key: float(values[index]) for key, values in numbers.items()}}
                 for index, name in enumerate(self.feature_set.columns)

@@ -1,4 +1,4 @@
-"""The ranker itself: what a model file keeps of it."""
+"""The ranker itself: what it learns, how it ranks, what it says, and what a model file keeps of it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ import pytest
 
 from ranker import Ranker, load_dataset, model_files
 from ranker.corpora.dataset import table
+from ranker.errors import DataError, ModelError, OptionError
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.model_files import StoredModel, read_model, write_model
+from tests.datasets import dataset_of
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +39,7 @@ def preferred():
         {"loss": "squared_hinge", "pairs": "balanced", "kind": "preferences", "C": 0.05},
         {"loss": "hinge", "pairs": "aggregated", "kind": "preferences"},
         {"loss": "squared_hinge", "C": "auto", "seed": 3, "kind": "adequacy"},
+        {"C": 0.1, "kind": "fluency", "references_as_candidates": True},
     ],
     ids=lambda settings: settings["kind"] + str(settings.get("pairs", "")),
 )
@@ -63,3 +68,199 @@ def test_saving_a_loaded_model_copies_it(preferred, tmp_path):
     Ranker("bleu,paraphrase", kind="adequacy").fit(preferred).save(tmp_path / "x.model")
     Ranker.load(tmp_path / "x.model").save(tmp_path / "y.model")
     assert (tmp_path / "x.model").read_bytes() == (tmp_path / "y.model").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def sample():
+    """120 sources with four references each: enough for a language model."""
+    return load_dataset("sample")
+
+
+@pytest.fixture(scope="module")
+def trained(sample):
+    return Ranker("bleu,ter,perp", kind="adequacy", C=0.01).fit(sample)
+
+
+@pytest.fixture(scope="module")
+def few():
+    """Too few references for a language model; two candidates of the first source are equal."""
+    texts = ["a cat sat on the mat", "the cat sat on a mat", "on the mat", "a cat sat on the mat"]
+    return dataset_of([(["the cat sat on the mat"], texts), (["it rains again"], ["it rains", "rain", ""])])
+
+
+def test_a_score_is_the_weighted_sum_of_standardised_features(trained, sample):
+    columns = trained.feature_set.transform(sample)
+    np.testing.assert_allclose(trained.mean, columns.mean(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(trained.scale, columns.std(axis=0), rtol=1e-9)
+    expected = ((columns - trained.mean) / trained.scale) @ trained.weights
+    np.testing.assert_allclose(trained.score(sample), expected, atol=1e-9)
+    parts = trained.explain(sample)
+    assert parts.shape == (len(sample), len(trained.feature_set.columns))
+    np.testing.assert_allclose(parts.sum(axis=1), expected, atol=1e-9)
+
+
+def test_it_learns_what_people_said(sample):
+    """An output that people find better gets more, and the sign of every feature follows its direction."""
+    ranker = Ranker("bleu,ter", kind="adequacy", C=0.01).fit(sample)
+    bleu, ter = ranker.weights
+    assert bleu > 0 > ter
+    turned = dataclasses.replace(sample, ratings=sample.ratings.assign(value=-sample.ratings["value"]), _memo={})
+    np.testing.assert_allclose(
+        Ranker("bleu,ter", kind="adequacy", C=0.01).fit(turned).weights, -ranker.weights, atol=1e-6
+    )
+
+
+def test_the_scores_of_a_source_depend_on_no_other_source(sample):
+    ranker = Ranker("bleu,ter", kind="adequacy", C=0.01).fit(sample)
+    keep = np.arange(len(sample.sources)) % 7 == 3
+    some = ranker.score(sample.select_sources(keep))
+    np.testing.assert_array_equal(some, ranker.score(sample)[keep[sample.candidate_source]])
+
+
+def test_a_feature_that_never_varies_counts_for_nothing(sample, few):
+    """Its standard deviation is 0."""
+    plain, more = (
+        Ranker(features, kind="adequacy", C=0.01).fit(sample) for features in ("bleu", "bleu,combine[bleu - bleu]")
+    )
+    np.testing.assert_allclose(more.score(few), plain.score(few), atol=1e-9)
+
+
+def test_equal_outputs_tie_and_ranks_skip(trained, few):
+    ranked = trained.rank(few)
+    assert ranked["source"].tolist() == [0] * 4 + [1] * 3
+    first = ranked[ranked["source"] == 0]
+    tied = first[first["tied"]]
+    assert sorted(tied["candidate"]) == [0, 3]
+    assert tied["rank"].nunique() == 1
+    shared = int(tied["rank"].iloc[0])
+    assert sorted(first["rank"]) == sorted([*({1, 2, 3, 4} - {shared + 1}), shared])
+    for _, rows in ranked.groupby("source"):
+        assert (np.diff(rows["score"]) <= 1e-10).all()
+        margins = rows["margin"].to_numpy()
+        np.testing.assert_allclose(margins[:-1], -np.diff(rows["score"]), atol=1e-9)
+        assert np.isnan(margins[-1])
+
+
+def test_the_fallback_is_the_ranker_without_the_columns_that_learn_from_what_is_ranked(trained, sample, few, tmp_path):
+    plain = Ranker("bleu,ter", kind="adequacy", C=0.01).fit(sample)
+    assert plain.fallback is None
+    np.testing.assert_allclose(trained.fallback, [*plain.weights, 0.0], atol=1e-7)
+    np.testing.assert_allclose(trained.score(few), plain.score(few), atol=1e-7)
+    assert np.abs(trained.score(sample) - plain.score(sample)).max() > 0.01
+    trained.save(tmp_path / "x.model")
+    np.testing.assert_array_equal(Ranker.load(tmp_path / "x.model").score(few), trained.score(few))
+
+
+def test_the_fallback_is_said(trained, sample, few):
+    assert trained.note(sample) is None
+    note = trained.note(few)
+    assert "2 reference sentences are too few for a language model" in note
+    assert note.endswith("ranked without perp")
+
+
+def test_nothing_to_fall_back_on_is_an_error(sample, few):
+    alone = Ranker("perp", kind="adequacy", C=0.01).fit(sample)
+    assert alone.fallback is None
+    assert np.isfinite(alone.score(sample)).all()
+    with pytest.raises(DataError, match=r"too few for a language model.*, and this model has no other column"):
+        alone.score(few)
+
+
+def test_other_languages_than_those_learnt_from_are_said():
+    items = [(["the cat sat here"], ["the cat sat here", "a cat", "x"]), (["it rains"], ["it rains", "rains", "y"])]
+    ranker = Ranker("bleu", C=1.0).fit(dataset_of(items, lp="de-en", kind="fluency"))
+    assert ranker.note(dataset_of(items, lp="fr-en")) is None
+    note = ranker.note(dataset_of(items, lp="en-fr"))
+    assert note.startswith("this model was made for translations into en, and these are in fr: choose --model ")
+
+
+def test_one_source_leaves_nothing_to_choose_C_by():
+    ranker = Ranker("bleu", C="auto").fit(dataset_of([(["a b c d"], ["a b c d", "a b", "a"])], kind="fluency"))
+    assert pytest.approx(1 / 3) == ranker.training.C
+    assert ranker.training.chosen_by == "one source"
+    assert ranker.training_notes == (
+        "judgements of one source: nothing can be held out to choose C, which is 1 / pairs",
+    )
+
+
+def test_a_saved_ranker_is_the_same_ranker(trained, sample, tmp_path):
+    trained.save(tmp_path / "x.model")
+    trained.save(tmp_path / "y.model")
+    assert (tmp_path / "x.model").read_bytes() == (tmp_path / "y.model").read_bytes()
+    loaded = Ranker.load(tmp_path / "x.model")
+    np.testing.assert_array_equal(loaded.score(sample), trained.score(sample))
+    np.testing.assert_array_equal(loaded.explain(sample), trained.explain(sample))
+    assert loaded.rank(sample).equals(trained.rank(sample))
+    assert (loaded.signature(), loaded.digest, loaded.card()) == (trained.signature(), trained.digest, trained.card())
+    assert str(loaded.feature_set) == str(FeatureSet.parse("bleu,ter,perp"))
+
+
+def test_the_signature_names_what_changes_scores_and_nothing_else(trained, sample):
+    parts = dict(part.split(":", 1) for part in trained.signature().split("|"))
+    assert parts["model"] == trained.digest[:8]
+    assert parts["data"] == f"sample#{sample.fingerprint[:8]}"
+    assert (parts["kind"], parts["C"], parts["loss"]) == ("adequacy", "0.01", "squared_hinge")
+    assert "seed" not in parts, "C was given, so nothing was drawn"
+    again = Ranker("bleu,ter,perp", kind="adequacy", C=0.01, seed=5).fit(sample)
+    assert again.signature() == trained.signature()
+    other = Ranker("bleu,ter,perp", kind="fluency", C=0.01).fit(sample)
+    assert other.digest != trained.digest
+
+
+@pytest.mark.parametrize("use", [Ranker.score, lambda ranker, _: ranker.signature(), lambda ranker, _: ranker.digest])
+def test_an_untrained_ranker_says_so(use, few):
+    with pytest.raises(ModelError, match="this ranker is not trained; call fit or load"):
+        use(Ranker("bleu"), few)
+
+
+def test_an_untrained_ranker_is_not_saved(tmp_path):
+    with pytest.raises(ModelError, match="not trained"):
+        Ranker("bleu").save(tmp_path / "x.model")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("C", [0, -1.0, float("inf"), float("nan"), "much"])
+def test_C_out_of_range(C):
+    with pytest.raises(OptionError, match="expected a positive number or 'auto'"):
+        Ranker("bleu", C=C)
+
+
+def test_judgements_that_teach_nothing_are_refused(few):
+    with pytest.raises(DataError, match="holds no human judgements to learn from"):
+        Ranker("bleu", C=1.0).fit(few)
+    equal = dataset_of([(["a"], ["a", "b"])] * 3, kind="fluency")
+    equal = dataclasses.replace(equal, ratings=equal.ratings.assign(value=3.0), _memo={})
+    with pytest.raises(DataError, match="order no two candidates of one source; nothing can be learnt"):
+        Ranker("bleu", C=1.0).fit(equal)
+
+
+def changed(key, value):
+    """Return a change of one entry of the first column."""
+
+    def change(model):
+        model["columns"][0] = {**model["columns"][0], key: value}
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (changed("name", "chrf"), "was trained on column 'chrf' where this version makes 'bleu'; train it again"),
+        (lambda model: model["columns"].pop(), "where this version makes 'perp'; train it again"),
+        (changed("scale", 0.0), "model.json lacks what a ranker needs; train it again"),
+        (changed("weight", None), "model.json lacks what a ranker needs"),
+        (changed("mean", "x"), "model.json lacks what a ranker needs"),
+        (lambda model: model.pop("training"), "model.json lacks what a ranker needs"),
+        (lambda model: model.update(features="bleu,terr,perp"), "no extractor is called 'terr'"),
+    ],
+)
+def test_models_that_do_not_fit_this_version_are_refused(trained, tmp_path, change, message):
+    trained.save(tmp_path / "x.model")
+    stored = read_model(tmp_path / "x.model")
+    model = {**stored.model, "columns": list(stored.model["columns"])}
+    change(model)
+    (tmp_path / "x.model").unlink()
+    write_model(tmp_path / "x.model", StoredModel(model, stored.arrays), "card")
+    with pytest.raises(ModelError, match=message):
+        Ranker.load(tmp_path / "x.model")
