@@ -104,7 +104,7 @@ def test_it_learns_what_people_said(sample):
     ranker = Ranker("bleu,ter", kind="adequacy", C=0.01).fit(sample)
     bleu, ter = ranker.weights
     assert bleu > 0 > ter
-    turned = dataclasses.replace(sample, ratings=sample.ratings.assign(value=-sample.ratings["value"]), _memo={})
+    turned = dataclasses.replace(sample, ratings=sample.ratings.assign(value=-sample.ratings["value"]))
     np.testing.assert_allclose(
         Ranker("bleu,ter", kind="adequacy", C=0.01).fit(turned).weights, -ranker.weights, atol=1e-6
     )
@@ -229,7 +229,7 @@ def test_judgements_that_teach_nothing_are_refused(few):
     with pytest.raises(DataError, match="holds no human judgements to learn from"):
         Ranker("bleu", C=1.0).fit(few)
     equal = dataset_of([(["a"], ["a", "b"])] * 3, kind="fluency")
-    equal = dataclasses.replace(equal, ratings=equal.ratings.assign(value=3.0), _memo={})
+    equal = dataclasses.replace(equal, ratings=equal.ratings.assign(value=3.0))
     with pytest.raises(DataError, match="order no two candidates of one source; nothing can be learnt"):
         Ranker("bleu", C=1.0).fit(equal)
 

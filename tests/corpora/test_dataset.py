@@ -1,0 +1,223 @@
+"""Data sets: selections, concatenation, offsets and fingerprints keep every row with what it belongs to."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from ranker.corpora.dataset import SCHEMA, Dataset, block_offsets, concatenate, table
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import DataError
+
+
+def small(name: str = "small") -> Dataset:
+    """Four sources: one with two references, one without candidates, one without references, of an unknown language."""
+
+    def outputs(letter: str, number: int) -> list[Candidate]:
+        return [
+            Candidate(f"s{i}", f"{letter}{i}", [("adequacy", "j", float(i)), ("fluency", None, -1.0)][: i + 1])
+            for i in range(number)
+        ]
+
+    made = assemble(
+        [
+            Record("first", ["r1", "r2"], outputs("a", 3), lp="de-en", doc="d", seg_id="x"),
+            Record("second", ["r3"], [], lp="de-en", seg_id="y"),
+            Record("third", [], outputs("c", 2), lp="fr-en_GB"),
+            Record("fourth", ["r4"], outputs("d", 2)),
+        ],
+        name,
+    )
+    columns = {
+        "first": [0, 1, 3, 5],
+        "second": [1, 2, 4, 6],
+        "relation": [">", "<", "=", "<"],
+        "judge": ["j", "k", None, "j"],
+        "primary": [True, True, True, False],
+    }
+    return dataclasses.replace(made, preferences=table("preferences", columns))
+
+
+def content(dataset: Dataset) -> tuple[list, ...]:
+    """Return what a data set says, by texts and not by row numbers."""
+    sources, texts = dataset.sources["text"].tolist(), dataset.candidates["text"].tolist()
+    return (
+        sources,
+        [(sources[row.source], row.text) for row in dataset.references.itertuples()],
+        [(sources[row.source], row.system, row.text) for row in dataset.candidates.itertuples()],
+        [(texts[row.candidate], row.kind, row.value) for row in dataset.ratings.itertuples()],
+        [(texts[row.first], row.relation, texts[row.second]) for row in dataset.preferences.itertuples()],
+    )
+
+
+def test_tables_have_the_columns_and_types_of_the_schema():
+    for name, columns in SCHEMA.items():
+        for made in (table(name), getattr(small(), name)):
+            assert made.dtypes.to_dict() == {
+                column: pd.Series([], dtype=kind).dtype for column, kind in columns.items()
+            }
+            assert made.index.tolist() == list(range(len(made)))
+    assert table("sources", {"text": ["x", "y"]})["lp"].isna().all()
+    with pytest.raises((ValueError, TypeError)):
+        table("references", {"source": ["no number"]})
+
+
+def test_offsets_are_the_blocks_of_every_source():
+    dataset = small()
+    assert len(dataset) == 7
+    assert dataset.candidate_source.tolist() == [0, 0, 0, 2, 2, 3, 3]
+    assert dataset.candidate_offsets.tolist() == [0, 3, 3, 5, 7]
+    assert dataset.reference_offsets.tolist() == [0, 2, 3, 3, 4]
+    assert block_offsets([], 2).tolist() == [0, 0, 0]
+
+
+@given(st.lists(st.integers(0, 4), max_size=6))
+def test_offsets_bound_blocks_of_any_size(sizes):
+    codes = np.repeat(np.arange(len(sizes)), sizes)
+    assert block_offsets(codes, len(sizes)).tolist() == [0, *np.cumsum(sizes)]
+
+
+def test_language_pairs():
+    dataset = small()
+    assert dataset.language_pairs == ["?", "de-en", "fr-en_GB"]
+    assert dataset.source_language_pairs.tolist() == ["de-en", "de-en", "fr-en_GB", "?"]
+    assert dataset.target_languages.tolist() == ["en", "en", "en", ""]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "kept"),
+    [
+        (["de-en"], ["first", "second"]),
+        (["*-en"], ["first", "second"]),
+        (["fr-*"], ["third"]),
+        (["fr-*", "de-en"], ["first", "second", "third"]),
+        (["?"], ["fourth"]),
+    ],
+)
+def test_language_pairs_are_selected_by_name_or_wild_card(wanted, kept):
+    assert small().select_language_pairs(wanted).sources["text"].tolist() == kept
+
+
+def test_a_language_pair_that_is_not_there_is_an_error_that_lists_what_is():
+    with pytest.raises(DataError) as refused:
+        small().select_language_pairs(["de-en", "en-*"])
+    assert str(refused.value) == "small: no source of language pair 'en-*'; there are: ?, de-en, fr-en_GB"
+
+
+@given(arrays(bool, 4))
+def test_selecting_sources_keeps_all_that_belongs_to_them(keep):
+    dataset = small()
+    kept = {text for text, chosen in zip(dataset.sources["text"], keep, strict=True) if chosen}
+    sources, references, candidates, ratings, preferences = content(dataset)
+    texts = {text for source, _, text in candidates if source in kept}
+    found = dataset.select_sources(keep)
+    assert content(found) == (
+        [source for source in sources if source in kept],
+        [row for row in references if row[0] in kept],
+        [row for row in candidates if row[0] in kept],
+        [row for row in ratings if row[0] in texts],
+        [row for row in preferences if row[0] in texts],
+    )
+    assert found.name == "small"
+    assert found.candidate_offsets[-1] == len(found)
+    assert content(dataset) == content(small()), "the data set itself is not changed"
+
+
+@given(arrays(bool, 7))
+def test_selecting_candidates_keeps_their_judgements_and_every_source(keep):
+    dataset = small()
+    sources, references, candidates, ratings, preferences = content(dataset)
+    kept = [row for row, chosen in zip(candidates, keep, strict=True) if chosen]
+    texts = {text for *_, text in kept}
+    assert content(dataset.select_candidates(keep)) == (
+        sources,
+        references,
+        kept,
+        [row for row in ratings if row[0] in texts],
+        [row for row in preferences if row[0] in texts and row[2] in texts],
+    )
+
+
+def test_data_sets_are_put_one_behind_the_other():
+    first, second = small("one"), small("two").select_sources([True, False, True, True])
+    both = concatenate([first, second])
+    assert both.name == "one+two"
+    size = len(first.sources)
+    head, tail = (both.select_sources(np.arange(len(both.sources)) // size == half) for half in (0, 1))
+    assert content(head) == content(first)
+    assert content(tail) == content(second)
+    # the first source of both is (de-en, x), and remains two sources
+    assert both.sources["seg_id"].tolist().count("x") == 2
+    assert concatenate([first]) is first
+
+
+def test_references_become_candidates_behind_the_others():
+    found = small().with_references_as_candidates()
+    assert found.candidates["system"].tolist() == [
+        *("s0", "s1", "s2", "reference1", "reference2", "reference1", "s0", "s1", "s0", "s1", "reference1"),
+    ]
+    assert found.candidates["text"].tolist() == ["a0", "a1", "a2", "r1", "r2", "r3", "c0", "c1", "d0", "d1", "r4"]
+    assert found.candidates["is_reference"].tolist() == [text.startswith("r") for text in found.candidates["text"]]
+    assert content(found)[3:] == content(small())[3:], "judgements are of the same candidates as before"
+    with pytest.raises(DataError, match="a system is called 'reference1', the name its reference would have"):
+        found.with_references_as_candidates()
+
+
+def test_a_fingerprint_is_that_of_the_content():
+    assert small().fingerprint == small("another name").fingerprint
+    chunked = dataclasses.replace(
+        small(), candidates=pd.concat([small().candidates[:3], small().candidates[3:]]).reset_index(drop=True)
+    )
+    assert chunked.fingerprint == small().fingerprint
+
+
+CHANGES = {
+    "a text": ("candidates", "text", 2, "changed"),
+    "where a text ends": ("candidates", "text", slice(0, 2), ["a0a", "1"]),
+    "empty for missing": ("sources", "doc", 1, ""),
+    "a reference's source": ("references", "source", 1, 1),
+    "a value": ("ratings", "value", 0, 0.5),
+    "a relation": ("preferences", "relation", 0, "<"),
+    "a flag": ("preferences", "primary", 0, False),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_any_change_of_the_content_changes_the_fingerprint(change):
+    name, column, rows, value = CHANGES[change]
+    dataset = small()
+    changed = getattr(dataset, name).copy()
+    changed.iloc[rows, changed.columns.get_loc(column)] = value
+    assert dataclasses.replace(dataset, **{name: changed}).fingerprint != dataset.fingerprint
+
+
+def test_sources_are_named_for_messages():
+    dataset = small()
+    assert [dataset.where(source) for source in range(4)] == [
+        "small[de-en:x]",
+        "small[de-en:y]",
+        *map(dataset.where, (2, 3)),
+    ]
+    assert dataset.where(2).startswith("small[fr-en_GB:")
+    assert repr(dataset) == "<Dataset small: 4 sources, 4 references, 7 candidates, 11 ratings, 4 preferences>"
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        ([], "x: "),
+        ([Record("s", [], [Candidate("A", "a"), Candidate("A", "b")])], "'A'"),
+        ([Record("s", [], [Candidate("", "a")])], "name"),
+        ([Record("s", [], [], lp="de-en", seg_id="1")] * 2, "de-en"),
+    ],
+    ids=["no record", "a system twice", "a system without a name", "a source twice"],
+)
+def test_what_is_no_data_set_is_refused(records, message):
+    with pytest.raises(DataError, match=message):
+        assemble(records, "x", "x")
