@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ranker.corpora.dataset import Dataset, view
-from ranker.errors import DataError, MissingError, ModelError
-from ranker.extractors.base import FittedExtractor, Metric
+from ranker.errors import DataError, MissingError, ModelError, OptionError
+from ranker.extractors.base import FittedExtractor, Metric, join_notes
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.order.metrics import word_permutations
 from ranker.extractors.order.source_orders import bilingual_orders
@@ -17,6 +17,7 @@ from ranker.extractors.registry import BUILT_IN, make, make_metric
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.tokens import distinct_sentences, source_segments, token_batch
 from ranker.extractors.text.word_classes import class_batch
+from tests.datasets import dataset_of
 from tests.extractors.test_fit_scopes import RANKED, VARIANTS, dataset
 
 CALLS: list[tuple[object, ...]] = []
@@ -167,3 +168,47 @@ def test_a_feature_set_fits_what_learns_from_whatever_is_ranked():
     np.testing.assert_array_equal(features.transform(made)[:, :2], np.concatenate(parts, axis=1) * 0)
     many = FeatureSet.parse("nist,lrscore[theta=0.3]").transform(made)
     np.testing.assert_array_equal(many, np.concatenate(parts, axis=1))
+
+
+@pytest.fixture(scope="module")
+def graded():
+    """Better and worse translations; the last of the first source equals its reference."""
+    references = ["the cat sat on the mat", "a cat was sitting here"]
+    candidates = ["the cat sat on a mat", "on the mat", "x y", "", "the cat sat on the mat"]
+    return dataset_of([(references, candidates), (["it rains again today"], ["today it rains again"])])
+
+
+PLAIN = {"combine": "combine[bleu - ter]", "lrscore": "lrscore[alignment=isozaki]"}
+"""Notations of those that need an option, or word alignments otherwise."""
+
+
+@pytest.mark.parametrize("name", sorted(BUILT_IN))
+def test_an_extractor_is_a_value_whose_notation_is_its_identity(name):
+    text = PLAIN.get(name, name)
+    one = make(text)
+    assert one == make(text) == make(str(one))
+    assert hash(one) == hash(make(text))
+    assert str(one) == text
+    assert len(set(one.columns)) == len(one.columns) > 0
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        one.tokenizer = "char"
+    with pytest.raises(OptionError, match="nonsense"):
+        make(f"{name}[nonsense=1]")
+
+
+@pytest.mark.parametrize("name", [name for name in sorted(BUILT_IN) if isinstance(make(PLAIN.get(name, name)), Metric)])
+def test_a_metric_is_one_finite_column_and_equal_texts_are_best(name, graded):
+    metric = make_metric(PLAIN.get(name, name)).fit(graded)
+    column = metric.transform(graded)
+    assert column.shape == (len(graded), 1)
+    assert np.isfinite(column).all()
+    others, equal = column[:4, 0], column[4, 0]
+    assert (equal >= others).all() if metric.higher_is_better else (equal <= others).all()
+    nothing = graded.select_candidates(np.zeros(len(graded), dtype=bool))
+    assert metric.transform(nothing).shape == (0, 1)
+
+
+def test_notes_are_joined_once_each():
+    assert join_notes(["a", None, "b", "a", ""]) == "a; b"
+    assert join_notes([None, None]) is None
+    assert join_notes([]) is None

@@ -123,7 +123,7 @@ def _counts(pairs: ReferencePairs, batch: TokenBatch, order: int) -> FloatArray:
     # an order that the reference is too short for counts on neither side
     mine = np.where(theirs > 0, ngram_totals(expanded, order), 0)
     counts = np.stack([mine, theirs, ngram_matches(expanded, order)], axis=2)
-    return counts.reshape(len(counts), -1).astype(np.float64)
+    return counts.reshape(len(counts), 3 * order).astype(np.float64)
 
 
 def _f_score(precision: FloatArray, recall: FloatArray, factor: float, nothing: float) -> FloatArray:

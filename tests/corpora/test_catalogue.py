@@ -1,0 +1,113 @@
+"""Corpora known by name, and what is said where they are not on this machine."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ranker.corpora import catalogue
+from ranker.errors import DataError, MissingError
+from ranker.share import directory
+
+LINE = '{"src": "s", "ref": "r", "tgt": {"A": "a", "B": "b"}}\n'
+
+
+@pytest.fixture
+def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for corpora, empty."""
+    monkeypatch.setenv("RANKER_DATA", str(tmp_path / "corpora"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "corpora"
+
+
+def test_every_card_file_is_a_card():
+    found = catalogue.cards()
+    assert list(found) == sorted(path.stem for path in directory("data").glob("*.toml"))
+    for name, card in found.items():
+        assert card == catalogue.card(name)
+        assert card.name == name
+        assert card.files
+        assert card.bundled or card.obtain, "what is not part of the package says how to get it"
+        assert card.bundled == (name == "sample")
+
+
+def test_the_sample_is_there_and_is_what_its_card_says(corpora):
+    card = catalogue.card("sample")
+    assert card.find() == directory("data") / "sample" / "sample.jsonl.gz"
+    dataset = catalogue.load("sample")
+    assert dataset.name == "sample"
+    assert card.facts["size"] == "120 sources in 12 documents, 4 references, 7 simulated systems, 2 simulated judges"
+    assert (len(dataset.sources), dataset.sources["doc"].nunique()) == (120, 12)
+    assert (len(dataset.references), len(dataset)) == (120 * 4, 120 * 7)
+    assert (dataset.candidates["system"].nunique(), dataset.ratings["judge"].nunique()) == (7, 2)
+
+
+def test_a_corpus_is_looked_for_in_the_folder_of_its_name(corpora):
+    card = catalogue.card("wmt12")
+    assert card.folder == corpora / "wmt12"
+    assert card.find() is None
+    card.folder.mkdir(parents=True)
+    for name in reversed(card.files):
+        # any one is enough, and the first of several is taken
+        (card.folder / name).touch()
+        assert card.find() == card.folder / name
+
+
+def test_a_corpus_bears_its_name_and_not_that_of_its_file(corpora):
+    (corpora / "wmt12").mkdir(parents=True)
+    (corpora / "wmt12" / "wmt12-rr.jsonl").write_text(LINE)
+    dataset = catalogue.load("wmt12")
+    assert (dataset.name, dataset.candidates["text"].tolist()) == ("wmt12", ["a", "b"])
+    assert catalogue.load(corpora / "wmt12" / "wmt12-rr.jsonl").fingerprint == dataset.fingerprint
+
+
+def test_a_corpus_that_is_not_there_says_how_to_get_it(corpora):
+    card = catalogue.card("wmt12")
+    with pytest.raises(MissingError) as refused:
+        catalogue.load("wmt12")
+    first, *rest = str(refused.value).splitlines()
+    assert first == f"corpus 'wmt12' is not on this machine: no {' or '.join(card.files)} in {corpora}/wmt12"
+    assert card.obtain in "\n".join(rest)
+    assert rest[-1].strip() == (
+        "More: ranker data show wmt12. What works right now: the same command with --data sample"
+    )
+
+
+@pytest.mark.parametrize("load", [catalogue.card, catalogue.load])
+def test_a_name_that_is_almost_right_is_suggested(load, corpora):
+    with pytest.raises(MissingError) as refused:
+        load("smaple")
+    assert "sample" in str(refused.value).split(";")[0]
+    assert str(refused.value).endswith(f"known by name: {', '.join(catalogue.cards())}")
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "x" * 5000])
+def test_what_cannot_be_a_path_is_no_corpus_either(name, corpora):
+    with pytest.raises((MissingError, DataError)) as refused:
+        catalogue.load(name)
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 300
+
+
+def test_the_folder_for_corpora_is_the_users_unless_another_is_set(corpora, monkeypatch):
+    assert catalogue.corpus_directory() == corpora
+    monkeypatch.delenv("RANKER_DATA")
+    assert catalogue.corpus_directory().parts[-2:] == ("ranker", "corpora")
+
+
+def test_a_directory_needs_a_manifest(corpora):
+    corpora.mkdir()
+    with pytest.raises(DataError, match=r"this is a directory without manifest\.toml"):
+        catalogue.load(corpora)
+
+
+def test_several_corpora_become_one(corpora):
+    Path("x.jsonl").write_text(LINE)
+    shutil.copy("x.jsonl", "y.jsonl")
+    both = catalogue.load_all(["x.jsonl", "y.jsonl"])
+    assert both.name == "+".join(catalogue.load(name).name for name in ("x.jsonl", "y.jsonl"))
+    assert both.candidates["text"].tolist() == ["a", "b"] * 2
+    with pytest.raises(DataError, match="no corpus named; give --data NAME or --data PATH"):
+        catalogue.load_all([])

@@ -1,0 +1,131 @@
+"""Feature sets: what a list of extractors is called, the matrix that it makes, and what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ranker import load_dataset
+from ranker.errors import DataError, OptionError
+from ranker.extractors.feature_sets import FeatureSet, declarations
+from ranker.extractors.ngram.bleu import Bleu
+from ranker.extractors.registry import make
+from ranker.share import directory
+from tests.datasets import dataset_of
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return load_dataset("sample").select_sources(np.arange(120) < 110)
+
+
+@pytest.fixture(scope="module")
+def few():
+    return dataset_of([(["the cat sat on the mat"], ["a cat sat on the mat", "cats", ""]), (["it rains"], "it rains")])
+
+
+def test_every_file_declares_a_feature_set():
+    found = declarations()
+    assert set(found) == {path.stem for path in directory("features").glob("*.toml")}
+    for name, one in found.items():
+        assert one.description
+        assert tuple(map(str, FeatureSet.parse(name).extractors)) == tuple(map(str, map(make, one.extractors)))
+
+
+def test_names_and_extractors_are_put_in_one_list():
+    made = FeatureSet.parse("ter,bleu1-4,chrf[beta=1]")
+    orders = ",".join(f"bleu[{order}smoothing=add-one]" for order in ("order=1,", "order=2,", "order=3,", ""))
+    assert str(made) == f"ter,{orders},chrf[beta=1.0]"
+    assert FeatureSet.parse(str(made)) == made
+    assert made.columns == tuple(map(str, made.extractors))
+    assert len(FeatureSet.parse("ds").columns) == 15
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("bleu,ter,bleu", "column 'bleu' stands twice in 'bleu,ter,bleu'"),
+        ("bleu1-4,bleu[smoothing=add-one]", r"column 'bleu\[smoothing=add-one\]' stands twice"),
+        ("bleu1-4[order=2]", r"a feature set takes no options; give its extractors one by one"),
+        ("bleu,terr", "no extractor is called 'terr'.*ter"),
+        ("bleu[ordr=2]", "ordr"),
+        ("bleu[order=0]", "expected 1 to"),
+    ],
+)
+def test_lists_that_make_no_feature_set(text, message):
+    with pytest.raises(OptionError, match=message):
+        FeatureSet.parse(text)
+
+
+def test_the_matrix_has_the_columns_of_each_extractor_side_by_side(few):
+    made = FeatureSet.parse("ter,length,bleu")
+    matrix = made.transform(few)
+    assert matrix.shape == (len(few), len(made.columns))
+    expected = [extractor.transform(few) for extractor in made.extractors]
+    np.testing.assert_array_equal(matrix, np.concatenate(expected, axis=1))
+
+
+def test_a_signature_is_the_name_of_a_declared_set_with_a_digest():
+    whole = FeatureSet.parse("bleu,ter").signature()
+    assert whole == f"{make('bleu').signature()},{make('ter').signature()}"
+    name, digest = FeatureSet.parse("bleu1-4").signature().split("#")
+    assert (name, len(digest)) == ("bleu1-4", 8)
+    # however it is written, a set is the same set
+    assert FeatureSet.parse(str(FeatureSet.parse("bleu1-4"))).signature() == f"bleu1-4#{digest}"
+    first, second, *rest = map(str, FeatureSet.parse("bleu1-4").extractors)
+    assert "#" not in FeatureSet.parse(",".join([second, first, *rest])).signature()
+
+
+def test_a_source_without_reference_is_refused_where_a_feature_needs_one(few):
+    dataset = dataset_of([(["r"], "a"), ([], "b"), ([], "c"), ([], [])], lp="de-en")
+    with pytest.raises(DataError) as refused:
+        FeatureSet.parse("ter,bleu").transform(dataset)
+    message = "test[de-en:2] has no reference, and column 'ter' needs one (2 of 4 sources have none)"
+    assert str(refused.value) == f"{message}: add references or choose other features"
+    # a source that has nothing to be scored needs nothing
+    FeatureSet.parse("ter").check_references(dataset.select_sources([True, False, False, True]))
+
+
+def test_a_feature_that_is_no_finite_number_is_refused(few, monkeypatch):
+    values = np.array([[0.5], [np.nan], [1.0], [1.0]])
+    monkeypatch.setattr(Bleu, "transform", lambda self, dataset: values)
+    with pytest.raises(DataError, match=r"column 'bleu' is nan for system 's1' of test\[1\]"):
+        FeatureSet.parse("ter,bleu").transform(few)
+
+
+def test_features_that_learn_from_what_is_ranked_are_0_where_that_is_too_little(sample, few):
+    made = FeatureSet.parse("bleu,perp,ter,perp[order=2]")
+    assert made.learns_from_ranked.tolist() == [False, True, False, True]
+    assert made.unusable(sample) is None
+    assert made.unusable(few) == "2 reference sentences are too few for a language model, 100 are needed"
+    assert (made.transform(few)[:, made.learns_from_ranked] == 0).all()
+    np.testing.assert_array_equal(
+        made.transform(few)[:, ~made.learns_from_ranked], FeatureSet.parse("bleu,ter").transform(few)
+    )
+    assert (made.transform(sample)[:, made.learns_from_ranked] > 0).all()
+
+
+def test_what_was_learnt_is_kept_and_restored(sample, few):
+    made = FeatureSet.parse("bleu,paraphrase")
+    fitted, matrix = made.fit_transform(sample)
+    assert matrix.shape == (len(sample), len(made.columns))
+    states = fitted.states()
+    assert list(states) == ["extractor1"], "bleu learns nothing"
+    again = made.with_states(states)
+    np.testing.assert_array_equal(again.transform(few), fitted.transform(few))
+    assert str(again) == str(made) == str(fitted)
+
+
+def test_each_thing_is_noted_once():
+    chinese = dataset_of([(["我很喜欢那只坐在垫子上的猫"], "我很喜欢猫")])
+    note = FeatureSet.parse("wer").note(chinese)
+    assert note
+    assert FeatureSet.parse("wer,per").note(chinese) == note
+    assert FeatureSet.parse("wer,per").note(dataset_of([(["a cat"], "cat")])) is None
+
+
+def test_references_are_scored_as_candidates(few):
+    made = FeatureSet.parse("bleu,ter")
+    dataset = dataset_of([(["a b c", "a b d"], ["a b"])])
+    others = dataset_of([(["a b d"], "a b c"), (["a b c"], "a b d")])
+    np.testing.assert_array_equal(made.transform_references(dataset, others), made.transform(others))
