@@ -22,8 +22,8 @@ import numpy as np
 from ranker.cli.main import run
 from ranker.corpora.dataset import Dataset, table
 from ranker.evaluation.choices import Correction
+from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.evaluation.compare.run import compare
-from ranker.evaluation.compare.scored import Scored
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 METRICS = (
@@ -108,7 +108,7 @@ def main() -> None:
     dataset, quality = made_up(options.pairs, options.lps, options.systems)
     generator = np.random.default_rng(1)
     scored = [
-        Scored(f"m{index}", quality + generator.normal(size=len(quality)) * (1 + index / 10))
+        CandidateScores(f"m{index}", quality + generator.normal(size=len(quality)) * (1 + index / 10))
         for index in range(options.metrics)
     ]
     print(
@@ -116,7 +116,7 @@ def main() -> None:
         f"{options.lps} language pairs, {options.resamples} resamples"
     )
     print("\n| what | seconds | CPU seconds |\n|---|---|---|")
-    compare([(dataset, [Scored(one.name, one.scores) for one in scored[:2]])], resamples=2)
+    compare([(dataset, [CandidateScores(one.name, one.scores) for one in scored[:2]])], resamples=2)
     for test, correction in itertools.product(options.tests, options.corrections):
         timed(
             f"precomputed scores, {test}, {correction}",

@@ -23,11 +23,11 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, preference_pairs
-from ranker.defaults import LOSS, PAIRS, Loss, PairCounting
 from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import tau_counts
 from ranker.extractors.base import Extractor
 from ranker.extractors.feature_sets import FeatureSet
+from ranker.settings import LOSS, PAIRS, Loss, PairCounting
 from ranker.training_data import Lesson, standardiser
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))

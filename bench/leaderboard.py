@@ -30,15 +30,15 @@ from ranker.corpora import catalogue
 from ranker.corpora.dataset import TEXT, Dataset
 from ranker.corpora.judgements import judged
 from ranker.errors import DataError, OptionError
+from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.evaluation.compare.result import Cell, Comparison, Scope
 from ranker.evaluation.compare.run import compare
-from ranker.evaluation.compare.scored import Scored
 from ranker.extractors.base import Metric
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import extractor_class, make_metric, names
 from ranker.files import cache_directory, read_bytes, sha256, write_bytes
 from ranker.ranking import Ranker
-from ranker.training import Training
+from ranker.settings import Training
 from ranker.version import VERSION
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
@@ -181,7 +181,7 @@ class Board:
     work: Path
     rankers: dict[str, Ranker]
 
-    def scored(self, corpus: Dataset, metrics: Sequence[str]) -> list[Scored]:
+    def scored(self, corpus: Dataset, metrics: Sequence[str]) -> list[CandidateScores]:
         """Return the scores of all rows."""
         return [
             *(self._by_ranker(corpus, name, ranker) for name, ranker in self.rankers.items()),
@@ -196,12 +196,12 @@ class Board:
         folder = f"{corpus.name}-{corpus.fingerprint[:12]}"
         return remembered(self.work / "scores" / folder / f"{sha256(signature.encode())[:24]}.npy", made)
 
-    def _by_metric(self, corpus: Dataset, text: str) -> Scored:
+    def _by_metric(self, corpus: Dataset, text: str) -> CandidateScores:
         metric = make_metric(text)
         signature = f"{VERSION}|{metric.signature()}"
         scores = self._scores(corpus, text, signature, lambda: FeatureSet((metric,)).transform(corpus)[:, 0])
         note = metric.note(corpus)
-        return Scored(
+        return CandidateScores(
             text,
             scores if metric.higher_is_better else -scores,
             type="metric",
@@ -209,11 +209,11 @@ class Board:
             notes=(note,) if note else (),
         )
 
-    def _by_ranker(self, corpus: Dataset, name: str, ranker: Ranker) -> Scored:
+    def _by_ranker(self, corpus: Dataset, name: str, ranker: Ranker) -> CandidateScores:
         used = self.unseen(name, ranker, corpus.name)
         scores = self._scores(corpus, name, used.signature(), lambda: used.score(corpus))
         note = used.note(corpus)
-        return Scored(name, scores, type="ranker", signature=used.signature(), notes=(note,) if note else ())
+        return CandidateScores(name, scores, type="ranker", signature=used.signature(), notes=(note,) if note else ())
 
     def unseen(self, name: str, ranker: Ranker, corpus: str) -> Ranker:
         """Return the ranker, or one with its settings that was trained without that corpus."""

@@ -22,11 +22,11 @@ import numpy as np
 from ranker.corpora.formats.nbest import NBestList, from_columns, merge, write_nbest
 from ranker.corpora.formats.nbest_reading import read_nbest
 from ranker.extractors.registry import make_metric
+from ranker.ranking import make_scorer
 from ranker.threads import set_jobs
 from ranker.tuning.hypotheses import StatisticsTable, references_of
 from ranker.tuning.iterations import problem_of
 from ranker.tuning.mert import Search, optimise
-from ranker.tuning.objectives import objective_of
 from ranker.tuning.reranking import expected_gains
 from ranker.tuning.weights import weight_space
 
@@ -86,7 +86,7 @@ def main() -> None:
     set_jobs(options.jobs)
     nbest, texts = made(options.sentences, options.hypotheses, options.columns)
     references = references_of([""] * len(texts), np.arange(len(texts)), texts, "references")
-    objective, chrf = objective_of(options.metric, None), make_metric("chrf")
+    objective, chrf = make_scorer(options.metric, None), make_metric("chrf")
     warm = nbest.select(nbest.sentence < 3)
     few = references.select_sources(np.arange(len(texts)) < 3)
     start = np.full(options.columns, 1.0)

@@ -60,7 +60,7 @@ def measure_agreement(task: tuple[str, tuple[str, ...]]) -> list[float]:
     """Return the mean tau over the language pairs into English of every metric on a corpus."""
     from ranker.corpora.formats.reading import read_dataset
     from ranker.corpora.judgements import judged
-    from ranker.evaluation.correlation.segment import evaluate
+    from ranker.evaluation.compare.evaluation import evaluate
     from ranker.extractors.registry import make_metric
 
     name, metrics = task

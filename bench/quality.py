@@ -20,7 +20,8 @@ from ranker.arrays import FloatArray
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged
-from ranker.evaluation.correlation.segment import Estimate, evaluate
+from ranker.evaluation.bootstrap import Estimate
+from ranker.evaluation.compare.evaluation import evaluate
 from ranker.ranking import Ranker
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))

@@ -21,7 +21,7 @@ import numpy as np
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.judgements import judged
-from ranker.evaluation.correlation.segment import evaluate
+from ranker.evaluation.compare.evaluation import evaluate
 from ranker.extractors.base import Metric
 from ranker.extractors.registry import make_metric
 

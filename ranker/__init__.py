@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ranker.corpora.catalogue import load as load_dataset
     from ranker.corpora.dataset import Dataset
     from ranker.errors import RankerError
-    from ranker.evaluation.correlation.segment import evaluate
+    from ranker.evaluation.compare.evaluation import evaluate
     from ranker.extractors.registry import make_metric
     from ranker.learning.svm.ranksvm import RankSVM
     from ranker.ranking import Ranker
@@ -25,7 +25,7 @@ _HOMES = {
     "RankSVM": "ranker.learning.svm.ranksvm:RankSVM",
     "Ranker": "ranker.ranking:Ranker",
     "RankerError": "ranker.errors:RankerError",
-    "evaluate": "ranker.evaluation.correlation.segment:evaluate",
+    "evaluate": "ranker.evaluation.compare.evaluation:evaluate",
     "load_dataset": "ranker.corpora.catalogue:load",
     "make_metric": "ranker.extractors.registry:make_metric",
 }

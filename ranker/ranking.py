@@ -7,27 +7,27 @@ not comparable.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from ranker import defaults
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import AUTO, judged, resolve_kind
-from ranker.defaults import Loss, PairCounting
+from ranker.corpora.judgements import judged, resolve_kind
 from ranker.errors import DataError, ModelError, OptionError
-from ranker.extractors.base import join_notes
+from ranker.extractors.base import join_notes, mean_score
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.reference_candidates import ReferenceCandidates
+from ranker.extractors.registry import make_metric
+from ranker.extractors.scorers import MetricScorer, Scorer, rank_by
 from ranker.extractors.target_language import ENGLISH, other_language
 from ranker.model_files import StoredModel, read_model, write_model
-from ranker.ordering import rank_by
+from ranker.settings import AUTO, GIVEN, GRADED, ONE_SOURCE, SEARCHED, STANDARD, Settings, Training
 from ranker.shipped import locate, standard_features, suited
-from ranker.training import GIVEN, GRADED, ONE_SOURCE, SEARCHED, Training
 from ranker.training_data import TrainingTable, standardiser
 from ranker.version import VERSION
 
@@ -35,65 +35,42 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass
 class Ranker:
     """A metric learnt from human rankings.
 
     Parameters
     ----------
     features : str, default "auto"
-        Extractors in their notation and names of declared feature sets, separated by commas; ``auto`` is the standard
-        set that suits the training data (`ranker.shipped.standard_features`).
-    C : float or "auto", default "auto"
-        Penalty of a wrongly ordered pair; ``auto`` chooses it by cross-validation over sources. With one source it is
-        1 / number of pairs.
-    loss : {"hinge", "squared_hinge"}, default "squared_hinge"
-    kind : str, default "auto"
-        Kind of judgement to learn from; see `ranker.corpora.judgements`.
-    pairs : {"judgements", "aggregated", "balanced"}, default "aggregated"
-        How preferences become training pairs: one a judgement; one for two candidates, weighted by how much the judges
-        agree (see `ranker.corpora.judgements.preference_pairs`); or these with weights that give every language pair
-        the same say, however much of it was judged.
-    seed : int, default 0
-        Splits the folds of the cross-validation.
-    references_as_candidates : bool, default False
-        Learn from the references too, as candidates above every output of their source (Ye, Zhou and Lin 2007); see
-        `ranker.extractors.reference_candidates`.
+        Extractors and feature sets, as in `Settings`.
+    **options
+        The other fields of `ranker.settings.Settings`, by name.
 
     Attributes
     ----------
+    settings : Settings
     feature_set : FeatureSet
     mean, scale, weights : float array, shape (columns,)
         A score is the sum of ``weights * (column - mean) / scale``.
     fallback : float array, shape (columns,), or None
         Weights learnt without the columns that learn from what is ranked, used where that is too little to learn
         from.
-    training : Training
+    training : Training or None
+        What it was trained on; None before.
     training_notes : tuple of str
         What a user should know about the training: what ``auto`` chose, and why.
     """
 
-    features: str = defaults.FEATURES
-    C: float | Literal["auto"] = defaults.C
-    loss: Loss = defaults.LOSS
-    kind: str = AUTO
-    pairs: PairCounting = defaults.PAIRS
-    seed: int = 0
-    references_as_candidates: bool = False
-    feature_set: FeatureSet = field(init=False)
-    mean: FloatArray = field(init=False, repr=False)
-    scale: FloatArray = field(init=False, repr=False)
-    weights: FloatArray = field(init=False, repr=False)
-    fallback: FloatArray | None = field(init=False, default=None, repr=False)
-    training: Training | None = field(init=False, default=None, repr=False)
-    _stored: StoredModel | None = field(init=False, default=None, repr=False, compare=False)
-    training_notes: tuple[str, ...] = field(init=False, default=(), repr=False)
+    mean: FloatArray
+    scale: FloatArray
+    weights: FloatArray
 
-    def __post_init__(self) -> None:
-        """Refuse options out of range."""
-        if self.C != "auto" and not (isinstance(self.C, int | float) and 0 < self.C < float("inf")):
-            raise OptionError(f"C={self.C!r}: expected a positive number or 'auto'")
-        self.feature_set = FeatureSet.parse(defaults.STANDARD if self.features == defaults.AUTO else self.features)
+    def __init__(self, features: str = AUTO, **options: Any) -> None:
+        self.settings = Settings(features, **options)
+        self.feature_set = FeatureSet.parse(STANDARD if features == AUTO else features)
+        self.fallback: FloatArray | None = None
+        self.training: Training | None = None
+        self.training_notes: tuple[str, ...] = ()
+        self._stored: StoredModel | None = None
 
     def fit(self, dataset: Dataset) -> Ranker:
         """Learn from the candidates of `dataset` that people judged.
@@ -108,28 +85,29 @@ class Ranker:
 
     def fit_table(self, dataset: Dataset) -> TrainingTable:
         """Learn as `fit` does, and return what was learnt from, for a cross-validation."""
-        kind = resolve_kind(dataset, self.kind)
+        settings = self.settings
+        kind = resolve_kind(dataset, settings.kind)
         kept = dataset.select_candidates(judged(dataset, kind))
-        added = ReferenceCandidates.of(kept, kind) if self.references_as_candidates else None
+        added = ReferenceCandidates.of(kept, kind) if settings.references_as_candidates else None
         outputs = added.outputs if added else kept
         notes: tuple[str, ...] = ()
-        if self.features == defaults.AUTO:
+        if settings.features == AUTO:
             features, notes = standard_features(outputs)
             self.feature_set = FeatureSet.parse(features)
-        self.feature_set, table = TrainingTable.of(self.feature_set, outputs, kind, self.pairs, added)
+        self.feature_set, table = TrainingTable.of(self.feature_set, outputs, kind, settings.pairs, added)
         self.mean, self.scale = standardiser(table.columns)
         table = dataclasses.replace(table, columns=(table.columns - self.mean) / self.scale)
         lesson, kept = table.lesson, table.dataset
-        C, chosen_by = self.C, SEARCHED if self.C == "auto" else GIVEN
+        C, chosen_by = settings.C, SEARCHED if settings.C == "auto" else GIVEN
         if C == "auto" and len(lesson.sources) < 2:
             C, chosen_by = 1.0 / lesson.pair_weight, ONE_SOURCE
             notes += ("judgements of one source: nothing can be held out to choose C, which is 1 / pairs",)
-        svm = lesson.learn(table.columns, C=C, loss=self.loss, seed=self.seed)
+        svm = lesson.learn(table.columns, C=C, loss=settings.loss, seed=settings.seed)
         self.weights = svm.coef_
         kept_columns = ~self.feature_set.learns_from_ranked
         self.fallback = None
         if kept_columns.any() and not kept_columns.all():
-            rest = lesson.learn(table.columns[:, kept_columns], C=C, loss=self.loss, seed=self.seed)
+            rest = lesson.learn(table.columns[:, kept_columns], C=C, loss=settings.loss, seed=settings.seed)
             self.fallback = np.zeros(len(self.weights))
             self.fallback[kept_columns] = rest.coef_
         self.training_notes = notes
@@ -137,16 +115,16 @@ class Ranker:
             data=dataset.name,
             data_hash=dataset.fingerprint,
             kind=kind,
-            pairs=self.pairs if lesson.pairs else GRADED,
+            pairs=settings.pairs if lesson.pairs else GRADED,
             sources=len(np.unique(kept.candidate_source)),
             candidates=len(kept) - (table.references or 0),
             preferences=len(lesson.pairs.better) if lesson.pairs else None,
             C=float(svm.C_),
             chosen_by=chosen_by,
-            loss=self.loss,
+            loss=settings.loss,
             objective=float(svm.objective_),
             duality_gap=float(svm.duality_gap_),
-            seed=self.seed if chosen_by == SEARCHED else None,
+            seed=settings.seed if chosen_by == SEARCHED else None,
             targets="+".join(sorted(set(kept.target_languages) - {""})) or None,
             references=table.references,
         )
@@ -163,16 +141,23 @@ class Ranker:
         DataError
             If all columns learn from what is ranked, and that is too little.
         """
-        weights = self._weights_for(dataset)
+        weights = self.weights_for(dataset)
         return np.asarray(weights * ((self.feature_set.transform(dataset) - self.mean) / self.scale))
 
     def score_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
         """Return the score of every reference of `dataset` as a candidate; see `FeatureSet.transform_references`."""
-        weights = self._weights_for(dataset)
+        weights = self.weights_for(dataset)
         columns = self.feature_set.transform_references(dataset, others)
         return np.asarray((weights * ((columns - self.mean) / self.scale)).sum(axis=1))
 
-    def _weights_for(self, dataset: Dataset) -> FloatArray:
+    def weights_for(self, dataset: Dataset) -> FloatArray:
+        """Return the weights that `dataset` is scored by: `fallback` where that is too little to learn from.
+
+        Raises
+        ------
+        DataError
+            If all columns learn from what is ranked, and that is too little.
+        """
         self._trained()
         reason = self.feature_set.unusable(dataset)
         weights = self.weights if reason is None else self.fallback
@@ -266,7 +251,10 @@ class Ranker:
         try:
             training = Training(**model["training"])
             columns = model["columns"]
-            ranker = cls(model["features"], **training.settings())
+            # files of before there was a record of settings say what was done
+            kept = model.get("settings") or dataclasses.asdict(training.settings(model["features"]))
+            ranker = cls(**kept)
+            ranker.feature_set = FeatureSet.parse(model["features"])
             numbers = {
                 key: np.array([column[key] for column in columns], dtype=np.float64)
                 for key in ("mean", "scale", "weight")
@@ -335,6 +323,7 @@ class Ranker:
             numbers["fallback"] = self.fallback
         return {
             "version": VERSION,
+            "settings": dataclasses.asdict(self.settings),
             "features": str(self.feature_set),
             "training": dataclasses.asdict(training),
             "columns": [
@@ -347,3 +336,84 @@ class Ranker:
         if self.training is None:
             raise ModelError("this ranker is not trained; call fit or load")
         return self.training
+
+
+@dataclass(frozen=True)
+class RankerScorer(Scorer):
+    """A trained ranker as it scores data: statistics (score, 1), whose sums score their mean.
+
+    Scores of different sources are not comparable, so a mean is no quality; its differences between two choices for
+    the same sentences are what counts.
+
+    Parameters
+    ----------
+    ranker : Ranker
+    """
+
+    ranker: Ranker
+    kind: ClassVar[Literal["ranker"]] = "ranker"
+    by_sums = False
+    name = "ranker"
+
+    @property
+    def needs_references(self) -> bool:  # type: ignore[override]
+        """Whether a column needs a reference."""
+        return any(one.needs_references for one in self.ranker.feature_set.extractors)
+
+    @property
+    def learnt(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The kind of judgement that the ranker learnt from."""
+        return (self.ranker.training.kind,) if self.ranker.training else ()
+
+    def statistics(self, dataset: Dataset) -> FloatArray:
+        """Return score and 1 of every candidate."""
+        scores = self.ranker.score(dataset)
+        return np.stack([scores, np.ones(len(scores))], axis=1)
+
+    def score(self, statistics: npt.ArrayLike) -> FloatArray:
+        """Return the mean score; 0 of no sentence."""
+        return mean_score(statistics)
+
+    def score_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+        """Return the ranker's scores."""
+        return self.ranker.score_references(dataset, others)
+
+    def signature(self, dataset: Dataset | None = None) -> str:
+        """Return the signature of the ranker."""
+        return self.ranker.signature()
+
+    def head(self, dataset: Dataset | None = None) -> str:
+        """Return the signature of the ranker, which begins with the version."""
+        return self.ranker.signature()
+
+    def note(self, dataset: Dataset) -> str | None:
+        """Return the note of the ranker."""
+        return self.ranker.note(dataset)
+
+    def unusable(self, dataset: Dataset) -> str | None:
+        """Return why the fallback weights are used, or None."""
+        return self.ranker.feature_set.unusable(dataset)
+
+    def trained_on(self, dataset: Dataset) -> bool:
+        """Return whether the ranker learnt from just this data set."""
+        return self.ranker.training is not None and self.ranker.training.data_hash == dataset.fingerprint
+
+    def contributions(self, dataset: Dataset) -> dict[str, FloatArray]:
+        """Return what every column adds to the scores."""
+        return dict(zip(self.ranker.feature_set.columns, self.ranker.explain(dataset).T, strict=True))
+
+
+def make_scorer(metric: str | None, model: str | Path | None) -> Scorer:
+    """Return the scorer that a metric's notation, or a ranker's file or name, stands for.
+
+    Raises
+    ------
+    OptionError
+        If both or neither is given, or the metric is not known.
+    """
+    if (metric is None) == (model is None):
+        raise OptionError("give either --metric NAME, as --metric bleu, or --model FILE (see ranker train)")
+    if metric is not None:
+        return MetricScorer(make_metric(metric))
+    assert model is not None
+    return RankerScorer(Ranker.load(model))

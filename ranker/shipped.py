@@ -10,11 +10,11 @@ from pathlib import Path
 
 from ranker import share
 from ranker.corpora.dataset import Dataset
-from ranker.defaults import STANDARD, STANDARD_ANY
 from ranker.extractors.base import Extractor
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.target_language import looks_english
 from ranker.extractors.text.tokens import missing_tokenizer
+from ranker.settings import STANDARD, STANDARD_ANY
 
 ENGLISH, ANY = "full", "full-any"
 _MODEL = "model.json"

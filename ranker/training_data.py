@@ -11,11 +11,11 @@ import numpy.typing as npt
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, balanced, human_scores, preference_pairs
-from ranker.defaults import Loss, PairCounting
 from ranker.errors import DataError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.ranks import merge_ties
+from ranker.settings import Loss, PairCounting
 
 if TYPE_CHECKING:
     from ranker.learning.svm.ranksvm import RankSVM

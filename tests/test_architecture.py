@@ -22,7 +22,7 @@ LAYERS = (
     "arrays errors files links model_files notation progress ranks share threads version",
     "corpora learning",
     "extractors",
-    "defaults ordering ranking shipped training training_data",
+    "ranking settings shipped training_data",
     "evaluation scaling tuning",
     "experiments reports collect",
     "cli",

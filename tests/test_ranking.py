@@ -13,6 +13,7 @@ from ranker.corpora.dataset import table
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.model_files import StoredModel, read_model, write_model
+from ranker.settings import Settings
 from tests.datasets import dataset_of
 
 
@@ -47,7 +48,7 @@ def test_a_loaded_ranker_trains_as_it_was_trained(settings, preferred, tmp_path)
     ranker = Ranker("bleu[order=1],bleu[order=2],chrf", **settings).fit(preferred)
     ranker.save(tmp_path / "x.model")
     loaded = Ranker.load(tmp_path / "x.model")
-    assert {name: getattr(loaded, name) for name in settings} == settings
+    assert loaded.settings == ranker.settings == Settings("bleu[order=1],bleu[order=2],chrf", **settings)
     again = loaded.fit(preferred)
     np.testing.assert_array_equal(again.weights, ranker.weights)
     assert again.training == ranker.training

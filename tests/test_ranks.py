@@ -17,8 +17,8 @@ from ranker.evaluation.correlation.correlation import CORRELATIONS, correlate
 from ranker.evaluation.correlation.pair_counts import count_pairs
 from ranker.evaluation.correlation.pairwise_accuracy import pairwise_accuracy
 from ranker.evaluation.correlation.segment import tau_counts
+from ranker.extractors.scorers import rank_by
 from ranker.learning.svm.ranksvm import RankSVM
-from ranker.ordering import rank_by
 from ranker.ranks import TIE, average_ranks, group_spearman, merge_ties
 from ranker.tuning.envelope import best_of_blocks
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,20 +18,12 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import emit_csv, emit_json, emit_lines, emit_rows, print_table
+from ranker.cli.output import Result, emit, print_table
+from ranker.evaluation.choices import RankingMethod
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
     from ranker.evaluation.judges.judges import JudgesAgreement
-
-
-class Method(StrEnum):
-    """How people's judgements rank systems."""
-
-    auto = "auto"
-    expected_wins = "expected-wins"
-    trueskill = "trueskill"
-    mean = "mean"
 
 
 def command(
@@ -41,7 +32,7 @@ def command(
     lp: LpOption = None,
     pairs: Annotated[bool, typer.Option("--pairs", help="A row for every two judges instead.")] = False,
     systems: Annotated[
-        Method | None,
+        RankingMethod | None,
         typer.Option("--systems", help="Rank the systems by the judgements instead.", show_default=False),
     ] = None,
     resamples: Annotated[
@@ -49,7 +40,7 @@ def command(
     ] = 1000,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    output: OutputOption = Output.table,
+    output: OutputOption = "table",
 ) -> None:
     """Say how far the judges of a corpus agree with each other, per language pair.
 
@@ -70,31 +61,30 @@ def command(
         kind = resolve_kind(dataset, kind)
         found = judges_agreement(dataset, kind, resamples=resamples, seed=seed)
     signature = f"agreement on {kind}|data:{dataset.name}#{dataset.fingerprint[:8]}|resamples:{resamples}|seed:{seed}"
-    if output is Output.json:
-        emit_json({"signature": signature, "kind": kind, "language_pairs": [dataclasses.asdict(one) for one in found]})
-        return
+    document = {"signature": signature, "kind": kind, "language_pairs": [dataclasses.asdict(one) for one in found]}
     rows = [row for one in found for row in (_pairs(one) if pairs else _figures(one))]
-    if output is Output.jsonl:
-        emit_lines(rows)
-    elif output is Output.csv:
-        emit_csv(rows)
-    else:
+
+    def show() -> None:
         title = f"{dataset.name}: agreement of judges on {kind}"
         print_table(rows if pairs else [_shown(row) for row in rows], title)
         typer.echo(f"\n{signature}")
 
+    emit(Result(document, rows, show), output)
 
-def _rank_systems(dataset: Dataset, kind: str, method: Method, resamples: int, seed: int, output: Output) -> None:
+
+def _rank_systems(
+    dataset: Dataset, kind: str, method: RankingMethod, resamples: int, seed: int, output: Output
+) -> None:
     from ranker.evaluation.systems.human_ranking import rank_systems
 
     with working("ranking systems"):
-        found = rank_systems(dataset, kind, method=method.value, resamples=resamples, seed=seed)
+        found = rank_systems(dataset, kind, method=method, resamples=resamples, seed=seed)
     rows = [{"lp": one.lp, **dataclasses.asdict(system)} for one in found for system in one.systems]
     signature = (
-        f"systems by {found[0].method if found else method.value}|data:{dataset.name}#{dataset.fingerprint[:8]}"
+        f"systems by {found[0].method if found else method}|data:{dataset.name}#{dataset.fingerprint[:8]}"
         f"|resamples:{resamples}|seed:{seed}"
     )
-    emit_rows(rows, output, signature=signature, title=f"{dataset.name}: systems as people rank them")
+    emit(Result.of_rows(rows, signature=signature, title=f"{dataset.name}: systems as people rank them"), output)
 
 
 def _figures(one: JudgesAgreement) -> list[dict[str, Any]]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -23,11 +22,8 @@ app = typer.Typer(
 )
 
 
-class Tokens(StrEnum):
-    """Tokenisers."""
-
-    mteval13a = "13a"
-    none = "none"
+Tokens = Literal["13a", "none"]
+"""Tokenisers."""
 
 
 TargetOption = Annotated[
@@ -46,7 +42,7 @@ def train_command(
     ] = False,
     source: SourceOption = None,
     target: TargetOption = None,
-    tokenizer: Annotated[Tokens, typer.Option("--tokenizer", help="How to split words.")] = Tokens.mteval13a,
+    tokenizer: Annotated[Tokens, typer.Option("--tokenizer", help="How to split words.")] = "13a",
     keep_case: Annotated[bool, typer.Option("--keep-case", help="Do not lower-case.")] = False,
     ibm1: Annotated[int, typer.Option("--ibm1", help="EM iterations of IBM model 1.", min=0)] = 5,
     hmm: Annotated[int, typer.Option("--hmm", help="EM iterations of the HMM.", min=0)] = 5,
@@ -73,7 +69,7 @@ def train_command(
             dataset,
             references=files is None,
             candidates=candidates or files is not None,
-            tokenizer=tokenizer.value,
+            tokenizer=tokenizer,
             lowercase=not keep_case,
             iterations=(ibm1, hmm),
             agreement=agreement,

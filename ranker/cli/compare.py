@@ -13,31 +13,24 @@ from ranker.cli.options import (
     JobsOption,
     KindOption,
     LpOption,
-    Output,
     OutputOption,
     SeedOption,
     read_input,
     working,
 )
-from ranker.cli.output import emit_csv, emit_lines, print_table
-from ranker.cli.scorer import Scorer
+from ranker.cli.output import Result, emit, print_table, say_note
 from ranker.errors import OptionError
-from ranker.evaluation.choices import Correction, Test
+from ranker.evaluation.choices import LEVELS, Correction, Test
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ranker.corpora.dataset import Dataset
     from ranker.evaluation.compare.result import Comparison, Scope, Statistic
-    from ranker.evaluation.compare.scored import Scored
+    from ranker.extractors.scorers import Scorer
 
-
-class Level(StrEnum):
-    """What is compared with people."""
-
-    segment = "segment"
-    document = "document"
-    system = "system"
+# typer takes no list of a Literal
+LevelChoice = StrEnum("LevelChoice", {one: one for one in LEVELS})  # type: ignore[misc]
 
 
 def command(
@@ -55,7 +48,7 @@ def command(
     kind: KindOption = "auto",
     lp: LpOption = None,
     level: Annotated[
-        list[Level] | None,
+        list[LevelChoice] | None,
         typer.Option("--level", help="Level to compare at, several times for several; all by default."),
     ] = None,
     resamples: Annotated[
@@ -73,7 +66,7 @@ def command(
     per_lp: Annotated[bool, typer.Option("--per-lp", help="Tables of every language pair too.")] = False,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    output: OutputOption = Output.table,
+    output: OutputOption = "table",
 ) -> None:
     """Compare metrics and trained rankers with people, and with each other.
 
@@ -88,11 +81,13 @@ def command(
     if not data:
         raise OptionError("nothing to compare on: give --data NAME|FILE, once or several times")
     from ranker.corpora.judgements import judged, resolve_kind
-    from ranker.evaluation.compare.run import LEVELS, compare
+    from ranker.evaluation.compare.candidates import CandidateScores
+    from ranker.evaluation.compare.run import compare
+    from ranker.ranking import make_scorer
 
-    levels = [one for one in LEVELS if one in [each.value for each in level or Level]]
-    scorers = {one: Scorer.choose(None, one) for one in dict.fromkeys(metric or [])}
-    scorers |= {name: Scorer.choose(path, None) for name, path in _named(model or []).items()}
+    levels = [one for one in LEVELS if one in (level or LEVELS)]
+    scorers = {one: make_scorer(one, None) for one in dict.fromkeys(metric or [])}
+    scorers |= {name: make_scorer(None, path) for name, path in _named(model or []).items()}
     datasets = [read_input([one], None, None, None, lp) for one in data]
     learnt = [one for scorer in scorers.values() for one in scorer.learnt]
     signatures = {name: _signature(one, datasets, levels) for name, one in scorers.items()}
@@ -102,7 +97,10 @@ def command(
         kept = dataset.select_candidates(judged(dataset, used)) if levels == ["segment"] else dataset
         notes = {name: _notes(name, one, dataset, kept) for name, one in scorers.items()}
         with working(f"scoring {dataset.name}"):
-            made = [_score(name, one, kept, signatures[name], notes[name]) for name, one in scorers.items()]
+            made = [
+                CandidateScores.of(one, kept, name=name, signature=signatures[name], notes=notes[name])
+                for name, one in scorers.items()
+            ]
             scored.append((kept, made))
     with working("comparing"):
         found = compare(
@@ -116,15 +114,13 @@ def command(
             learnt=learnt,
         )
     statistic = _wins_statistic(found, wins)
-    if output is Output.json:
-        typer.echo(found.to_json(), nl=False)
-    elif output is Output.table:
-        _print(found, statistic, per_lp)
-    else:
-        (emit_lines if output is Output.jsonl else emit_csv)(_rows(found))
-    if output is not Output.table:
+    emit(
+        Result(found.document() if output == "json" else None, _rows(found), lambda: _print(found, statistic, per_lp)),
+        output,
+    )
+    if output != "table":
         for note in found.notes:
-            typer.echo(f"ranker: note: {note}", err=True)
+            say_note(note)
 
 
 def _named(models: list[Path]) -> dict[str, Path]:
@@ -135,41 +131,20 @@ def _named(models: list[Path]) -> dict[str, Path]:
 
 def _notes(name: str, scorer: Scorer, dataset: Dataset, kept: Dataset) -> tuple[str, ...]:
     notes = []
-    if scorer.was_trained_on(dataset):
+    if scorer.trained_on(dataset):
         notes.append(f"was trained on {dataset.name}")
-    note = scorer.using.note(kept)
+    note = scorer.note(kept)
     if note:
         notes.append(f"{dataset.name}: {note}")
     for one in notes:
-        typer.echo(f"ranker: note: {name}: {one}", err=True)
+        say_note(f"{name}: {one}")
     return tuple(notes)
 
 
 def _signature(scorer: Scorer, datasets: list[Dataset], levels: Sequence[str]) -> str:
     """Return the signature of a metric or ranker; where data sets make it differ, one for each."""
-    found = [scorer.metric_signature(one) + scorer.sacrebleu_signature(one, levels) for one in datasets]
+    found = [scorer.signature(one) + scorer.sacrebleu(one, levels) for one in datasets]
     return "; ".join(dict.fromkeys(found))
-
-
-def _score(name: str, scorer: Scorer, dataset: Dataset, signature: str, notes: tuple[str, ...]) -> Scored:
-    from ranker.evaluation.compare.scored import Scored
-    from ranker.evaluation.systems.levels import Measured, Units
-    from ranker.ranking import Ranker
-
-    measured = Measured.of(scorer.using, dataset)
-    scores = measured.score(Units.of(dataset, "segment"))
-    if isinstance(scorer.using, Ranker):
-        return Scored(name, scores, type="ranker", signature=signature, notes=notes)
-    sign, using = (1.0 if scorer.higher_is_better else -1.0), scorer.using
-    return Scored(
-        name,
-        sign * scores,
-        measured.rows,
-        lambda statistics: sign * using.score(statistics),
-        "metric",
-        signature,
-        notes,
-    )
 
 
 def _wins_statistic(found: Comparison, wanted: str | None) -> str:
@@ -186,8 +161,8 @@ def _print(found: Comparison, wins: str, per_lp: bool) -> None:
     for scope in found.scopes:
         covered = any(scope.id in other.members for other in found.scopes)
         if per_lp or scope.type == "mean" or not covered:
-            for level in Level:
-                shown = [one for one in found.statistics if one.level == level.value and one.shown]
+            for level in LEVELS:
+                shown = [one for one in found.statistics if one.level == level and one.shown]
                 _print_figures(found, scope, [one for one in shown if found.cell(one.id, scope.id, _first(found))])
     _print_wins(found, wins)
     for note in found.notes:

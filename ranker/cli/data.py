@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ranker.cli.options import LpOption, Output, OutputOption, working
-from ranker.cli.output import emit_json, emit_rows
+from ranker.cli.options import LpOption, OutputOption, working
+from ranker.cli.output import Result, emit
 
 app = typer.Typer(
     help="Look at, check and convert corpora.",
@@ -21,7 +21,7 @@ NameOrPath = Annotated[str, typer.Argument(help="Corpus by name, or a file.", me
 
 
 @app.command("list")
-def list_(output: OutputOption = Output.table) -> None:
+def list_(output: OutputOption = "table") -> None:
     """List the corpora known by name, and whether they are on this machine.
 
     Example: ranker data list
@@ -37,7 +37,7 @@ def list_(output: OutputOption = Output.table) -> None:
         }
         for card in catalogue.cards().values()
     ]
-    emit_rows(rows, output, signature=f"corpora are looked for in {catalogue.corpus_directory()}")
+    emit(Result.of_rows(rows, signature=f"corpora are looked for in {catalogue.corpus_directory()}"), output)
 
 
 @app.command()
@@ -68,7 +68,7 @@ def show(name: Annotated[str, typer.Argument(help="Name of a corpus.")]) -> None
 
 
 @app.command()
-def check(data: NameOrPath, output: OutputOption = Output.table) -> None:
+def check(data: NameOrPath, output: OutputOption = "table") -> None:
     """Read a corpus and say what is in it, or what is wrong with it.
 
     Example: ranker data check candidates.json
@@ -84,7 +84,9 @@ def check(data: NameOrPath, output: OutputOption = Output.table) -> None:
     judgements = ", ".join(kinds(dataset)) or "none"
     reserved = ", ".join(name for name in rating_names(dataset) if is_reserved(name))
     others = f"\nused only if --kind names it: {reserved}" if reserved else ""
-    emit_rows(rows, output, signature=f"judgements: {judgements}{others}\nfingerprint: {dataset.fingerprint}")
+    emit(
+        Result.of_rows(rows, signature=f"judgements: {judgements}{others}\nfingerprint: {dataset.fingerprint}"), output
+    )
 
 
 @app.command()
@@ -96,7 +98,7 @@ def convert(
         Path | None,
         typer.Option("--judgements", help="Preference pairs, or relative rankings of WMT, to add.", metavar="FILE"),
     ] = None,
-    output: OutputOption = Output.table,
+    output: OutputOption = "table",
 ) -> None:
     """Write a corpus in another format; preferences go to a pairs file beside it.
 
@@ -113,8 +115,6 @@ def convert(
         if judgements:
             dataset = read_pairs(judgements, dataset)
         written = write_dataset(dataset, target)
-    if output is Output.json:
-        emit_json([str(path) for path in written])
-    else:
-        for path in written:
-            typer.echo(f"written: {path}")
+    paths = [str(path) for path in written]
+    lines = "\n".join(f"written: {path}" for path in paths)
+    emit(Result(paths, [{"written": path} for path in paths], lambda: typer.echo(lines), paths), output)

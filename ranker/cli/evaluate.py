@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,7 +12,6 @@ from ranker.cli.options import (
     KindOption,
     LpOption,
     ModelOption,
-    Output,
     OutputOption,
     ReferencesAsCandidatesOption,
     ReferencesOption,
@@ -23,12 +21,14 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import emit_csv, emit_json, emit_lines, interval, print_table
-from ranker.cli.scorer import MetricOption, Scorer
+from ranker.cli.output import Result, emit, interval, print_table, say_note
+from ranker.cli.scorer import MetricOption, chosen, result_signature, say_notes
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
-    from ranker.evaluation.correlation.segment import Estimate, Evaluation, Row
+    from ranker.evaluation.bootstrap import Estimate
+    from ranker.evaluation.compare.result import Comparison
+    from ranker.extractors.scorers import Scorer
 
 
 def command(
@@ -46,7 +46,7 @@ def command(
     translations: TranslationsOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    output: OutputOption = Output.table,
+    output: OutputOption = "table",
 ) -> None:
     """Compare a ranker's or a metric's scores with human judgements.
 
@@ -55,47 +55,53 @@ def command(
 
     Example: ranker evaluate --data sample --model sample.model
     """
-    scorer, dataset = Scorer.chosen(model, metric, lambda: read_input(data or [], source, references, translations, lp))
+    parts: list[Dataset] = []
+    scorer, dataset = chosen(
+        model, metric, lambda: read_input(data or [], source, references, translations, lp, kind=kind, parts=parts)
+    )
     from ranker.corpora.judgements import judged, resolve_kind
-    from ranker.evaluation.correlation.segment import evaluate
+    from ranker.evaluation.compare.evaluation import evaluate
 
     with working("evaluating"):
         kind = resolve_kind(dataset, kind, learnt=scorer.learnt)
         kept = dataset.select_candidates(judged(dataset, kind))
+        say_notes([scorer], kept)
         if references_as_candidates:
             found = _with_references(scorer, kept, kind, resamples, seed)
         else:
-            found = {"": evaluate(kept, scorer.score(kept), kind=kind, resamples=resamples, seed=seed)}
-    if scorer.was_trained_on(dataset):
-        typer.echo("ranker: note: this model was trained on the data it is evaluated on", err=True)
+            found = {"": evaluate(kept, scorer.candidate_scores(kept), kind=kind, resamples=resamples, seed=seed)}
+    if scorer.trained_on(dataset):
+        say_note("this model was trained on the data it is evaluated on")
+    elif seen := [one.name for one in parts if len(parts) > 1 and scorer.trained_on(one)]:
+        say_note(f"this model was trained on {seen[0]}, a part of the data it is evaluated on")
     more: dict[str, object] = {"against": kind, "resamples": resamples}
     if references_as_candidates:
         more["references_as_candidates"] = "true"
-    signature = scorer.signature(dataset, **more, **({"seed": seed} if resamples else {}))
-    if output is Output.json:
-        shown = {name: dataclasses.asdict(one) for name, one in found.items()}
-        emit_json({"signature": signature, **shown.get("", shown)})
-        return
-    rows = [{**({"candidates": name} if name else {}), **_flat(row)} for name, one in found.items() for row in one.rows]
-    if output is Output.jsonl:
-        emit_lines(rows)
-    elif output is Output.csv:
-        emit_csv(rows)
-    else:
-        for name, one in found.items():
-            print_table([_shown(row) for row in one.rows], _title(one, name))
+    signature = result_signature(scorer, dataset, scored=kept, **more, **({"seed": seed} if resamples else {}))
+    figures = {name: _rows(one) for name, one in found.items()}
+    about = {"data": dataset.name, "kind": kind}
+    document = {name: {**about, "rows": each, "resamples": resamples, "seed": seed} for name, each in figures.items()}
+    rows = [{**({"candidates": name} if name else {}), **_flat(row)} for name, each in figures.items() for row in each]
+
+    def show() -> None:
+        for name, each in figures.items():
+            note = f"; [95 % interval over sources, {resamples} resamples]" if resamples else ""
+            title = f"{dataset.name}: agreement with human {kind}{f', {name}' if name else ''}{note}"
+            print_table([_shown(row) for row in each], title)
             typer.echo("")
         typer.echo(signature)
 
+    emit(Result({"signature": signature, **document.get("", document)}, rows, show), output)
 
-def _with_references(scorer: Scorer, dataset: Dataset, kind: str, resamples: int, seed: int) -> dict[str, Evaluation]:
+
+def _with_references(scorer: Scorer, dataset: Dataset, kind: str, resamples: int, seed: int) -> dict[str, Comparison]:
     """Evaluate the outputs alone, and together with the references as candidates."""
     from ranker.corpora.judgements import human_scores
-    from ranker.evaluation.correlation.segment import evaluate
+    from ranker.evaluation.compare.evaluation import evaluate
     from ranker.extractors.reference_candidates import ReferenceCandidates
 
     added = ReferenceCandidates.of(dataset, kind)
-    scores, human = scorer.score(added.outputs), human_scores(added.outputs, kind)
+    scores, human = scorer.candidate_scores(added.outputs), human_scores(added.outputs, kind)
     both = added.merge(scores, scorer.score_references(added.outputs, added.others))
     return {
         "outputs": evaluate(added.outputs, scores, kind=kind, resamples=resamples, seed=seed),
@@ -105,18 +111,42 @@ def _with_references(scorer: Scorer, dataset: Dataset, kind: str, resamples: int
     }
 
 
-def _title(found: Evaluation, candidates: str) -> str:
-    interval = f"; [95 % interval over sources, {found.resamples} resamples]" if found.resamples else ""
-    return f"{found.data}: agreement with human {found.kind}{f', {candidates}' if candidates else ''}{interval}"
+def _rows(found: Comparison) -> list[dict[str, Any]]:
+    """Return the figures of every language pair and of the means."""
+    from ranker.evaluation.compare.evaluation import SPEARMAN, named_scopes
+    from ranker.evaluation.compare.statistics import TAUS
+
+    rows = []
+    selections = {name: taus for name, taus in TAUS.items() if found.main_scope.pairs.get(name)}
+    for name, scope in named_scopes(found).items():
+        cells = {form: found.cell(one, scope.id, found.metrics[0].name) for form, one in SPEARMAN.items()}
+        rows.append(
+            {
+                "name": name,
+                "sources": scope.sources,
+                "undefined": max(cell.undefined for cell in cells.values() if cell),
+                "spearman": {form: found.estimate(one, scope.id) for form, one in SPEARMAN.items()},
+                "spearman_variance": {
+                    form: cell.detail.get("variance", float("nan")) for form, cell in cells.items() if cell
+                },
+                "spearman_pooled": {form: found.estimate(f"{one}.pooled", scope.id) for form, one in SPEARMAN.items()},
+                "pairs": {selection: scope.pairs.get(selection, 0) for selection in selections},
+                "tau": {
+                    selection: {variant: found.estimate(one, scope.id) for variant, one in taus.items()}
+                    for selection, taus in selections.items()
+                },
+            }
+        )
+    return rows
 
 
-def _flat(row: Row) -> dict[str, Any]:
-    flat: dict[str, Any] = {"lp": row.name, "sources": row.sources, "undefined": row.undefined}
-    for form, estimate in row.spearman.items():
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {"lp": row["name"], "sources": row["sources"], "undefined": row["undefined"]}
+    for form, estimate in row["spearman"].items():
         flat.update(_parts(f"spearman.{form}", estimate))
-        flat[f"spearman.{form}.variance"] = row.spearman_variance[form]
-    for selection, variants in row.tau.items():
-        flat[f"pairs.{selection}"] = row.pairs[selection]
+        flat[f"spearman.{form}.variance"] = row["spearman_variance"][form]
+    for selection, variants in row["tau"].items():
+        flat[f"pairs.{selection}"] = row["pairs"][selection]
         for variant, estimate in variants.items():
             flat.update(_parts(f"tau.{selection}.{variant}", estimate))
     return flat
@@ -126,15 +156,15 @@ def _parts(name: str, estimate: Estimate) -> dict[str, float]:
     return {name: estimate.value, f"{name}.low": estimate.low, f"{name}.high": estimate.high}
 
 
-def _shown(row: Row) -> dict[str, Any]:
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
     shown: dict[str, Any] = {
-        "": row.name,
-        "sources": row.sources,
-        "undefined": row.undefined,
-        "spearman": interval(row.spearman["tie-corrected"]),
-        "variance": f"{row.spearman_variance['tie-corrected']:.3f}",
+        "": row["name"],
+        "sources": row["sources"],
+        "undefined": row["undefined"],
+        "spearman": interval(row["spearman"]["tie-corrected"]),
+        "variance": f"{row['spearman_variance']['tie-corrected']:.3f}",
     }
-    for selection, variants in row.tau.items():
-        shown[f"{selection} pairs"] = row.pairs[selection]
+    for selection, variants in row["tau"].items():
+        shown[f"{selection} pairs"] = row["pairs"][selection]
         shown[f"tau {selection}"] = interval(variants["wmt14"])
     return shown

@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from ranker.cli.options import DataOption, JobsOption, KindOption, LpOption, SeedOption, read_input, working
 from ranker.cli.output import print_table
 from ranker.errors import RankerError
+from ranker.settings import Loss
 
 if TYPE_CHECKING:
     from ranker.experiments.plan import Plan
@@ -30,37 +30,8 @@ app = typer.Typer(
 )
 
 
-class Form(StrEnum):
-    """Forms of output."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
-    markdown = "markdown"
-
-
-class Loss(StrEnum):
-    """Losses of the ranking SVM."""
-
-    hinge = "hinge"
-    squared_hinge = "squared_hinge"
-
-
-class Contexts(StrEnum):
-    """Monolingual word alignments."""
-
-    isozaki = "isozaki"
-    ribes = "ribes"
-    meteor = "meteor"
-
-
-class Lexical(StrEnum):
-    """Lexical scores."""
-
-    bleu1 = "bleu1"
-    f1 = "f1"
-
-
+Form = Literal["table", "json", "csv", "markdown"]
+"""Forms of output."""
 TrainOption = Annotated[
     list[str], typer.Option("--train", help="Corpus to train on; several are put together.", metavar="NAME|PATH")
 ]
@@ -118,7 +89,7 @@ def ye07(
     kind: KindOption = "auto",
     lp: LpOption = None,
     penalty: Annotated[float, typer.Option("--C", help="Penalty of a wrongly ordered pair.")] = 1.0,
-    loss: Annotated[Loss, typer.Option("--loss", help="Loss of a pair.")] = Loss.hinge,
+    loss: Annotated[Loss, typer.Option("--loss", help="Loss of a pair.")] = "hinge",
     folds: Annotated[int, typer.Option("--folds", help="Folds of the within-year experiment.", min=2)] = 3,
     exclude_self: Annotated[
         bool,
@@ -131,7 +102,7 @@ def ye07(
     write: WriteOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    output: FormOption = Form.table,
+    output: FormOption = "table",
 ) -> None:
     """Ye, Zhou and Lin (2007): BLEU, dependencies and perplexity, alone and together.
 
@@ -144,7 +115,7 @@ def ye07(
     tested_on = [read_input([one], None, None, None, lp) for one in test or []]
     from ranker.experiments.ye07 import Settings, plan
 
-    settings = Settings(kind=kind, C=penalty, loss=loss.value, folds=folds, exclude_self=exclude_self, seed=seed)
+    settings = Settings(kind=kind, C=penalty, loss=loss, folds=folds, exclude_self=exclude_self, seed=seed)
     _emit(plan(trained_on, tested_on, settings), write, output)
 
 
@@ -168,7 +139,7 @@ def birch11(
     write: WriteOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    output: FormOption = Form.table,
+    output: FormOption = "table",
 ) -> None:
     """Birch and Osborne (2011): LRscore, theta trained over language pairs, consistency with preferences.
 
@@ -197,16 +168,17 @@ def stanojevic14(
     beta: Annotated[float, typer.Option("--beta", help="Weight of a node beside its children.", max=1)] = 0.6,
     gamma: Annotated[float, typer.Option("--gamma", help="Score of two swapped children.", min=0)] = 0.0,
     alignment: Annotated[
-        Contexts, typer.Option("--alignment", help="Exact matches by contexts, or METEOR's.")
-    ] = Contexts.isozaki,
-    lexical: Annotated[Lexical, typer.Option("--lexical", help="The lexical score.")] = Lexical.bleu1,
+        Literal["isozaki", "ribes", "meteor"],
+        typer.Option("--alignment", help="Exact matches by contexts, or METEOR's."),
+    ] = "isozaki",
+    lexical: Annotated[Literal["bleu1", "f1"], typer.Option("--lexical", help="The lexical score.")] = "bleu1",
     sweeps: Annotated[bool, typer.Option("--sweeps/--no-sweeps", help="Vary alpha, beta and gamma.")] = True,
     draw: Annotated[
         Path | None, typer.Option("--plot", help="File to draw the sweeps to: .png, .svg or .pdf.", metavar="FILE")
     ] = None,
     write: WriteOption = None,
     jobs: JobsOption = None,
-    output: FormOption = Form.table,
+    output: FormOption = "table",
 ) -> None:
     """Stanojević and Sima'an (2014): permutation metrics beside a lexical score, by Kendall's tau.
 
@@ -215,7 +187,7 @@ def stanojevic14(
     dataset = read_input(data or [], None, None, None, lp)
     from ranker.experiments.stanojevic14 import Settings, plan, plot
 
-    settings = Settings(alpha, beta, gamma, alignment.value, lexical.value, sweeps)
+    settings = Settings(alpha, beta, gamma, alignment, lexical, sweeps)
     draw_sweeps = None if draw is None else lambda found: plot(found, draw)
     _emit(plan(dataset, settings), write, output, draw_sweeps)
 
@@ -232,7 +204,7 @@ def isozaki10(
     write: WriteOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    output: FormOption = Form.table,
+    output: FormOption = "table",
 ) -> None:
     """Isozaki et al. (2010): rank correlation of word orders beside other metrics, by the scores of whole systems.
 
@@ -274,7 +246,7 @@ def cer10(
     write: WriteOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    output: FormOption = Form.table,
+    output: FormOption = "table",
 ) -> None:
     """Cer, Manning and Jurafsky (2010): tune to every metric, score by every metric, compare by preferences of people.
 
@@ -355,9 +327,9 @@ def _emit(plan: Plan, write: list[Path] | None, output: Form, draw: Callable[[Ex
 
 
 def _print_table(table: Table, output: Form) -> None:
-    if output is Form.markdown:
+    if output == "markdown":
         typer.echo(table.markdown(), nl=False)
-    elif output is Form.table:
+    elif output == "table":
         # numbers with a mark are shown in a form of their own
         rows = [{key: getattr(value, "text", value) for key, value in row.items()} for row in table.rows]
         print_table(rows, table.title)
@@ -367,9 +339,9 @@ def _print_table(table: Table, output: Form) -> None:
 
 def _print_end(found: Experiment, output: Form) -> None:
     """Print what follows the tables, or the whole document."""
-    if output is Form.table:
+    if output == "table":
         typer.echo(found.signature)
-    elif output is Form.markdown:
+    elif output == "markdown":
         typer.echo("".join([*(one.markdown() for one in found.failures), found.closing()]), nl=False)
     else:
-        typer.echo(found.json() if output is Form.json else found.csv(), nl=False)
+        typer.echo(found.json() if output == "json" else found.csv(), nl=False)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -12,7 +11,6 @@ from ranker.cli.options import (
     JobsOption,
     LpOption,
     ModelOption,
-    Output,
     OutputOption,
     ReferencesOption,
     SourceOption,
@@ -20,8 +18,8 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import emit_csv, emit_json, emit_lines, emit_rows, print_table
-from ranker.cli.scorer import Scorer
+from ranker.cli.output import Result, emit, print_table, say_note
+from ranker.cli.scorer import suited_model
 from ranker.errors import OptionError
 
 _MANY = 40
@@ -33,11 +31,8 @@ if TYPE_CHECKING:
     from ranker.ranking import Ranker
 
 
-class By(StrEnum):
-    """What a line of a table is of."""
-
-    column = "column"
-    extractor = "extractor"
+By = Literal["column", "extractor"]
+"""What a line of a table is of."""
 
 
 def command(
@@ -56,7 +51,7 @@ def command(
             show_default=f"column up to {_MANY} columns, else extractor",
         ),
     ] = None,
-    output: OutputOption = Output.table,
+    output: OutputOption = "table",
 ) -> None:
     """Show why: a model's weights, or with data what every column adds to every score.
 
@@ -70,43 +65,36 @@ def command(
     if not (data or source or references or translations):
         if model is None:
             raise OptionError("give --model FILE or NAME for its weights, or data for scores explained")
-        loaded = Ranker.load(model)
-        numbers = zip(loaded.feature_set.columns, loaded.weights, loaded.mean, loaded.scale, strict=True)
+        shown = Ranker.load(model)
+        numbers = zip(shown.feature_set.columns, shown.weights, shown.mean, shown.scale, strict=True)
         weights = [
             {"column": name, "weight": float(weight), "mean": float(mean), "scale": float(scale)}
             for name, weight, mean, scale in numbers
         ]
-        emit_rows(weights, output, signature=loaded.signature())
+        emit(Result.of_rows(weights, signature=shown.signature()), output)
         return
-    scorer, dataset = Scorer.chosen(
-        model, None, lambda: read_input([data] if data else [], source, references, translations, lp)
-    )
-    assert isinstance(scorer.using, Ranker)
-    ranker = scorer.using
+    loaded = Ranker.load(model) if model is not None else None
+    dataset = read_input([data] if data else [], source, references, translations, lp)
+    ranker = loaded or Ranker.load(suited_model(dataset))
     with working("explaining"):
         note = ranker.note(dataset)
         matrix = ranker.explain(dataset)
     if note:
-        typer.echo(f"ranker: note: {note}", err=True)
+        say_note(note)
     signature = f"{ranker.signature()}|ranked:{dataset.name}#{dataset.fingerprint[:8]}"
     groups = [_group(ranker, dataset, matrix, index) for index in range(len(dataset.sources))]
-    if output is Output.json:
-        emit_json({"signature": signature, "sources": groups})
-    elif output is Output.jsonl:
-        emit_lines(groups)
-    elif output is Output.csv:
-        emit_csv(
-            [
-                {"seg_id": group["seg_id"], "system": one["system"], "score": one["score"], **one["contributions"]}
-                for group in groups
-                for one in group["candidates"]
-            ]
-        )
-    else:
-        by = by or (By.column if len(ranker.feature_set.columns) <= _MANY else By.extractor)
+    rows = [
+        {"seg_id": group["seg_id"], "system": one["system"], "score": one["score"], **one["contributions"]}
+        for group in groups
+        for one in group["candidates"]
+    ]
+
+    def show() -> None:
         for group in groups:
-            _print(group, ranker.feature_set, by)
+            _print(group, ranker.feature_set, by or ("column" if len(ranker.weights) <= _MANY else "extractor"))
         typer.echo(signature)
+
+    emit(Result({"signature": signature, "sources": groups}, rows, show, groups), output)
 
 
 def _group(ranker: Ranker, dataset: Dataset, matrix: FloatArray, source: int) -> dict[str, Any]:
@@ -135,7 +123,7 @@ def _print(group: dict[str, Any], features: FeatureSet, by: By) -> None:
     """Print one source: columns or extractors down, candidates across, and below what matched."""
     candidates = group["candidates"]
     parts: dict[str, tuple[str, ...]] = {name: (name,) for name in features.columns}
-    if by is By.extractor:
+    if by == "extractor":
         parts = {str(extractor): extractor.columns for extractor in features.extractors}
     rows = [
         {"contribution of": name, **{one["system"]: sum(map(one["contributions"].get, columns)) for one in candidates}}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ranker.cli.options import Output, OutputOption
-from ranker.cli.output import emit_csv, emit_json, emit_lines, print_table
+from ranker.cli.options import OutputOption
+from ranker.cli.output import Result, emit, print_table
 
 
-def command(output: OutputOption = Output.table) -> None:
+def command(output: OutputOption = "table") -> None:
     """List the feature sets and extractors that --features and --metric know, with their options.
 
     Example: ranker features
@@ -30,9 +30,4 @@ def command(output: OutputOption = Output.table) -> None:
         {"name": one.name, "what": f"{one.description} = {', '.join(one.extractors)}"}
         for one in declarations().values()
     )
-    if output is Output.table:
-        print_table(rows, wide=("what",))
-    elif output is Output.csv:
-        emit_csv(rows)
-    else:
-        (emit_json if output is Output.json else emit_lines)(rows)
+    emit(Result(rows, rows, lambda: print_table(rows, wide=("what",))), output)

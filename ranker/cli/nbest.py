@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ranker.cli.options import DataOption, JobsOption, LpOption, Output, OutputOption, read_input, working
-from ranker.cli.output import emit_rows
+from ranker.cli.options import DataOption, JobsOption, LpOption, OutputOption, counted, read_input, working
+from ranker.cli.output import Result, emit, say_note
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def from_dataset_command(
         str | None, typer.Option("--parser", help="Parser for the feature parser, as ds takes it.")
     ] = None,
     jobs: JobsOption = None,
-    output: OutputOption = Output.table,
+    output: OutputOption = "table",
 ) -> None:
     """Make an n-best list of a corpus with several systems: every output a hypothesis.
 
@@ -68,12 +68,11 @@ def from_dataset_command(
         made = making.from_dataset(dataset, making.FeatureOptions(wanted, text, lm_order, parser))
         written = making.write_selection(made, target)
     if made.left_out:
-        typer.echo(
-            f"ranker: note: {made.left_out:,} of {len(text):,} sentences are references of {dataset.name}; the "
-            "language model did not learn from them",
-            err=True,
+        say_note(
+            f"{made.left_out:,} of {counted(len(text), 'sentence')} are references of {dataset.name}; the language "
+            "model did not learn from them"
         )
-    emit_rows(_facts([made.nbest]), output, signature="\n".join(f"written: {path}" for path in written))
+    emit(Result.of_rows(_facts([made.nbest]), signature="\n".join(f"written: {path}" for path in written)), output)
 
 
 @app.command("check")
@@ -81,7 +80,7 @@ def check_command(
     nbest: Annotated[
         list[str], typer.Argument(help="n-best lists of Moses' format, or - for stdin.", metavar="NBEST...")
     ],
-    output: OutputOption = Output.table,
+    output: OutputOption = "table",
 ) -> None:
     """Read n-best lists and say what is in them, or what is wrong with them.
 
@@ -92,14 +91,14 @@ def check_command(
     with working("reading"):
         lists = [read_nbest(path) for path in nbest]
     described = "\n".join(f"features of {one.name}: {one.described}" for one in lists)
-    emit_rows(_facts(lists), output, signature=described)
+    emit(Result.of_rows(_facts(lists), signature=described), output)
 
 
 @app.command("merge")
 def merge_command(
     nbest: Annotated[list[str], typer.Argument(help="Lists of the same sentences and features.", metavar="NBEST...")],
     to: Annotated[Path, typer.Option("--to", help="List to write.", metavar="FILE")],
-    output: OutputOption = Output.table,
+    output: OutputOption = "table",
 ) -> None:
     """Put n-best lists together, without hypotheses of equal text and features.
 
@@ -115,7 +114,7 @@ def merge_command(
         for path in nbest[1:]:
             together = merge(together, read_nbest(path))
         write_nbest(together, to)
-    emit_rows(_facts([together]), output, signature=f"written: {to}")
+    emit(Result.of_rows(_facts([together]), signature=f"written: {to}"), output)
 
 
 def _facts(lists: list[NBestList]) -> list[dict[str, object]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from ranker.cli.output import say_note
 from ranker.errors import OptionError
 from ranker.progress import listening
 from ranker.threads import set_jobs
@@ -19,13 +19,8 @@ if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
 
 
-class Output(StrEnum):
-    """Forms of output."""
-
-    table = "table"
-    json = "json"
-    jsonl = "jsonl"
-    csv = "csv"
+Output = Literal["table", "json", "jsonl", "csv"]
+"""Forms of output."""
 
 
 def _use_threads(jobs: int | None) -> int | None:
@@ -35,6 +30,11 @@ def _use_threads(jobs: int | None) -> int | None:
         raise typer.BadParameter("expected a whole number from 1.")
     set_jobs(jobs)
     return jobs
+
+
+def counted(number: int, thing: str) -> str:
+    """Write a number and the name of what it counts, in the plural unless it is one."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def _checked_kind(kind: str) -> str:
@@ -114,10 +114,11 @@ def read_input(
     lp: list[str] | None,
     *,
     kind: str | None = None,
+    parts: list[Dataset] | None = None,
 ) -> Dataset:
     """Read the data set that the options name: corpora, or parallel files.
 
-    A note names the corpora that hold no judgements of `kind`, if it is given.
+    A note names the corpora that hold no judgements of `kind`, if it is given; the corpora are added to `parts`.
     """
     parallel = bool(source or references or translations)
     if parallel and data:
@@ -132,13 +133,18 @@ def read_input(
         if parallel:
             if source is None:
                 raise OptionError("parallel files need the source too: -s SRC -r REF... -t SYSTEM...")
-            dataset = read_parallel(source, references or [], translations or [])
+            named = lp[0] if lp and len(lp) == 1 and "*" not in lp[0] else None
+            corpora = [read_parallel(source, references or [], translations or [], named)]
+            if lp and corpora[0].language_pairs == ["?"]:
+                raise OptionError(f"--lp {' '.join(lp)}: plain files are of one language pair; expected one, as de-en")
         else:
             corpora = [catalogue.load(one) for one in data]
-            dataset = concatenate(corpora)
+        dataset = concatenate(corpora)
         dataset = dataset.select_language_pairs(lp) if lp else dataset
-    if kind is not None and len(data) > 1:
+    if kind is not None and len(corpora) > 1:
         _say_unused(corpora, dataset, kind)
+    if parts is not None:
+        parts.extend(corpora)
     return dataset
 
 
@@ -150,7 +156,7 @@ def _say_unused(corpora: list[Dataset], together: Dataset, kind: str) -> None:
         there = kinds(corpus)
         if used not in (*there, *rating_names(corpus)):
             holds = f"it has {', '.join(there)}" if there else "it holds none"
-            typer.echo(f"ranker: note: {corpus.name}: no judgements of kind {used!r}, not used ({holds})", err=True)
+            say_note(f"{corpus.name}: no judgements of kind {used!r}, not used ({holds})")
 
 
 @contextmanager

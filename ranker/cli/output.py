@@ -7,12 +7,12 @@ import io
 import json
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ranker.cli.options import Output
 from ranker.files import printable
 
 if TYPE_CHECKING:
@@ -22,42 +22,60 @@ _LONG = 1000
 """Rows from which on a table is printed plainly: rich lays out a few hundred rows a second."""
 
 
-def emit_rows(rows: Sequence[Mapping[str, Any]], output: Output, *, signature: str, title: str = "") -> None:
-    """Print rows of one shape.
+@dataclass(frozen=True)
+class Result:
+    """What a command has to print, in every form of output.
 
-    JSON is one object of ``signature`` and ``rows``; JSON lines and CSV hold the rows alone; a table prints the
-    signature below.
+    Parameters
+    ----------
+    document : object
+        The whole as one JSON value; numbers that are not finite become null.
+    rows : sequence of mappings
+        Rows of one shape for CSV, which has a header line and leaves empty what is missing or not a number.
+    show : callable
+        Prints the tables for people.
+    lines : sequence, optional
+        What JSON lines hold, one value a line; by default the rows.
     """
-    if output is Output.json:
-        emit_json({"signature": signature, "rows": list(rows)})
-    elif output is Output.jsonl:
-        emit_lines(rows)
-    elif output is Output.csv:
-        emit_csv(rows)
+
+    document: object
+    rows: Sequence[Mapping[str, Any]]
+    show: Callable[[], None]
+    lines: Sequence[object] | None = None
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[Mapping[str, Any]], *, signature: str, title: str = "") -> Result:
+        """Return rows of one shape: JSON is one object of ``signature`` and ``rows``, a table has the first below."""
+
+        def show() -> None:
+            print_table(rows, title)
+            typer.echo(f"\n{signature}")
+
+        return cls({"signature": signature, "rows": list(rows)}, rows, show)
+
+
+def emit(result: Result, output: str) -> None:
+    """Print a result in the form that ``--output`` names."""
+    if output == "json":
+        typer.echo(json.dumps(_plain(result.document), ensure_ascii=False, indent=1, allow_nan=False))
+    elif output == "jsonl":
+        lines = result.rows if result.lines is None else result.lines
+        sys.stdout.writelines(json.dumps(_plain(one), ensure_ascii=False, allow_nan=False) + "\n" for one in lines)
+    elif output == "csv":
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        if result.rows:
+            writer.writerow(result.rows[0])
+        for row in result.rows:
+            writer.writerow("" if (plain := _plain(value)) is None else plain for value in row.values())
+        sys.stdout.write(buffer.getvalue())
     else:
-        print_table(rows, title)
-        typer.echo(f"\n{signature}")
+        result.show()
 
 
-def emit_json(value: object) -> None:
-    """Print one JSON value; numbers that are not finite become null."""
-    typer.echo(json.dumps(_plain(value), ensure_ascii=False, indent=1, allow_nan=False))
-
-
-def emit_lines(values: Sequence[object]) -> None:
-    """Print one JSON value a line."""
-    sys.stdout.writelines(json.dumps(_plain(value), ensure_ascii=False, allow_nan=False) + "\n" for value in values)
-
-
-def emit_csv(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print rows as CSV with a header line; what is missing or not a number is empty."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    if rows:
-        writer.writerow(rows[0])
-    for row in rows:
-        writer.writerow("" if (plain := _plain(value)) is None else plain for value in row.values())
-    sys.stdout.write(buffer.getvalue())
+def say_note(note: str) -> None:
+    """Tell the user on stderr what is good to know."""
+    typer.echo(f"ranker: note: {note}", err=True)
 
 
 def print_table(rows: Sequence[Mapping[str, Any]], title: str = "", wide: Sequence[str] = ()) -> None:
@@ -134,6 +152,8 @@ def interval(estimate: Estimate) -> str:
 
 
 def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
     if isinstance(value, Mapping):
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):

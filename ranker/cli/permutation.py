@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranker.cli.options import Output, OutputOption
-from ranker.cli.output import emit_json, emit_rows, print_table
+from ranker.cli.options import OutputOption
+from ranker.cli.output import Result, emit, print_table
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def command(
     flat: Annotated[
         bool, typer.Option("--flat", help="Draw runs of one binary operator as one node instead of left-branching.")
     ] = False,
-    output: OutputOption = Output.table,
+    output: OutputOption = "table",
 ) -> None:
     """Score a permutation by every metric of word order, and draw its tree and packed chart.
 
@@ -57,11 +57,11 @@ def command(
         {"line": line, "counted_from": first, "length": len(values)} | {name: score[index] for name, score in scores}
         for index, (line, (values, first)) in enumerate(read.items())
     ]
-    if len(read) > 1 or output in (Output.jsonl, Output.csv):
+    if len(read) > 1 or output in ("jsonl", "csv"):
         if svg:
             many = f"draws one permutation, but {len(read)} were given"
             raise OptionError(f"--svg {many if len(read) > 1 else 'goes with --output table or json'}")
-        emit_rows(rows, output, signature=signature)
+        emit(Result.of_rows(rows, signature=signature), output)
         return
     ((values, first),) = read.values()
     tree = permutation_tree(values)
@@ -71,11 +71,14 @@ def command(
         from ranker.files import write_bytes
 
         write_bytes(svg, draw_svg(drawn, first=first).encode())
-    if output is Output.json:
-        emit_json({"signature": signature, **_facts(values, first, tree), "scores": {k: s[0] for k, s in scores}})
-    else:
-        _print(values, first, tree, drawn, [(name, score[0]) for name, score in scores])
+    found = {name: score[0] for name, score in scores}
+
+    def show() -> None:
+        _print(values, first, tree, drawn, list(found.items()))
         typer.echo(f"\n{signature}")
+
+    document = {"signature": signature, **_facts(values, first, tree), "scores": found} if output == "json" else None
+    emit(Result(document, rows, show), output)
 
 
 def _read(text: str) -> dict[int, tuple[Int64Array, int]]:

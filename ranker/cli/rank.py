@@ -11,7 +11,6 @@ from ranker.cli.options import (
     JobsOption,
     LpOption,
     ModelOption,
-    Output,
     OutputOption,
     ReferencesOption,
     SourceOption,
@@ -19,9 +18,8 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import emit_csv, emit_json, emit_lines, print_table, show
-from ranker.cli.scorer import MetricOption, Scorer
-from ranker.errors import OptionError
+from ranker.cli.output import Result, emit, print_table, show
+from ranker.cli.scorer import MetricOption, chosen, result_signature, say_notes
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
@@ -39,7 +37,7 @@ def command(
     references: ReferencesOption = None,
     translations: TranslationsOption = None,
     jobs: JobsOption = None,
-    output: OutputOption = Output.table,
+    output: OutputOption = "table",
 ) -> None:
     """Rank the candidate translations of every source, best first.
 
@@ -48,23 +46,18 @@ def command(
 
     Example: ranker rank candidates.json
     """
-    scorer, dataset = Scorer.chosen(
+    scorer, dataset = chosen(
         model, metric, lambda: read_input([data] if data else [], source, references, translations, lp)
     )
-    from ranker.ordering import rank_by
-    from ranker.ranking import Ranker
+    import numpy as np
+
+    from ranker.extractors.scorers import rank_by
 
     with working("ranking"):
-        parts: dict[str, Any] = {}
-        if contributions:
-            if not isinstance(scorer.using, Ranker):
-                raise OptionError("--contributions needs --model; a metric has one column")
-            scorer.say_note(dataset)
-            matrix = scorer.using.explain(dataset)
-            parts = dict(zip(scorer.using.feature_set.columns, matrix.T, strict=True))
-            scores = matrix.sum(axis=1)
-        else:
-            scores = scorer.score(dataset)
+        parts = scorer.contributions(dataset) if contributions else {}
+        say_notes([scorer], dataset)
+        # the sum along rows, as the ranker takes it itself
+        scores = np.stack(list(parts.values()), axis=1).sum(axis=1) if parts else scorer.candidate_scores(dataset)
         ranking = rank_by(dataset, scores)
     texts = dataset.candidates["text"].to_numpy(object)[ranking["candidate"]]
     rows: list[dict[Any, Any]] = ranking[["rank", "tied", "system", "score", "margin"]].to_dict("records")
@@ -73,18 +66,16 @@ def command(
             row["contributions"] = {name: column[candidate] for name, column in parts.items()}
         row["text"] = text
     groups = _groups(dataset, list(ranking["source"]), rows)
-    signature = scorer.signature(dataset)
-    if output is Output.json:
-        emit_json({"signature": signature, "sources": groups})
-    elif output is Output.jsonl:
-        emit_lines(groups)
-    elif output is Output.csv:
-        emit_csv([_flat(group, row) for group in groups for row in group["ranking"]])
-    else:
+    signature = result_signature(scorer, dataset)
+
+    def show_all() -> None:
         for group in groups:
             print_table([_shown(row) for row in group["ranking"]], _title(group), wide=("text",))
             typer.echo("")
         typer.echo(signature)
+
+    flat = [_flat(group, row) for group in groups for row in group["ranking"]]
+    emit(Result({"signature": signature, "sources": groups}, flat, show_all, groups), output)
 
 
 def _groups(dataset: Dataset, sources: list[int], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ranker.cli.options import JobsOption, working
-from ranker.cli.output import emit_json, emit_lines
+from ranker.cli.options import JobsOption, counted, working
+from ranker.cli.output import Result, emit, say_note
 from ranker.cli.scorer import say_notes
 from ranker.cli.tune import RefsOption
 from ranker.errors import OptionError
@@ -21,12 +20,8 @@ if TYPE_CHECKING:
     from ranker.corpora.formats.nbest import NBestList
 
 
-class Form(StrEnum):
-    """Forms of output."""
-
-    text = "text"
-    json = "json"
-    jsonl = "jsonl"
+Form = Literal["text", "json", "jsonl"]
+"""Forms of output."""
 
 
 def command(
@@ -61,7 +56,7 @@ def command(
         typer.Option("--report", help="Score the chosen translations in this metric, on stderr.", metavar="METRIC"),
     ] = None,
     jobs: JobsOption = None,
-    output: Annotated[Form, typer.Option("--output", "-o", help="Form of the output.")] = Form.text,
+    output: Annotated[Form, typer.Option("--output", "-o", help="Form of the output.")] = "text",
 ) -> None:
     """Choose a translation of every sentence from an n-best list, and print them, one a line.
 
@@ -71,8 +66,8 @@ def command(
     Example: ranker rerank dev.nbest --mbr chrf
     """
     from ranker.corpora.formats.nbest_reading import read_nbest
+    from ranker.ranking import make_scorer
     from ranker.tuning.hypotheses import check_sentences, read_references
-    from ranker.tuning.objectives import objective_of
     from ranker.tuning.reranking import best_hypotheses, sentence_scores
     from ranker.tuning.reranking import oracle as best_of_all
 
@@ -83,7 +78,7 @@ def command(
         raise OptionError("--scale says how --mbr uses scores: give both, or neither")
     if (model or oracle or report) and not refs:
         raise OptionError("--model, --oracle and --report compare with references: give --refs")
-    reported = [objective_of(one, None) for one in report or []]
+    reported = [make_scorer(one, None) for one in report or []]
     found = read_nbest(nbest)
     references = read_references(refs or [], source) if refs or source else None
     if references is not None and refs:
@@ -97,7 +92,7 @@ def command(
             scores = _model_scores(found, weights)
         else:
             assert references is not None
-            objective = objective_of(oracle, model)
+            objective = make_scorer(oracle, model)
             say_notes([objective], references)
             scores = sentence_scores(found, references, objective)
         if oracle is not None and references is not None:
@@ -139,7 +134,7 @@ def _print(nbest: NBestList, chosen: Int64Array, scores: FloatArray, output: For
     """Print the chosen hypotheses; a sentence without one has an empty line, so that lines stay in step."""
     missing = int((chosen < 0).sum())
     if missing:
-        typer.echo(f"ranker: note: {missing:,} sentences have no hypothesis", err=True)
+        say_note(f"{counted(missing, 'sentence')} without a hypothesis")
     texts = iter(nbest.text_of(chosen[chosen >= 0]))
     numbers = _places(nbest, chosen)
     rows: list[dict[str, Any]] = [
@@ -151,12 +146,7 @@ def _print(nbest: NBestList, chosen: Int64Array, scores: FloatArray, output: For
         }
         for sentence, (row, number) in enumerate(zip(chosen.tolist(), numbers, strict=True))
     ]
-    if output is Form.json:
-        emit_json(rows)
-    elif output is Form.jsonl:
-        emit_lines(rows)
-    else:
-        sys.stdout.writelines(f"{row['text']}\n" for row in rows)
+    emit(Result(rows, rows, lambda: sys.stdout.writelines(f"{row['text']}\n" for row in rows)), output)
 
 
 def _places(nbest: NBestList, chosen: Int64Array) -> list[int]:

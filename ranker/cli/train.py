@@ -9,25 +9,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ranker import defaults
 from ranker.cli.options import (
     DataOption,
     JobsOption,
     KindOption,
     LpOption,
-    Output,
     OutputOption,
     ReferencesAsCandidatesOption,
     ReferencesOption,
     SeedOption,
     SourceOption,
     TranslationsOption,
+    counted,
     read_input,
     working,
 )
-from ranker.cli.output import emit_json, interval, print_table
-from ranker.defaults import Loss, PairCounting
+from ranker.cli.output import Result, emit, interval, print_table, say_note
 from ranker.errors import OptionError
+from ranker.settings import DEFAULTS, FOLDS, Loss, PairCounting
 
 if TYPE_CHECKING:
     from ranker.evaluation.cross_validation import CrossValidation
@@ -42,7 +41,7 @@ def command(
             "-f",
             help="Features to learn from (see: ranker features); auto is the standard set for the language.",
         ),
-    ] = defaults.FEATURES,
+    ] = DEFAULTS.features,
     model: Annotated[
         Path | None,
         typer.Option(
@@ -52,8 +51,8 @@ def command(
     kind: KindOption = "auto",
     c: Annotated[
         str, typer.Option("--C", help="Penalty of a wrongly ordered pair, or auto: by cross-validation.")
-    ] = str(defaults.C),
-    loss: Annotated[Loss, typer.Option("--loss", help="Loss of a pair.")] = defaults.LOSS,
+    ] = str(DEFAULTS.C),
+    loss: Annotated[Loss, typer.Option("--loss", help="Loss of a pair.")] = DEFAULTS.loss,
     pairs: Annotated[
         PairCounting,
         typer.Option(
@@ -61,18 +60,18 @@ def command(
             help="How preferences become training pairs: one per judgement; one per two candidates (aggregated); or "
             "these with the same total weight for every language pair (balanced).",
         ),
-    ] = defaults.PAIRS,
+    ] = DEFAULTS.pairs,
     references_as_candidates: ReferencesAsCandidatesOption = False,
     folds: Annotated[
         int, typer.Option("--folds", help="Folds of the cross-validation at the end; 0 for none.", min=0)
-    ] = defaults.FOLDS,
+    ] = FOLDS,
     lp: LpOption = None,
     source: SourceOption = None,
     references: ReferencesOption = None,
     translations: TranslationsOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    output: OutputOption = Output.table,
+    output: OutputOption = "table",
 ) -> None:
     """Learn a ranker from human judgements.
 
@@ -81,7 +80,7 @@ def command(
 
     Example: ranker train --data sample --model sample.model
     """
-    if output not in (Output.table, Output.json):
+    if output not in ("table", "json"):
         raise OptionError("--output: train prints table or json")
     if folds == 1:
         raise OptionError("--folds 1: expected at least 2, or 0 for no cross-validation")
@@ -116,34 +115,35 @@ def command(
         with working("cross-validating"):
             found = cross_validate(ranker, table, folds=folds, seed=seed)
     for note in notes:
-        typer.echo(f"ranker: note: {note}", err=True)
+        say_note(note)
     weights = [
         {"column": column, "weight": float(weight)}
         for column, weight in zip(ranker.feature_set.columns, ranker.weights, strict=True)
     ]
     training = ranker.training
     assert training is not None
-    if output is Output.json:
-        emit_json(
-            {
-                "model": str(target),
-                "signature": ranker.signature(),
-                "training": dataclasses.asdict(training),
-                "weights": weights,
-                "cross_validation": dataclasses.asdict(found) if found else None,
-            }
+    document = {
+        "model": str(target),
+        "signature": ranker.signature(),
+        "training": dataclasses.asdict(training),
+        "weights": weights,
+        "cross_validation": dataclasses.asdict(found) if found else None,
+    }
+
+    def show() -> None:
+        learnt = counted(training.preferences, "preference") if training.preferences else f"{training.kind} scores"
+        typer.echo(
+            f"learnt from {training.data}: {counted(training.sources, 'source')}, "
+            f"{counted(training.candidates, 'judged candidate')}"
+            f"{' and ' + counted(training.references, 'reference') if training.references else ''}, "
+            f"{learnt}; C = {training.C:g} ({training.chosen_by})\n"
         )
-        return
-    learnt = f"{training.preferences:,} preferences" if training.preferences else f"{training.kind} scores"
-    typer.echo(
-        f"learnt from {training.data}: {training.sources:,} sources, {training.candidates:,} judged candidates"
-        f"{f' and {training.references:,} references' if training.references else ''}, "
-        f"{learnt}; C = {training.C:g} ({training.chosen_by})\n"
-    )
-    print_table(weights)
-    typer.echo(f"\n{ranker.signature()}\nmodel written: {target}")
-    if found:
-        _show(found)
+        print_table(weights)
+        typer.echo(f"\n{ranker.signature()}\nmodel written: {target}")
+        if found:
+            _show(found)
+
+    emit(Result(document, weights, show), output)
 
 
 def _show(found: CrossValidation) -> None:
@@ -158,8 +158,8 @@ def _show(found: CrossValidation) -> None:
     ]
     print_table(
         rows,
-        f"\n{found.sources:,} sources, each ranked by a model that did not learn from it ({found.folds} folds); "
-        "[95 % interval over sources]",
+        f"\n{counted(found.sources, 'source')}, each ranked by a model that did not learn from it "
+        f"({found.folds} folds); [95 % interval over sources]",
     )
     for verdict in found.verdicts:
         typer.echo(verdict)

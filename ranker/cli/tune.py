@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ranker.cli.options import JobsOption, Output, OutputOption, SeedOption
-from ranker.cli.output import emit_json, print_table
+from ranker.cli.output import Result, emit, print_table
 from ranker.cli.scorer import say_notes
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
     from ranker.corpora.formats.nbest import NBestList
+    from ranker.extractors.scorers import Scorer
     from ranker.tuning.iterations import Tuned
-    from ranker.tuning.objectives import Objective
 
 RefsOption = Annotated[
     list[Path] | None,
@@ -90,7 +90,7 @@ def command(
     ] = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    output: OutputOption = Output.table,
+    output: OutputOption = "table",
 ) -> None:
     """Find the weights of a translation system's features whose choices from n-best lists score best (MERT).
 
@@ -98,21 +98,21 @@ def command(
 
     Example: ranker tune --nbest dev.nbest --refs dev.ref0 --metric "bleu[order=4]"
     """
-    if output not in (Output.table, Output.json):
+    if output not in ("table", "json"):
         raise OptionError("--output: tune prints table or json")
     if (test_nbest is None) != (not test_refs):
         raise OptionError("--test-nbest and --test-refs belong together")
     from ranker.corpora.formats.nbest_reading import read_nbest
+    from ranker.ranking import make_scorer
     from ranker.tuning.decoder import Decoder
     from ranker.tuning.hypotheses import check_sentences, read_references
     from ranker.tuning.iterations import Plan, tune
     from ranker.tuning.mert import Search
-    from ranker.tuning.objectives import objective_of
     from ranker.tuning.state import State
     from ranker.tuning.weights import read_weights, write_weights
 
-    objective = objective_of(metric, model)
-    others = (objective_of(one, None) for one in report or [])
+    objective = make_scorer(metric, model)
+    others = (make_scorer(one, None) for one in report or [])
     reported = list({one.name: one for one in (objective, *others)}.values())
     called = Decoder(decoder, time_limit) if decoder is not None else None
     references = read_references(refs or [], source)
@@ -150,7 +150,7 @@ def _say(line: str) -> None:
         typer.echo(f"ranker: {line}", err=True)
 
 
-def _scores(name: str, objective: Objective, nbest: NBestList, references: Dataset, found: Tuned) -> dict[str, Any]:
+def _scores(name: str, objective: Scorer, nbest: NBestList, references: Dataset, found: Tuned) -> dict[str, Any]:
     from ranker.tuning.reranking import best_hypotheses, model_scores, score_of_choice
 
     number = len(references.sources)
@@ -161,11 +161,9 @@ def _scores(name: str, objective: Objective, nbest: NBestList, references: Datas
     return {"sentences of": name, "metric": objective.name, "start": before, "tuned": after}
 
 
-def _signature(objective: Objective, references: Dataset, found: Tuned, plan: Any) -> str:
+def _signature(objective: Scorer, references: Dataset, found: Tuned, plan: Any) -> str:
     from ranker.tuning.state import list_digest
-    from ranker.version import VERSION
 
-    mine = objective.signature()
     parts = {
         "lists": list_digest(found.nbest)[:8],
         "references": references.fingerprint[:8],
@@ -176,8 +174,7 @@ def _signature(objective: Objective, references: Dataset, found: Tuned, plan: An
         "iterations": len(found.steps),
         "seed": plan.search.seed,
     }
-    head = mine if mine.startswith("ranker:") else f"ranker:{VERSION}|{mine}"
-    return "|".join([head, *(f"{key}:{value}" for key, value in parts.items() if value is not None)])
+    return "|".join([objective.head(), *(f"{key}:{value}" for key, value in parts.items() if value is not None)])
 
 
 def _print(found: Tuned, rows: list[dict[str, Any]], signature: str, written: list[str], output: Output) -> None:
@@ -188,14 +185,15 @@ def _print(found: Tuned, rows: list[dict[str, Any]], signature: str, written: li
         {"column": column, "start": before, "tuned": after}
         for column, before, after in zip(found.nbest.columns, found.start.values, found.weights.values, strict=True)
     ]
-    if output is Output.json:
-        facts = {"signature": signature, "stopped": found.stopped, "written": written}
-        emit_json({**facts, "iterations": steps, "weights": weights, "scores": rows})
-        return
-    shown = ("iteration", "hypotheses", "new", "start", "score", "best_start", "searches", "seconds")
-    print_table([{key: step[key] for key in shown} for step in steps], f"stopped: {found.stopped}\n")
-    typer.echo("")
-    print_table(weights)
-    typer.echo("")
-    print_table(rows)
-    typer.echo("\n" + "\n".join([signature, *(f"written: {path}" for path in written)]))
+    facts = {"signature": signature, "stopped": found.stopped, "written": written}
+
+    def show() -> None:
+        shown = ("iteration", "hypotheses", "new", "start", "score", "best_start", "searches", "seconds")
+        print_table([{key: step[key] for key in shown} for step in steps], f"stopped: {found.stopped}\n")
+        typer.echo("")
+        print_table(weights)
+        typer.echo("")
+        print_table(rows)
+        typer.echo("\n" + "\n".join([signature, *(f"written: {path}" for path in written)]))
+
+    emit(Result({**facts, "iterations": steps, "weights": weights, "scores": rows}, rows, show), output)

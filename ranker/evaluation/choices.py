@@ -1,11 +1,17 @@
-"""Tests and corrections that a comparison can be asked for.
+"""Levels, tests, corrections and methods that can be asked for.
 
 Nothing heavy is imported, because the command line takes its choices from here.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
-Test = Literal["bootstrap", "randomisation", "perm-both"]
+Level = Literal["segment", "document", "system"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+Test = Literal["bootstrap", "randomisation", "perm-both", "williams"]
 Correction = Literal["westfall-young", "holm", "none"]
+RankingMethod = Literal["auto", "expected-wins", "trueskill", "mean"]
+"""How judgements of people rank systems."""
+Paired = Literal["bs", "ar"]
+"""Tests of two systems: paired bootstrap, approximate randomisation."""

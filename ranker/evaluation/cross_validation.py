@@ -19,16 +19,15 @@ import numpy as np
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import balanced
-from ranker.defaults import FOLDS, Loss
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.evaluation.bootstrap import Estimate
+from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.evaluation.compare.result import Comparison
 from ranker.evaluation.compare.run import compare
-from ranker.evaluation.compare.scored import Scored
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.ranking import Ranker
+from ranker.settings import FOLDS, Loss, Training
 from ranker.shipped import suited
-from ranker.training import Training
 from ranker.training_data import TrainingTable, deal, standardiser
 
 THIS_MODEL, BASELINE = "this model", "chrf"
@@ -124,12 +123,15 @@ def cross_validate(
             f"{there} source(s) with judgements to learn from: a cross-validation needs 2", file=table.dataset.name
         )
     parts = min(folds, there)
-    scored = [Scored(THIS_MODEL, held_out_scores(ranker.training, table, fold_of_sources(table, parts, seed)))]
+    scored = [CandidateScores(THIS_MODEL, held_out_scores(ranker.training, table, fold_of_sources(table, parts, seed)))]
     note = None
     if _has_references(table.dataset):
         baseline = FeatureSet.parse(BASELINE).transform(table.dataset)[:, 0]
         included = Ranker.load(suited(table.dataset))
-        scored += [Scored(BASELINE, baseline), Scored(suited(table.dataset), included.score(table.dataset))]
+        scored += [
+            CandidateScores(BASELINE, baseline),
+            CandidateScores(suited(table.dataset), included.score(table.dataset)),
+        ]
         assert included.training is not None
         seen = corpora_in_common(included.training.data, table.dataset.name)
         note = f"was trained on these data ({', '.join(seen)})" if seen else None

@@ -15,11 +15,9 @@ import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import OptionError
-from ranker.evaluation.bootstrap import draws
 from ranker.evaluation.choices import Correction
 
 Score = Callable[[FloatArray], FloatArray]
-BootstrapForm = Literal["two-sided", "folded"]
 Alternative = Literal["greater", "two-sided"]
 _CHUNK = 2_000_000
 # rounding must not turn a resample that is as extreme as what was observed into a less extreme one
@@ -91,42 +89,7 @@ def paired_permutation(
     return (1 + extreme) / (1 + permutations)
 
 
-def paired_bootstrap(
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
-    score: Score,
-    *,
-    resamples: int = 1000,
-    seed: int = 0,
-    form: BootstrapForm = "two-sided",
-) -> float:
-    """P-value of the difference of two scores by paired bootstrap over sources (Koehn 2004).
-
-    Parameters
-    ----------
-    first, second : array-like, shape (sources, k)
-        Additive statistics of the same sources.
-    score : callable
-        Statistics of shape (..., k) to scores of shape (...).
-    resamples : int, default 1000
-    seed : int, default 0
-    form : {"two-sided", "folded"}, default "two-sided"
-        As in `bootstrap_p`.
-
-    Returns
-    -------
-    float
-    """
-    one, two = (np.asarray(each, dtype=np.float64) for each in (first, second))
-    both = np.concatenate([one, two], axis=1)
-    sample = np.empty(resamples)
-    for start, weights in draws(len(one), resamples, np.random.default_rng(seed)):
-        sums = weights @ both
-        sample[start : start + len(sums)] = score(sums[:, : one.shape[1]]) - score(sums[:, one.shape[1] :])
-    return float(bootstrap_p(sample, score(one.sum(axis=0)) - score(two.sum(axis=0)), form=form))
-
-
-def bootstrap_p(sample: npt.ArrayLike, observed: npt.ArrayLike, *, form: BootstrapForm = "two-sided") -> FloatArray:
+def bootstrap_p(sample: npt.ArrayLike, observed: npt.ArrayLike) -> FloatArray:
     """P-values of differences from their bootstrap samples, moved so that the null hypothesis holds.
 
     Parameters
@@ -134,19 +97,14 @@ def bootstrap_p(sample: npt.ArrayLike, observed: npt.ArrayLike, *, form: Bootstr
     sample : array-like, shape (resamples, ...)
         Differences in the resamples; NaN is left out.
     observed : array-like, shape (...)
-    form : {"two-sided", "folded"}, default "two-sided"
-        ``two-sided`` counts resamples with ``|d* - mean(d*)| >= |d|``; ``folded``, as Moses and sacreBLEU do,
-        those with ``|d*| - mean(|d*|) >= |d|``, which is about half of it.
 
     Returns
     -------
     float array, shape (...)
-        ``(1 + count) / (1 + resamples)``; NaN where the difference is undefined.
+        ``(1 + count) / (1 + resamples)``, counting resamples with ``|d* - mean(d*)| >= |d|``; NaN where the difference
+        is undefined. Moses and sacreBLEU count those with ``|d*| - mean(|d*|) >= |d|``, about half as many.
     """
-    values = np.asarray(sample, dtype=np.float64)
-    if form == "folded":
-        return _share_as_extreme(centred(np.abs(values)), observed)
-    return resampled_p(centred(values), observed)
+    return resampled_p(centred(sample), observed)
 
 
 def centred(sample: npt.ArrayLike) -> FloatArray:
@@ -171,14 +129,10 @@ def resampled_p(null: npt.ArrayLike, observed: npt.ArrayLike) -> FloatArray:
     float array, shape (...)
         ``(1 + resamples at least as extreme) / (1 + resamples)``; NaN where the difference is undefined.
     """
-    return _share_as_extreme(np.abs(np.asarray(null, dtype=np.float64)), observed)
-
-
-def _share_as_extreme(null: FloatArray, observed: npt.ArrayLike) -> FloatArray:
-    wanted = np.asarray(observed, dtype=np.float64)
-    count = (~np.isnan(null)).sum(axis=0)
+    size, wanted = np.abs(np.asarray(null, dtype=np.float64)), np.asarray(observed, dtype=np.float64)
+    count = (~np.isnan(size)).sum(axis=0)
     with np.errstate(invalid="ignore"):
-        p = (1 + (null >= _bound(wanted)).sum(axis=0)) / (1 + count)
+        p = (1 + (size >= _bound(wanted)).sum(axis=0)) / (1 + count)
     return np.asarray(np.where(np.isnan(wanted) | (count == 0), np.nan, p))
 
 

@@ -18,9 +18,8 @@ from ranker.evaluation.correlation.segment import tau_counts
 from ranker.experiments import birch11_mert
 from ranker.experiments.aligners import Aligners, WordAligner, language_pairs_of
 from ranker.experiments.aligners import table as aligner_table
-from ranker.experiments.birch11_metrics import SENTENCE_BLEU, meteor_note
-from ranker.experiments.birch11_metrics import baselines as notations
-from ranker.experiments.birch11_published import REORDERING, consistency_table, shared_pairs
+from ranker.experiments.birch11_baselines import REORDERING, SENTENCE_BLEU, consistency_table, meteor_note, shared_pairs
+from ranker.experiments.birch11_baselines import baselines as notations
 from ranker.experiments.plan import Once, Plan, Task
 from ranker.experiments.tables import Experiment, Table
 from ranker.experiments.tuned_choices import TuningSettings

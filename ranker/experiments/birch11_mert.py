@@ -10,8 +10,7 @@ from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.evaluation.significance import sign_test
 from ranker.experiments.aligners import table as aligner_table
-from ranker.experiments.birch11_metrics import BLEU, TER, meteor_notation
-from ranker.experiments.birch11_published import PREFERENCES, TUNED
+from ranker.experiments.birch11_baselines import BLEU, PREFERENCES, TER, TUNED, meteor_notation
 from ranker.experiments.choice_comparison import People, compare_all, people_judged
 from ranker.experiments.plan import Task
 from ranker.experiments.tables import Marked, Table

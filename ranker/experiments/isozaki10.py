@@ -22,15 +22,15 @@ from ranker.corpora.judgements import (
 )
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.bootstrap import draws, estimate, stream
-from ranker.evaluation.compare.scored import Scored, Slice, part_of, slices
+from ranker.evaluation.compare.candidates import CandidateScores, Slice, part_of, slices
 from ranker.evaluation.compare.system_statistics import SystemFigures
 from ranker.evaluation.correlation.correlation import group_correlation, grouped_table
 from ranker.evaluation.significance import bootstrap_p
-from ranker.evaluation.systems.levels import Measured, Units
 from ranker.experiments.plan import Once, Plan, Task
 from ranker.experiments.tables import Experiment, Table
 from ranker.extractors.base import Metric
 from ranker.extractors.registry import make_metric
+from ranker.extractors.scorers import MetricScorer
 from ranker.version import VERSION
 
 CORRELATIONS = {"Spearman": "spearman", "Pearson": "pearson"}
@@ -169,7 +169,7 @@ class JudgedPair:
     dataset : Dataset
         Outputs for the judged sources.
     slice : Slice
-        The same, as `ranker.evaluation.compare.scored` cuts it.
+        The same, as `ranker.evaluation.compare.candidates` cuts it.
     """
 
     data: str
@@ -335,25 +335,13 @@ def _metric(title: str, target: str, settings: Settings) -> Metric:
     return metric
 
 
-def _scored(dataset: Dataset, target: str, settings: Settings) -> list[Scored]:
+def _scored(dataset: Dataset, target: str, settings: Settings) -> list[CandidateScores]:
     """Score all outputs by all metrics, in the order of `METRICS`; more is better."""
     found = []
     for title in METRICS:
         metric = _metric(title, target, settings)
-        measured = Measured.of(metric, dataset)
-        scores = measured.score(Units.of(dataset, "segment"))
-        if title in ROOTS:
-            found.append(Scored(title, ROOTS[title](scores)))
-            continue
-        sign = 1.0 if metric.higher_is_better else -1.0
-        found.append(
-            Scored(
-                title,
-                sign * scores,
-                measured.rows,
-                lambda statistics, metric=metric, sign=sign: sign * metric.score(statistics),  # type: ignore[misc]
-            )
-        )
+        scored = CandidateScores.of(MetricScorer(metric), dataset, name=title)
+        found.append(CandidateScores(title, ROOTS[title](scored.scores)) if title in ROOTS else scored)
     return found
 
 

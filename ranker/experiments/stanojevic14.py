@@ -15,7 +15,8 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, preference_pairs, resolve_kind
 from ranker.errors import MissingError, OptionError
-from ranker.evaluation.correlation.segment import tau, tau_counts
+from ranker.evaluation.correlation.pair_counts import tau
+from ranker.evaluation.correlation.segment import tau_counts
 from ranker.experiments.plan import Plan, Task
 from ranker.experiments.tables import Experiment, Table
 from ranker.extractors.feature_sets import FeatureSet

@@ -23,11 +23,11 @@ from ranker.experiments.aligners import Aligners, WordAligner
 from ranker.extractors.base import Metric
 from ranker.extractors.combine import Combination
 from ranker.extractors.order.lrscore import LRscore
+from ranker.extractors.scorers import MetricScorer
 from ranker.tuning.envelope import best_of_blocks, project
 from ranker.tuning.line_search import Problem
 from ranker.tuning.mert import Search, optimise
 from ranker.tuning.nbest_features import FeatureOptions, from_dataset
-from ranker.tuning.objectives import MetricObjective
 from ranker.tuning.weights import weight_space
 
 FEATURES = "words,chrf,bleu[smoothing=add-one,tokenizer=13a],ter[search=tercom,tokenizer=13a],systems"
@@ -108,7 +108,7 @@ class Side:
         """Return the problem of finding weights for `metric`."""
         rows = np.arange(len(self.dataset))
         offsets = self.dataset.candidate_offsets
-        return Problem(self.features, offsets, rows, self.statistics(metric), MetricObjective(metric))
+        return Problem(self.features, offsets, rows, self.statistics(metric), MetricScorer(metric))
 
     def choose(self, weights: FloatArray) -> Int64Array:
         """Return the candidate that `weights` choose of every source, shape (sources,)."""
@@ -121,7 +121,7 @@ class Side:
 
 @view
 def _statistics(dataset: Dataset, metric: Metric) -> FloatArray:
-    return MetricObjective(metric).statistics(dataset)
+    return MetricScorer(metric).statistics(dataset)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,6 @@ import pandas as pd
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, judged, resolve_kind
-from ranker.defaults import Loss
 from ranker.errors import DataError
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.significance import bootstrap_interval, paired_permutation
@@ -24,6 +23,7 @@ from ranker.experiments.ye07_published import KIND, NAMES, PUBLISHED, Protocol
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.reference_candidates import references_apart
 from ranker.ranks import group_offsets, group_spearman, merge_ties
+from ranker.settings import Loss
 from ranker.training_data import Lesson, standardiser
 from ranker.version import VERSION
 

@@ -281,6 +281,11 @@ class SentenceMean(Metric):
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return the mean score of statistics of shape (..., 2), shape (...); 0 of no sentence."""
-        rows = np.asarray(statistics, dtype=np.float64)
-        total, number = rows[..., 0], rows[..., 1]
-        return np.asarray(np.divide(total, number, out=np.zeros(total.shape), where=number > 0))
+        return mean_score(statistics)
+
+
+def mean_score(statistics: npt.ArrayLike) -> FloatArray:
+    """Return the mean score of summed statistics (score, 1), shape (..., 2) to (...); 0 of no sentence."""
+    rows = np.asarray(statistics, dtype=np.float64)
+    total, number = rows[..., 0], rows[..., 1]
+    return np.asarray(np.divide(total, number, out=np.zeros(total.shape), where=number > 0))

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ranker import notation, share
 from ranker.arrays import BoolArray, FloatArray
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, view
 from ranker.errors import DataError, OptionError
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, join_notes
@@ -139,9 +139,8 @@ class FeatureSet:
         return np.array(scopes, dtype=bool)
 
     def unusable(self, dataset: Dataset) -> str | None:
-        """Return why the columns that learn from what is ranked cannot learn from `dataset`, or None."""
-        reasons = (one.unusable(dataset) for one in self.extractors if one.fit_scope == "ranked")
-        return next((reason for reason in reasons if reason), None)
+        """Return why the columns that learn from what is ranked cannot learn from `dataset`, or None; asked once."""
+        return _unusable(dataset, tuple(one for one in self.extractors if one.fit_scope == "ranked"))
 
     @property
     def members(self) -> tuple[Extractor, ...]:
@@ -246,3 +245,8 @@ class FeatureSet:
                 f"{dataset.where(source)} has no reference, and column {needy[0].columns[0]!r} needs one "
                 f"({int(empty.sum())} of {len(empty)} sources have none): add references or choose other features"
             )
+
+
+@view
+def _unusable(dataset: Dataset, learning: tuple[Extractor, ...]) -> str | None:
+    return next((reason for one in learning if (reason := one.unusable(dataset))), None)

@@ -10,11 +10,12 @@ import numpy as np
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import human_scores, preference_pairs
-from ranker.evaluation.correlation.segment import Estimate, source_spearman, tau, tau_counts
+from ranker.evaluation.bootstrap import Estimate, estimate, resampled_sums, stream
+from ranker.evaluation.correlation.pair_counts import tau
+from ranker.evaluation.correlation.segment import source_spearman, tau_counts
 from ranker.ranking import Ranker
 from ranker.ranks import merge_ties
 from ranker.reports.refits import TrainingColumns
-from ranker.reports.resampling import estimate, resampled_sums
 
 _STATISTICS = 5
 
@@ -136,7 +137,7 @@ def _differences(
         names = [f"{place}/{pair}" for pair in wanted]
         # the first row holds the figures themselves, the others the resampled ones
         totals = [
-            np.concatenate([block.sum(axis=0)[np.newaxis], resampled_sums(block, resamples, seed, name)])
+            np.concatenate([block.sum(axis=0)[np.newaxis], resampled_sums(block, resamples, stream(seed, name))])
             for block, name in zip(blocks, names, strict=True)
         ]
         cells = np.stack([total.reshape(len(total), columns.shape[1], _STATISTICS) for total in totals])

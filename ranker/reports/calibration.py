@@ -9,9 +9,8 @@ import numpy as np
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, human_scores, preference_pairs
-from ranker.evaluation.correlation.segment import Estimate
+from ranker.evaluation.bootstrap import Estimate, estimate, resampled_sums, stream
 from ranker.ranks import merge_ties
-from ranker.reports.resampling import estimate, resampled_sums
 
 BINS = 10
 _STEPS = 50
@@ -124,7 +123,9 @@ def calibrate(
     agrees = margins > 0
     counts = np.bincount(source * bins + place, minlength=sources * bins).reshape(sources, bins)
     agreed = np.bincount((source * bins + place)[agrees], minlength=sources * bins).reshape(sources, bins)
-    sums = resampled_sums(np.concatenate([counts, agreed], axis=1).astype(np.float64), resamples, seed, "calibration")
+    sums = resampled_sums(
+        np.concatenate([counts, agreed], axis=1).astype(np.float64), resamples, stream(seed, "calibration")
+    )
     found = []
     for number in np.flatnonzero(counts.sum(axis=0)):
         inside = size[place == number]

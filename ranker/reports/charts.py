@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ranker.arrays import FloatArray
-from ranker.evaluation.correlation.segment import Estimate, Row
+from ranker.evaluation.bootstrap import Estimate
+from ranker.evaluation.compare.evaluation import SPEARMAN
+from ranker.evaluation.compare.result import Scope
+from ranker.evaluation.compare.run import ALL
+from ranker.evaluation.compare.statistics import TAUS
 from ranker.reports.calibration import Calibration
 from ranker.reports.drawing import INK, MUTED, PALE, SERIES, Plot, Series, rows_plot
-from ranker.reports.findings import Measured, RankerFindings
+from ranker.reports.findings import DatasetFindings, RankerFindings
 
 WEIGHTS = 40
 """Weights in the plot at most; the table has all."""
 _NAN = float("nan")
-TAU_ROWS = ("official", "primary")
 
 
 def plots(findings: RankerFindings) -> dict[str, Plot]:
@@ -33,28 +37,31 @@ def plots(findings: RankerFindings) -> dict[str, Plot]:
     return {plot.name: plot for plot in made}
 
 
-def statistics(row: Row) -> dict[str, Estimate]:
-    """Return the figures of a row by name: both forms of Spearman's rho, and every tau."""
-    found = {f"Spearman, {form}": one for form, one in row.spearman.items()}
-    for rows in TAU_ROWS:
-        for variant, one in row.tau.get(rows, {}).items():
-            found[f"tau {variant}, {rows} rows"] = one
-    return found
+def statistics(found: DatasetFindings, scope: Scope) -> dict[str, Estimate]:
+    """Return the figures of a scope by name: both forms of Spearman's rho, and every tau."""
+    figures = {f"Spearman, {form}": found.evaluation.estimate(one, scope.id) for form, one in SPEARMAN.items()}
+    for rows, taus in TAUS.items():
+        if found.evaluation.main_scope.pairs.get(rows):
+            figures |= {
+                f"tau {variant}, {rows} rows": found.evaluation.estimate(one, scope.id) for variant, one in taus.items()
+            }
+    return figures
 
 
-def headline(row: Row) -> dict[str, Estimate]:
-    """Return the two figures by which rankers are compared: tau over primary rows, and Spearman's rho."""
-    found = {"Spearman": row.spearman["tie-corrected"]}
-    if "primary" in row.tau:
-        found["tau"] = row.tau["primary"]["wmt14"]
-    return found
+def headline(found: DatasetFindings, scope: Scope) -> dict[str, Estimate]:
+    """Return the figures by which rankers are compared: Spearman's rho, and taus (wmt14) over preferences."""
+    taus = {
+        name: TAUS[name]["wmt14"] for name in ("primary", "official") if found.evaluation.main_scope.pairs.get(name)
+    }
+    chosen = {"Spearman": SPEARMAN["tie-corrected"], **taus}
+    return {name: found.evaluation.estimate(one, scope.id) for name, one in chosen.items()}
 
 
 def agreement(findings: RankerFindings) -> Plot:
     """Draw every figure of the headline row of each data set."""
     # three data sets can be told apart; more are in the bars by data set
     sets = findings.measured[:3]
-    found = [statistics(one.headline) for one in sets]
+    found = [statistics(one, one.headline[1]) for one in sets]
     names = list(dict.fromkeys(name for one in found for name in one))
     missing = Estimate(_NAN, _NAN, _NAN)
     series = [
@@ -71,27 +78,27 @@ def agreement(findings: RankerFindings) -> Plot:
     )
 
 
-def language_pairs(measured: Measured, place: int) -> Plot:
+def language_pairs(measured: DatasetFindings, place: int) -> Plot:
     """Draw the headline figures of every language pair of one data set."""
     # into English alone, both means are the same
-    both = any(not row.name.endswith("-en") for row in measured.language_pairs)
-    rows = [row for row in measured.evaluation.rows if both or row.name != "mean"]
-    name, title = f"language-pairs-{place + 1}", f"Language pairs of {measured.dataset.name}"
-    return _bars(name, title, rows, [row.name for row in rows])
+    both = any(not scope.lp.endswith("-en") for scope in measured.language_pairs)
+    shown = [(name, headline(measured, scope)) for name, scope in measured.scopes.items() if both or name != ALL]
+    return _bars(f"language-pairs-{place + 1}", f"Language pairs of {measured.dataset.name}", shown)
 
 
 def data_sets(findings: RankerFindings) -> Plot:
     """Draw the headline figures of every data set."""
-    rows = [one.headline for one in findings.measured]
-    return _bars("data-sets", "Data sets", rows, [one.dataset.name for one in findings.measured])
+    shown = [(one.dataset.name, headline(one, one.headline[1])) for one in findings.measured]
+    return _bars("data-sets", "Data sets", shown)
 
 
-def _bars(name: str, title: str, rows: list[Row], labels: list[str]) -> Plot:
-    found = [headline(row) for row in rows]
+def _bars(name: str, title: str, shown: Sequence[tuple[str, dict[str, Estimate]]]) -> Plot:
     missing = Estimate(_NAN, _NAN, _NAN)
+    labels = [label for label, _ in shown]
     series = [
-        Series(figure, tuple(one.get(figure, missing) for one in found))
-        for figure in dict.fromkeys(figure for one in found for figure in one)
+        Series(title, tuple(figures.get(figure, missing) for _, figures in shown))
+        for figure, title in (("Spearman", "Spearman"), ("primary", "tau"))
+        if any(figure in figures for _, figures in shown)
     ]
     description = f"Bars with 95 % intervals: {_read_out(labels, series)}."
     return rows_plot(name, title, description, labels, series, axis="correlation with people", bars=True)

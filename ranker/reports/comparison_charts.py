@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.result import ComparedMetric, Comparison, Contest, Scope, Statistic
-from ranker.evaluation.correlation.segment import Estimate
 from ranker.reports.drawing import GRID, INK, PAPER, SERIES, Plot, Series, rows_plot, shortened
 
 _NAN = float("nan")

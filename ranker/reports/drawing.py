@@ -15,7 +15,7 @@ import numpy as np
 from ranker.errors import MissingError
 
 if TYPE_CHECKING:
-    from ranker.evaluation.correlation.segment import Estimate
+    from ranker.evaluation.bootstrap import Estimate
 
 
 INK, MUTED, GRID = "#1c2126", "#59636e", "#d5dae0"

@@ -12,8 +12,10 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, human_scores, judged, resolve_kind
 from ranker.errors import DataError
-from ranker.evaluation.correlation.segment import Evaluation, Row, evaluate, source_spearman
-from ranker.ranking import Ranker
+from ranker.evaluation.compare.evaluation import evaluate, main_scope, named_scopes
+from ranker.evaluation.compare.result import Cell, Comparison, Scope
+from ranker.evaluation.correlation.segment import source_spearman
+from ranker.ranking import Ranker, RankerScorer
 from ranker.ranks import merge_ties
 from ranker.reports.ablation import Ablation, ablate, extractor_columns, shares
 from ranker.reports.calibration import Calibration, calibrate, strict_pairs
@@ -21,11 +23,11 @@ from ranker.reports.examples import ShownSource, choose, show
 from ranker.reports.refits import TrainingColumns, WeightIntervals, jackknife
 
 if TYPE_CHECKING:
-    from ranker.training import Training
+    from ranker.settings import Training
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class DatasetFindings:
     """A ranker on one data set.
 
     Parameters
@@ -34,7 +36,7 @@ class Measured:
         The candidates that people judged.
     kind : str
         Kind of judgement.
-    evaluation : Evaluation
+    evaluation : Comparison
     columns : float array, shape (candidates, columns)
         Standardised as in training.
     contributions : float array, shape (candidates, columns)
@@ -51,7 +53,7 @@ class Measured:
 
     dataset: Dataset
     kind: str
-    evaluation: Evaluation
+    evaluation: Comparison
     columns: FloatArray
     contributions: FloatArray
     human: FloatArray
@@ -61,32 +63,44 @@ class Measured:
     notes: tuple[str, ...]
 
     @property
-    def headline(self) -> Row:
-        """The row that sums the data set up: the mean into English, else over all pairs, else the only pair."""
-        rows = {row.name: row for row in self.evaluation.rows}
-        return rows.get("mean into English") or rows.get("mean") or self.evaluation.rows[-1]
+    def headline(self) -> tuple[str, Scope]:
+        """Name and scope of the figures that sum the data set up."""
+        return main_scope(self.evaluation)
 
     @property
-    def language_pairs(self) -> tuple[Row, ...]:
-        """The rows of single language pairs."""
-        return tuple(row for row in self.evaluation.rows if not row.name.startswith("mean"))
+    def scopes(self) -> dict[str, Scope]:
+        """The language pairs, then the means."""
+        return named_scopes(self.evaluation)
+
+    @property
+    def language_pairs(self) -> tuple[Scope, ...]:
+        """The single language pairs."""
+        return tuple(scope for scope in self.evaluation.scopes if scope.lp)
+
+    def _rho(self, scope: Scope) -> Cell:
+        return {one.scope: one for one in self.evaluation.cells if one.statistic == "segment.spearman"}[scope.id]
+
+    def undefined(self, scope: Scope) -> int:
+        """Return how many sources with judged candidates have no correlation."""
+        return self._rho(scope).undefined
+
+    def variance(self, scope: Scope) -> float | None:
+        """Return the variance of the correlations of the sources; None with fewer than two."""
+        return self._rho(scope).detail.get("variance")
 
     @classmethod
-    def of(cls, ranker: Ranker, dataset: Dataset, kind: str, *, resamples: int, seed: int) -> Measured:
+    def of(cls, ranker: Ranker, dataset: Dataset, kind: str, *, resamples: int, seed: int) -> DatasetFindings:
         """Rank the judged candidates of a data set and compare with people."""
         training = ranker.training
         assert training is not None
         seen = None
-        if training.data_hash == dataset.fingerprint:
+        if RankerScorer(ranker).trained_on(dataset):
             seen = "the ranker was trained on this very data"
         elif dataset.name in training.data.split("+"):
             seen = f"the ranker was trained on {training.data}, so it may have seen this data"
-        kind = resolve_kind(dataset, kind, learnt=[ranker.training.kind] if ranker.training else [])
+        kind = resolve_kind(dataset, kind, learnt=[training.kind])
         kept = dataset.select_candidates(judged(dataset, kind))
-        reason = ranker.feature_set.unusable(kept)
-        weights = ranker.weights if reason is None else ranker.fallback
-        if weights is None:
-            raise DataError(f"{reason}, and this model has no other column", file=dataset.name)
+        weights = ranker.weights_for(kept)
         columns = (ranker.feature_set.transform(kept) - ranker.mean) / ranker.scale
         human = human_scores(kept, kind)
         scores = (weights * columns).sum(axis=1)
@@ -122,7 +136,7 @@ class RankerFindings:
     ----------
     ranker : Ranker
     training : Training
-    measured : tuple of Measured
+    measured : tuple of DatasetFindings
         By data set.
     calibration : Calibration
         Over all data sets.
@@ -141,7 +155,7 @@ class RankerFindings:
 
     ranker: Ranker
     training: Training
-    measured: tuple[Measured, ...]
+    measured: tuple[DatasetFindings, ...]
     calibration: Calibration
     shares: FloatArray
     intervals: WeightIntervals | None
@@ -160,7 +174,7 @@ class RankerFindings:
     @property
     def undefined(self) -> int:
         """Number of sources with judged candidates but without a correlation."""
-        return sum(row.undefined for one in self.measured for row in one.language_pairs)
+        return sum(one.undefined(scope) for one in self.measured for scope in one.language_pairs)
 
     @property
     def signature(self) -> str:
@@ -214,7 +228,7 @@ def examine(
     """
     if ranker.training is None or not datasets:
         raise DataError("a report needs a trained ranker and at least one data set")
-    measured = tuple(Measured.of(ranker, one, kind, resamples=resamples, seed=seed) for one in datasets)
+    measured = tuple(DatasetFindings.of(ranker, one, kind, resamples=resamples, seed=seed) for one in datasets)
     if training_data is None:
         training_data = next((one for one in datasets if one.fingerprint == ranker.training.data_hash), None)
     owner = extractor_columns(ranker)
@@ -243,7 +257,7 @@ def examine(
     )
 
 
-def _calibration(measured: Sequence[Measured], resamples: int, seed: int) -> Calibration:
+def _calibration(measured: Sequence[DatasetFindings], resamples: int, seed: int) -> Calibration:
     margins, sources, start = [], [], 0
     for one in measured:
         scores = merge_ties(one.scores, one.dataset.candidate_offsets)
@@ -254,7 +268,7 @@ def _calibration(measured: Sequence[Measured], resamples: int, seed: int) -> Cal
 
 
 def _examples(
-    ranker: Ranker, measured: Sequence[Measured], owner: Int64Array, count: int, seed: int
+    ranker: Ranker, measured: Sequence[DatasetFindings], owner: Int64Array, count: int, seed: int
 ) -> dict[str, tuple[ShownSource, ...]]:
     rho = np.concatenate([one.rho for one in measured])
     ordered = np.concatenate([np.bincount(one.pair_source, minlength=len(one.rho)) for one in measured])

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
+    from ranker.evaluation.bootstrap import Estimate
     from ranker.evaluation.compare.result import Comparison
-    from ranker.evaluation.correlation.segment import Estimate
     from ranker.reports.findings import RankerFindings
 
 TINTS = 4

@@ -13,10 +13,10 @@ import numpy as np
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import balanced, judged
-from ranker.defaults import Loss
 from ranker.errors import DataError, ModelError
 from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.ranking import Ranker
+from ranker.settings import Loss
 from ranker.training_data import Lesson, TrainingTable, deal
 
 GROUPS = 20

@@ -14,8 +14,8 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import ALIGNMENT, TEXT, Dataset, table
 from ranker.corpora.formats.nbest import NBestList
 from ranker.errors import DataError
+from ranker.extractors.scorers import Scorer
 from ranker.files import display_name, read_text
-from ranker.tuning.objectives import Objective
 
 _BITS = 32
 
@@ -148,7 +148,7 @@ class StatisticsTable:
 
     Parameters
     ----------
-    objective : Objective
+    objective : Scorer
     references : Dataset
         Sentences and references, without candidates.
 
@@ -159,7 +159,7 @@ class StatisticsTable:
         How many rows that is.
     """
 
-    def __init__(self, objective: Objective, references: Dataset) -> None:
+    def __init__(self, objective: Scorer, references: Dataset) -> None:
         self.objective, self.references = objective, references
         self.statistics: FloatArray = np.zeros((0, 0))
         self._keys: Int64Array = np.zeros(0, dtype=np.int64)

@@ -14,12 +14,12 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import Layout, NBestList, merge
 from ranker.corpora.formats.nbest_reading import read_nbest
 from ranker.errors import OptionError
+from ranker.extractors.scorers import Scorer
 from ranker.files import write_bytes
 from ranker.tuning.decoder import Decoder
 from ranker.tuning.hypotheses import StatisticsTable, check_sentences
 from ranker.tuning.line_search import Problem
 from ranker.tuning.mert import Optimum, Search, optimise
-from ranker.tuning.objectives import Objective
 from ranker.tuning.state import State, Step, list_digest
 from ranker.tuning.weights import Weights, WeightSpace, weight_space
 
@@ -80,7 +80,7 @@ class Tuned:
 
 
 def tune(
-    objective: Objective,
+    objective: Scorer,
     references: Dataset,
     nbest: NBestList | None = None,
     *,
@@ -94,7 +94,7 @@ def tune(
 
     Parameters
     ----------
-    objective : Objective
+    objective : Scorer
     references : Dataset
         Sentences and references, without candidates; see `read_references`.
     nbest : NBestList, optional
@@ -224,7 +224,7 @@ def _step(
 
 
 def _settings(
-    objective: Objective,
+    objective: Scorer,
     references: Dataset,
     nbest: NBestList | None,
     decoder: Decoder | None,

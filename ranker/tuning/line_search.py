@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
+from ranker.extractors.scorers import Scorer
 from ranker.tuning.envelope import (
     best_of_blocks,
     best_two_of_blocks,
@@ -18,7 +19,6 @@ from ranker.tuning.envelope import (
     sweep,
     wide_intervals,
 )
-from ranker.tuning.objectives import Objective
 
 _NARROW = 1e-10
 _SAME = 1e-12
@@ -36,14 +36,14 @@ class Problem:
     row : int array, shape (hypotheses,)
         Row of `statistics` of every hypothesis.
     statistics : float array, shape (distinct, k)
-    objective : Objective
+    objective : Scorer
     """
 
     features: FloatArray
     offsets: Int64Array
     row: Int64Array
     statistics: FloatArray
-    objective: Objective
+    objective: Scorer
 
     @functools.cached_property
     def columns(self) -> FloatArray:

@@ -10,9 +10,9 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import NBestList
 from ranker.errors import DataError, OptionError
 from ranker.extractors.base import Metric
+from ranker.extractors.scorers import Scorer
 from ranker.tuning.envelope import best_of_blocks, project
 from ranker.tuning.hypotheses import StatisticsTable, dataset_of, distinct_hypotheses
-from ranker.tuning.objectives import Objective
 from ranker.tuning.pairwise import mean_pairwise
 from ranker.tuning.weights import Weights
 
@@ -48,14 +48,14 @@ def best_hypotheses(nbest: NBestList, scores: npt.ArrayLike, sentences: int | No
     return best_of_blocks(np.asarray(scores, dtype=np.float64), nbest.offsets(number))
 
 
-def sentence_scores(nbest: NBestList, references: Dataset, objective: Objective) -> FloatArray:
+def sentence_scores(nbest: NBestList, references: Dataset, objective: Scorer) -> FloatArray:
     """Return the objective's score of every hypothesis by itself, higher is better, shape (hypotheses,)."""
     table = StatisticsTable(objective, references)
     row = table.rows(nbest)
     return objective.gain(table.statistics)[row]
 
 
-def score_of_choice(nbest: NBestList, references: Dataset, objective: Objective, chosen: npt.ArrayLike) -> float:
+def score_of_choice(nbest: NBestList, references: Dataset, objective: Scorer, chosen: npt.ArrayLike) -> float:
     """Return the objective's score of one hypothesis a sentence; only their statistics are extracted.
 
     Parameters
@@ -68,7 +68,7 @@ def score_of_choice(nbest: NBestList, references: Dataset, objective: Objective,
     return float(objective.score(statistics.sum(axis=0)))
 
 
-def oracle(nbest: NBestList, references: Dataset, objective: Objective) -> Int64Array:
+def oracle(nbest: NBestList, references: Dataset, objective: Scorer) -> Int64Array:
     """Return the choice that the objective likes best, found by ascent, shape (sentences,).
 
     It begins with every sentence's best hypothesis by itself. Then every sentence's best exchange, all others kept, is

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from ranker import defaults
 from ranker.cli.main import run
 from ranker.corpora import catalogue
 from ranker.errors import DataError
 from ranker.extractors.feature_sets import FeatureSet, declarations
 from ranker.ranking import Ranker
+from ranker.settings import Settings
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_python_and_the_command_line_have_the_same_defaults(train):
     train("--data", "sample", "--folds", "0", "--model", "m.model")
     there, here = Ranker.load("m.model"), Ranker().fit(catalogue.load("sample"))
     assert there.digest == here.digest
-    assert Ranker().features == defaults.FEATURES == "auto"
+    assert there.settings == here.settings == Settings()
 
 
 def test_the_standard_features_are_of_all_kinds():

@@ -93,7 +93,7 @@ def test_sentences_without_hypotheses_stay_in_step(call):
     Path("gap").write_text("0 ||| a ||| 1 ||| 2\n2 ||| b ||| 1 ||| 3\n")
     out, err = call("rerank", "gap", "--mbr", "chrf", "--scale", "1")
     assert out == "a\n\nb\n"
-    assert err == "ranker: note: 1 sentences have no hypothesis\n"
+    assert err == "ranker: note: 1 sentence without a hypothesis\n"
 
 
 def test_lists_are_checked_and_merged(call, dev):

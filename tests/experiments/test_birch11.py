@@ -7,10 +7,10 @@ import pytest
 
 from ranker.corpora import catalogue
 from ranker.errors import DataError
-from ranker.experiments import birch11, birch11_mert, birch11_published
+from ranker.experiments import birch11, birch11_baselines, birch11_mert
 from ranker.experiments.aligners import Aligners
 from ranker.experiments.birch11 import LanguagePair, Settings, run
-from ranker.experiments.birch11_metrics import baselines, meteor_notation, meteor_note
+from ranker.experiments.birch11_baselines import baselines, meteor_notation, meteor_note
 from ranker.experiments.tuned_choices import TuningSettings
 from ranker.extractors.registry import make_metric
 
@@ -54,7 +54,7 @@ def test_theta_is_the_best_of_its_neighbours(experiment):
 
 
 def test_published_consistency_is_that_of_the_language_pairs_in_both():
-    found = birch11_published.consistency_table("wmt15", ("cs-en", "de-en", "fi-en", "fr-en", "ru-en"))
+    found = birch11_baselines.consistency_table("wmt15", ("cs-en", "de-en", "fi-en", "fr-en", "ru-en"))
     rows = {row["metric"]: row for row in found.rows}
     assert list(rows["METEOR"]) == [
         "metric",
@@ -93,7 +93,7 @@ def test_meteor_matches_what_the_target_language_has(experiment):
 @pytest.mark.parametrize("installed", [True, False])
 def test_what_meteor_matches_is_said(monkeypatch, installed):
     found = object() if installed else None
-    monkeypatch.setattr("ranker.experiments.birch11_metrics.optional_wordnet", lambda *_: found)
+    monkeypatch.setattr("ranker.experiments.birch11_baselines.optional_wordnet", lambda *_: found)
     assert ("WordNet is not installed" in meteor_note(["de-en"])) is not installed
     assert ("and synonyms of WordNet" in meteor_note(["de-en"])) is installed
 

@@ -6,7 +6,8 @@ import pytest
 from ranker.cli.main import run as run_command
 from ranker.corpora.judgements import preference_pairs
 from ranker.errors import OptionError
-from ranker.evaluation.correlation.segment import tau, tau_counts
+from ranker.evaluation.correlation.pair_counts import tau
+from ranker.evaluation.correlation.segment import tau_counts
 from ranker.experiments.stanojevic14 import ALPHAS, METRICS, Settings, plot, run
 from ranker.extractors.registry import make
 from ranker.extractors.text import wordnet

@@ -12,9 +12,9 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import BUILT_IN, make
+from ranker.extractors.scorers import MetricScorer
 from ranker.extractors.semantic.columns import Semantic
 from ranker.ranking import Ranker
-from ranker.tuning.objectives import MetricObjective
 
 VARIANTS = (
     *("ngrams[words=content]", "ngrams[words=function]", "ngrams[match=stem]", "ngrams[unit=tag]", "ds[f1=true]"),
@@ -84,9 +84,9 @@ def test_a_ranker_knows_which_columns_learn_from_what_is_ranked():
 
 def test_what_learns_from_whatever_is_ranked_can_be_tuned_to():
     made = dataset(range(4))
-    objective = MetricObjective(make("combine[bleu + 0.1*nist]"))
+    objective = MetricScorer(make("combine[bleu + 0.1*nist]"))
     assert objective.score(objective.statistics(made).sum(axis=0)) > 0
-    assert MetricObjective(make("nist")).name == "nist"
+    assert MetricScorer(make("nist")).name == "nist"
 
 
 MESSAGE = (

@@ -104,7 +104,7 @@ def test_a_ranker_learns_from_references_too(sample: Dataset, tmp_path: Path) ->
     np.testing.assert_allclose(ranker.mean, columns.mean(axis=0))
     ranker.save(tmp_path / "x.model")
     loaded = Ranker.load(tmp_path / "x.model")
-    assert loaded.references_as_candidates
+    assert loaded.settings.references_as_candidates
     assert loaded.digest == ranker.digest
     others = references_apart(kept)
     np.testing.assert_array_equal(loaded.score_references(kept, others), ranker.score_references(kept, others))

@@ -12,8 +12,8 @@ import pytest
 
 from ranker import Ranker
 from ranker.errors import DataError, MissingError
+from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.result import Comparison
-from ranker.evaluation.correlation.segment import Estimate
 from ranker.reports.drawing import Series, rows_plot, shortened
 from ranker.reports.findings import examine
 from ranker.reports.pages import comparison_report, ranker_report, write_plots

@@ -13,10 +13,10 @@ from scipy.stats import t
 from ranker import Ranker
 from ranker.corpora import catalogue
 from ranker.corpora.judgements import balanced, judged, preference_pairs
-from ranker.defaults import Loss, PairCounting
 from ranker.errors import DataError
 from ranker.learning.svm.ranksvm import RankSVM
 from ranker.reports.refits import TrainingColumns, jackknife
+from ranker.settings import Loss, PairCounting
 from ranker.training_data import Lesson
 
 

@@ -13,16 +13,16 @@ from ranker.corpora.formats.nbest import write_nbest
 from ranker.corpora.formats.nbest_reading import read_nbest
 from ranker.errors import DataError, OptionError, ProcessError, RankerError
 from ranker.extractors.registry import make_metric
+from ranker.extractors.scorers import MetricScorer
 from ranker.tuning.decoder import Decoder
 from ranker.tuning.iterations import Plan, tune
 from ranker.tuning.mert import Search
-from ranker.tuning.objectives import MetricObjective
 from ranker.tuning.state import State
 from ranker.tuning.weights import Weights
 from tests.tuning import decoders
 from tests.tuning.lists import random_list
 
-OBJECTIVE = MetricObjective(make_metric("bleu"))
+OBJECTIVE = MetricScorer(make_metric("bleu"))
 START = Weights((("f", 4),), (0.25, 0.25, 0.25, 0.25))
 PLAN = Plan(search=Search(restarts=3), iterations=6)
 
@@ -90,9 +90,9 @@ def test_other_settings_are_refused(pool):
     run(pool)
     with pytest.raises(OptionError, match="begun with seed 0, now 1; go on with the same, or take another directory"):
         run(pool, plan=Plan(search=Search(restarts=3, seed=1), iterations=6))
-    with pytest.raises(OptionError, match="begun with objective 'metric:bleu"):
+    with pytest.raises(OptionError, match="begun with objective 'bleu"):
         tune(
-            MetricObjective(make_metric("ter")),
+            MetricScorer(make_metric("ter")),
             pool[1],
             start=START,
             decoder=decoder(pool[0]),

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from ranker.corpora import catalogue
 from ranker.extractors import registry
 from ranker.extractors.base import Metric
-from ranker.ranking import Ranker
+from ranker.extractors.scorers import MetricScorer, Scorer
+from ranker.ranking import Ranker, RankerScorer
 from ranker.tuning.envelope import (
     best_of_blocks,
     best_two_of_blocks,
@@ -24,7 +25,6 @@ from ranker.tuning.envelope import (
 from ranker.tuning.hypotheses import StatisticsTable
 from ranker.tuning.iterations import problem_of
 from ranker.tuning.line_search import Problem
-from ranker.tuning.objectives import MetricObjective, Objective, RankerObjective
 from tests.tuning.lists import random_list
 
 # metrics that look at alignments with the source have another way to the order of words, and resources are not needed
@@ -66,7 +66,7 @@ def best_plainly(problem, intercept, slope):
     return problem.objective.gain(sums).max()
 
 
-def check_line_search(objective: Objective, seed: int, **sizes: int) -> None:
+def check_line_search(objective: Scorer, seed: int, **sizes: int) -> None:
     nbest, references = random_list(seed, **sizes)
     problem = problem_of(nbest, StatisticsTable(objective, references))
     random = np.random.default_rng(seed)
@@ -83,7 +83,7 @@ def check_line_search(objective: Objective, seed: int, **sizes: int) -> None:
 
 @pytest.mark.parametrize("name", [*METRICS, *MORE])
 def test_the_optimum_of_every_metric_is_that_of_all_crossings(name):
-    objective = MetricObjective(registry.make_metric(name))
+    objective = MetricScorer(registry.make_metric(name))
     for seed in range(2):
         check_line_search(objective, seed, references=1 + seed % 2)
 
@@ -91,12 +91,12 @@ def test_the_optimum_of_every_metric_is_that_of_all_crossings(name):
 def test_the_optimum_for_a_trained_ranker_is_that_of_all_crossings():
     from ranker.corpora import catalogue
 
-    objective = RankerObjective(Ranker("bleu,chrf").fit(catalogue.load("sample")))
+    objective = RankerScorer(Ranker("bleu,chrf").fit(catalogue.load("sample")))
     for seed in range(2):
         check_line_search(objective, seed)
 
 
-class Total(Objective):
+class Total(Scorer):
     name = "total"
 
     def statistics(self, dataset):
@@ -105,7 +105,10 @@ class Total(Objective):
     def score(self, statistics):
         return np.asarray(statistics)[..., 0]
 
-    def signature(self):
+    def score_references(self, dataset, others):
+        raise NotImplementedError
+
+    def signature(self, dataset=None):
         return "total"
 
     def note(self, dataset):
@@ -200,7 +203,7 @@ def slope_direction(problem, slope):
 
 def test_steps_keep_to_their_limits():
     nbest, references = random_list(1, sentences=8, hypotheses=8)
-    problem = problem_of(nbest, StatisticsTable(MetricObjective(registry.make_metric("bleu")), references))
+    problem = problem_of(nbest, StatisticsTable(MetricScorer(registry.make_metric("bleu")), references))
     weights = np.ones(3)
     scores = project(problem.features, weights)
     free = problem.best_step(scores, 0)
@@ -214,7 +217,7 @@ def test_steps_keep_to_their_limits():
 
 def test_the_search_stays_where_it_is_if_nothing_is_better():
     nbest, references = random_list(2)
-    problem = problem_of(nbest, StatisticsTable(MetricObjective(registry.make_metric("bleu")), references))
+    problem = problem_of(nbest, StatisticsTable(MetricScorer(registry.make_metric("bleu")), references))
     weights = np.ones(3)
     step, _ = problem.best_step(project(problem.features, weights), 0)
     moved = weights + np.array([step, 0, 0])

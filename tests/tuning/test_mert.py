@@ -5,18 +5,18 @@ import pytest
 
 from ranker.errors import OptionError
 from ranker.extractors.registry import make_metric
+from ranker.extractors.scorers import MetricScorer
 from ranker.threads import set_jobs
 from ranker.tuning.hypotheses import StatisticsTable
 from ranker.tuning.iterations import Plan, problem_of, tune
 from ranker.tuning.mert import Search, optimise
-from ranker.tuning.objectives import MetricObjective
 from ranker.tuning.weights import weight_space
 from tests.tuning.lists import random_list
 
 
 def problem(metric="bleu[order=4]", seed=0, **sizes):
     nbest, references = random_list(seed, **{"sentences": 30, "hypotheses": 12, "columns": 4, **sizes})
-    objective = MetricObjective(make_metric(metric))
+    objective = MetricScorer(make_metric(metric))
     return nbest, problem_of(nbest, StatisticsTable(objective, references))
 
 
@@ -90,7 +90,7 @@ def test_earlier_points_are_starting_points_and_equal_ones_are_searched_once():
 
 def test_further_iterations_on_one_list_go_on_until_nothing_is_better():
     nbest, references = random_list(5, sentences=20, hypotheses=10, columns=6)
-    objective = MetricObjective(make_metric("bleu"))
+    objective = MetricScorer(make_metric("bleu"))
     plan = Plan(search=Search(restarts=1), iterations=50)
     found = tune(objective, references, nbest, plan=plan)
     scores = [step.score for step in found.steps]
@@ -111,12 +111,10 @@ def test_options_out_of_range_are_refused(options, says):
 
 def test_statistics_are_extracted_once_for_equal_texts_of_a_sentence(monkeypatch):
     nbest, references = random_list(4, sentences=6, hypotheses=30)
-    objective = MetricObjective(make_metric("bleu"))
+    objective = MetricScorer(make_metric("bleu"))
     extracted = []
-    inner = MetricObjective.statistics
-    monkeypatch.setattr(
-        MetricObjective, "statistics", lambda self, data: extracted.append(len(data)) or inner(self, data)
-    )
+    inner = MetricScorer.statistics
+    monkeypatch.setattr(MetricScorer, "statistics", lambda self, data: extracted.append(len(data)) or inner(self, data))
     table = StatisticsTable(objective, references)
     from ranker.corpora.formats.nbest import merge
 

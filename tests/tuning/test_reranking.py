@@ -8,9 +8,10 @@ import pytest
 from ranker.corpora.formats.nbest import from_columns
 from ranker.errors import DataError, OptionError
 from ranker.extractors.registry import make_metric
+from ranker.extractors.scorers import MetricScorer
+from ranker.ranking import make_scorer
 from ranker.tuning import pairwise
 from ranker.tuning.hypotheses import StatisticsTable, check_sentences, read_references
-from ranker.tuning.objectives import MetricObjective, objective_of
 from ranker.tuning.reranking import (
     best_hypotheses,
     expected_gains,
@@ -70,7 +71,7 @@ def test_posterior_adds_up_to_one_and_survives_large_scores():
 
 @pytest.mark.parametrize("name", ["bleu[order=2]", "chrf", "ter", "combine[bleu[order=1] - ter]"])
 def test_the_oracle_is_close_to_the_best_of_all_choices(name):
-    objective = MetricObjective(make_metric(name))
+    objective = MetricScorer(make_metric(name))
     for seed in range(6):
         nbest, references = random_list(seed, sentences=4, hypotheses=5)
         table = StatisticsTable(objective, references)
@@ -85,7 +86,7 @@ def test_the_oracle_is_close_to_the_best_of_all_choices(name):
 
 
 def test_the_oracle_of_a_mean_of_sentence_scores_is_the_best_of_every_sentence():
-    objective = objective_of("ribes", None)
+    objective = make_scorer("ribes", None)
     nbest, references = random_list(3, sentences=10)
     scores = sentence_scores(nbest, references, objective)
     assert oracle(nbest, references, objective).tolist() == best_hypotheses(nbest, scores, 10).tolist()

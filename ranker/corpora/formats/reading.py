@@ -56,8 +56,10 @@ def read_dataset(path: str | Path, *, pairs: str | Path | None = None, name: str
     return read_pairs(pairs, dataset) if pairs else dataset
 
 
-def read_parallel(source: str | Path, references: Sequence[str | Path], translations: Sequence[str | Path]) -> Dataset:
-    """Read parallel files, one sentence a line; a system is called by its file's name.
+def read_parallel(
+    source: str | Path, references: Sequence[str | Path], translations: Sequence[str | Path], lp: str | None = None
+) -> Dataset:
+    """Read parallel files, one sentence a line, of language pair `lp`; a system is called by its file's name.
 
     Any of them may be a test set in SGML or XML; see `ranker.corpora.documents.testsets`.
 
@@ -87,6 +89,7 @@ def read_parallel(source: str | Path, references: Sequence[str | Path], translat
             text,
             [lines[index] for lines in reference_lines],
             [Candidate(system, lines[index]) for system, lines in zip(systems, system_lines, strict=True)],
+            lp=lp,
             line=index + 1,
         )
         for index, text in enumerate(source_lines)

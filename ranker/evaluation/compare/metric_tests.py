@@ -10,26 +10,27 @@ import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.judgements import PreferencePairs
-from ranker.evaluation.compare.perm_both import standardised
-from ranker.evaluation.compare.scored import Scored, Slice
-from ranker.evaluation.compare.statistics import Family, Figures
+from ranker.evaluation.compare.candidates import CandidateScores, Slice
+from ranker.evaluation.compare.statistics import Family, Figures, SegmentFigures
+from ranker.evaluation.compare.system_statistics import SystemFigures
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pairwise_accuracy import pairwise_accuracy
+from ranker.evaluation.significance import williams
 
 _ROWS = 100
 _METRIC_PAIRS = 24
 
 
 def swapped_units(
-    family: Family, scored: Sequence[Scored], permutations: int, generator: np.random.Generator
+    family: Family, scored: Sequence[CandidateScores], permutations: int, generator: np.random.Generator
 ) -> Figures:
     """Approximate randomisation: the outputs of two metrics for whole units are swapped at random.
 
     Parameters
     ----------
     family : Family
-    scored : sequence of Scored
-        On one scale, without statistics; see `ranker.evaluation.compare.scored.part_of`.
+    scored : sequence of CandidateScores
+        On one scale, without statistics; see `ranker.evaluation.compare.candidates.part_of`.
     permutations : int
     generator : Generator
 
@@ -54,7 +55,7 @@ def swapped_units(
 
 
 def swapped_outputs(
-    piece: Slice, scored: Sequence[Scored], permutations: int, generator: np.random.Generator
+    piece: Slice, scored: Sequence[CandidateScores], permutations: int, generator: np.random.Generator
 ) -> Figures:
     """PERM-BOTH at segment level: the two scores of every single candidate are swapped at random.
 
@@ -66,8 +67,8 @@ def swapped_outputs(
     Parameters
     ----------
     piece : Slice
-    scored : sequence of Scored
-        Standardised; see `ranker.evaluation.compare.scored.part_of`.
+    scored : sequence of CandidateScores
+        Standardised; see `ranker.evaluation.compare.candidates.part_of`.
     permutations : int
     generator : Generator
 
@@ -126,11 +127,34 @@ def swapped_systems(
     swap = np.zeros((1 + permutations, len(human)), dtype=bool)
     swap[1:] = generator.random((permutations, len(human))) < 0.5
     found: dict[str, list[FloatArray]] = {"system.accuracy": [], "system.pearson": []}
-    for first, second in combinations([standardised(one) for one in metric], 2):
+    for first, second in combinations([_standardised(one) for one in metric], 2):
         one, two = np.where(swap, second, first), np.where(swap, first, second)
         found["system.accuracy"].append(pairwise_accuracy(human, one) - pairwise_accuracy(human, two))
         found["system.pearson"].append(pearson_rows(human, one) - pearson_rows(human, two))
     return {identity: np.stack(each, axis=1) for identity, each in found.items()}
+
+
+def williams_tests(family: Family, scored: Sequence[CandidateScores]) -> Figures:
+    """Williams' test of every two metrics: p-values of the statistics that are one Pearson's r, shape (pairs,)."""
+    if isinstance(family, SegmentFigures):
+        human, values = family.human, np.array([one.scores[family.judged] for one in scored])
+    elif isinstance(family, SystemFigures):
+        human = family.human(family.shared.sum(axis=0))
+        values = np.array([family.metric(family.measure(one).columns.sum(axis=0), one) for one in scored])
+    else:
+        return {}
+    known = ~np.isnan(human) & ~np.isnan(values).any(axis=0)
+    own = pearson_rows(human[known], values[:, known])
+    first, second = np.triu_indices(len(scored), 1)
+    between = pearson_rows(values[first][:, known], values[second][:, known])
+    identity = "segment.pearson" if isinstance(family, SegmentFigures) else "system.pearson"
+    return {identity: williams(own[first], own[second], between, int(known.sum()))}
+
+
+def _standardised(values: FloatArray) -> FloatArray:
+    """Return values with mean 0 and standard deviation 1; what is constant becomes 0."""
+    spread = values.std() if len(values) else 0.0
+    return np.asarray((values - values.mean()) / spread if spread > 0 else np.zeros_like(values))
 
 
 def _distinct_taus(piece: Slice) -> list[tuple[tuple[str, ...], PreferencePairs]]:
@@ -146,7 +170,9 @@ def _distinct_taus(piece: Slice) -> list[tuple[tuple[str, ...], PreferencePairs]
     return [*found, *([(("segment.tau.official",), official)] if official is not None else [])]
 
 
-def _blocks(pairs: list[tuple[Scored, Scored]]) -> Iterator[list[tuple[Scored, Scored]]]:
+def _blocks(
+    pairs: list[tuple[CandidateScores, CandidateScores]],
+) -> Iterator[list[tuple[CandidateScores, CandidateScores]]]:
     for start in range(0, len(pairs), _METRIC_PAIRS):
         yield pairs[start : start + _METRIC_PAIRS]
 

@@ -33,12 +33,12 @@ import numpy as np
 
 from ranker.arrays import FloatArray
 from ranker.errors import DataError, OptionError
-from ranker.evaluation.choices import Correction, Test
+from ranker.evaluation.bootstrap import Estimate
+from ranker.evaluation.choices import Correction, Level, Test
 from ranker.evaluation.significance import resamples_needed, smallest_p
 from ranker.files import read_text, write_bytes
 
 FORMAT = "ranker-comparison/1"
-Level = Literal["segment", "document", "system"]
 ScopeType = Literal["language-pair", "mean"]
 _NAN = float("nan")
 
@@ -56,7 +56,7 @@ class Settings:
     seed : int
     level : float
         Of the intervals.
-    test : {"bootstrap", "randomisation", "perm-both"}
+    test : {"bootstrap", "randomisation", "perm-both", "williams"}
     correction : {"westfall-young", "holm", "none"}
         Of the p-values of one contest.
     alpha : float
@@ -83,6 +83,9 @@ class Settings:
         ):
             if value not in known:
                 raise OptionError(f"{what}: expected one of {', '.join(known)}, found {value!r}")
+        if self.test == "williams" and self.correction == "westfall-young":
+            what = "has no resamples, which Westfall and Young's correction needs: use --correction holm or none"
+            raise OptionError(f"--test williams {what}")
         if self.resamples < 0:
             raise OptionError(f"resamples: expected a whole number from 0, found {self.resamples}")
         if not 0 < self.alpha < 1:
@@ -263,6 +266,11 @@ class Comparison:
         """Return one figure, or None if there is none."""
         return self._index.get((statistic, scope, metric))
 
+    def estimate(self, statistic: str, scope: str | None = None, metric: str | None = None) -> Estimate:
+        """Return one figure with its interval, NaN if there is none; by default of the main scope and first metric."""
+        cell = self.cell(statistic, scope or self.main_scope.id, metric or self.metrics[0].name)
+        return Estimate(cell.value, cell.low, cell.high) if cell else Estimate(_NAN, _NAN, _NAN)
+
     def contest(self, statistic: str, scope: str) -> Contest | None:
         """Return the p-values for one statistic in one scope, or None."""
         return next((one for one in self.contests if (one.statistic, one.scope) == (statistic, scope)), None)
@@ -302,24 +310,26 @@ class Comparison:
 
     def values(self, statistic: str, scope: str) -> FloatArray:
         """Return the figures of all metrics, shape (metrics,), NaN where there is none."""
-        found = [self.cell(statistic, scope, one.name) for one in self.metrics]
-        return np.array([_NAN if one is None else one.value for one in found])
+        return np.array([self.estimate(statistic, scope, one.name).value for one in self.metrics])
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know of the p-values: whether there are too few resamples for any to be significant."""
         settings = self.settings
-        pairs = [_defined_pairs(one) for one in self.contests]
+        pairs = [_defined_pairs(one) for one in self.contests if one.test != "williams"]
         tested = [one for one in pairs if one]
         short = [one for one in tested if smallest_p(settings.resamples, one, settings.correction) >= settings.alpha]
         return (_too_few_resamples(settings, max(short), len(short), len(tested)),) if short else ()
 
-    def to_json(self) -> str:
-        """Return everything as JSON; equal comparisons give equal text."""
+    def document(self) -> dict[str, Any]:
+        """Return what the JSON form holds."""
         fields = asdict(self)
         head = {key: fields.pop(key) for key in ("signature", "settings")}
-        value = {"format": FORMAT, **head, "notes": self.notes, **fields}
-        return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+        return {"format": FORMAT, **head, "notes": self.notes, **fields}
+
+    def to_json(self) -> str:
+        """Return everything as JSON; equal comparisons give equal text."""
+        return json.dumps(_plain(self.document()), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: str, *, file: str | None = None) -> Comparison:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,25 +12,23 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, human_scores, preference_pairs, resolve_kind
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.bootstrap import LEVEL, Estimate, draws, estimate, stream
-from ranker.evaluation.choices import Correction, Test
-from ranker.evaluation.compare.metric_tests import swapped_outputs, swapped_systems, swapped_units
+from ranker.evaluation.choices import LEVELS, Correction, Level, Test
+from ranker.evaluation.compare.candidates import CandidateScores, Slice, part_of, slices
+from ranker.evaluation.compare.metric_tests import swapped_outputs, swapped_systems, swapped_units, williams_tests
 from ranker.evaluation.compare.result import (
     Cell,
     ComparedMetric,
     Comparison,
     Contest,
-    Level,
     Scope,
     Settings,
     Statistic,
 )
-from ranker.evaluation.compare.scored import Scored, Slice, part_of, slices
-from ranker.evaluation.compare.statistics import STATISTICS, DocumentFigures, Family, SegmentFigures
+from ranker.evaluation.compare.statistics import DEFAULT, FINER, STATISTICS, DocumentFigures, Family, SegmentFigures
 from ranker.evaluation.compare.system_statistics import SystemFigures
 from ranker.evaluation.significance import centred, clusters, holm, resampled_p, westfall_young
 from ranker.version import VERSION
 
-LEVELS: tuple[Level, ...] = ("segment", "document", "system")
 ALL = "mean"
 INTO_ENGLISH = "mean into English"
 
@@ -44,8 +42,14 @@ class _Figure:
     count: list[int]
     undefined: list[int]
     detail: list[Mapping[str, float]]
+    values: list[FloatArray] = field(default_factory=list)
+    """What the mean is taken over, by metric; none of statistics that are no means over sources."""
+    sums: list[FloatArray] = field(default_factory=list)
+    """By metric, numerator and denominator of a pooled mean, first observed, then resampled; none of others."""
     null: FloatArray | None = None
     """Differences under the null hypothesis, the observed ones first; None for the bootstrap test."""
+    p: FloatArray | None = None
+    """P-values of a test that does not resample, shape (pairs,)."""
 
 
 @dataclass
@@ -55,7 +59,7 @@ class _Results:
 
 
 def compare(
-    data: Sequence[tuple[Dataset, Sequence[Scored]]],
+    data: Sequence[tuple[Dataset, Sequence[CandidateScores]]],
     *,
     kind: str = AUTO,
     levels: Sequence[Level] = LEVELS,
@@ -65,12 +69,14 @@ def compare(
     correction: Correction = "westfall-young",
     alpha: float = 0.05,
     learnt: Sequence[str] = (),
+    statistics: Collection[str] = DEFAULT,
+    human: Sequence[FloatArray | None] | None = None,
 ) -> Comparison:
     """Compare metrics with people and with each other.
 
     Parameters
     ----------
-    data : sequence of (Dataset, sequence of Scored)
+    data : sequence of (Dataset, sequence of CandidateScores)
         Data sets with the scores of their candidates; the same metrics in the same order for all.
     kind : str, default "auto"
         Kind of judgement; ``auto`` takes for each data set the first that it has.
@@ -79,17 +85,22 @@ def compare(
     resamples : int, default 1000
         Bootstrap samples, and permutations of the test; 0 for figures alone.
     seed : int, default 0
-    test : {"bootstrap", "randomisation", "perm-both"}, default "bootstrap"
+    test : {"bootstrap", "randomisation", "perm-both", "williams"}, default "bootstrap"
         Of two metrics: paired bootstrap over sources; whole sources swapped; single outputs swapped (Deutsch et al.
-        2021). Where a test does not apply, the bootstrap stands in, and the contest says so: ``randomisation`` does not
-        to systems scored by their summed statistics, ``perm-both`` only does to tau, consistency, Pearson's r and
-        pairwise accuracy.
+        2021); Williams' test (Graham and Baldwin 2014). Where a test does not apply, the bootstrap stands in, and the
+        contest says so: ``randomisation`` does not to systems scored by their summed statistics, ``perm-both`` only
+        does to tau, consistency, Pearson's r and pairwise accuracy, ``williams`` only to Pearson's r in a language
+        pair.
     correction : {"westfall-young", "holm", "none"}, default "westfall-young"
         Multiple-testing correction of the p-values of all pairs of metrics in one contest. `Comparison.notes` says when
         there are too few resamples for any difference to be significant.
     alpha : float, default 0.05
     learnt : sequence of str
         Kinds that the rankers among the metrics learnt from; see `ranker.corpora.judgements.resolve_kind`.
+    statistics : collection of str
+        Statistics of the segment level to make; ids of `STATISTICS` and `FINER`.
+    human : sequence of (float array or None), optional
+        By data set, human scores of the candidates instead of those of `kind`.
 
     Returns
     -------
@@ -107,18 +118,16 @@ def compare(
     settings = Settings(kind, resamples, seed, LEVEL, test, correction, alpha)
     results: list[_Results] = []
     for number, (dataset, scored) in enumerate(data):
-        mine = [
-            _measure(dataset, piece, scored, found, number, levels, settings)
-            for found, pieces in (_judgements(dataset, scored, resolve_kind(dataset, kind, learnt=learnt)),)
-            for piece in pieces
-        ]
+        used = resolve_kind(dataset, kind, learnt=learnt)
+        pieces = _judged_slices(dataset, scored, used, human[number] if human else None)
+        mine = [_measure(dataset, piece, scored, used, number, levels, settings, statistics) for piece in pieces]
         results += [*mine, *_means(dataset.name, mine)]
     results += _overall(results, len(data))
-    used = [one for one in STATISTICS if any(one.id in result.figures for result in results)]
+    made = [one for one in (*STATISTICS, *FINER) if any(one.id in result.figures for result in results)]
     names = [one.name for one in metrics]
     cells: list[Cell] = []
     contests: list[Contest] = []
-    for statistic in used:
+    for statistic in made:
         for result in results:
             figure = result.figures.get(statistic.id)
             if figure is not None:
@@ -129,14 +138,14 @@ def compare(
         _signature(data, settings, [one.scope.kind for one in results]),
         settings,
         metrics,
-        tuple(used),
+        tuple(made),
         tuple(one.scope for one in results),
         tuple(cells),
         tuple(contests),
     )
 
 
-def _check(data: Sequence[tuple[Dataset, Sequence[Scored]]]) -> None:
+def _check(data: Sequence[tuple[Dataset, Sequence[CandidateScores]]]) -> None:
     if not data or not data[0][1]:
         raise OptionError("nothing to compare: give at least one data set and one metric")
     names = [one.name for one in data[0][1]]
@@ -152,26 +161,29 @@ def _check(data: Sequence[tuple[Dataset, Sequence[Scored]]]) -> None:
         raise OptionError(f"two of the data sets are called {twice!r}; compare each once, or rename a file")
 
 
-def _judgements(dataset: Dataset, scored: Sequence[Scored], kind: str) -> tuple[str, list[Slice]]:
-    """Return the kind of judgement that is used, and the language pairs."""
-    found = resolve_kind(dataset, kind)
+def _judged_slices(
+    dataset: Dataset, scored: Sequence[CandidateScores], kind: str, human: FloatArray | None
+) -> list[Slice]:
+    """Return the language pairs, with human scores of `kind` unless others are given."""
+    target = human_scores(dataset, kind) if human is None else human
     selections = {"official": preference_pairs(dataset, primary=False), "primary": preference_pairs(dataset)}
-    pieces = slices(dataset, human_scores(dataset, found), selections)
+    pieces = slices(dataset, target, selections)
     for one in scored:
         for piece in pieces:
             if np.isnan(one.scores[piece.rows[piece.needed]]).any():
                 raise DataError(f"a judged candidate has no score by {one.name}", file=dataset.name)
-    return found, pieces
+    return pieces
 
 
 def _measure(
     dataset: Dataset,
     piece: Slice,
-    scored: Sequence[Scored],
+    scored: Sequence[CandidateScores],
     kind: str,
     number: int,
     levels: Sequence[Level],
     settings: Settings,
+    statistics: Collection[str],
 ) -> _Results:
     """Make all figures of one language pair."""
     documents = len(np.unique(piece.document[piece.document >= 0]))
@@ -191,7 +203,7 @@ def _measure(
     )
     families: list[Family] = []
     if "segment" in levels:
-        families.append(SegmentFigures(piece))
+        families.append(SegmentFigures(piece, statistics))
     if "document" in levels and documents > 1:
         families.append(DocumentFigures(piece))
     if "system" in levels and len(piece.systems) > 1:
@@ -204,7 +216,12 @@ def _measure(
         mine = [family for family in families if family.stream == streamed]
         keys = [*names, *([streamed] if streamed else [])]
         found.figures.update(_resampled(mine, parts, settings, keys))
-    if settings.test != "bootstrap" and settings.resamples and len(scored) > 1:
+    if settings.test == "williams" and settings.resamples and len(scored) > 1:
+        for family in families:
+            for identity, p in williams_tests(family, parts).items():
+                if identity in found.figures:
+                    found.figures[identity].p = p
+    elif settings.test != "bootstrap" and settings.resamples and len(scored) > 1:
         even = [part_of(one, piece, standardised=True) for one in scored]
         for family in families:
             for identity, null in _null(family, piece, parts, even, settings, names).items():
@@ -216,8 +233,8 @@ def _measure(
 def _null(
     family: Family,
     piece: Slice,
-    parts: Sequence[Scored],
-    even: Sequence[Scored],
+    parts: Sequence[CandidateScores],
+    even: Sequence[CandidateScores],
     settings: Settings,
     names: Sequence[str | int],
 ) -> dict[str, FloatArray]:
@@ -237,7 +254,7 @@ def _null(
 
 
 def _resampled(
-    families: Sequence[Family], parts: Sequence[Scored], settings: Settings, names: Sequence[str | int]
+    families: Sequence[Family], parts: Sequence[CandidateScores], settings: Settings, names: Sequence[str | int]
 ) -> dict[str, _Figure]:
     """Make the figures of families that share their units, and resample them with the same weights."""
     units = families[0].units
@@ -249,13 +266,19 @@ def _resampled(
         shared = family.shared.sum(axis=0), weights @ family.shared
         for place, one in enumerate(parts):
             measured = family.measure(one)
-            values = family.figures(shared[0], measured.columns.sum(axis=0), one)
-            samples = family.figures(shared[1], weights @ measured.columns, one)
+            totals, sampled = measured.columns.sum(axis=0), weights @ measured.columns
+            values = family.figures(shared[0], totals, one)
+            samples = family.figures(shared[1], sampled, one)
             for identity, value in values.items():
                 figure = found.setdefault(
                     identity,
                     _Figure(np.empty(len(parts)), np.empty((settings.resamples, len(parts))), [], [], []),
                 )
+                if identity in measured.values:
+                    figure.values.append(measured.values[identity])
+                place_of_sum = family.pooled(identity)
+                if place_of_sum is not None:
+                    figure.sums.append(np.vstack([totals, sampled])[:, place_of_sum : place_of_sum + 2])
                 figure.value[place], figure.sample[:, place] = float(value), samples[identity]
                 figure.count.append(measured.count.get(identity, 0))
                 figure.undefined.append(measured.undefined.get(identity, 0))
@@ -313,12 +336,20 @@ def _mean(identity: str, title: str, data: str, members: Sequence[_Results]) -> 
         if len(each) < len(members):
             continue
         nulls = [one.null for one in each]
+        value, sample = (np.mean([getattr(one, part) for one in each], axis=0) for part in ("value", "sample"))
+        sums = [np.sum(parts, axis=0) for parts in zip(*(one.sums for one in each), strict=True)]
+        if sums:
+            with np.errstate(invalid="ignore"):
+                ratios = np.stack([one[:, 0] / one[:, 1] for one in sums], axis=1)
+            value, sample = ratios[0], ratios[1:]
         found.figures[identity] = _Figure(
-            np.mean([one.value for one in each], axis=0),
-            np.mean([one.sample for one in each], axis=0),
+            value,
+            sample,
             [sum(numbers) for numbers in zip(*(one.count for one in each), strict=True)],
             [sum(numbers) for numbers in zip(*(one.undefined for one in each), strict=True)],
             [{} for _ in each[0].detail],
+            [np.concatenate(parts) for parts in zip(*(one.values for one in each), strict=True)],
+            sums,
             None if any(one is None for one in nulls) else np.mean([one for one in nulls if one is not None], axis=0),
         )
     return found
@@ -335,7 +366,7 @@ def _contest(statistic: Statistic, scope: Scope, figure: _Figure, settings: Sett
         null = centred(figure.sample[:, first] - figure.sample[:, second])
     else:
         observed, null = figure.null[0], figure.null[1:]
-    p = adjusted = resampled_p(null, observed)
+    p = adjusted = resampled_p(null, observed) if figure.p is None else figure.p
     if settings.correction == "holm":
         adjusted = holm(p)
     elif settings.correction == "westfall-young":
@@ -347,7 +378,7 @@ def _contest(statistic: Statistic, scope: Scope, figure: _Figure, settings: Sett
         matrices.append(matrix)
     with np.errstate(invalid="ignore"):
         ahead = (matrices[1] < settings.alpha) & (figure.value[:, np.newaxis] > figure.value)
-    test = settings.test if figure.null is not None else "bootstrap"
+    test = "bootstrap" if figure.null is None and figure.p is None else settings.test
     return Contest(
         statistic.id, scope.id, test, _rows(matrices[0]), _rows(matrices[1]), tuple(map(tuple, ahead.tolist()))
     )
@@ -376,6 +407,9 @@ def _cells(
     found = []
     for place, name in enumerate(names):
         one = _interval(statistic, figure.value[place], figure.sample[:, place])
+        detail = dict(figure.detail[place])
+        if figure.values and len(figure.values[place]) > 1:
+            detail["variance"] = float(figure.values[place].var(ddof=1))
         rank = int((figure.value[known] > one.value).sum()) + 1 if known[place] else 0
         found.append(
             Cell(
@@ -389,13 +423,15 @@ def _cells(
                 int(group[place]),
                 figure.count[place],
                 figure.undefined[place],
-                dict(figure.detail[place]),
+                detail,
             )
         )
     return found
 
 
-def _signature(data: Sequence[tuple[Dataset, Sequence[Scored]]], settings: Settings, kinds: Sequence[str]) -> str:
+def _signature(
+    data: Sequence[tuple[Dataset, Sequence[CandidateScores]]], settings: Settings, kinds: Sequence[str]
+) -> str:
     parts = {
         "ranker": VERSION,
         "compared on": ",".join(f"{dataset.name}#{dataset.fingerprint[:8]}" for dataset, _ in data),

@@ -7,16 +7,23 @@ columns into figures; so a figure and all its resampled values come from the sam
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ranker.arrays import FloatArray
+from ranker.evaluation.compare.candidates import CandidateScores, Slice
 from ranker.evaluation.compare.result import Statistic
-from ranker.evaluation.compare.scored import Scored, Slice
 from ranker.evaluation.correlation.correlation import group_correlation, group_pearson, moments, pearson_of_moments
-from ranker.evaluation.correlation.pair_counts import accuracy_with_ties, consistency_share, count_pairs, tau, tau_b
+from ranker.evaluation.correlation.pair_counts import (
+    TauVariant,
+    accuracy_with_ties,
+    consistency_share,
+    count_pairs,
+    tau,
+    tau_b,
+)
 from ranker.evaluation.correlation.segment import tau_counts
 from ranker.evaluation.correlation.tie_calibration import calibrate
 from ranker.ranks import average_ranks, merge_ties
@@ -130,7 +137,42 @@ STATISTICS = (
         *(-1, 1, 0, True),
     ),
 )
-"""Everything that a comparison may hold, in the order of its tables."""
+"""Everything that a comparison holds unless it is asked for others, in the order of its tables."""
+DEFAULT = tuple(one.id for one in STATISTICS)
+"""Their ids."""
+_FORMS = (("segment.spearman", "Spearman"), ("segment.spearman-ye07", "Spearman ye07"))
+FINER = (
+    *(
+        Statistic(
+            f"segment.tau.official.{variant}",
+            "segment",
+            f"tau official {variant}",
+            f"As tau official, with ties of scores {done}.",
+            *(-1, 1, 0, False),
+        )
+        for variant, done in (("wmt12", "counted as discordant"), ("wmt13", "left out"))
+    ),
+    *(
+        Statistic(
+            f"{identity}.pooled",
+            "segment",
+            f"{title} pooled",
+            f"As {title}, means being over all sources of all language pairs.",
+            *(-1, 1, 0, False),
+        )
+        for identity, title in _FORMS
+    ),
+)
+"""What is made only for who asks for it."""
+TAUS: dict[str, dict[TauVariant, str]] = {
+    "official": {
+        "wmt12": "segment.tau.official.wmt12",
+        "wmt13": "segment.tau.official.wmt13",
+        "wmt14": "segment.tau.official",
+    },
+    "primary": {"wmt12": "segment.tau.wmt12", "wmt13": "segment.tau.wmt13", "wmt14": "segment.tau.primary"},
+}
+"""Statistics that are taus over preferences, by selection of the preferences and by variant."""
 
 
 @dataclass(frozen=True)
@@ -138,12 +180,14 @@ class Columns:
     """Additive columns of one metric, shape (units, k), and facts that are no sums.
 
     `count` and `undefined` are by statistic: what it is taken over, and how much of that is left out as undefined.
+    `values` holds, by statistic, what a mean is taken over.
     """
 
     columns: FloatArray
     count: Mapping[str, int]
     undefined: Mapping[str, int]
     detail: Mapping[str, Mapping[str, float]]
+    values: Mapping[str, FloatArray] = field(default_factory=dict)
 
 
 class Family(ABC):
@@ -156,18 +200,29 @@ class Family(ABC):
     """Additive columns that all metrics have in common, shape (units, h)."""
 
     @abstractmethod
-    def measure(self, scored: Scored) -> Columns:
+    def measure(self, scored: CandidateScores) -> Columns:
         """Turn scores of the slice's candidates into columns."""
 
     @abstractmethod
-    def figures(self, shared: FloatArray, own: FloatArray, scored: Scored) -> Figures:
+    def figures(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> Figures:
         """Turn summed columns, shape (..., h) and (..., k), into figures by statistic, shape (...)."""
+
+    def pooled(self, identity: str) -> int | None:
+        """Return the column of the sum that a pooled mean divides by the next column, None of other statistics."""
+        return None
 
 
 class SegmentFigures(Family):
-    """Agreement inside sources."""
+    """Agreement inside sources.
 
-    def __init__(self, piece: Slice) -> None:
+    Parameters
+    ----------
+    piece : Slice
+    wanted : collection of str
+        Statistics to make; others of the same columns may be made too.
+    """
+
+    def __init__(self, piece: Slice, wanted: Collection[str] = DEFAULT) -> None:
         self.piece, self.units = piece, piece.sources
         judged = piece.judged
         self.judged, self.offsets = judged, piece.judged_offsets
@@ -176,13 +231,28 @@ class SegmentFigures(Family):
         self.ranks = average_ranks(self.human, self.offsets, tie=0.0)
         self.centre = self.human.mean() if len(self.human) else 0.0
         self.shared = np.zeros((self.units, 0))
+        self.wanted = frozenset(wanted)
+        self.places: dict[str, int] = {}
+        """First column of every block of columns that is made."""
+        start = 0
+        for block, width in _BLOCKS.items():
+            if block in self.wanted:
+                self.places[block], start = start, start + width
+        for selection in piece.pairs:
+            if self.wanted.intersection(_TAU_OF[selection]):
+                self.places[selection], start = start, start + 3
 
-    def measure(self, scored: Scored) -> Columns:
+    def pooled(self, identity: str) -> int | None:
+        """Return the column of the summed rho of `identity`."""
+        return self.places.get(identity.removesuffix(".pooled")) if identity.endswith(".pooled") else None
+
+    def measure(self, scored: CandidateScores) -> Columns:
         """Return rho, moments, pair counts and the accuracy with calibrated ties of every source."""
         scores = scored.scores[self.judged]
         count: dict[str, int] = {}
         undefined: dict[str, int] = {}
-        columns: list[FloatArray] = []
+        detail: dict[str, dict[str, float]] = {}
+        blocks: dict[str, list[FloatArray]] = {}
         # merged by `part_of`, before they were standardised
         ranks = average_ranks(scores, self.offsets, tie=0.0)
         rho = group_pearson(ranks, self.ranks, self.offsets)
@@ -190,65 +260,69 @@ class SegmentFigures(Family):
         distance = np.bincount(self.source, weights=(ranks - self.ranks) ** 2, minlength=self.units)
         with np.errstate(invalid="ignore", divide="ignore"):
             formula = np.where(np.isnan(rho), np.nan, 1 - 6 * distance / (size * (size**2 - 1)))
-        for values, identity in ((rho, "segment.spearman"), (formula, "segment.spearman-ye07")):
-            columns += _defined(values)
-            count[identity], undefined[identity] = int((~np.isnan(rho)).sum()), int(np.isnan(rho).sum())
+        means = {"segment.spearman": rho, "segment.spearman-ye07": formula}
         counts = count_pairs(self.human, scores, self.offsets)
-        rank = tau_b(counts)
-        columns += _defined(rank)
-        count["segment.kendall-b"] = int((~np.isnan(rank)).sum())
-        undefined["segment.kendall-b"] = int(np.isnan(rank).sum())
-        found = calibrate(self.human, scores, self.offsets)
-        accuracy = accuracy_with_ties(
-            count_pairs(self.human, scores, self.offsets, epsilon=found.epsilon * (1 + 1e-12))
-            if found.epsilon
-            else counts
-        )
-        columns += _defined(accuracy)
-        count["segment.acc-eq"], undefined["segment.acc-eq"] = found.groups, self.units - found.groups
-        columns += list(counts[:, :3].T.astype(np.float64))
+        means["segment.kendall-b"] = tau_b(counts)
+        for identity, values in means.items():
+            blocks[identity] = _defined(values)
+            count[identity], undefined[identity] = int((~np.isnan(values)).sum()), int(np.isnan(values).sum())
+        if "segment.acc-eq" in self.places:
+            found = calibrate(self.human, scores, self.offsets)
+            widened = found.epsilon * (1 + 1e-12)
+            accuracy = accuracy_with_ties(
+                count_pairs(self.human, scores, self.offsets, epsilon=widened) if found.epsilon else counts
+            )
+            blocks["segment.acc-eq"] = _defined(accuracy)
+            count["segment.acc-eq"], undefined["segment.acc-eq"] = found.groups, self.units - found.groups
+            detail["segment.acc-eq"] = {"epsilon": float(found.epsilon)}
+        blocks["segment.tau.scores"] = list(counts[:, :3].T.astype(np.float64))
         count["segment.tau.scores"] = int(counts[:, :3].sum())
         # any constant does, but what is swapped between metrics must be shifted alike
         mean = 0.0 if scored.standardised or not len(scores) else scores.mean()
         sums = moments(self.human - self.centre, scores - mean)
-        columns += [np.bincount(self.source, weights=one, minlength=self.units).astype(np.float64) for one in sums.T]
+        blocks["segment.pearson"] = [
+            np.bincount(self.source, weights=one, minlength=self.units).astype(np.float64) for one in sums.T
+        ]
         count["segment.pearson"] = len(scores)
         for selection, pairs in self.piece.pairs.items():
             by_source = tau_counts(scored.scores, pairs, self.piece.source, self.units)
-            columns += list(by_source.T.astype(np.float64))
-            for identity in _TAU_OF.get(selection, ()):
-                count[identity] = len(pairs.better)
-        return Columns(
-            np.stack(columns, axis=1), count, undefined, {"segment.acc-eq": {"epsilon": float(found.epsilon)}}
-        )
+            blocks[selection] = list(by_source.T.astype(np.float64))
+            count.update(dict.fromkeys(_TAU_OF[selection], len(pairs.better)))
+        columns = np.stack([column for block in self.places for column in blocks[block]], axis=1)
+        kept = {identity: values[~np.isnan(values)] for identity, values in means.items()}
+        return Columns(columns, count, undefined, detail, kept)
 
-    def figures(self, shared: FloatArray, own: FloatArray, scored: Scored) -> Figures:
+    def figures(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> Figures:
         """Return the figures of the segment level."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            found = {
-                identity: own[..., place] / own[..., place + 1]
-                for identity, place in (
-                    ("segment.spearman", 0),
-                    ("segment.spearman-ye07", 2),
-                    ("segment.kendall-b", 4),
-                    ("segment.acc-eq", 6),
-                )
-            }
-        found["segment.tau.scores"] = tau(own[..., 8:11])
-        found["segment.pearson"] = pearson_of_moments(own[..., 11:17])
-        for index, selection in enumerate(self.piece.pairs):
-            counts = own[..., 17 + 3 * index : 20 + 3 * index]
-            found[f"segment.tau.{selection}"] = tau(counts)
-            if selection == "primary":
-                found["segment.tau.wmt12"] = tau(counts, "wmt12")
-                found["segment.tau.wmt13"] = tau(counts, "wmt13")
-                found["segment.consistency"] = consistency_share(counts)
-        return found
+        found: Figures = {}
+        for block, place in self.places.items():
+            if block == "segment.tau.scores":
+                found[block] = tau(own[..., place : place + 3])
+            elif block == "segment.pearson":
+                found[block] = pearson_of_moments(own[..., place : place + 6])
+            elif block in TAUS:
+                counts = own[..., place : place + 3]
+                found |= {identity: tau(counts, variant) for variant, identity in TAUS[block].items()}
+                if block == "primary":
+                    found["segment.consistency"] = consistency_share(counts)
+            else:
+                with np.errstate(invalid="ignore", divide="ignore"):
+                    found[block] = found[f"{block}.pooled"] = own[..., place] / own[..., place + 1]
+        return {identity: values for identity, values in found.items() if identity in self.wanted}
 
 
+_BLOCKS = {
+    "segment.spearman": 2,
+    "segment.spearman-ye07": 2,
+    "segment.kendall-b": 2,
+    "segment.acc-eq": 2,
+    "segment.tau.scores": 3,
+    "segment.pearson": 6,
+}
+"""Columns of the statistics that need no preferences."""
 _TAU_OF = {
-    "official": ("segment.tau.official",),
-    "primary": ("segment.tau.primary", "segment.tau.wmt12", "segment.tau.wmt13", "segment.consistency"),
+    "official": tuple(TAUS["official"].values()),
+    "primary": (*TAUS["primary"].values(), "segment.consistency"),
 }
 
 
@@ -271,14 +345,14 @@ class DocumentFigures(Family):
     def _means(self, values: FloatArray) -> FloatArray:
         return np.asarray(np.bincount(self.cell, weights=values[self.rows], minlength=len(self.size)) / self.size)
 
-    def measure(self, scored: Scored) -> Columns:
+    def measure(self, scored: CandidateScores) -> Columns:
         """Return rho of every document."""
         rho = group_correlation(self.human, self._means(scored.scores), self.offsets, "spearman")
         defined = int((~np.isnan(rho)).sum())
         key = "document.spearman"
         return Columns(np.stack(_defined(rho), axis=1), {key: defined}, {key: self.units - defined}, {})
 
-    def figures(self, shared: FloatArray, own: FloatArray, scored: Scored) -> Figures:
+    def figures(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> Figures:
         """Return the figure of the document level."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return {"document.spearman": own[..., 0] / own[..., 1]}

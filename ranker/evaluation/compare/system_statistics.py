@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ranker.arrays import FloatArray
-from ranker.evaluation.compare.scored import Scored, Slice
+from ranker.evaluation.compare.candidates import CandidateScores, Slice
 from ranker.evaluation.compare.statistics import Columns, Family, Figures
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pairwise_accuracy import limit_p_values, pairwise_accuracy, soft_accuracy
@@ -52,7 +52,7 @@ class SystemFigures(Family):
         net = (wins[:, self.first, self.second] - wins[:, self.second, self.first]).astype(np.float64)
         return np.concatenate([wins.reshape(self.units, -1).astype(np.float64), net, net * net], axis=1)
 
-    def measure(self, scored: Scored) -> Columns:
+    def measure(self, scored: CandidateScores) -> Columns:
         """Return sums of scores or statistics of every system, and differences of scores for every two."""
         columns = [self._by_scores(scored.scores, means=scored.statistics is None)]
         if scored.statistics is not None:
@@ -72,7 +72,7 @@ class SystemFigures(Family):
                 return np.asarray(shared[..., :size] / shared[..., size : 2 * size])
         return expected_wins(shared[..., : size * size].reshape(*shared.shape[:-1], size, size))
 
-    def metric(self, own: FloatArray, scored: Scored) -> FloatArray:
+    def metric(self, own: FloatArray, scored: CandidateScores) -> FloatArray:
         """Return the metric's scores of the systems, shape (..., systems)."""
         if scored.statistics is None or scored.system_score is None:
             with np.errstate(invalid="ignore", divide="ignore"):
@@ -80,7 +80,7 @@ class SystemFigures(Family):
         totals = own[..., 2 * len(self.first) :]
         return scored.system_score(totals.reshape(*own.shape[:-1], self.size, scored.statistics.shape[1]))
 
-    def figures(self, shared: FloatArray, own: FloatArray, scored: Scored) -> Figures:
+    def figures(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> Figures:
         """Return the figures of the system level."""
         human, metric = self.human(shared), self.metric(own, scored)
         pairs = len(self.first)

@@ -16,8 +16,6 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import OptionError
 
 TauVariant = Literal["wmt12", "wmt13", "wmt14", "xties"]
-TAU_VARIANTS: tuple[TauVariant, ...] = ("wmt12", "wmt13", "wmt14")
-"""Variants over strict human preferences alone; ``xties`` needs human ties too."""
 CONCORDANT, DISCORDANT, SCORE_TIED, HUMAN_TIED, BOTH_TIED = range(5)
 _LARGE = 48
 

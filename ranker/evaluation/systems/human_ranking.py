@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +12,10 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, PREFERENCES, human_scores, resolve_kind
 from ranker.errors import OptionError
 from ranker.evaluation.bootstrap import draws, stream
+from ranker.evaluation.choices import RankingMethod
 from ranker.evaluation.systems.trueskill import TrueSkill
 from ranker.ranks import merge_ties
 
-Method = Literal["auto", "expected-wins", "trueskill", "mean"]
-METHODS: tuple[Method, ...] = ("auto", "expected-wins", "trueskill", "mean")
 _CHUNK = 2_000_000
 
 
@@ -62,7 +60,7 @@ def rank_systems(
     dataset: Dataset,
     kind: str = AUTO,
     *,
-    method: Method = "auto",
+    method: RankingMethod = "auto",
     resamples: int = 1000,
     seed: int = 0,
     model: TrueSkill | None = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +11,8 @@ import pandas as pd
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError
-from ranker.extractors.base import Metric
-from ranker.extractors.feature_sets import FeatureSet
-from ranker.ranking import Ranker
-
-Level = Literal["segment", "document", "system"]
+from ranker.evaluation.choices import Level
+from ranker.extractors.scorers import Scorer
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +68,13 @@ class Units:
         keys = pd.DataFrame({**values, "segments": np.bincount(code, minlength=len(table))})
         return cls(level, keys, code.astype(np.int64))
 
+    def score(self, scorer: Scorer, statistics: FloatArray) -> FloatArray:
+        """Return the score of every unit, shape (units,), from the statistics of the candidates."""
+        if self.level == "segment":
+            return scorer.score(statistics)
+        totals = [np.bincount(self.group, weights=column, minlength=len(self.keys)) for column in statistics.T]
+        return scorer.score(np.stack(totals, axis=1))
+
 
 def documents(dataset: Dataset) -> tuple[Int64Array, npt.NDArray[np.object_]]:
     """Return the document of every source, shape (sources,), and the names of the documents.
@@ -100,48 +103,3 @@ def documents(dataset: Dataset) -> tuple[Int64Array, npt.NDArray[np.object_]]:
 def _known(pairs: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
     """Return language pairs with None for what is not known."""
     return np.array([None if pair == "?" else pair for pair in pairs], dtype=object)
-
-
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """What a metric or a ranker says of every candidate, in the form that adds up.
-
-    Parameters
-    ----------
-    scorer : Metric or Ranker
-    rows : float array
-        Of a metric its statistics, shape (candidates, k); of a ranker its scores, shape (candidates,).
-    """
-
-    scorer: Metric | Ranker
-    rows: FloatArray
-
-    @classmethod
-    def of(cls, scorer: Metric | Ranker, dataset: Dataset) -> Measured:
-        """Measure the candidates of `dataset` once, for scores at every level.
-
-        Raises
-        ------
-        DataError
-            If a reference is missing where a column needs one.
-        """
-        if isinstance(scorer, Ranker):
-            return cls(scorer, scorer.score(dataset))
-        FeatureSet((scorer,)).check_references(dataset)
-        return cls(scorer, scorer.fit_ranked(dataset).statistics(dataset))
-
-    def score(self, units: Units) -> FloatArray:
-        """Return the score of every unit, shape (units,).
-
-        Above segments a metric scores the sum of its statistics, a ranker the mean of its segment scores.
-        """
-        if isinstance(self.scorer, Ranker):
-            if units.level == "segment":
-                return self.rows
-            size = len(units.keys)
-            sums = np.bincount(units.group, weights=self.rows, minlength=size)
-            return np.asarray(sums / np.bincount(units.group, minlength=size))
-        if units.level == "segment":
-            return self.scorer.score(self.rows)
-        totals = [np.bincount(units.group, weights=column, minlength=len(units.keys)) for column in self.rows.T]
-        return self.scorer.score(np.stack(totals, axis=1))

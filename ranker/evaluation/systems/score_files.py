@@ -12,15 +12,16 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.mtme_scores import SUFFIXES, format_scores, stem
 from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError
-from ranker.evaluation.systems.levels import Measured, Units, documents
+from ranker.evaluation.systems.levels import Units, documents
+from ranker.extractors.scorers import Scorer
 from ranker.files import display_name, write_bytes
-from ranker.ranking import Ranker
 
 
 def write_score_files(
     folder: str | Path,
     dataset: Dataset,
-    measured: Mapping[str, Measured],
+    scorers: Mapping[str, Scorer],
+    statistics: Mapping[str, FloatArray],
     levels: list[Units],
     signatures: Mapping[str, str],
 ) -> list[Path]:
@@ -32,7 +33,9 @@ def write_score_files(
         Made if it is not there. The files of a language pair go to a folder of its name in it, those of sources whose
         language pair is not known into the folder itself.
     dataset : Dataset
-    measured : mapping of str to Measured
+    scorers : mapping of str to Scorer
+        By the name of the metric.
+    statistics : mapping of str to float array, shape (candidates, k)
         By the name of the metric.
     levels : list of Units
         Of `dataset`.
@@ -58,15 +61,13 @@ def write_score_files(
     files: dict[Path, str] = {}
     for pair in dataset.language_pairs:
         parent = Path(folder) if pair == "?" else Path(folder) / pair
-        stems = [stem(name, _references(dataset, pair, one)) for name, one in measured.items()]
+        stems = [stem(name, _references(dataset, pair, one)) for name, one in scorers.items()]
         twice = first_repeated(stems)
         if twice is not None:
             raise OptionError(f"two metrics would be written to {twice}.*.score; score them one at a time")
-        for (name, one), start in zip(measured.items(), stems, strict=True):
+        for (name, one), start in zip(scorers.items(), stems, strict=True):
             for units in levels:
-                scores = one.score(units)
-                if not isinstance(one.scorer, Ranker) and not one.scorer.higher_is_better:
-                    scores = -scores
+                scores = one.sign * units.score(one, statistics[name])
                 text = format_scores(_by_system(dataset, pair, units, scores))
                 files[parent / f"{start}.{SUFFIXES[units.level]}.score"] = text
             files[parent / f"{start}.signature"] = signatures[name] + "\n"
@@ -80,11 +81,9 @@ def write_score_files(
     return [path for path in files if path.suffix == ".score"]
 
 
-def _references(dataset: Dataset, pair: str, measured: Measured) -> list[str | None] | None:
+def _references(dataset: Dataset, pair: str, scorer: Scorer) -> list[str | None] | None:
     """Return the names of the references of a language pair, none if none is needed, None if sources differ in them."""
-    scorer = measured.scorer
-    extractors = scorer.feature_set.extractors if isinstance(scorer, Ranker) else (scorer,)
-    if not any(one.needs_references for one in extractors):
+    if not scorer.needs_references:
         return []
     of_pair = (dataset.source_language_pairs == pair) & (np.diff(dataset.candidate_offsets) > 0)
     names = dataset.references["name"].astype(object)

@@ -7,13 +7,14 @@ import pytest
 
 from ranker.corpora.judgements import PreferencePairs, human_scores, preference_pairs
 from ranker.errors import OptionError
+from ranker.evaluation.compare.candidates import CandidateScores, part_of, slices
 from ranker.evaluation.compare.metric_tests import swapped_outputs, swapped_systems, swapped_units
-from ranker.evaluation.compare.perm_both import SWAPPED, perm_both, standardised
-from ranker.evaluation.compare.scored import Scored, part_of, slices
 from ranker.evaluation.compare.statistics import SegmentFigures
 from ranker.evaluation.compare.system_statistics import SystemFigures
 from ranker.evaluation.correlation.correlation import correlate
-from ranker.evaluation.correlation.segment import tau, tau_counts
+from ranker.evaluation.correlation.pair_counts import tau
+from ranker.evaluation.correlation.segment import tau_counts
+from tests.evaluation.compare.perm_both_plain import SWAPPED, perm_both, standardised
 from tests.evaluation.made import preferred
 
 NAMES = {"pearson": "pearson", "kendall_b": "kendall-b"}
@@ -86,7 +87,9 @@ def piece():
     dataset = preferred(human, repeated=20)
     pairs = {"official": preference_pairs(dataset, primary=False), "primary": preference_pairs(dataset)}
     (found,) = slices(dataset, human_scores(dataset, "win-rate"), pairs)
-    metrics = [Scored(f"m{index}", np.round(human.ravel() + generator.normal(size=125), 1)) for index in range(3)]
+    metrics = [
+        CandidateScores(f"m{index}", np.round(human.ravel() + generator.normal(size=125), 1)) for index in range(3)
+    ]
     return found, [part_of(one, found, standardised=True) for one in metrics]
 
 
@@ -137,7 +140,9 @@ def test_swapped_sources_equal_figures_of_swapped_scores(piece):
         found = swapped_units(family, metrics[:2], 6, Signs(kept))
         for row in range(6):
             stay = kept[row][part.source] == 1
-            mixed = [Scored("x", np.where(stay, metrics[a].scores, metrics[b].scores)) for a, b in ((0, 1), (1, 0))]
+            mixed = [
+                CandidateScores("x", np.where(stay, metrics[a].scores, metrics[b].scores)) for a, b in ((0, 1), (1, 0))
+            ]
             shared = family.shared.sum(axis=0)
             one, two = (family.figures(shared, family.measure(each).columns.sum(axis=0), each) for each in mixed)
             for identity in one:

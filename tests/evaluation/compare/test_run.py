@@ -9,20 +9,24 @@ from scipy import stats
 
 from ranker.corpora.dataset import concatenate
 from ranker.errors import DataError, OptionError
+from ranker.evaluation.compare.candidates import CandidateScores
+from ranker.evaluation.compare.evaluation import EVALUATED, evaluate, main_scope, named_scopes
 from ranker.evaluation.compare.result import Comparison
 from ranker.evaluation.compare.run import compare
-from ranker.evaluation.compare.scored import Scored
 from ranker.evaluation.compare.statistics import STATISTICS
 from ranker.evaluation.correlation.correlation import correlate
-from ranker.evaluation.correlation.segment import evaluate
 from ranker.evaluation.correlation.tie_calibration import calibrate
+from ranker.evaluation.significance import williams
 from tests.evaluation.made import graded, preferred
 
 
-def metrics(human: np.ndarray, seed: int, noise: tuple[float, ...] = (0.3, 0.35, 3.0)) -> list[Scored]:
+def metrics(human: np.ndarray, seed: int, noise: tuple[float, ...] = (0.3, 0.35, 3.0)) -> list[CandidateScores]:
     generator = np.random.default_rng(seed)
     values = np.where(np.isnan(human), 0.0, human).ravel()
-    return [Scored(f"m{index}", values + generator.normal(size=values.size) * one) for index, one in enumerate(noise)]
+    return [
+        CandidateScores(f"m{index}", values + generator.normal(size=values.size) * one)
+        for index, one in enumerate(noise)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -78,17 +82,16 @@ def test_preferences_give_the_figures_and_intervals_of_evaluate(human):
     ]
     assert found.main_scope.members == ("test+test/a-en", "test+test/b-xx")
     for one in scored:
-        rows = {row.name: row for row in evaluate(dataset, one.scores, resamples=100, seed=5).rows}
-        for name, row in rows.items():
-            for identity, figure in (
-                ("segment.tau.official", row.tau["official"]["wmt14"]),
-                ("segment.tau.primary", row.tau["primary"]["wmt14"]),
-                ("segment.tau.wmt12", row.tau["primary"]["wmt12"]),
-                ("segment.spearman", row.spearman["tie-corrected"]),
-            ):
-                cell = found.cell(identity, f"test+test/{name}", one.name)
-                assert (cell.value, cell.low, cell.high) == pytest.approx((figure.value, figure.low, figure.high))
-        assert found.scope("test+test/mean").pairs == rows["mean"].pairs
+        alone = evaluate(dataset, one.scores, resamples=100, seed=5)
+        assert [scope.id for scope in named_scopes(alone).values()] == [scope.id for scope in alone.scopes]
+        assert main_scope(alone)[0] == "mean into English"
+        for scope in found.scopes:
+            assert alone.scope(scope.id).pairs == scope.pairs
+            for identity in ("tau.official", "tau.primary", "tau.wmt12", "tau.wmt13", "spearman", "spearman-ye07"):
+                figure = alone.estimate(f"segment.{identity}", scope.id)
+                assert figure == found.estimate(f"segment.{identity}", scope.id, one.name)
+                assert figure.low < figure.value < figure.high
+        assert {cell.statistic for cell in alone.cells} == set(EVALUATED)
 
 
 def test_expected_wins_and_soft_accuracy_of_preferences(human):
@@ -116,7 +119,7 @@ def test_systems_may_be_scored_by_their_summed_statistics(human):
     def ratio(statistics):
         return statistics[..., 0] / statistics[..., 1]
 
-    by_sums = Scored("sums", ratio(rows), rows, ratio)
+    by_sums = CandidateScores("sums", ratio(rows), rows, ratio)
     found = compare([(graded(human), [by_sums, scored])], resamples=50, test="randomisation")
     totals = ratio(rows.reshape(60, 5, 2).sum(axis=0))
     wanted = stats.pearsonr(human.mean(axis=0), totals).statistic
@@ -128,7 +131,7 @@ def test_systems_may_be_scored_by_their_summed_statistics(human):
 @pytest.mark.parametrize("test", ["bootstrap", "randomisation", "perm-both"])
 def test_significance_tells_a_bad_metric_from_two_good_ones(human, test):
     scored = metrics(human, 1)
-    same = Scored("same", scored[0].scores * 2 - 1)
+    same = CandidateScores("same", scored[0].scores * 2 - 1)
     found = compare([(preferred(human), [*scored, same])], resamples=150, test=test, correction="none")
     contest = found.contest("segment.tau.primary", "test/xx-en")
     assert contest.test == test
@@ -191,10 +194,32 @@ def test_a_comparison_says_when_no_difference_can_be_significant(twelve, human):
     )
     assert compare(data, levels=["segment"], resamples=20).notes == ()
     assert compare(data, levels=["segment"], resamples=0).notes == ()
-    constant = [*data[0][1], Scored("constant", np.zeros(human.size))]
+    constant = [*data[0][1], CandidateScores("constant", np.zeros(human.size))]
     (note,) = compare([(preferred(human), constant)], resamples=100, correction="holm").notes
     # where the constant metric is undefined, three pairs are left, and 3/101 is below .05
     assert re.match(r"no difference can be significant for \d+ of \d+ combinations of statistic and data: ", note)
+
+
+def test_williams_test_is_that_of_the_correlations_of_a_language_pair(human):
+    scored = metrics(human, 1)
+    data = [(concatenate([graded(human[:30]), graded(human[30:], "yy-en")]), scored)]
+    found = compare(data, resamples=50, test="williams", correction="holm")
+    kept = human[:30].ravel(), *(one.scores[:150] for one in scored)
+    r = np.corrcoef(kept)
+    contest = found.contest("segment.pearson", "test+test/xx-en")
+    assert contest.test == "williams"
+    assert contest.p[0][2] == contest.p[2][0] == pytest.approx(float(williams(r[0, 1], r[0, 3], r[1, 3], 150)))
+    assert contest.adjusted[0][2] == pytest.approx(3 * contest.p[0][2])
+    assert contest.ahead[0][2]
+    # systems, too, but not a mean over language pairs and no other statistic
+    people, one, two = (values.reshape(30, 5).mean(axis=0) for values in (kept[0], kept[1], kept[3]))
+    r = np.corrcoef([people, one, two])
+    systems = found.contest("system.pearson", "test+test/xx-en")
+    assert systems.p[0][2] == pytest.approx(float(williams(r[0, 1], r[0, 2], r[1, 2], 5)))
+    assert found.contest("segment.pearson", "test+test/mean").test == "bootstrap"
+    assert found.contest("segment.spearman", "test+test/xx-en").test == "bootstrap"
+    with pytest.raises(OptionError, match=r"--test williams has no resamples, .*: use --correction holm or none"):
+        compare(data, test="williams")
 
 
 def test_several_data_sets_are_averaged(human):
@@ -261,7 +286,7 @@ def test_levels_and_mistakes(human):
         compare([(graded(human), scored * 2)])
     with pytest.raises(OptionError, match="two of the data sets are called 'test'"):
         compare([(graded(human), scored)] * 2)
-    with pytest.raises(OptionError, match="test: expected one of bootstrap, randomisation, perm-both, found 't'"):
+    with pytest.raises(OptionError, match="one of bootstrap, randomisation, perm-both, williams, found 't'"):
         compare([(graded(human), scored)], test="t")
     with pytest.raises(OptionError, match="expected one of westfall-young, holm, none, found 'bonferroni'"):
         compare([(graded(human), scored)], correction="bonferroni")
@@ -270,7 +295,7 @@ def test_levels_and_mistakes(human):
             compare([(graded(human), scored)], alpha=alpha)
     with pytest.raises(OptionError, match="nothing to compare"):
         compare([])
-    lacking = Scored("m", np.full(300, np.nan))
+    lacking = CandidateScores("m", np.full(300, np.nan))
     with pytest.raises(DataError, match="test: a judged candidate has no score by m"):
         compare([(graded(human), [lacking])])
 

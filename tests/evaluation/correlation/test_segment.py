@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from ranker.corpora.judgements import PreferencePairs
+from ranker.corpora.judgements import PreferencePairs, human_scores
 from ranker.errors import DataError
-from ranker.evaluation.correlation.segment import evaluate, source_spearman, tau, tau_counts
+from ranker.evaluation.compare.evaluation import evaluate, named_scopes
+from ranker.evaluation.correlation.pair_counts import tau
+from ranker.evaluation.correlation.segment import source_spearman, tau_counts
 from ranker.ranks import average_ranks, group_offsets, group_spearman, merge_ties
 from tests.evaluation.made import graded
 
@@ -118,20 +120,22 @@ def test_evaluation_of_a_perfect_and_a_reversed_metric():
     human = np.random.default_rng(0).permuted(np.tile(np.arange(5.0), (30, 1)), axis=1)
     dataset = graded(human)
     for sign in (1, -1):
-        row = evaluate(dataset, sign * human.ravel(), resamples=50).rows[0]
-        assert row.spearman["tie-corrected"].value == pytest.approx(sign)
-        assert row.spearman["tie-corrected"].low == pytest.approx(sign)
-        assert (row.sources, row.undefined) == (30, 0)
-        assert row.spearman_variance["ye07"] == pytest.approx(0)
+        found = evaluate(dataset, sign * human.ravel(), resamples=50)
+        assert found.estimate("segment.spearman").value == pytest.approx(sign)
+        assert found.estimate("segment.spearman").low == pytest.approx(sign)
+        cell = found.cell("segment.spearman-ye07", "test/xx-en", "scores")
+        assert (found.main_scope.sources, cell.undefined) == (30, 0)
+        assert cell.detail["variance"] == pytest.approx(0)
 
 
 def test_unjudged_candidates_do_not_count_and_undefined_sources_are_counted():
     human = np.array([[1, 2, np.nan], [3, 3, np.nan], [1, np.nan, np.nan], [np.nan] * 3])
     scores = np.array([[1, 2, np.nan], [1, 2, 5], [1, 2, 3], [1, 2, 3.0]])
-    row = evaluate(graded(human), scores.ravel(), resamples=0).rows[0]
-    assert (row.sources, row.undefined) == (3, 2)
-    assert row.spearman["tie-corrected"].value == 1
-    assert np.isnan(row.spearman["tie-corrected"].low)
+    found = evaluate(graded(human), scores.ravel(), resamples=0)
+    assert (found.main_scope.sources, found.cells[0].undefined) == (3, 2)
+    assert found.estimate("segment.spearman").value == pytest.approx(1)
+    assert np.isnan(found.estimate("segment.spearman").low)
+    assert np.isnan(found.estimate("segment.tau.primary").value)
     scores[0, 0] = np.nan
     with pytest.raises(DataError, match="judged candidate has no score"):
         evaluate(graded(human), scores.ravel())
@@ -141,14 +145,14 @@ def test_interval_covers_the_figure_and_repeats_with_the_seed():
     generator = np.random.default_rng(1)
     human = generator.normal(size=(200, 4))
     scores = human + generator.normal(size=human.shape)
-    first, again, other = (evaluate(graded(human), scores.ravel(), seed=seed).rows[0] for seed in (0, 0, 1))
-    estimate = first.spearman["tie-corrected"]
+    made = (evaluate(graded(human), scores.ravel(), seed=seed) for seed in (0, 0, 1))
+    estimate, again, other = (one.estimate("segment.spearman") for one in made)
     assert estimate.low < estimate.value < estimate.high
     rho = source_spearman(graded(human), scores.ravel(), human.ravel())
     width = 2 * 1.96 * rho.std() / np.sqrt(len(rho))
     assert estimate.high - estimate.low == pytest.approx(width, rel=0.15)
-    assert first.spearman == again.spearman
-    assert first.spearman != other.spearman
+    assert estimate == again
+    assert estimate != other
 
 
 def test_means_over_language_pairs():
@@ -159,11 +163,21 @@ def test_means_over_language_pairs():
     dataset = concatenate([graded(human, lp) for lp, human in parts.items()])
     scores = np.concatenate([human.ravel() for human in parts.values()])
     scores = scores + generator.normal(size=len(scores))
-    rows = {row.name: row for row in evaluate(dataset, scores, resamples=100).rows}
-    value = {name: row.spearman["tie-corrected"].value for name, row in rows.items()}
+    found = evaluate(dataset, scores, resamples=100)
+    scopes = named_scopes(found)
+    estimates = {name: found.estimate("segment.spearman", scope.id) for name, scope in scopes.items()}
+    value = {name: one.value for name, one in estimates.items()}
     assert value["mean into English"] == pytest.approx((value["aa-en"] + value["bb-en"]) / 2)
     assert value["mean"] == pytest.approx((value["aa-en"] + value["bb-en"] + value["en-aa"]) / 3)
-    pooled = rows["mean into English"].spearman_pooled["tie-corrected"].value
-    assert pooled == pytest.approx((value["aa-en"] + 4 * value["bb-en"]) / 5)
-    alone = evaluate(dataset.select_language_pairs(["aa-en"]), scores[:40], resamples=100).rows[0]
-    assert alone.spearman == rows["aa-en"].spearman
+    pooled = found.estimate("segment.spearman.pooled", scopes["mean into English"].id)
+    assert pooled.value == pytest.approx((value["aa-en"] + 4 * value["bb-en"]) / 5)
+    assert pooled.low < pooled.value < pooled.high
+    rho = source_spearman(dataset, scores, human_scores(dataset))[:50]
+    cell = found.cell("segment.spearman", scopes["mean into English"].id, "scores")
+    assert cell.detail["variance"] == pytest.approx(rho.var(ddof=1))
+    english = dataset.select_language_pairs(["*-en"])
+    alone = evaluate(english.select_language_pairs(["aa-en"]), scores[:40], resamples=100)
+    assert alone.estimate("segment.spearman") == estimates["aa-en"]
+    named = named_scopes(evaluate(english, scores[:200], resamples=0))
+    assert list(named) == ["aa-en", "bb-en", "mean into English", "mean"]
+    assert named["mean into English"] is named["mean"]

@@ -1,11 +1,23 @@
-"""Figures that Birch and Osborne (2011) published: what the tables show beside ours."""
+"""What Birch and Osborne (2011) compare LRscore with: metrics with all options that matter, and published figures."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ranker.experiments.tables import Table
+from ranker.extractors.text.wordnet import optional_wordnet
 
+BLEU = "bleu[smoothing=epsilon,tokenizer=13a]"
+TER = "ter[search=tercom,tokenizer=13a]"
+SENTENCE_BLEU = {
+    "BLEU1": "bleu[order=1,smoothing=add-one,tokenizer=13a]",
+    "BLEU": "bleu[smoothing=add-one,tokenizer=13a]",
+}
+"""Lexical scores of sentences; smoothed by adding one, as the paper has it (Lin and Och 2004)."""
+# parameters of METEOR 0.7 for rankings (Lavie and Agarwal 2008), in which function words weigh as much as others
+_METEOR = "meteor[parameters=METR-r,gamma=0.45,function_words=none,{}]"
+_STEMMERS = {"de": "german", "es": "spanish", "fi": "finnish", "fr": "french", "ru": "russian"}
 LANGUAGE_PAIRS = ("de-en", "es-en", "fr-en", "cs-en", "en-de", "en-es", "en-fr", "en-cs")
 CONSISTENCY = {
     "METEOR": (0.586, 0.583, 0.583, 0.594, 0.526, 0.557, 0.612, 0.556),
@@ -39,6 +51,38 @@ TUNED = {
 """Scores by BLEU, LR-HB4, LR-KB4, TER and METEOR of what was tuned to each of the first three (table 5)."""
 PREFERENCES = {"LR-HB4": (93, 79), "LR-KB4": (96, 79)}
 """How often people preferred the output tuned to LRscore, and that tuned to BLEU (table 6)."""
+
+
+def meteor_notation(language_pairs: Sequence[str]) -> str:
+    """Return METEOR as in the paper for the target language of the language pairs.
+
+    Words match exactly, by stems where the target language has a stemmer, and in English by synonyms if WordNet is
+    installed; exactly alone if there are several target languages.
+    """
+    targets = {pair.partition("-")[2] for pair in language_pairs}
+    target = targets.pop() if len(targets) == 1 else ""
+    if target == "en":
+        return _METEOR.format("modules=exact+stem+synonym,stemmer=english")
+    if target in _STEMMERS:
+        return _METEOR.format(f"modules=exact+stem,stemmer={_STEMMERS[target]}")
+    return _METEOR.format("modules=exact")
+
+
+def baselines(language_pair: str) -> dict[str, str]:
+    """Return the notations of the metrics of table 3 by name; METEOR 1.5 is added where the target is English."""
+    found = {"METEOR": meteor_notation([language_pair])}
+    if language_pair.endswith("-en"):
+        found["METEOR 1.5"] = "meteor[parameters=rank,modules=exact+stem+synonym,stemmer=english]"
+    return {**found, "TER": TER, **SENTENCE_BLEU}
+
+
+def meteor_note(language_pairs: Sequence[str]) -> str:
+    """Say what METEOR matches."""
+    note = "METEOR has the parameters of version 0.7 for rankings and matches equal words, stems"
+    if all(pair.endswith("-en") for pair in language_pairs):
+        known = optional_wordnet("auto", "meteor") is not None
+        return note + (" and synonyms of WordNet." if known else ", but no synonyms: WordNet is not installed.")
+    return note + " where the target language has a stemmer, and synonyms of WordNet in English alone."
 
 
 def shared_pairs(language_pairs: tuple[str, ...]) -> tuple[str, ...]:

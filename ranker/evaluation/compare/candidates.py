@@ -10,12 +10,13 @@ import numpy as np
 from ranker.arrays import BoolArray, FloatArray, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PreferencePairs
+from ranker.extractors.scorers import Scorer
 from ranker.ranks import merge_ties
 
 
-@dataclass(frozen=True)
-class Scored:
-    """Scores of the candidates of a data set by one metric.
+@dataclass(frozen=True, eq=False)
+class CandidateScores:
+    """What one scorer says of the candidates of one data set.
 
     Parameters
     ----------
@@ -42,6 +43,35 @@ class Scored:
     signature: str = ""
     notes: tuple[str, ...] = ()
     standardised: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        scorer: Scorer,
+        dataset: Dataset,
+        *,
+        name: str | None = None,
+        signature: str = "",
+        notes: tuple[str, ...] = (),
+    ) -> CandidateScores:
+        """Score the candidates of a data set, under the name of the scorer unless it is given another.
+
+        Raises
+        ------
+        DataError
+            As `Scorer.candidate_scores`.
+        """
+        statistics = scorer.statistics(dataset)
+        scores = scorer.scores_of(dataset, statistics)
+        return cls(
+            name or scorer.name,
+            scores,
+            statistics if scorer.by_sums else None,
+            (lambda rows: scorer.sign * scorer.score(rows)) if scorer.by_sums else None,
+            scorer.kind,
+            signature,
+            notes,
+        )
 
 
 @dataclass(frozen=True)
@@ -145,7 +175,7 @@ def slices(dataset: Dataset, human: FloatArray, pairs: Mapping[str, PreferencePa
     return found
 
 
-def part_of(scored: Scored, piece: Slice, *, standardised: bool = False) -> Scored:
+def part_of(scored: CandidateScores, piece: Slice, *, standardised: bool = False) -> CandidateScores:
     """Return the scores of a slice's candidates, with ties merged.
 
     `standardised` ones have mean 0, deviation 1 and no statistics.
@@ -153,8 +183,8 @@ def part_of(scored: Scored, piece: Slice, *, standardised: bool = False) -> Scor
     scores = merge_ties(scored.scores[piece.rows], piece.offsets)
     if not standardised:
         statistics = None if scored.statistics is None else scored.statistics[piece.rows]
-        return Scored(scored.name, scores, statistics, scored.system_score)
+        return CandidateScores(scored.name, scores, statistics, scored.system_score)
     known = scores[~np.isnan(scores)]
     spread = known.std() if len(known) else 0.0
     even = (scores - known.mean()) / spread if spread > 0 else np.zeros_like(scores)
-    return Scored(scored.name, even, standardised=True)
+    return CandidateScores(scored.name, even, standardised=True)

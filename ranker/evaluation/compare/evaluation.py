@@ -1,0 +1,90 @@
+"""The agreement of one scorer with people at segment level: a comparison of one."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.arrays import FloatArray
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import AUTO
+from ranker.evaluation.compare.candidates import CandidateScores
+from ranker.evaluation.compare.result import Comparison, Scope
+from ranker.evaluation.compare.run import ALL, INTO_ENGLISH, compare
+from ranker.evaluation.compare.statistics import TAUS
+
+SPEARMAN = {"tie-corrected": "segment.spearman", "ye07": "segment.spearman-ye07"}
+"""Statistics that are means of Spearman's rho, by form."""
+EVALUATED = (
+    *SPEARMAN.values(),
+    *(f"{one}.pooled" for one in SPEARMAN.values()),
+    *(identity for taus in TAUS.values() for identity in taus.values()),
+)
+
+
+def evaluate(
+    dataset: Dataset,
+    scores: npt.ArrayLike,
+    *,
+    kind: str = AUTO,
+    human: FloatArray | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Comparison:
+    """Compare scores with human judgements.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    scores : array-like, shape (candidates,)
+        Higher is better. Only candidates that people judged count.
+    kind : str
+        Kind of judgement; see `ranker.corpora.judgements`.
+    human : float array, shape (candidates,), optional
+        Human scores; by default those of `kind`.
+    resamples : int, default 1000
+        Bootstrap samples of sources, for 95 % intervals; 0 gives none.
+    seed : int, default 0
+
+    Returns
+    -------
+    Comparison
+        Of one scorer, with the statistics `EVALUATED`; ``estimate("segment.spearman")`` is the mean over language
+        pairs of the mean rho of their sources.
+
+    Raises
+    ------
+    DataError
+        If nothing was judged so, or a judged candidate has no score.
+    """
+    given = CandidateScores("scores", np.asarray(scores, dtype=np.float64))
+    return compare(
+        [(dataset, [given])],
+        kind=kind,
+        levels=("segment",),
+        resamples=resamples,
+        seed=seed,
+        statistics=EVALUATED,
+        human=[human],
+    )
+
+
+def named_scopes(found: Comparison) -> dict[str, Scope]:
+    """Return the scopes of a comparison on one data set by language pair, then the means, that into English first.
+
+    Where all is into English, the two means are the same.
+    """
+    named = {one.lp: one for one in found.scopes if one.lp}
+    if len(named) > 1:
+        means = {one.id.rpartition("/")[2]: one for one in found.scopes if not one.lp}
+        if all(lp.endswith("-en") for lp in named):
+            means = {INTO_ENGLISH: means[ALL], **means}
+        named |= means
+    return named
+
+
+def main_scope(found: Comparison) -> tuple[str, Scope]:
+    """Return name and scope of what sums a data set up: the mean into English, else over all, else the only pair."""
+    named = named_scopes(found)
+    name = next((one for one in (INTO_ENGLISH, ALL) if one in named), next(reversed(named)))
+    return name, named[name]

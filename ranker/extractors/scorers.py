@@ -1,0 +1,244 @@
+"""What has a score and a name: a metric or a trained ranker; comparisons, tuning and output need not know which.
+
+`MetricScorer` is the metric's side, `ranker.ranking.RankerScorer` the ranker's.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ranker.arrays import FloatArray
+from ranker.corpora.dataset import Dataset
+from ranker.errors import DataError, OptionError
+from ranker.extractors.base import Metric
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.text.tokens import language_tokenizers
+from ranker.ranks import merge_ties
+from ranker.version import VERSION
+
+
+class Scorer(ABC):
+    """Scores candidates from additive statistics.
+
+    The score of a candidate is ``score(statistics)`` row by row; that of a document, a system or a choice of
+    hypotheses is ``score`` of the sum of the rows. `score` runs in several threads.
+    """
+
+    name: str
+    """What tables call it."""
+    kind: ClassVar[Literal["metric", "ranker"]]
+    """What it is, for those who read results."""
+    higher_is_better: bool = True
+    is_fraction: bool = False
+    """Whether tables may show the score in per cent."""
+    by_sums: ClassVar[bool] = True
+    """Whether a comparison scores systems by their summed statistics; else by the mean of their candidates' scores."""
+    needs_references: bool = True
+    learnt: tuple[str, ...] = ()
+    """Kinds of judgement that it learnt from."""
+
+    @abstractmethod
+    def statistics(self, dataset: Dataset) -> FloatArray:
+        """Return the additive statistics of every candidate, shape (candidates, k).
+
+        Raises
+        ------
+        DataError
+            If a reference is missing.
+        """
+
+    @abstractmethod
+    def score(self, statistics: npt.ArrayLike) -> FloatArray:
+        """Return the score of statistics of shape (..., k), shape (...)."""
+
+    @abstractmethod
+    def score_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+        """Return a score for every reference of `dataset`, higher is better.
+
+        See `FeatureSet.transform_references`.
+        """
+
+    @abstractmethod
+    def signature(self, dataset: Dataset | None = None) -> str:
+        """Return all that changes the scores (of `dataset`), in one line."""
+
+    @abstractmethod
+    def note(self, dataset: Dataset) -> str | None:
+        """Return what a user should know about the scores of `dataset`, in one line, or None."""
+
+    def unusable(self, dataset: Dataset) -> str | None:
+        """Return why it scores `dataset` by a part of itself only, or None."""
+        return None
+
+    def trained_on(self, dataset: Dataset) -> bool:
+        """Return whether it learnt from just this data set."""
+        return False
+
+    def sacrebleu(self, dataset: Dataset, levels: Sequence[str]) -> str:
+        """Return sacreBLEU's signature of the same scores at `levels`, as a part of one; empty if it has none."""
+        return ""
+
+    def head(self, dataset: Dataset | None = None) -> str:
+        """Return the beginning of the signature of a result: the version, and what scored."""
+        return f"ranker:{VERSION}|{self.kind}:{self.signature(dataset)}"
+
+    def contributions(self, dataset: Dataset) -> dict[str, FloatArray]:
+        """Return what every column adds to the score of every candidate.
+
+        Raises
+        ------
+        OptionError
+            If the score is no sum of columns.
+        """
+        raise OptionError("--contributions needs --model; a metric has one column")
+
+    @property
+    def sign(self) -> float:
+        """1 if higher is better, else -1."""
+        return 1.0 if self.higher_is_better else -1.0
+
+    def gain(self, statistics: npt.ArrayLike) -> FloatArray:
+        """Return the score, negated where lower is better; what is not a number counts as the worst."""
+        scores = self.sign * self.score(statistics)
+        return np.where(np.isnan(scores), -np.inf, scores)
+
+    def candidate_scores(self, dataset: Dataset) -> FloatArray:
+        """Return the score of every candidate, higher is better, shape (candidates,).
+
+        Raises
+        ------
+        DataError
+            If a reference is missing, or a score is no finite number.
+        """
+        return self.scores_of(dataset, self.statistics(dataset))
+
+    def scores_of(self, dataset: Dataset, statistics: FloatArray) -> FloatArray:
+        """Return `candidate_scores` from the statistics of `dataset`."""
+        scores = self.sign * self.score(statistics)
+        bad = np.flatnonzero(~np.isfinite(scores))
+        if len(bad):
+            raise DataError(
+                f"the score by {self.name} is {self.sign * scores[bad[0]]} for system "
+                f"{dataset.candidates['system'].iloc[bad[0]]!r} of {dataset.where(dataset.candidate_source[bad[0]])}"
+            )
+        return scores
+
+
+@dataclass(frozen=True)
+class MetricScorer(Scorer):
+    """A metric as it scores data.
+
+    Parameters
+    ----------
+    metric : Metric
+        One that learns from whatever is ranked learns from what it scores.
+
+    Raises
+    ------
+    ModelError
+        If it must learn in training first.
+    """
+
+    metric: Metric
+    kind: ClassVar[Literal["metric"]] = "metric"
+
+    def __post_init__(self) -> None:
+        if self.metric.fit_scope == "train":
+            raise self.metric.unfitted()
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The notation of the metric."""
+        return str(self.metric)
+
+    @property
+    def higher_is_better(self) -> bool:  # type: ignore[override]
+        """Whether more is better."""
+        return self.metric.higher_is_better
+
+    @property
+    def is_fraction(self) -> bool:  # type: ignore[override]
+        """Whether tables may show the score in per cent."""
+        return self.metric.is_fraction
+
+    @property
+    def needs_references(self) -> bool:  # type: ignore[override]
+        """Whether every source with candidates must have a reference."""
+        return self.metric.needs_references
+
+    def statistics(self, dataset: Dataset) -> FloatArray:
+        """Return the statistics of the metric."""
+        self.metric.check_ready()
+        FeatureSet((self.metric,)).check_references(dataset)
+        return np.asarray(self.metric.fit_ranked(dataset).statistics(dataset), dtype=np.float64)
+
+    def score(self, statistics: npt.ArrayLike) -> FloatArray:
+        """Return the metric's score of statistics."""
+        return self.metric.score(statistics)
+
+    def score_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+        """Return the metric's scores, negated where lower is better."""
+        return self.sign * FeatureSet((self.metric,)).transform_references(dataset, others)[:, 0]
+
+    def signature(self, dataset: Dataset | None = None) -> str:
+        """Return the signature of the metric, with the tokenizers that it uses on `dataset`."""
+        if dataset is None:
+            return self.metric.signature()
+        signature = self.metric.resolved(dataset).signature()
+        names, _ = language_tokenizers(dataset)
+        return f"{signature}|auto:{'+'.join(names)}" if "tokenizer=auto" in signature else signature
+
+    def note(self, dataset: Dataset) -> str | None:
+        """Return the note of the metric."""
+        return self.metric.note(dataset)
+
+    def sacrebleu(self, dataset: Dataset, levels: Sequence[str]) -> str:
+        """Return sacreBLEU's signature, one for each level where they differ."""
+        found = {level: self.metric.sacrebleu(dataset, segments=level == "segment") for level in levels}
+        if len(set(found.values())) > 1:
+            return "".join(f"|sacrebleu[{level}]:{signature}" for level, signature in found.items())
+        return "".join(f"|sacrebleu:{signature}" for signature in set(found.values()) - {None})
+
+
+def rank_by(dataset: Dataset, scores: npt.ArrayLike) -> pd.DataFrame:
+    """Rank the candidates of every source by their scores.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    scores : array-like, shape (candidates,)
+        Higher is better; for ties see `ranker.ranks.merge_ties`.
+
+    Returns
+    -------
+    DataFrame
+        One row a candidate, by source and rank: ``source`` and ``candidate`` (row numbers), ``system``, ``rank``
+        (1 best, ties share the better rank), ``tied``, ``score``, ``margin`` (to the next score below; NaN where
+        there is none).
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    merged = merge_ties(values, dataset.candidate_offsets)
+    source = dataset.candidate_source
+    order = np.lexsort((np.arange(len(values)), -merged, source))
+    frame = pd.DataFrame(
+        {
+            "source": source[order],
+            "candidate": order,
+            "system": dataset.candidates["system"].to_numpy(object)[order],
+            "score": values[order],
+        }
+    )
+    key = pd.Series(merged[order])
+    by_source = key.groupby(frame["source"])
+    frame["rank"] = by_source.rank(method="min", ascending=False).astype(np.int64)
+    frame["tied"] = key.groupby([frame["source"], frame["rank"]]).transform("size") > 1
+    following = by_source.shift(-1)
+    frame["margin"] = key - following
+    return frame[["source", "candidate", "system", "rank", "tied", "score", "margin"]]

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ranker.cli.main import run
+from ranker.corpora import catalogue
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import DataError, ModelError, OptionError
+from ranker.extractors.fluency.columns import Perplexity
+from ranker.extractors.ngram.bleu import Bleu
+from ranker.extractors.registry import make_metric
+from ranker.extractors.scorers import MetricScorer
+from ranker.ranking import Ranker, RankerScorer, make_scorer
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return catalogue.load("sample")
+
+
+@pytest.fixture(scope="module")
+def ranker(sample):
+    return Ranker("bleu[smoothing=add-one],ter", C=1.0).fit(sample)
+
+
+def test_metrics_and_rankers_score_rows_and_sums_alike(sample, ranker):
+    for scorer in (MetricScorer(make_metric("ter")), RankerScorer(ranker)):
+        statistics = scorer.statistics(sample)
+        assert len(statistics) == len(sample)
+        np.testing.assert_array_equal(scorer.candidate_scores(sample), scorer.sign * scorer.score(statistics))
+        assert scorer.score(np.stack([statistics.sum(axis=0)] * 2)).shape == (2,)
+        assert scorer.gain(statistics.sum(axis=0)) == scorer.sign * scorer.score(statistics.sum(axis=0))
+        assert scorer.learnt == (() if scorer.kind == "metric" else ("fluency",))
+        assert scorer.trained_on(sample) == (scorer.kind == "ranker")
+        assert scorer.head(sample).startswith("ranker:")
+
+
+def test_a_rankers_corpus_score_is_the_mean_of_its_scores(sample, ranker):
+    scorer = RankerScorer(ranker)
+    total = scorer.statistics(sample).sum(axis=0)
+    assert scorer.score(total) == pytest.approx(ranker.score(sample).mean())
+    assert sum(scorer.contributions(sample).values()) == pytest.approx(ranker.score(sample))
+    with pytest.raises(OptionError, match="--contributions needs --model; a metric has one column"):
+        MetricScorer(make_metric("bleu")).contributions(sample)
+
+
+def test_error_rates_are_negated_where_higher_must_be_better(sample):
+    scorer = MetricScorer(make_metric("ter"))
+    assert not scorer.higher_is_better
+    assert (scorer.candidate_scores(sample) <= 0).all()
+    assert (scorer.score(scorer.statistics(sample)) >= 0).all()
+
+
+def test_a_scorer_is_chosen_by_one_option():
+    assert make_scorer("bleu", None).name == "bleu"
+    assert make_scorer(None, "full-any").kind == "ranker"
+    for both in ((None, None), ("bleu", "full")):
+        with pytest.raises(OptionError, match="give either --metric NAME, as --metric bleu, or --model FILE"):
+            make_scorer(*both)
+
+
+class Learning(Bleu):
+    fit_scope = "train"
+
+
+def test_a_metric_that_must_learn_first_scores_nothing():
+    with pytest.raises(ModelError, match="bleu has learnt nothing yet"):
+        MetricScorer(Learning())
+
+
+class Broken(MetricScorer):
+    def score(self, statistics):
+        scores = super().score(statistics)
+        scores[2] = np.nan
+        return scores
+
+
+def test_a_score_that_is_no_number_is_refused():
+    records = [Record("x", ["a"], [Candidate(name, "a") for name in "ABC"], seg_id="7")]
+    with pytest.raises(DataError, match="the score by bleu is nan for system 'C' of "):
+        Broken(make_metric("bleu")).candidate_scores(assemble(records, "t"))
+
+
+def test_whether_the_data_are_too_few_is_asked_once(sample, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Ranker("bleu,perp", C=1.0).fit(sample).save("m")
+    asked = []
+    inner = Perplexity.unusable
+    monkeypatch.setattr(Perplexity, "unusable", lambda self, data: asked.append(len(data)) or inner(self, data))
+    for words in (["rank", "sample"], ["evaluate", "--data", "sample"], ["score", "sample"]):
+        asked.clear()
+        with pytest.raises(SystemExit) as ended:
+            run([*words, "--model", "m"])
+        assert ended.value.code == 0
+        assert len(asked) == 1
+    assert capsys.readouterr().err.count("trained on the data") == 1
