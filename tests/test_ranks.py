@@ -13,7 +13,6 @@ from scipy.stats import rankdata, spearmanr
 
 from ranker.corpora.judgements import PreferencePairs
 from ranker.corpora.records import Candidate, Record, assemble
-from ranker.evaluation.correlation.correlation import CORRELATIONS, correlate
 from ranker.evaluation.correlation.pair_counts import count_pairs
 from ranker.evaluation.correlation.pairwise_accuracy import pairwise_accuracy
 from ranker.evaluation.correlation.segment import tau_counts
@@ -21,6 +20,7 @@ from ranker.extractors.scorers import rank_by
 from ranker.learning.svm.ranksvm import RankSVM
 from ranker.ranks import TIE, average_ranks, group_spearman, merge_ties
 from ranker.tuning.envelope import best_of_blocks
+from tests.evaluation.correlation.plain import CORRELATIONS, correlate
 
 # Steps that tie and steps that do not, both far from where the rule changes its mind; a grid of 1e-10 has its lines
 # at every multiple of 5e-11.

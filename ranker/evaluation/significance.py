@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,6 @@ from ranker.errors import OptionError
 from ranker.evaluation.choices import Correction
 
 Score = Callable[[FloatArray], FloatArray]
-Alternative = Literal["greater", "two-sided"]
 _CHUNK = 2_000_000
 # rounding must not turn a resample that is as extreme as what was observed into a less extreme one
 _ROUNDING = 1e-12
@@ -174,41 +172,21 @@ def approximate_randomisation(
     return (1 + extreme) / (1 + permutations)
 
 
-def sign_test(wins: int, comparisons: int, *, alternative: Alternative = "two-sided", method: str = "exact") -> float:
-    """P-value of winning `wins` of `comparisons` without ties if both sides were equally good.
+def sign_test(wins: int, comparisons: int) -> float:
+    """Two-sided binomial p-value of winning `wins` of `comparisons` without ties if both sides were equally good.
 
-    Parameters
-    ----------
-    wins, comparisons : int
-    alternative : {"two-sided", "greater"}, default "two-sided"
-    method : {"exact", "normal", "corrected"}, default "exact"
-        Binomial; its normal approximation; that with continuity correction. The approximations are one-sided tails,
-        doubled (at most 1) for ``two-sided``.
-
-    Returns
-    -------
-    float
-        1 without comparisons.
+    1 without comparisons.
 
     Raises
     ------
     OptionError
-        For another method, or more wins than comparisons.
+        If there are more wins than comparisons.
     """
     from scipy import stats
 
     if not 0 <= wins <= comparisons:
         raise OptionError(f"sign test: {wins} wins of {comparisons}; expected from 0 to {comparisons}")
-    if not comparisons:
-        return 1.0
-    if method == "exact":
-        return float(stats.binomtest(wins, comparisons, 0.5, alternative=alternative).pvalue)
-    if method not in ("normal", "corrected"):
-        raise OptionError(f"sign test: no method {method!r}; there are: exact, normal, corrected")
-    ahead = max(wins, comparisons - wins) if alternative == "two-sided" else wins
-    shift = 0.5 if method == "corrected" else 0.0
-    tail = float(stats.norm.sf((ahead - shift - comparisons / 2) / np.sqrt(comparisons / 4)))
-    return min(1.0, 2 * tail) if alternative == "two-sided" else tail
+    return float(stats.binomtest(wins, comparisons, 0.5).pvalue) if comparisons else 1.0
 
 
 def williams(
@@ -216,10 +194,8 @@ def williams(
     second: npt.ArrayLike,
     between: npt.ArrayLike,
     size: int,
-    *,
-    alternative: Alternative = "two-sided",
 ) -> FloatArray:
-    """Williams' test (1959) of two Pearson correlations with the same human scores (Graham and Baldwin 2014).
+    """Two-sided p-values of Williams' test (1959) of two Pearson correlations with people (Graham and Baldwin 2014).
 
     Parameters
     ----------
@@ -229,8 +205,6 @@ def williams(
         Correlation of the two metrics with each other.
     size : int
         Number of scores, at least 4.
-    alternative : {"two-sided", "greater"}, default "two-sided"
-        ``greater`` gives the tail of whichever correlation is the higher.
 
     Returns
     -------
@@ -247,8 +221,7 @@ def williams(
     with np.errstate(invalid="ignore", divide="ignore"):
         spread = np.sqrt(2 * (size - 1) / (size - 3) * determinant + mean**2 * (1 - r12) ** 3)
         t = np.abs((r1 - r2) * np.sqrt((size - 1) * (1 + r12)) / spread)
-    p = stats.t.sf(t, size - 3) * (2 if alternative == "two-sided" else 1)
-    return np.asarray(np.where(r12 >= 1 - _ROUNDING, 1.0, p))
+    return np.asarray(np.where(r12 >= 1 - _ROUNDING, 1.0, 2 * stats.t.sf(t, size - 3)))
 
 
 def holm(p: npt.ArrayLike) -> FloatArray:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ranker.arrays import FloatArray
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import (
     AUTO,
@@ -24,16 +24,20 @@ from ranker.errors import DataError, OptionError
 from ranker.evaluation.bootstrap import draws, estimate, stream
 from ranker.evaluation.compare.candidates import CandidateScores, Slice, part_of, slices
 from ranker.evaluation.compare.system_statistics import SystemFigures
-from ranker.evaluation.correlation.correlation import group_correlation, grouped_table
+from ranker.evaluation.correlation.correlation import group_pearson, judged_rows
 from ranker.evaluation.significance import bootstrap_p
 from ranker.experiments.plan import Once, Plan, Task
 from ranker.experiments.tables import Experiment, Table
 from ranker.extractors.base import Metric
 from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer
+from ranker.ranks import group_spearman
 from ranker.version import VERSION
 
-CORRELATIONS = {"Spearman": "spearman", "Pearson": "pearson"}
+CORRELATIONS: dict[str, Callable[[FloatArray, FloatArray, Int64Array], FloatArray]] = {
+    "Spearman": group_spearman,
+    "Pearson": group_pearson,
+}
 FEWEST_SYSTEMS = 3
 BASELINE = "BLEU"
 EXPECTED_WINS = "expected wins"
@@ -192,9 +196,9 @@ class JudgedPair:
             part = part_of(scored, piece)
             columns = family.measure(part).columns
             sums = np.concatenate([columns.sum(axis=0, keepdims=True), weights @ columns])
-            by_people, by_metric, offsets = grouped_table(people, family.metric(sums, part), "system")
+            by_people, by_metric, offsets = judged_rows(people, family.metric(sums, part))
             for name, correlation in CORRELATIONS.items():
-                each = group_correlation(by_people, by_metric, offsets, correlation)
+                each = correlation(by_metric, by_people, offsets)
                 values[name][place], samples[name][:, place] = each[0], each[1:]
         return Part(self.data, self.lp, self.kind, len(piece.systems), piece.sources, values, samples)
 

@@ -15,7 +15,7 @@ import numpy as np
 from ranker.arrays import FloatArray
 from ranker.evaluation.compare.candidates import CandidateScores, Slice
 from ranker.evaluation.compare.result import Statistic
-from ranker.evaluation.correlation.correlation import group_correlation, group_pearson, moments, pearson_of_moments
+from ranker.evaluation.correlation.correlation import group_pearson, moments, pearson_of_moments
 from ranker.evaluation.correlation.pair_counts import (
     TauVariant,
     accuracy_with_ties,
@@ -26,7 +26,7 @@ from ranker.evaluation.correlation.pair_counts import (
 )
 from ranker.evaluation.correlation.segment import tau_counts
 from ranker.evaluation.correlation.tie_calibration import calibrate
-from ranker.ranks import average_ranks, merge_ties
+from ranker.ranks import average_ranks, group_spearman, merge_ties
 
 Figures = dict[str, FloatArray]
 
@@ -347,7 +347,7 @@ class DocumentFigures(Family):
 
     def measure(self, scored: CandidateScores) -> Columns:
         """Return rho of every document."""
-        rho = group_correlation(self.human, self._means(scored.scores), self.offsets, "spearman")
+        rho = group_spearman(self._means(scored.scores), self.human, self.offsets)
         defined = int((~np.isnan(rho)).sum())
         key = "document.spearman"
         return Columns(np.stack(_defined(rho), axis=1), {key: defined}, {key: self.units - defined}, {})

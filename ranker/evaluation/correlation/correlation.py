@@ -1,138 +1,20 @@
-"""Correlations of scores with people, over everything at once or per group and averaged.
-
-`correlate` takes a table of systems and items, as the metrics tasks of WMT do (Freitag et al. 2023): ``none`` takes all
-cells together, ``item`` one correlation for each source, ``system`` one for each system, and averages those defined.
-Cells that people did not judge are NaN and left out.
-"""
+"""Pearson's correlation: inside groups, along rows, and from sums that can be resampled."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array, offsets_of
-from ranker.errors import OptionError
-from ranker.evaluation.correlation.pair_counts import (
-    accuracy_with_ties,
-    consistency_share,
-    count_pairs,
-    tau,
-    tau_b,
-    tau_c,
-)
-from ranker.ranks import group_spearman, merge_ties
-
-Averaging = Literal["none", "item", "system"]
-CORRELATIONS = (
-    "pearson",
-    "spearman",
-    "spearman-ye07",
-    "kendall-b",
-    "kendall-c",
-    "wmt12",
-    "wmt13",
-    "wmt14",
-    "xties",
-    "consistency",
-    "accuracy",
-)
-"""Names that `correlate` knows; ``accuracy`` is pairwise accuracy with ties (acc23), without calibration."""
+from ranker.ranks import merge_ties
 
 
-@dataclass(frozen=True)
-class Average:
-    """A mean over groups.
-
-    Parameters
-    ----------
-    value : float
-        NaN if it is undefined in every group.
-    groups, undefined : int
-        Groups that it is the mean of, and groups left out because it is undefined there.
-    """
-
-    value: float
-    groups: int
-    undefined: int
-
-
-def correlate(
-    human: npt.ArrayLike, scores: npt.ArrayLike, name: str = "pearson", average: Averaging = "none"
-) -> Average:
-    """Correlate a table of scores with a table of human scores.
-
-    Parameters
-    ----------
-    human, scores : array-like, shape (systems, items)
-        Higher is better in both; NaN in `human` where nobody judged.
-    name : str
-        One of `CORRELATIONS`.
-    average : {"none", "item", "system"}, default "none"
-
-    Raises
-    ------
-    OptionError
-        If no correlation has that name.
-    """
-    values = group_correlation(*grouped_table(human, scores, average), name)
-    known = values[~np.isnan(values)]
-    return Average(float(known.mean()) if len(known) else float("nan"), len(known), len(values) - len(known))
-
-
-def grouped_table(
-    human: npt.ArrayLike, scores: npt.ArrayLike, average: Averaging
-) -> tuple[FloatArray, FloatArray, Int64Array]:
-    """Return the judged cells of two tables (systems, items) group by group: human, scores, offsets of the groups.
-
-    Ties are merged inside a group.
-    """
+def judged_rows(human: npt.ArrayLike, scores: npt.ArrayLike) -> tuple[FloatArray, FloatArray, Int64Array]:
+    """Return the judged cells of two tables row by row: human, scores, offsets of the rows; with ties merged."""
     target, values = (np.asarray(one, dtype=np.float64) for one in (human, scores))
-    if average == "item":
-        target, values = target.T, values.T
-    elif average == "none":
-        target, values = target.reshape(1, -1), values.reshape(1, -1)
     judged = ~np.isnan(target)
     offsets = offsets_of(judged.sum(axis=1))
     return merge_ties(target[judged], offsets), merge_ties(values[judged], offsets), offsets
-
-
-def group_correlation(human: npt.ArrayLike, scores: npt.ArrayLike, offsets: npt.ArrayLike, name: str) -> FloatArray:
-    """Return one correlation a group, shape (groups,), NaN where it is undefined.
-
-    Parameters
-    ----------
-    human, scores : array-like, shape (n,)
-        Without NaN, in groups one behind the other.
-    offsets : array-like of int, shape (groups + 1,)
-    name : str
-        One of `CORRELATIONS`.
-
-    Raises
-    ------
-    OptionError
-        If no correlation has that name.
-    """
-    bounds = np.asarray(offsets, dtype=np.int64)
-    if name == "pearson":
-        return group_pearson(human, scores, bounds)
-    if name in ("spearman", "spearman-ye07"):
-        return group_spearman(scores, human, bounds, tie_corrected=name == "spearman")
-    if name not in CORRELATIONS:
-        raise OptionError(f"no correlation is called {name!r}; there are: {', '.join(CORRELATIONS)}")
-    counts = count_pairs(human, scores, bounds)
-    if name == "kendall-b":
-        return tau_b(counts)
-    if name == "kendall-c":
-        classes = np.minimum(_distinct(human, bounds), _distinct(scores, bounds))
-        return tau_c(counts, np.diff(bounds), classes)
-    if name == "consistency":
-        return consistency_share(counts)
-    if name == "accuracy":
-        return accuracy_with_ties(counts)
-    return tau(counts, name)  # type: ignore[arg-type]
 
 
 def group_pearson(first: npt.ArrayLike, second: npt.ArrayLike, offsets: npt.ArrayLike) -> FloatArray:

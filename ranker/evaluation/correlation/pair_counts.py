@@ -190,25 +190,3 @@ def tau_b(counts: npt.ArrayLike) -> FloatArray:
     by_human = total - values[..., HUMAN_TIED] - values[..., BOTH_TIED]
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray((values[..., CONCORDANT] - values[..., DISCORDANT]) / np.sqrt(by_score) / np.sqrt(by_human))
-
-
-def tau_c(counts: npt.ArrayLike, size: npt.ArrayLike, classes: npt.ArrayLike) -> FloatArray:
-    """Stuart's tau-c (1953) of counts of pairs.
-
-    Parameters
-    ----------
-    counts : array-like, shape (..., 5)
-    size, classes : array-like of int, shape (...)
-        Number of values, and of different values on the side that has fewer.
-
-    Returns
-    -------
-    float array, shape (...)
-        In [-1, 1]; NaN where either side is constant.
-    """
-    values = np.asarray(counts, dtype=np.float64)
-    fewest = np.asarray(classes, dtype=np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        scale = np.asarray(size, dtype=np.float64) ** 2 * (fewest - 1) / fewest
-        found = 2 * (values[..., CONCORDANT] - values[..., DISCORDANT]) / scale
-    return np.asarray(np.where(fewest > 1, found, np.nan))

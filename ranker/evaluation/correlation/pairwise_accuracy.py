@@ -32,35 +32,8 @@ def pairwise_accuracy(human: npt.ArrayLike, scores: npt.ArrayLike) -> FloatArray
         return np.asarray(((by_human == by_score) & known).sum(axis=-1) / known.sum(axis=-1))
 
 
-def pairwise_p_values(scores: npt.ArrayLike, *, permutations: int = 1000, seed: int = 4) -> FloatArray:
-    """One-sided p-values that one system is better than another, by swapping their scores segment by segment.
-
-    Parameters
-    ----------
-    scores : array-like, shape (systems, segments)
-        Without NaN. Sums are taken in single precision and with one set of swaps for all pairs, as in the WMT metrics
-        task, so that equal seeds give equal figures.
-    permutations : int, default 1000
-    seed : int, default 4
-
-    Returns
-    -------
-    float array, shape (pairs,)
-        For the pairs ``(i, j)``, i < j, in row order: the share of permutations in which i is ahead of j by at least as
-        much as it is.
-    """
-    values = np.asarray(scores, dtype=np.float64).astype(np.float32)
-    generator = np.random.default_rng(seed)
-    signs = np.rint(generator.random((permutations, values.shape[1]), dtype=np.float32)) * np.float32(2) - np.float32(1)
-    swapped = signs @ values.T
-    total = values.sum(axis=1)
-    first, second = np.triu_indices(len(values), 1)
-    extreme = swapped[:, first] - swapped[:, second] >= total[first] - total[second]
-    return np.asarray(extreme.sum(axis=0) / permutations)
-
-
 def limit_p_values(difference: npt.ArrayLike, squares: npt.ArrayLike) -> FloatArray:
-    """Limit of `pairwise_p_values` for many segments and permutations, from sums.
+    """One-sided p-values that one system is better, by swaps of the scores of segments, in the limit of many of both.
 
     Under random swaps the summed difference of two systems has mean 0 and the sum of squared differences for variance,
     so ``p = 1 - Phi(sum d / sqrt(sum d^2))``.
@@ -88,7 +61,7 @@ def soft_accuracy(human_p: npt.ArrayLike, metric_p: npt.ArrayLike) -> FloatArray
     Parameters
     ----------
     human_p, metric_p : array-like, shape (..., pairs)
-        One-sided p-values, as of `pairwise_p_values`; NaN pairs are left out.
+        One-sided p-values, as of `limit_p_values`; NaN pairs are left out.
 
     Returns
     -------
@@ -99,11 +72,3 @@ def soft_accuracy(human_p: npt.ArrayLike, metric_p: npt.ArrayLike) -> FloatArray
     known = ~np.isnan(apart)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(1.0 - np.where(known, apart, 0.0).sum(axis=-1) / known.sum(axis=-1))
-
-
-def soft_pairwise_accuracy(
-    human: npt.ArrayLike, scores: npt.ArrayLike, *, permutations: int = 1000, seed: int = 4
-) -> float:
-    """Soft pairwise accuracy of complete tables of segment scores, shape (systems, segments)."""
-    by_human, by_metric = (pairwise_p_values(one, permutations=permutations, seed=seed) for one in (human, scores))
-    return float(soft_accuracy(by_human, by_metric))

@@ -20,36 +20,13 @@ Distance = Literal["nominal", "ordinal", "interval"]
 DISTANCES: tuple[Distance, ...] = ("nominal", "ordinal", "interval")
 
 
-def confusion(first: npt.ArrayLike, second: npt.ArrayLike, categories: npt.ArrayLike | None = None) -> FloatArray:
-    """Count how often one judge said this while another said that.
-
-    Parameters
-    ----------
-    first, second : array-like, shape (units,)
-        Categories as numbers; NaN where a judge said nothing.
-    categories : array-like, optional
-        All categories of the scale, sorted; by default those that occur in common units.
-
-    Returns
-    -------
-    float array, shape (categories, categories)
-    """
-    one, two = (np.asarray(each, dtype=np.float64) for each in (first, second))
-    common = ~np.isnan(one) & ~np.isnan(two)
-    one, two = one[common], two[common]
-    labels = np.unique(np.concatenate([one, two])) if categories is None else np.asarray(categories, dtype=np.float64)
-    size = len(labels)
-    code = np.searchsorted(labels, one) * size + np.searchsorted(labels, two)
-    return np.bincount(code, minlength=size * size).reshape(size, size).astype(np.float64)
-
-
 def cohen_kappa_of(counts: npt.ArrayLike, weights: Weights = "none") -> FloatArray:
     """Cohen's kappa (1960), or weighted kappa (1968), of confusions.
 
     Parameters
     ----------
     counts : array-like, shape (..., categories, categories)
-        As `confusion`.
+        How often one judge gave the category of the row while the other gave that of the column.
     weights : {"none", "linear", "quadratic"}, default "none"
         What a disagreement costs: 1, the number of categories between, or its square.
 
@@ -82,37 +59,13 @@ def _chance_corrected(table: FloatArray, expected: FloatArray, weights: Weights)
     return np.asarray(np.where(by_chance > 0, found, np.nan))
 
 
-def category_counts(ratings: npt.ArrayLike, categories: npt.ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
-    """Count how many judges put each unit into each category.
-
-    Parameters
-    ----------
-    ratings : array-like, shape (judges, units)
-        NaN where a judge said nothing.
-    categories : array-like, optional
-        All categories of the scale, sorted; by default those that occur.
-
-    Returns
-    -------
-    counts : float array, shape (units, categories)
-    categories : float array, shape (categories,)
-    """
-    table = np.asarray(ratings, dtype=np.float64)
-    known = ~np.isnan(table)
-    labels = np.unique(table[known]) if categories is None else np.asarray(categories, dtype=np.float64)
-    unit = np.broadcast_to(np.arange(table.shape[1]), table.shape)[known]
-    code = unit * len(labels) + np.searchsorted(labels, table[known])
-    counts = np.bincount(code, minlength=table.shape[1] * len(labels)).reshape(table.shape[1], len(labels))
-    return counts.astype(np.float64), labels
-
-
 def agreement_sums(counts: npt.ArrayLike) -> FloatArray:
     """Return additive columns for `fleiss_kappa_of` and `randolph_kappa_of`.
 
     Parameters
     ----------
     counts : array-like, shape (units, categories)
-        As `category_counts`; units of fewer than two judges count for nothing.
+        How many judges gave each category; units of fewer than two judges count for nothing.
 
     Returns
     -------
@@ -154,7 +107,7 @@ def coincidences(counts: npt.ArrayLike) -> FloatArray:
     Parameters
     ----------
     counts : array-like, shape (units, categories)
-        As `category_counts`.
+        How many judges gave each category.
 
     Returns
     -------

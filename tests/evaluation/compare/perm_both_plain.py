@@ -14,8 +14,8 @@ from numba import njit, prange
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.errors import OptionError
-from ranker.evaluation.correlation.correlation import Averaging, group_correlation, grouped_table
 from ranker.evaluation.correlation.pair_counts import _count_small, accuracy_with_ties, consistency_share, tau, tau_b
+from tests.evaluation.correlation.plain import Averaging, group_correlation, grouped_table
 
 _ROUNDING = 1e-12
 _CHUNK = 4_000_000

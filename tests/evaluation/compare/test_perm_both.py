@@ -11,10 +11,10 @@ from ranker.evaluation.compare.candidates import CandidateScores, part_of, slice
 from ranker.evaluation.compare.metric_tests import swapped_outputs, swapped_systems, swapped_units
 from ranker.evaluation.compare.statistics import SegmentFigures
 from ranker.evaluation.compare.system_statistics import SystemFigures
-from ranker.evaluation.correlation.correlation import correlate
 from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import tau_counts
 from tests.evaluation.compare.perm_both_plain import SWAPPED, perm_both, standardised
+from tests.evaluation.correlation.plain import correlate
 from tests.evaluation.made import preferred
 
 NAMES = {"pearson": "pearson", "kendall_b": "kendall-b"}

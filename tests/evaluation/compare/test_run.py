@@ -14,9 +14,9 @@ from ranker.evaluation.compare.evaluation import EVALUATED, evaluate, main_scope
 from ranker.evaluation.compare.result import Comparison
 from ranker.evaluation.compare.run import compare
 from ranker.evaluation.compare.statistics import STATISTICS
-from ranker.evaluation.correlation.correlation import correlate
 from ranker.evaluation.correlation.tie_calibration import calibrate
 from ranker.evaluation.significance import williams
+from tests.evaluation.correlation.plain import correlate
 from tests.evaluation.made import graded, preferred
 
 

@@ -9,15 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ranker.errors import OptionError
-from ranker.evaluation.correlation.correlation import (
-    CORRELATIONS,
-    correlate,
-    group_correlation,
-    grouped_table,
-    moments,
-    pearson_of_moments,
-    pearson_rows,
-)
+from ranker.evaluation.correlation.correlation import moments, pearson_of_moments, pearson_rows
 from ranker.evaluation.correlation.pair_counts import (
     accuracy_with_ties,
     consistency_share,
@@ -26,6 +18,7 @@ from ranker.evaluation.correlation.pair_counts import (
     tau_b,
 )
 from ranker.evaluation.correlation.tie_calibration import calibrate
+from tests.evaluation.correlation.plain import CORRELATIONS, correlate, group_correlation, grouped_table
 
 AVERAGES = {"none": "none", "item": "item", "sys": "system"}
 NAMES = {

@@ -3,13 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ranker.evaluation.correlation.pairwise_accuracy import (
-    limit_p_values,
-    pairwise_accuracy,
-    pairwise_p_values,
-    soft_accuracy,
-    soft_pairwise_accuracy,
-)
+from ranker.evaluation.correlation.pairwise_accuracy import limit_p_values, pairwise_accuracy, soft_accuracy
+from tests.evaluation.correlation.plain import pairwise_p_values, soft_pairwise_accuracy
 
 
 def test_soft_pairwise_accuracy_and_agreement_equal_mt_metrics_eval(cases):

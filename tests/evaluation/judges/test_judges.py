@@ -14,10 +14,8 @@ from ranker.errors import DataError, OptionError
 from ranker.evaluation.judges.coefficients import (
     DISTANCES,
     agreement_sums,
-    category_counts,
     cohen_kappa_of,
     coincidences,
-    confusion,
     consistency_counts,
     fleiss_kappa_of,
     krippendorff_alpha_of,
@@ -25,6 +23,53 @@ from ranker.evaluation.judges.coefficients import (
     scott_pi_of,
 )
 from ranker.evaluation.judges.judges import cohen_kappa, consistency, judges_agreement
+
+
+def confusion(first: np.ndarray, second: np.ndarray, categories: np.ndarray | None = None) -> np.ndarray:
+    """Count how often one judge said this while another said that.
+
+    Parameters
+    ----------
+    first, second : array-like, shape (units,)
+        Categories as numbers; NaN where a judge said nothing.
+    categories : array-like, optional
+        All categories of the scale, sorted; by default those that occur in common units.
+
+    Returns
+    -------
+    float array, shape (categories, categories)
+    """
+    one, two = (np.asarray(each, dtype=np.float64) for each in (first, second))
+    common = ~np.isnan(one) & ~np.isnan(two)
+    one, two = one[common], two[common]
+    labels = np.unique(np.concatenate([one, two])) if categories is None else np.asarray(categories, dtype=np.float64)
+    size = len(labels)
+    code = np.searchsorted(labels, one) * size + np.searchsorted(labels, two)
+    return np.bincount(code, minlength=size * size).reshape(size, size).astype(np.float64)
+
+
+def category_counts(ratings: np.ndarray, categories: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Count how many judges put each unit into each category.
+
+    Parameters
+    ----------
+    ratings : array-like, shape (judges, units)
+        NaN where a judge said nothing.
+    categories : array-like, optional
+        All categories of the scale, sorted; by default those that occur.
+
+    Returns
+    -------
+    counts : float array, shape (units, categories)
+    categories : float array, shape (categories,)
+    """
+    table = np.asarray(ratings, dtype=np.float64)
+    known = ~np.isnan(table)
+    labels = np.unique(table[known]) if categories is None else np.asarray(categories, dtype=np.float64)
+    unit = np.broadcast_to(np.arange(table.shape[1]), table.shape)[known]
+    code = unit * len(labels) + np.searchsorted(labels, table[known])
+    counts = np.bincount(code, minlength=table.shape[1] * len(labels)).reshape(table.shape[1], len(labels))
+    return counts.astype(np.float64), labels
 
 
 @pytest.fixture(scope="module")
