@@ -57,3 +57,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Return `` (did you mean 'x'?)`` for the known name most like `name`, or an empty string."""
     close = difflib.get_close_matches(name, list(known), n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def counted(number: int, thing: str) -> str:
+    """Write a number and the name of what it counts, in the plural unless it is one."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged, resolve_kind
-from ranker.errors import DataError, ModelError, OptionError
+from ranker.errors import DataError, ModelError, OptionError, counted
 from ranker.extractors.base import join_notes, mean_score
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.reference_candidates import ReferenceCandidates
@@ -291,11 +291,11 @@ class Ranker:
         lines = [
             "# A ranker of machine translations",
             "",
-            f"Scores candidate translations of one source with {len(self.weights)} column(s); higher is better. "
-            "Scores of different sources are not comparable.",
+            f"Scores candidate translations of one source with {counted(len(self.weights), 'column')}; higher is "
+            "better. Scores of different sources are not comparable.",
             "",
-            f"- Trained on: {training.data} ({training.sources:,} sources, {training.candidates:,} judged "
-            f"candidates), judgements of kind `{training.kind}`",
+            f"- Trained on: {training.data} ({counted(training.sources, 'source')}, "
+            f"{counted(training.candidates, 'judged candidate')}), judgements of kind `{training.kind}`",
             f"- Signature: `{self.signature()}`",
             f"- Made by ranker {VERSION}",
             "",

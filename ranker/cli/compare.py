@@ -19,7 +19,7 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import Result, emit, print_table, say_note
-from ranker.errors import OptionError
+from ranker.errors import OptionError, counted
 from ranker.evaluation.choices import LEVELS, Correction, Test
 
 if TYPE_CHECKING:
@@ -187,12 +187,12 @@ def _print_figures(found: Comparison, scope: Scope, statistics: list[Statistic])
     if not statistics:
         return
     level = statistics[0].level
-    size = {"segment": f"{scope.sources:,} sources", "document": f"{scope.documents:,} documents"}
+    size = {"segment": (scope.sources, "source"), "document": (scope.documents, "document")}
     rows = [
         {"metric": name, **{one.title: _figure(found, one.id, scope.id, name) for one in statistics}}
         for name in _order(found, statistics[-1 if level == "system" else 0].id, scope.id)
     ]
-    print_table(rows, f"{scope.title}, {level} level, {size.get(level, f'{scope.systems:,} systems')}")
+    print_table(rows, f"{scope.title}, {level} level, {counted(*size.get(level, (scope.systems, 'system')))}")
     typer.echo("")
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ranker.cli.options import DataOption, JobsOption, LpOption, OutputOption, counted, read_input, working
+from ranker.cli.options import DataOption, JobsOption, LpOption, OutputOption, read_input, working
 from ranker.cli.output import Result, emit, say_note
-from ranker.errors import OptionError
+from ranker.errors import OptionError, counted
 
 if TYPE_CHECKING:
     from ranker.corpora.formats.nbest import NBestList

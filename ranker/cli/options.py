@@ -32,11 +32,6 @@ def _use_threads(jobs: int | None) -> int | None:
     return jobs
 
 
-def counted(number: int, thing: str) -> str:
-    """Write a number and the name of what it counts, in the plural unless it is one."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
-
-
 def _checked_kind(kind: str) -> str:
     from ranker.corpora.judgements import Kind
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ranker.cli.options import JobsOption, counted, working
+from ranker.cli.options import JobsOption, working
 from ranker.cli.output import Result, emit, say_note
 from ranker.cli.scorer import say_notes
 from ranker.cli.tune import RefsOption
-from ranker.errors import OptionError
+from ranker.errors import OptionError, counted
 
 if TYPE_CHECKING:
     from ranker.arrays import FloatArray, Int64Array

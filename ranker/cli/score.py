@@ -133,7 +133,7 @@ def command(
         more = {**about, "paired": paired, **({"baseline": baseline} if baseline else {}), "resamples": number}
         more["seed"] = seed
         rows = [row for name, one in found.items() for row in flat(one, name)]
-        shown, title = _shown(found, scorers, percent=percent), _title(paired, number)
+        shown, title = _shown(found, scorers, percent=percent), _title(paired, number, baseline)
     signatures = [result_signature(one, dataset, about["level"], **more) for one in scorers.values()]
 
     def show() -> None:
@@ -164,9 +164,10 @@ def _rows(
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _title(test: Paired, resamples: int) -> str:
+def _title(test: Paired, resamples: int, baseline: str | None) -> str:
     name = {"bs": "paired bootstrap", "ar": "approximate randomisation"}[test]
-    return f"{name} against the first system, {resamples:,} resamples; [95 % bootstrap interval over sources]"
+    against = "the baseline" if baseline else "the first system"
+    return f"{name} against {against}, {resamples:,} resamples; [95 % bootstrap interval over sources]"
 
 
 def _shown(found: dict[str, list[PairedScore]], scorers: dict[str, Scorer], *, percent: bool) -> list[dict[str, Any]]:

@@ -20,12 +20,11 @@ from ranker.cli.options import (
     SeedOption,
     SourceOption,
     TranslationsOption,
-    counted,
     read_input,
     working,
 )
 from ranker.cli.output import Result, emit, interval, print_table, say_note
-from ranker.errors import OptionError
+from ranker.errors import OptionError, counted
 from ranker.settings import DEFAULTS, FOLDS, Loss, PairCounting
 
 if TYPE_CHECKING:

@@ -157,6 +157,9 @@ def resolve_kind(dataset: Dataset, kind: str = AUTO, *, scores: bool = False, le
     if wanted.name == AUTO:
         wanted = Kind(_automatic(dataset, there, learnt))
     elif wanted.name not in (*there, *rating_names(dataset)):
+        name, colon, direction = wanted.name.rpartition(":")
+        if colon and name in (*there, *rating_names(dataset)):
+            raise OptionError(f"--kind {kind}: no direction {direction!r}; expected {name}:lower or {name}:higher")
         listed = ", ".join(there or rating_names(dataset)) or "none"
         what = f"no judgements of kind {wanted.name!r}{nearest(wanted.name, there)}; there are: {listed}"
         raise DataError(what, file=dataset.name)

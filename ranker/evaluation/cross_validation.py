@@ -19,7 +19,7 @@ import numpy as np
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import balanced
-from ranker.errors import DataError, ModelError, OptionError
+from ranker.errors import DataError, ModelError, OptionError, counted
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.evaluation.compare.result import Comparison
@@ -119,9 +119,8 @@ def cross_validate(
         raise ModelError("this ranker is not trained; call fit_table, whose result a cross-validation needs")
     there = len(table.lesson.sources)
     if there < 2:
-        raise DataError(
-            f"{there} source(s) with judgements to learn from: a cross-validation needs 2", file=table.dataset.name
-        )
+        what = f"{counted(there, 'source')} with judgements to learn from: a cross-validation needs 2"
+        raise DataError(what, file=table.dataset.name)
     parts = min(folds, there)
     scored = [CandidateScores(THIS_MODEL, held_out_scores(ranker.training, table, fold_of_sources(table, parts, seed)))]
     note = None

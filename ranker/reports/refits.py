@@ -13,7 +13,7 @@ import numpy as np
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import balanced, judged
-from ranker.errors import DataError, ModelError
+from ranker.errors import DataError, ModelError, counted
 from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.ranking import Ranker
 from ranker.settings import Loss
@@ -161,7 +161,7 @@ def jackknife(training: TrainingColumns, *, groups: int = GROUPS, seed: int = 0)
     sources, first, inverse = np.unique(training.lesson.group, return_index=True, return_inverse=True)
     parts = min(groups, len(sources))
     if parts < 2:
-        raise DataError(f"{len(sources)} source(s) to learn from: the uncertainty of weights needs at least 2")
+        raise DataError(f"{counted(len(sources), 'source')} to learn from: the uncertainty of weights needs at least 2")
     part = deal(training.language_pair[first], parts, seed)
     replicates = np.stack([training.weights(rows=part[inverse] != number) for number in range(parts)])
     spread = ((replicates - replicates.mean(axis=0)) ** 2).sum(axis=0)

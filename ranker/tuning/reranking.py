@@ -8,7 +8,7 @@ import numpy.typing as npt
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import NBestList
-from ranker.errors import DataError, OptionError
+from ranker.errors import DataError, OptionError, counted
 from ranker.extractors.base import Metric
 from ranker.extractors.scorers import Scorer
 from ranker.tuning.envelope import best_of_blocks, project
@@ -147,7 +147,7 @@ def expected_gains(
     first, row, _ = distinct_hypotheses(nbest)
     if references is not None and len(nbest) and nbest.sentence[-1] >= len(references.sources):
         raise DataError(
-            f"has hypotheses for sentence {nbest.sentence[-1]}, but there are {len(references.sources)} sources: "
+            f"has hypotheses for sentence {nbest.sentence[-1]}, of {counted(len(references.sources), 'source')}: "
             "sentences count from 0",
             file=nbest.name,
         )

@@ -100,7 +100,8 @@ def test_a_model_upside_down_is_noted_in_one_line(
             "x: several ratings may be the judgement: 'grade', 'rank'; choose with --kind NAME, NAME:lower or NAME",
         ),
         ("preferences:lower", "--kind preferences:lower: preferences say which output is better and take no direction"),
-        ("grade:up", "no judgements of kind 'grade:up' .did you mean 'grade'.*there are: grade, rank"),
+        ("grade:up", "--kind grade:up: no direction 'up'; expected grade:lower or grade:higher"),
+        ("grades:up", "no judgements of kind 'grades:up' .did you mean 'grade'.*there are: grade, rank"),
     ],
 )
 @pytest.mark.parametrize("command", ["train", "evaluate -m bleu", "compare -m bleu", "agreement --systems mean"])
@@ -130,3 +131,31 @@ def test_references_as_candidates(printed: Printed, refused: Refused) -> None:
         "bleu",
         says="no judged source has two references",
     )
+
+
+def test_several_corpora_are_evaluated_with_notes_on_each(folder: Path, printed: Printed) -> None:
+    write(folder, "x.csv", grade=(1, 2, 3))
+    printed("train", "-d", "sample", "-f", "length", "-M", "x.model", "--folds", "0")
+    _, err = printed("evaluate", "-d", "sample", "-d", "x.csv", "-M", "x.model", "--resamples", "0")
+    assert err.splitlines() == [
+        "ranker: note: x: no judgements of kind 'fluency', not used (it has grade)",
+        "ranker: note: this model was trained on sample, a part of the data it is evaluated on",
+    ]
+    _, err = printed("evaluate", "-d", "sample", "-M", "x.model", "--resamples", "0")
+    assert err == "ranker: note: this model was trained on the data it is evaluated on\n"
+
+
+def test_one_source_is_written_in_the_singular(folder: Path, printed: Printed) -> None:
+    record = {
+        "source": "x",
+        "references": ["a b c"],
+        "candidates": [
+            {"system": "A", "text": "a b c", "human": {"fluency": 2}},
+            {"system": "B", "text": "c", "human": {"fluency": 1}},
+        ],
+    }
+    (folder / "one.json").write_text(json.dumps([record]), encoding="utf-8")
+    out, _ = printed("compare", "-d", "one.json", "-m", "bleu", "--level", "segment", "--resamples", "0")
+    assert "segment level, 1 source\n" in out
+    out, _ = printed("train", "-d", "one.json", "-f", "chrf", "-M", "x.model")
+    assert "learnt from one: 1 source, 2 judged candidates, fluency scores" in out
