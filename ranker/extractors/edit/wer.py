@@ -45,7 +45,7 @@ def lowest_rate(batch: TokenBatch, pairs: ReferencePairs, errors: npt.ArrayLike)
     alone = np.stack([batch.candidate_lengths, np.zeros(len(batch.candidate))], axis=1)
     if not len(rows):
         return np.asarray(alone, dtype=np.float64)
-    best = pairs.best(-error_rate(rows), len(batch.candidate))
+    best = pairs.best(-error_rate(rows))
     return np.where(best[:, np.newaxis] >= 0, rows[best], alone)
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ranker import notation
-from ranker.arrays import FloatArray, Int32Array, Int64Array
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import OptionError
 from ranker.extractors.base import Extractor, FitScope, FittedExtractor
@@ -126,18 +126,21 @@ class FittedPerplexity(Perplexity, FittedExtractor):
             return self._columns_of(found)[batch.candidate]
         own = batch.segments.vocabulary is self.model.vocabulary
         group = batch.candidate_source if own else np.full(len(dataset), -1)
-        found = self.model.leave_out(self.model.source, *values.take(batch.candidate), group)
-        return self._columns_of(found)
+        return self._left_out(self.model.source, values, batch.candidate, group)
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
         """Score every reference under the model without itself, or with `leave_out` without those of its source."""
         batch = unit_batch(dataset, self.unit, self.parser, self.tokenizer, lowercase=self.lowercase)
-        values, offsets = self.model.recode(batch.segments).take(batch.reference)
+        values = self.model.recode(batch.segments)
         if self.leave_out:
-            group, learnt_from = dataset.references["source"].to_numpy(), self.model.source
-        else:
-            group, learnt_from = np.arange(len(dataset.references)), self.model.reference
-        return self._columns_of(self.model.leave_out(learnt_from, values, offsets, group))
+            return self._left_out(self.model.source, values, batch.reference, dataset.references["source"].to_numpy())
+        return self._left_out(self.model.reference, values, batch.reference, np.arange(len(batch.reference)))
+
+    def _left_out(
+        self, learnt_from: Int64Array, values: Segments, sentences: Int64Array, group: Int64Array
+    ) -> FloatArray:
+        counts, discounts = self.model.counts, self.model.model.discounts
+        return self._columns_of(leave_out_scores(counts, discounts, learnt_from, *values.take(sentences), group))
 
     def _columns_of(self, found: SentenceScores) -> FloatArray:
         columns = {
@@ -175,12 +178,6 @@ class ReferenceModel:
         known = {word: number for number, word in enumerate(self.vocabulary)}
         number = np.array([known.get(word, len(known)) for word in segments.vocabulary], dtype=np.int32)
         return Segments(number[segments.values], segments.offsets, [*self.vocabulary, ""])
-
-    def leave_out(
-        self, learnt_from: Int64Array, values: Int32Array, offsets: Int64Array, group: Int64Array
-    ) -> SentenceScores:
-        """Score sentences under the model without the references of their own group; see `leave_out_scores`."""
-        return leave_out_scores(self.counts, self.model.discounts, learnt_from, values, offsets, group)
 
 
 def unit_batch(dataset: Dataset, unit: Unit, parser: str, tokenizer: Tokenizer, *, lowercase: bool) -> TokenBatch:

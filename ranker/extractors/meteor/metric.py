@@ -241,7 +241,7 @@ class Meteor(Metric):
             distinct, place = np.unique(sentences[chosen], axis=0, return_inverse=True)
             rows[chosen, :STATISTICS] = self._rows(batch.segments, distinct, language)[place.reshape(-1)]
             rows[chosen, STATISTICS + LANGUAGES.index(parameter_language(language))] = 1.0
-        best_rows: FloatArray = rows[pairs.best(self.score(rows), len(dataset))]
+        best_rows: FloatArray = rows[pairs.best(self.score(rows))]
         return best_rows
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:

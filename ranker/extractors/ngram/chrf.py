@@ -97,7 +97,7 @@ class Chrf(Metric):
         rows = np.concatenate([_counts(pairs, part, order) for part, order in parts], axis=1)
         if len(rows) == len(dataset):
             return rows[np.argsort(pairs.candidate)]
-        best = pairs.best(self.score(rows), len(dataset))
+        best = pairs.best(self.score(rows))
         return np.where(best[:, np.newaxis] >= 0, rows[best], 0.0)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:

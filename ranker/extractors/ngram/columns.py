@@ -112,7 +112,7 @@ class NgramAgreement(FittedExtractor):
         precision, recall = (np.where(nothing, 1.0, ratio(matched, total)) for total in (mine, theirs))
         f1 = f_score(precision, recall)
         columns = np.stack([precision, recall, f1], axis=2)
-        best = best_rows(pairs, f1, len(batch.candidate))
+        best = best_rows(pairs, f1)
         chosen = columns[best, np.arange(self.order)]
         chosen[best[:, 0] < 0] = 0.0
         return chosen.reshape(len(batch.candidate), -1)
@@ -132,23 +132,17 @@ class NgramAgreement(FittedExtractor):
         )
 
 
-def best_rows(pairs: ReferencePairs, scores: FloatArray, candidates: int) -> Int64Array:
-    """Return the pair with the best score of every candidate, column by column.
-
-    Parameters
-    ----------
-    pairs : ReferencePairs
-    scores : float array, shape (pairs, columns)
-    candidates : int
+def best_rows(pairs: ReferencePairs, scores: FloatArray) -> Int64Array:
+    """Return the pair with the best of the `scores` (pairs, columns) of every candidate, column by column.
 
     Returns
     -------
     int64 array, shape (candidates, columns)
         -1 without a reference.
     """
-    if len(pairs.candidate) == candidates and np.array_equal(pairs.candidate, np.arange(candidates)):
-        return np.broadcast_to(np.arange(candidates)[:, np.newaxis], scores.shape)
-    return np.stack([pairs.best(column, candidates) for column in scores.T], axis=1)
+    if np.array_equal(pairs.candidate, np.arange(pairs.candidates)):
+        return np.broadcast_to(np.arange(pairs.candidates)[:, np.newaxis], scores.shape)
+    return np.stack([pairs.best(column) for column in scores.T], axis=1)
 
 
 @dataclass(frozen=True)

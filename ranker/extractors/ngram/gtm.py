@@ -66,7 +66,7 @@ class Gtm(Metric):
         size = sums ** (1 / self.exponent)
         theirs = batch.reference_lengths[pairs.reference].astype(np.float64)
         f = f_score(ratio(size, batch.candidate_lengths[pairs.candidate]), ratio(size, theirs))
-        best = pairs.best(f, len(batch.candidate))
+        best = pairs.best(f)
         found = best >= 0
         mine = batch.candidate_lengths.astype(np.float64)
         return np.stack([np.where(found, size[best], 0.0), mine, np.where(found, theirs[best], 0.0)], axis=1)

@@ -42,7 +42,7 @@ class _Rouge(Metric):
             pairs.expand(token_batch(dataset, self.tokenizer, lowercase=self.lowercase))
         )
         scores = {"f": f_score(precision, recall), "precision": precision, "recall": recall}[self.measure]
-        best = pairs.best(recall, len(dataset))
+        best = pairs.best(recall)
         chosen = np.where(best >= 0, scores[best], 0.0)
         return np.stack([chosen, np.ones(len(chosen))], axis=1)
 

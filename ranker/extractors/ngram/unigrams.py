@@ -38,7 +38,7 @@ class _MatchedWords(Metric):
         else:
             matched = align_contexts(dataset, self.alignment, self.tokenizer, lowercase=self.lowercase).lengths
         mine, theirs = batch.candidate_lengths[pairs.candidate], batch.reference_lengths[pairs.reference]
-        best = pairs.best(f_score(ratio(matched, mine), ratio(matched, theirs)), len(batch.candidate))
+        best = pairs.best(f_score(ratio(matched, mine), ratio(matched, theirs)))
         rows = np.stack([matched, mine, theirs], axis=1).astype(np.float64)
         alone = np.stack([np.zeros(len(best)), batch.candidate_lengths, np.zeros(len(best))], axis=1)
         alone[best >= 0] = rows[best[best >= 0]]

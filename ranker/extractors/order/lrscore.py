@@ -23,7 +23,7 @@ from ranker.extractors.order.scores import permutation_scores
 from ranker.extractors.order.source_orders import bilingual_orders
 from ranker.extractors.text.ngrams import closest_reference_lengths
 from ranker.extractors.text.ratios import brevity_penalty
-from ranker.extractors.text.reference_pairs import best_of_references, reference_pairs
+from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.tokens import Tokenizer, token_batch
 
 Distance = Literal["hamming", "kendall_sqrt"]
@@ -165,7 +165,7 @@ class LRscore(Metric):
             dataset, self.alignment, self.tokenizer, lowercase=self.lowercase, aligner=self.aligner, rule=self.rule
         )
         scores = permutation_scores(self.distance, values, offsets)
-        distance = best_of_references(reference_pairs(dataset), scores, len(dataset))
+        distance = reference_pairs(dataset).highest(scores)
         order = distance * brevity_penalty(batch.candidate_lengths, closest_reference_lengths(batch))
         columns = np.stack([alphas, order, np.ones(len(dataset))], axis=1)
         return np.concatenate([columns, self._lexical_metric.statistics(dataset)], axis=1)

@@ -21,7 +21,7 @@ from ranker.extractors.order.scores import permutation_scores
 from ranker.extractors.order.source_orders import bilingual_orders
 from ranker.extractors.text.ngrams import closest_reference_lengths, ngram_matches
 from ranker.extractors.text.ratios import brevity_penalty
-from ranker.extractors.text.reference_pairs import best_of_references, reference_pairs
+from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.repeated_words import align_contexts
 from ranker.extractors.text.tokens import Tokenizer, token_batch
 from ranker.extractors.text.wordnet import optional_wordnet
@@ -110,7 +110,7 @@ class PermutationMetric(SentenceMean):
 
     def sentence_scores(self, dataset: Dataset) -> FloatArray:
         """Return the score of every candidate, shape (candidates,)."""
-        order = best_of_references(reference_pairs(dataset), self._order_scores(dataset), len(dataset))
+        order = reference_pairs(dataset).highest(self._order_scores(dataset))
         if self.alpha == 0:
             return order
         return self.alpha * self._lexical_scores(dataset) + (1 - self.alpha) * order
@@ -138,7 +138,7 @@ class PermutationMetric(SentenceMean):
         batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
         tokens = batch.candidate_lengths[pairs.candidate] + batch.reference_lengths[pairs.reference]
         scores = 2.0 * ngram_matches(pairs.expand(batch), 1)[:, 0] / np.maximum(tokens, 1)
-        return best_of_references(pairs, scores, len(dataset))
+        return pairs.highest(scores)
 
 
 @dataclass(frozen=True)

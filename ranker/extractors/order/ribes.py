@@ -14,7 +14,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors.base import SentenceMean
 from ranker.extractors.text.ratios import brevity_penalty
-from ranker.extractors.text.reference_pairs import best_of_references, reference_pairs
+from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.repeated_words import Contexts, WordOrders, align_contexts
 from ranker.extractors.text.tokens import Tokenizer, token_batch
 
@@ -117,7 +117,7 @@ class _RankCorrelation(SentenceMean):
         lengths = _lengths(dataset, self.tokenizer, lowercase=self.lowercase)
         powers = self.precision, float(self.brevity)
         scores = _weighted(self._correlation(orders), orders.lengths, lengths, powers)
-        return best_of_references(reference_pairs(dataset), scores, len(dataset))
+        return reference_pairs(dataset).highest(scores)
 
     @abstractmethod
     def _correlation(self, orders: WordOrders) -> FloatArray:
@@ -217,4 +217,4 @@ class Ribes(SentenceMean):
         only_word = (orders.lengths == 1) & (lengths[1] == 1)
         correlation = np.where(only_word, 1.0, normalised_kendall(orders))
         scores = _weighted(correlation, orders.lengths, lengths, (self.alpha, self.beta))
-        return best_of_references(reference_pairs(dataset), scores, len(dataset))
+        return reference_pairs(dataset).highest(scores)

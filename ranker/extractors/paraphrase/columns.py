@@ -274,7 +274,7 @@ class FittedParaphrase(Paraphrase, FittedExtractor):
         columns[(mine == 0) & (theirs == 0), :6] = 1.0
         every = np.full((len(pairs.candidate), len(COLUMNS)), -1.0)
         every[wanted] = columns
-        best = pairs.best(every[:, 2], len(dataset))[rows]
+        best = pairs.best(every[:, 2])[rows]
         return np.where((best >= 0)[:, np.newaxis], every[best], 0.0)
 
 

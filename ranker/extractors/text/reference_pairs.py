@@ -25,11 +25,14 @@ class ReferencePairs:
         Row of the reference.
     offsets : int64 array, shape (references + 1,)
         Block of the pairs of every reference.
+    candidates : int
+        Number of candidates.
     """
 
     candidate: Int64Array
     reference: Int64Array
     offsets: Int64Array
+    candidates: int
 
     def expand(self, batch: TokenBatch) -> TokenBatch:
         """Return `batch` as if every reference had a source of its own; its candidates are those of the pairs."""
@@ -41,21 +44,25 @@ class ReferencePairs:
             reference_offsets=np.arange(len(self.offsets), dtype=np.int64),
         )
 
-    def best(self, scores: npt.ArrayLike, candidates: int) -> Int64Array:
+    def best(self, scores: npt.ArrayLike) -> Int64Array:
         """Return the pair with the highest score of every candidate, of equal ones the first reference; -1 without any.
 
         Parameters
         ----------
         scores : array-like, shape (pairs,)
-        candidates : int
-            Number of candidates.
         """
         order = np.lexsort((self.reference, -np.asarray(scores, dtype=np.float64), self.candidate))
-        result = np.full(candidates, -1, dtype=np.int64)
+        result = np.full(self.candidates, -1, dtype=np.int64)
         sorted_candidates = self.candidate[order]
         first = np.flatnonzero(np.diff(sorted_candidates, prepend=-1))
         result[sorted_candidates[first]] = order[first]
         return result
+
+    def highest(self, scores: npt.ArrayLike) -> FloatArray:
+        """Return the highest of the `scores` (pairs,) of every candidate, shape (candidates,); 0 without any."""
+        found = np.full(self.candidates, -np.inf)
+        np.maximum.at(found, self.candidate, np.asarray(scores, dtype=np.float64))
+        return np.where(np.isneginf(found), 0.0, found)
 
 
 @view
@@ -68,23 +75,4 @@ def reference_pairs(dataset: Dataset) -> ReferencePairs:
     offsets = offsets_of(sizes)
     reference = np.repeat(np.arange(len(source), dtype=np.int64), sizes)
     candidate = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - dataset.candidate_offsets[:-1][source], sizes)
-    return ReferencePairs(candidate, reference, offsets)
-
-
-def best_of_references(pairs: ReferencePairs, scores: npt.ArrayLike, candidates: int) -> FloatArray:
-    """Return the highest of the scores that every candidate has against its references; 0 without any.
-
-    Parameters
-    ----------
-    pairs : ReferencePairs
-    scores : array-like, shape (pairs,)
-    candidates : int
-        Number of candidates.
-
-    Returns
-    -------
-    float array, shape (candidates,)
-    """
-    best = np.full(candidates, -np.inf)
-    np.maximum.at(best, pairs.candidate, np.asarray(scores, dtype=np.float64))
-    return np.where(np.isneginf(best), 0.0, best)
+    return ReferencePairs(candidate, reference, offsets, len(dataset))
