@@ -178,7 +178,7 @@ def graded():
     return dataset_of([(references, candidates), (["it rains again today"], ["today it rains again"])])
 
 
-PLAIN = {"combine": "combine[bleu - ter]", "lrscore": "lrscore[alignment=isozaki]"}
+PLAIN = {"combine": "combine[bleu - 2*ter]", "lrscore": "lrscore[alignment=isozaki]"}
 """Notations of those that need an option, or word alignments otherwise."""
 
 
