@@ -323,7 +323,8 @@ class Ranker:
             numbers["fallback"] = self.fallback
         return {
             "version": VERSION,
-            "settings": dataclasses.asdict(self.settings),
+            # a seed without effect would change the digest, and with it the signature
+            "settings": dataclasses.asdict(dataclasses.replace(self.settings, seed=training.seed or 0)),
             "features": str(self.feature_set),
             "training": dataclasses.asdict(training),
             "columns": [
