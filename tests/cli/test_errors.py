@@ -96,7 +96,7 @@ REFUSALS: dict[str, str] = {
     "train -d good.json -f ,": "is not of the form name",
     "train -d good.json -f bleu,bleu": "column 'bleu' stands twice",
     "train -d good.json -f bleu1-4[order=2]": "a feature set takes no options",
-    "rank good.json -m bleu -M x.model": "give either --model FILE .* or --metric NAME",
+    "rank good.json -m bleu -M x.model": "give either --metric NAME, as --metric bleu, or --model FILE",
     "rank good.json -m blue": r"no extractor is called 'blue' \(did you mean 'bleu'\?\)",
     "rank good.json -m bleu --contributions": "--contributions needs --model",
     "score good.json": "give --metric NAME .* or --model FILE",

@@ -207,7 +207,7 @@ def test_fewer_sources_than_folds_make_fewer_folds_and_one_source_none():
     ranker = Ranker("chrf", C=1.0)
     assert cross_validate(ranker, ranker.fit_table(data), resamples=10).folds == 3
     one = data.select_sources([True, False, False])
-    with pytest.raises(DataError, match=r"1 source\(s\) with judgements to learn from: a cross-validation needs 2"):
+    with pytest.raises(DataError, match=r"1 source with judgements to learn from: a cross-validation needs 2"):
         cross_validate(ranker, ranker.fit_table(one))
     table = ranker.fit_table(data)
     with pytest.raises(OptionError, match="folds=1: expected at least 2"):
