@@ -27,7 +27,7 @@ from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import tau_counts
 from ranker.extractors.base import Extractor
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.settings import LOSS, PAIRS, Loss, PairCounting
+from ranker.settings import DEFAULTS, Loss, PairCounting
 from ranker.training_data import Lesson, standardiser
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
@@ -165,7 +165,7 @@ def main() -> None:
     samples = [draw(years, tests, left_out, lp, size, seed) for left_out, lp, size, seed in grid]
     print("| features | loss | pairs |", *(f"{size:,} sources |" for size in options.sizes))
     print("|---|---|---|" + "---|" * len(options.sizes))
-    rows = [(name, LOSS, PAIRS) for name in options.only] + [("standard", *one) for one in SETTINGS]
+    rows = [(name, DEFAULTS.loss, DEFAULTS.pairs) for name in options.only] + [("standard", *one) for one in SETTINGS]
     for name, loss, pairs in dict.fromkeys(rows):
         cells = []
         for size in options.sizes:

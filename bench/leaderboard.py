@@ -226,7 +226,7 @@ class Board:
         lp = language_pairs(name, ranker)
         path.parent.mkdir(parents=True, exist_ok=True)
         others = tuple(one for one in corpora_of(ranker) if one != corpus)
-        fitted = Ranker(ranker.features, **learnt(ranker).settings()).fit(load(others, lp))
+        fitted = Ranker(**dataclasses.asdict(ranker.settings)).fit(load(others, lp))
         fitted.save(path)
         return fitted
 

@@ -68,8 +68,8 @@ def measure_agreement(task: tuple[str, tuple[str, ...]]) -> list[float]:
     dataset = dataset.select_candidates(judged(dataset))
     taus = []
     for text in metrics:
-        row = evaluate(dataset, make_metric(text).transform(dataset)[:, 0], resamples=0).rows[-1]
-        taus.append(row.tau["official"]["wmt14"].value)
+        found = evaluate(dataset, make_metric(text).transform(dataset)[:, 0], resamples=0)
+        taus.append(found.estimate("segment.tau.official").value)
     return taus
 
 

@@ -83,21 +83,22 @@ def main() -> None:
     print(f"trained on {training.name}: {len(training.sources):,} sources, {len(training):,} judged candidates")
     for name in options.test:
         dataset = read([name], options.lp)
-        scored = {f"ranker {ranker.features}": ranker.score(dataset) for ranker in rankers}
+        scored = {f"ranker {ranker.settings.features}": ranker.score(dataset) for ranker in rankers}
         scored.update({f"sacreBLEU {peer}": peer_scores(peer, dataset) for peer in options.peers})
         print(f"\n{dataset.name}: mean over {', '.join(dataset.language_pairs)}")
         print("| metric | sources | tau official | tau primary | Spearman per source (undefined) |")
         print("|---|---|---|---|---|")
         for title, scores in scored.items():
-            row = evaluate(dataset, scores).rows[-1]
+            found = evaluate(dataset, scores)
+            scope = found.main_scope
             official, primary = (
-                row.tau[rows]["wmt14"] if rows in row.tau else None for rows in ("official", "primary")
+                found.estimate(f"segment.tau.{rows}") if scope.pairs.get(rows) else None
+                for rows in ("official", "primary")
             )
-            rho = row.spearman["tie-corrected"]
-            print(
-                f"| {title} | {row.sources:,} | {show(official)} | {show(primary)} | {show(rho)} ({row.undefined}) |",
-                flush=True,
-            )
+            cell = found.cell("segment.spearman", scope.id, "scores")
+            assert cell is not None
+            rho = f"{show(found.estimate('segment.spearman'))} ({cell.undefined})"
+            print(f"| {title} | {scope.sources:,} | {show(official)} | {show(primary)} | {rho} |", flush=True)
 
 
 if __name__ == "__main__":

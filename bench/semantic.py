@@ -63,10 +63,14 @@ def quality(dataset: Dataset, extractor: Semantic, columns: np.ndarray) -> None:
     """Print how each column alone agrees with people."""
     print("\n| column | tau official | tau primary | Spearman per source | its variance |\n|---|---|---|---|---|")
     for name, scores in zip(extractor.columns, columns.T, strict=True):
-        row = evaluate(dataset, scores, resamples=0).rows[-1]
-        taus = [f"{row.tau[one]['wmt14'].value:.3f}" if one in row.tau else "-" for one in ("official", "primary")]
-        rho = row.spearman["tie-corrected"].value
-        print(f"| {name} | {' | '.join(taus)} | {rho:.3f} | {row.spearman_variance['tie-corrected']:.3f} |")
+        found = evaluate(dataset, scores, resamples=0)
+        taus = [
+            f"{found.estimate(f'segment.tau.{one}').value:.3f}" if found.main_scope.pairs.get(one) else "-"
+            for one in ("official", "primary")
+        ]
+        cell = found.cell("segment.spearman", found.main_scope.id, "scores")
+        assert cell is not None
+        print(f"| {name} | {' | '.join(taus)} | {cell.value:.3f} | {cell.detail['variance']:.3f} |")
 
 
 def main() -> None:

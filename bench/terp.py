@@ -71,7 +71,7 @@ def main() -> None:
         taus = []
         for corpus in corpora:
             scores = metric.transform(corpus)[:, 0] * (1 if metric.higher_is_better else -1)
-            taus.append(evaluate(corpus, scores, resamples=0).rows[-1].tau["official"]["wmt14"].value)
+            taus.append(evaluate(corpus, scores, resamples=0).estimate("segment.tau.official").value)
         print(f"| `{metric}` | {' | '.join(f'{value:.4f}' for value in taus)} |", flush=True)
 
 

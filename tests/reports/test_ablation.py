@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ranker import Ranker, evaluate
+from ranker.evaluation.compare.evaluation import main_scope
 from ranker.reports.ablation import ablate, extractor_columns, shares
 from ranker.reports.refits import TrainingColumns
 
@@ -15,13 +16,13 @@ def test_ablations_are_the_figures_of_rankers_trained_without(preferred, preferr
         ranker = Ranker(features, C=0.1, loss="hinge", pairs="judgements").fit(preferred)
         rows = []
         for measured in preferred_findings.measured:
-            found = evaluate(measured.dataset, ranker.score(measured.dataset), resamples=0).rows
+            found = evaluate(measured.dataset, ranker.score(measured.dataset), resamples=0)
             # the mean into English of two pairs, and the only pair
-            row = next((one for one in found if one.name == "mean into English"), found[0])
-            rows.append((row.spearman["tie-corrected"].value, row.tau["primary"]["wmt14"].value))
+            _, scope = main_scope(found)
+            rows.append([found.estimate(f"segment.{one}", scope.id).value for one in ("spearman", "tau.primary")])
         return np.mean(rows, axis=0)
 
-    everything = figures(full.features)
+    everything = figures(full.settings.features)
     names = [str(one) for one in full.feature_set.extractors]
     assert [one.extractor for one in preferred_findings.ablations] == names
     for one in preferred_findings.ablations:

@@ -122,8 +122,8 @@ def test_same_findings_same_bytes(preferred, preferred_findings, compared):
 
 def test_report_says_the_figures(findings):
     text = Page(ranker_report(findings)[0]).text
-    row = findings.measured[0].headline
-    assert f"{row.spearman['tie-corrected'].value:.3f}" in text
+    _, scope = findings.measured[0].headline
+    assert f"{findings.measured[0].evaluation.estimate('segment.spearman', scope.id).value:.3f}" in text
     assert "the ranker was trained on this very data" in text
     assert findings.signature in text
     assert "jackknife:20|seed:0" in findings.signature

@@ -209,7 +209,7 @@ class Cell:
     undefined : int
         Of these, how many are left out as undefined.
     detail : dict
-        What else belongs to it, as ``epsilon`` of tie calibration.
+        What else belongs to it: ``epsilon`` of tie calibration, ``variance`` over sources of a mean.
     """
 
     statistic: str
