@@ -9,7 +9,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from ranker.extractors.text.function_words import ENGLISH
+from ranker.extractors.lexical.function_words import ENGLISH
 from tests.extractors.small_wordnet import write_synonyms
 from tests.golden_values import INCLUDED
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ranker.experiments.tables import Table
-from ranker.extractors.text.wordnet import optional_wordnet
+from ranker.extractors.lexical.wordnet import optional_wordnet
 
 BLEU = "bleu[smoothing=epsilon,tokenizer=13a]"
 TER = "ter[search=tercom,tokenizer=13a]"

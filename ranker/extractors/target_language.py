@@ -12,8 +12,8 @@ import numpy as np
 
 from ranker.corpora.dataset import Dataset, view
 from ranker.extractors.base import Extractor
+from ranker.extractors.lexical.word_classes import in_class
 from ranker.extractors.text.tokens import token_batch
-from ranker.extractors.text.word_classes import in_class
 from ranker.notation import write
 
 ENGLISH = "en"

@@ -9,9 +9,9 @@ from ranker.errors import OptionError
 from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import tau_counts
 from ranker.experiments.stanojevic14 import ALPHAS, METRICS, Settings, plot, run
+from ranker.extractors.lexical import wordnet
+from ranker.extractors.lexical.wordnet import find_wordnet
 from ranker.extractors.registry import make
-from ranker.extractors.text import wordnet
-from ranker.extractors.text.wordnet import find_wordnet
 from tests.extractors.small_wordnet import write_wordnet
 
 

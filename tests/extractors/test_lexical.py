@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from ranker.errors import MissingError, OptionError
 from ranker.extractors.dependency.parsed import tag_batch
 from ranker.extractors.feature_sets import FeatureSet, declarations
+from ranker.extractors.lexical.function_words import ENGLISH
+from ranker.extractors.lexical.word_classes import in_class
 from ranker.extractors.meteor import columns as meteor_parts
 from ranker.extractors.registry import make, make_metric
-from ranker.extractors.text.function_words import ENGLISH
 from ranker.extractors.text.tokens import intern
-from ranker.extractors.text.word_classes import in_class
 from tests.datasets import dataset_of
 from tests.golden_values import items_of
 

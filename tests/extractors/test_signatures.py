@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ranker import notation
+from ranker.extractors.lexical import wordnet
 from ranker.extractors.registry import BUILT_IN, extractor_class, make_metric
-from ranker.extractors.text import wordnet
 from tests.extractors.small_wordnet import write_wordnet
 
 

@@ -10,12 +10,12 @@ import pytest
 from ranker.cli.main import run
 from ranker.errors import OptionError
 from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.lexical.function_words import LISTS
+from ranker.extractors.lexical.stems import stemmers
 from ranker.extractors.meteor.metric import Meteor
 from ranker.extractors.meteor.parameters import FUNCTION_WORDS, LANGUAGES, STEMMERS
 from ranker.extractors.registry import BUILT_IN, make
 from ranker.extractors.target_language import english_note, other_language
-from ranker.extractors.text.function_words import LISTS
-from ranker.extractors.text.stems import stemmers
 from ranker.ranking import Ranker
 from tests.datasets import dataset_of
 

@@ -15,11 +15,15 @@ With ``as_meteor`` the search has two peculiarities of the program Meteor 1.5, f
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit, prange
 
 from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
-from ranker.extractors.meteor.matching import WordTables, list_matches
+from ranker.extractors.lexical.words import WordTables
+from ranker.extractors.meteor.matching import MatchTables, list_matches
+from ranker.extractors.meteor.phrases import Paraphrases
 
 STATISTICS = 21
 """Candidate words, reference words, function words of each, chunks (0 if all words of both match in one chunk); then of
@@ -31,6 +35,24 @@ _OPEN = -1
 # columns of a partial alignment: weight covered, chunks closed, distance, next free reference word, candidate word that
 # would continue the open chunk or _OPEN, last node of its matches, match just taken or -1, and its parent's place
 _WEIGHT, _CHUNKS, _DISTANCE, _NEXT, _CONTINUES, _NODE, _MATCH, _PARENT = range(8)
+
+
+class SearchOptions(NamedTuple):
+    """How matches are chosen.
+
+    Parameters
+    ----------
+    weights : float64 array, shape (4,)
+        Weight of each module.
+    beam : int
+        Partial alignments kept at each reference word.
+    as_meteor : bool
+        Search as Meteor 1.5 does; see the module.
+    """
+
+    weights: FloatArray
+    beam: int
+    as_meteor: bool
 
 
 @njit(cache=True, nogil=True)
@@ -82,12 +104,12 @@ def _undisputed(size: int, length: int, offsets: Int64Array, matches: Int32Array
 
 
 @njit(cache=True, nogil=True)
-def _match_weights(matches: Int32Array, weights: FloatArray, as_meteor: bool) -> Int64Array:
+def _match_weights(matches: Int32Array, options: SearchOptions) -> Int64Array:
     """Return what each match adds to the weight covered: both sides together, in thousandths."""
     covered = np.empty(len(matches), dtype=np.int64)
     for match in range(len(matches)):
-        weight = weights[matches[match, 3]]
-        if as_meteor:
+        weight = options.weights[matches[match, 3]]
+        if options.as_meteor:
             covered[match] = int(weight * matches[match, 1]) + int(weight * matches[match, 2])
         else:
             covered[match] = round(_SCALE * weight * (matches[match, 1] + matches[match, 2]))
@@ -101,13 +123,7 @@ def _free(used: BoolArray, match: Int32Array) -> bool:
 
 @njit(cache=True, nogil=True)
 def align(
-    size: int,
-    length: int,
-    offsets: Int64Array,
-    matches: Int32Array,
-    weights: FloatArray,
-    beam: int,
-    as_meteor: bool,
+    size: int, length: int, offsets: Int64Array, matches: Int32Array, options: SearchOptions
 ) -> tuple[int, Int64Array, Int64Array]:
     """Choose matches so that no word belongs to two.
 
@@ -117,12 +133,7 @@ def align(
         Words of the candidate and of the reference.
     offsets, matches : int64 array, int32 array
         As `list_matches` returns them.
-    weights : float64 array, shape (4,)
-        Weight of each module.
-    beam : int
-        Partial alignments kept at each reference word.
-    as_meteor : bool
-        Search as Meteor 1.5 does; see the module.
+    options : SearchOptions
 
     Returns
     -------
@@ -132,7 +143,8 @@ def align(
         First reference word of every chosen match and its row in `matches`, in the order of the reference.
     """
     sure = _undisputed(size, length, offsets, matches)
-    covered = _match_weights(matches, weights, as_meteor)
+    beam, as_meteor = options.beam, options.as_meteor
+    covered = _match_weights(matches, options)
     paths, following = np.empty((beam, 8), dtype=np.int64), np.empty((beam, 8), dtype=np.int64)
     used, used_next = np.zeros((beam, size), dtype=np.bool_), np.zeros((beam, size), dtype=np.bool_)
     nodes = np.empty((beam * length + 1, 3), dtype=np.int64)  # previous node, reference word, match
@@ -215,11 +227,10 @@ def alignment_statistics(
     values: Int32Array,
     offsets: Int64Array,
     pairs: Int64Array,
-    tables: WordTables,
+    words: WordTables,
+    paraphrases: Paraphrases,
     is_function: BoolArray,
-    weights: FloatArray,
-    beam: int,
-    as_meteor: bool,
+    options: SearchOptions,
 ) -> FloatArray:
     """Align pairs of sentences and count what matched.
 
@@ -229,10 +240,10 @@ def alignment_statistics(
         Sentences in CSR form.
     pairs : int64 array, shape (pairs, 2)
         Rows of a candidate and of a reference among the sentences.
-    tables : WordTables
+    words, paraphrases
+        The fields of `MatchTables`: numba takes no tuple of tuples into a parallel loop.
     is_function : bool array, shape (words,)
-    weights, beam, as_meteor
-        As for `align`.
+    options : SearchOptions
 
     Returns
     -------
@@ -246,8 +257,8 @@ def alignment_statistics(
             values[offsets[first] : offsets[first + 1]],
             values[offsets[second] : offsets[second + 1]],
         )
-        match_offsets, matches = list_matches(candidate, reference, (first, second), tables)
-        chunks, places, chosen = align(len(candidate), len(reference), match_offsets, matches, weights, beam, as_meteor)
+        match_offsets, matches = list_matches(candidate, reference, (first, second), MatchTables(words, paraphrases))
+        chunks, places, chosen = align(len(candidate), len(reference), match_offsets, matches, options)
         row = rows[pair]
         row[0], row[1], row[4] = len(candidate), len(reference), chunks
         for word in candidate:
@@ -269,17 +280,16 @@ def alignment_orders(
     values: Int32Array,
     offsets: Int64Array,
     pairs: Int64Array,
-    tables: WordTables,
-    weights: FloatArray,
-    beam: int,
-    as_meteor: bool,
+    words: WordTables,
+    paraphrases: Paraphrases,
+    options: SearchOptions,
     bounds: Int64Array,
 ) -> tuple[Int32Array, Int64Array]:
     """Align pairs of sentences and note the order in which the matches of the candidate stand in the reference.
 
     Parameters
     ----------
-    values, offsets, pairs, tables, weights, beam, as_meteor
+    values, offsets, pairs, words, paraphrases, options
         As for `alignment_statistics`.
     bounds : int64 array, shape (pairs + 1,)
         Where the order of each pair begins in the result: room for as many matches as the shorter sentence has words.
@@ -299,8 +309,8 @@ def alignment_orders(
             values[offsets[first] : offsets[first + 1]],
             values[offsets[second] : offsets[second + 1]],
         )
-        match_offsets, matches = list_matches(candidate, reference, (first, second), tables)
-        _, _, chosen = align(len(candidate), len(reference), match_offsets, matches, weights, beam, as_meteor)
+        match_offsets, matches = list_matches(candidate, reference, (first, second), MatchTables(words, paraphrases))
+        _, _, chosen = align(len(candidate), len(reference), match_offsets, matches, options)
         # the matches come in the order of the reference
         starts = np.empty(len(chosen), dtype=np.int64)
         for index in range(len(chosen)):

@@ -14,16 +14,20 @@ from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.languages import language_code
 from ranker.errors import OptionError
 from ranker.extractors.base import Metric, join_notes
-from ranker.extractors.meteor.alignment import STATISTICS, align, alignment_orders, alignment_statistics
+from ranker.extractors.lexical.function_words import function_words, is_among
+from ranker.extractors.lexical.phrases import table_digest
+from ranker.extractors.lexical.stems import stemmer_of
+from ranker.extractors.lexical.wordnet import WordNet, optional_wordnet
+from ranker.extractors.lexical.words import word_tables
+from ranker.extractors.meteor.alignment import STATISTICS, SearchOptions, align, alignment_orders, alignment_statistics
 from ranker.extractors.meteor.matching import (
     EXACT,
     MODULES,
     PARAPHRASE,
     STEM,
     SYNONYM,
-    WordTables,
+    MatchTables,
     list_matches,
-    word_tables,
 )
 from ranker.extractors.meteor.parameters import (
     FUNCTION_WORDS,
@@ -36,13 +40,11 @@ from ranker.extractors.meteor.parameters import (
     ParameterSet,
     parameter_language,
 )
-from ranker.extractors.meteor.phrases import find_phrases, no_phrases, table_digest
+from ranker.extractors.meteor.phrases import find_paraphrases, no_paraphrases
 from ranker.extractors.parity import missing_paraphrases, missing_wordnet, missing_words, parity_note
 from ranker.extractors.target_language import ENGLISH, english_note, other_language
-from ranker.extractors.text.function_words import function_words
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.tokens import Segments, Tokenizer, token_batch
-from ranker.extractors.text.wordnet import WordNet, optional_wordnet
 
 Matchers = Literal["exact", "exact+stem", "exact+synonym", "exact+stem+synonym"]
 
@@ -318,10 +320,8 @@ class Meteor(Metric):
                 batch.segments.values,
                 batch.segments.offsets,
                 distinct,
-                self._tables(batch.segments, language),
-                np.array(self._alignment_weights(language)),
-                self.beam,
-                self.parity is not None,
+                *self._tables(batch.segments, language),
+                self._search_options(language),
                 bounds,
             )
             size[chosen] = counts[place.reshape(-1)]
@@ -364,15 +364,12 @@ class Meteor(Metric):
         return evidence
 
     def _align(
-        self, segments: Segments, tables: WordTables, sentences: tuple[int, int], language: str
+        self, segments: Segments, tables: MatchTables, sentences: tuple[int, int], language: str
     ) -> tuple[list[int], list[list[int]]]:
         """Return the first reference word of every match, and the matches as `list_matches` describes them."""
         ids = [segments.values[slice(*segments.offsets[sentence : sentence + 2])] for sentence in sentences]
         offsets, matches = list_matches(ids[0], ids[1], sentences, tables)
-        weights = np.array(self._alignment_weights(language))
-        _, places, chosen = align(
-            len(ids[0]), len(ids[1]), offsets, matches, weights, self.beam, self.parity is not None
-        )
+        _, places, chosen = align(len(ids[0]), len(ids[1]), offsets, matches, self._search_options(language))
         return places.tolist(), matches[chosen].tolist()
 
     @property
@@ -399,8 +396,9 @@ class Meteor(Metric):
     def _function_words(self, language: str) -> str:
         return FUNCTION_WORDS.get(language, "none") if self.function_words == AUTO else self.function_words
 
-    def _alignment_weights(self, language: str) -> tuple[float, float, float, float]:
-        return self.values(language).weights if self.parity is None else PARAMETER_SETS["rank"].weights
+    def _search_options(self, language: str) -> SearchOptions:
+        weights = self.values(language).weights if self.parity is None else PARAMETER_SETS["rank"].weights
+        return SearchOptions(np.array(weights), self.beam, self.parity is not None)
 
     def _wordnet(self, language: str = ENGLISH) -> WordNet | None:
         """Return WordNet if synonyms are to be matched and it is installed; a WordNet that is named must be there."""
@@ -408,28 +406,30 @@ class Meteor(Metric):
             return None
         return optional_wordnet(self.wordnet, self.name)
 
-    def _tables(self, segments: Segments, language: str = ENGLISH) -> WordTables:
-        phrases = find_phrases(self.paraphrases, segments) if self.paraphrases else no_phrases(len(segments.lengths))
-        return word_tables(segments.vocabulary, self._stemmer(language), self._wordnet(language), phrases)
+    def _tables(self, segments: Segments, language: str = ENGLISH) -> MatchTables:
+        stemmer, wordnet = self._stemmer(language), self._wordnet(language)
+        words = word_tables(
+            segments.vocabulary, stemmer_of(stemmer) if stemmer else None, wordnet.synsets if wordnet else None
+        )
+        if self.paraphrases is None:
+            return MatchTables(words, no_paraphrases(len(segments.lengths)))
+        return MatchTables(words, find_paraphrases(self.paraphrases, segments))
 
     def _rows(self, segments: Segments, pairs: Int64Array, language: str) -> FloatArray:
         """Return the statistics of pairs of sentences, shape (pairs, 21)."""
         words, _ = function_words(self._function_words(language))
-        is_function = np.fromiter((word.lower() in words for word in segments.vocabulary), dtype=np.bool_)
         rows: FloatArray = alignment_statistics(
             segments.values,
             segments.offsets,
             pairs,
-            self._tables(segments, language),
-            is_function,
-            np.array(self._alignment_weights(language)),
-            self.beam,
-            self.parity is not None,
+            *self._tables(segments, language),
+            is_among(segments.vocabulary, words),
+            self._search_options(language),
         )
         return rows
 
 
 @view
-def _tables_of(dataset: Dataset, metric: Meteor, language: str) -> WordTables:
+def _tables_of(dataset: Dataset, metric: Meteor, language: str) -> MatchTables:
     batch = token_batch(dataset, metric.tokenizer, lowercase=metric.lowercase)
     return metric._tables(batch.segments, language)

@@ -5,50 +5,46 @@ The format is Meteor's, plain or gzipped: three lines an entry, the probability,
 
 from __future__ import annotations
 
-import functools
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from ranker.arrays import Int32Array, Int64Array, offsets_of
+from ranker.arrays import Int32Array, Int64Array
 from ranker.errors import DataError
+from ranker.extractors.lexical.phrases import Phrase, find_occurrences
 from ranker.extractors.text.tokens import Segments
-from ranker.files import display_name, read_bytes, read_text, sha256
+from ranker.files import display_name, read_text
 
 
-@dataclass(frozen=True, eq=False)
-class Phrases:
+class Paraphrases(NamedTuple):
     """Phrases of a paraphrase table where they occur in sentences, and which of them are paraphrases.
 
     Parameters
     ----------
-    offsets : int64 array, shape (sentences + 1,)
-        Occurrences in sentence ``i`` are rows ``offsets[i]:offsets[i + 1]`` of `occurrences`.
-    occurrences : int32 array, shape (occurrences, 3)
-        First word, number of words and number of the phrase; sorted by first word, then by number of words.
-    related_offsets : int64 array, shape (phrases + 1,)
-    related : int32 array
-        Paraphrases of phrase ``i``, sorted, are ``related[related_offsets[i]:related_offsets[i + 1]]``.
+    sentence_offsets, occurrences
+        Of the phrases in all sentences, as `find_occurrences` returns them.
+    offsets, values : int64 array, shape (phrases + 1,), and int32 array
+        Paraphrases of phrase ``i``, sorted, are ``values[offsets[i]:offsets[i + 1]]``.
     """
 
-    offsets: Int64Array
+    sentence_offsets: Int64Array
     occurrences: Int32Array
-    related_offsets: Int64Array
-    related: Int32Array
+    offsets: Int64Array
+    values: Int32Array
 
 
-def no_phrases(sentences: int) -> Phrases:
+def no_paraphrases(sentences: int) -> Paraphrases:
     """Return the phrases of an empty table in that many sentences."""
-    empty = np.zeros(1, dtype=np.int64)
-    return Phrases(
-        np.zeros(sentences + 1, dtype=np.int64), np.zeros((0, 3), dtype=np.int32), empty, np.zeros(0, dtype=np.int32)
+    nothing = np.zeros(0, dtype=np.int32)
+    return Paraphrases(
+        np.zeros(sentences + 1, dtype=np.int64), nothing.reshape(0, 3), np.zeros(1, dtype=np.int64), nothing
     )
 
 
-def find_phrases(path: str, segments: Segments) -> Phrases:
+def find_paraphrases(path: str, segments: Segments) -> Paraphrases:
     """Return the phrases of the table at `path` that occur in `segments`; a pair holds in both directions.
 
     Raises
@@ -60,26 +56,23 @@ def find_phrases(path: str, segments: Segments) -> Phrases:
     # a table has millions of phrases: only those are kept whose neighbouring words are neighbours in the sentences too
     size = len(numbers)
     neighbours = set((segments.values[:-1].astype(np.int64) * size + segments.values[1:]).tolist())
-    known: dict[tuple[int, ...], int] = {}
-    pairs: set[tuple[int, int]] = set()
+    entries: list[tuple[Phrase, Phrase]] = []
     for phrases in _entries(path):
-        words = [tuple(numbers.get(word, -1) for word in phrase.split()) for phrase in phrases]
-        if words[0] == words[1] or any(-1 in phrase for phrase in words):
+        first, second = (tuple(numbers.get(word, -1) for word in phrase.split()) for phrase in phrases)
+        if first == second or -1 in first or -1 in second:
             continue
-        if not all(first * size + second in neighbours for phrase in words for first, second in pairwise(phrase)):
-            continue
-        first, second = (known.setdefault(phrase, len(known)) for phrase in words)
-        pairs |= {(first, second), (second, first)}
+        if all(
+            word * size + following in neighbours for phrase in (first, second) for word, following in pairwise(phrase)
+        ):
+            entries.append((first, second))
+    sentence_offsets, occurrences, known = find_occurrences(
+        chain.from_iterable(entries), segments, np.arange(len(segments.lengths))
+    )
+    pairs = {(known[first], known[second]) for first, second in entries if first in known and second in known}
+    pairs |= {(second, first) for first, second in pairs}
     ordered = np.array(sorted(pairs), dtype=np.int32).reshape(-1, 2)
-    related_offsets = np.searchsorted(ordered[:, 0], np.arange(len(known) + 1)).astype(np.int64)
-    occurrences, offsets = _occurrences(known, segments)
-    return Phrases(offsets, occurrences, related_offsets, np.ascontiguousarray(ordered[:, 1]))
-
-
-@functools.cache
-def table_digest(path: str) -> str:
-    """Return twelve hexadecimal digits that tell one table from another."""
-    return sha256(read_bytes(path))[:12]
+    offsets = np.searchsorted(ordered[:, 0], np.arange(len(known) + 1)).astype(np.int64)
+    return Paraphrases(sentence_offsets, occurrences, offsets, np.ascontiguousarray(ordered[:, 1]))
 
 
 def _entries(path: str) -> Iterator[tuple[str, str]]:
@@ -99,20 +92,3 @@ def _entries(path: str) -> Iterator[tuple[str, str]]:
         if not first.strip() or not second.strip():
             raise DataError("an entry has three lines, found fewer", file=display_name(path), line=line)
         yield first, second
-
-
-def _occurrences(known: dict[tuple[int, ...], int], segments: Segments) -> tuple[Int32Array, Int64Array]:
-    lengths = sorted({len(phrase) for phrase in known})
-    rows: list[tuple[int, int, int]] = []
-    counts = []
-    for start, stop in zip(segments.offsets[:-1].tolist(), segments.offsets[1:].tolist(), strict=True):
-        words = tuple(segments.values[start:stop].tolist())
-        before = len(rows)
-        for first in range(len(words)):
-            for length in lengths:
-                phrase = known.get(words[first : first + length])
-                if phrase is not None and first + length <= len(words):
-                    rows.append((first, length, phrase))
-        counts.append(len(rows) - before)
-    offsets = offsets_of(counts)
-    return np.array(rows, dtype=np.int32).reshape(-1, 3), offsets

@@ -14,6 +14,7 @@ from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import OptionError
 from ranker.extractors.base import SentenceMean
+from ranker.extractors.lexical.wordnet import optional_wordnet
 from ranker.extractors.meteor.metric import Meteor
 from ranker.extractors.ngram.bleu import Bleu
 from ranker.extractors.order.birch_osborne import Rule
@@ -24,7 +25,6 @@ from ranker.extractors.text.ratios import brevity_penalty
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.repeated_words import align_contexts
 from ranker.extractors.text.tokens import Tokenizer, token_batch
-from ranker.extractors.text.wordnet import optional_wordnet
 
 Lexical = Literal["bleu1", "f1"]
 Alignment = Literal["isozaki", "ribes", "meteor", "bilingual"]

@@ -16,6 +16,10 @@ from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import OptionError
 from ranker.extractors.base import Extractor, FitScope, FittedExtractor
+from ranker.extractors.lexical.function_words import function_words
+from ranker.extractors.lexical.stems import stemmer_of
+from ranker.extractors.lexical.word_classes import in_class
+from ranker.extractors.lexical.words import stem_numbers
 from ranker.extractors.paraphrase.matching import (
     EXACT,
     STEM,
@@ -27,12 +31,9 @@ from ranker.extractors.paraphrase.matching import (
     substitute,
 )
 from ranker.extractors.paraphrase.table import Cooccurrences, Substitutions, estimate
-from ranker.extractors.text.function_words import function_words
 from ranker.extractors.text.ratios import ratio
 from ranker.extractors.text.reference_pairs import reference_pairs
-from ranker.extractors.text.stems import stem_numbers
 from ranker.extractors.text.tokens import Tokenizer, token_batch
-from ranker.extractors.text.word_classes import in_class
 
 COLUMNS = (
     *("precision", "recall", "f"),
@@ -282,8 +283,7 @@ class FittedParaphrase(Paraphrase, FittedExtractor):
 def _words(dataset: Dataset, tokenizer: Tokenizer, stemmer: str) -> Words:
     """Return what is known of the words of `dataset`."""
     vocabulary = token_batch(dataset, tokenizer, lowercase=True).segments.vocabulary
-    none = stemmer == "none"
-    stems = np.arange(len(vocabulary), dtype=np.int32) if none else stem_numbers(vocabulary, stemmer)
+    stems = stem_numbers(vocabulary, str if stemmer == "none" else stemmer_of(stemmer))
     return Words(stems, ~in_class(vocabulary, "punctuation"))
 
 

@@ -16,18 +16,20 @@ from ranker.errors import OptionError
 from ranker.extractors.base import Metric, join_notes
 from ranker.extractors.edit.ter import PUNCTUATION, fewest_edits, without_marks
 from ranker.extractors.edit.wer import error_rate
-from ranker.extractors.meteor.phrases import table_digest
+from ranker.extractors.lexical.function_words import function_words, is_among
+from ranker.extractors.lexical.phrases import table_digest
+from ranker.extractors.lexical.porter import porter_stem
+from ranker.extractors.lexical.wordnet import WordNet, optional_wordnet
+from ranker.extractors.lexical.words import share_stem, share_synset, word_tables
 from ranker.extractors.parity import missing_paraphrases, missing_wordnet, missing_words, parity_note
 from ranker.extractors.target_language import english_note
 from ranker.extractors.terp.alignment import DELETION, INSERTION, PHRASE
 from ranker.extractors.terp.costs import COST_SETS, CostSet, EditCosts
-from ranker.extractors.terp.phrases import find_phrases, no_phrases
-from ranker.extractors.terp.shifts import Costs, PhraseTable, edit_costs, edit_path
-from ranker.extractors.terp.words import WordFacts, share_synset, word_facts
-from ranker.extractors.text.function_words import function_words
+from ranker.extractors.terp.model import EditModel, SearchCosts, no_phrases
+from ranker.extractors.terp.phrases import find_phrases
+from ranker.extractors.terp.shifts import edit_costs, edit_path
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
-from ranker.extractors.text.wordnet import WordNet, optional_wordnet
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,7 @@ class TranslationEditRatePlus(Metric):
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return least cost of edits and average reference length, shape (candidates, 2)."""
         batch, pairs = self._batch(dataset), reference_pairs(dataset)
-        facts, costs, table = self._tables(batch)
+        model = self._model(batch)
         rows = np.zeros(len(pairs.reference), dtype=np.int64)
         if self.paraphrases is not None:
             rows = np.unique(batch.reference, return_inverse=True)[1][pairs.reference].astype(np.int64)
@@ -168,9 +170,7 @@ class TranslationEditRatePlus(Metric):
             batch.candidate[pairs.candidate],
             batch.reference[pairs.reference],
             rows,
-            facts,
-            table,
-            costs,
+            *model,
         )
         return fewest_edits(batch, pairs, spent)
 
@@ -187,7 +187,7 @@ class TranslationEditRatePlus(Metric):
         shifted stand where they were shifted to.
         """
         batch = self._batch(dataset)
-        facts, costs, table = _tables_of(dataset, self)
+        model = _model_of(dataset, self)
         source = batch.candidate_source[candidate]
         references = batch.reference[slice(*batch.reference_offsets[source : source + 2])]
         rows = (
@@ -195,7 +195,7 @@ class TranslationEditRatePlus(Metric):
         )
         return {
             f"reference {number}": _describe(
-                batch.segments, int(batch.candidate[candidate]), int(reference), int(row), facts, table, costs
+                batch.segments, int(batch.candidate[candidate]), int(reference), int(row), model
             )
             for number, (reference, row) in enumerate(zip(references, rows, strict=True), 1)
         }
@@ -207,34 +207,31 @@ class TranslationEditRatePlus(Metric):
         segments = without_marks(batch.segments, PUNCTUATION, leave_empty_words=False)
         return dataclasses.replace(batch, segments=segments)
 
-    def _tables(self, batch: TokenBatch) -> tuple[WordFacts, Costs, PhraseTable]:
-        """Return what the kernels read; rows of the table are those of the distinct references, sorted."""
-        chosen = self.edit_costs
-        facts = word_facts(
-            batch.segments.vocabulary,
-            stems=chosen.stems,
-            wordnet=self._wordnet(),
-            stop_words=function_words(self.stop_words)[0] if chosen.stop_words else (),
+    def _model(self, batch: TokenBatch) -> EditModel:
+        """Return what the kernels read; rows of the phrase table are those of the distinct references, sorted."""
+        chosen, vocabulary = self.edit_costs, batch.segments.vocabulary
+        wordnet = self._wordnet()
+        words = word_tables(
+            vocabulary,
+            porter_stem if chosen.stems else None,
+            wordnet.synsets_of_any_form if wordnet else None,
         )
-        costs = Costs(
+        stop = function_words(self.stop_words)[0] if chosen.stop_words else frozenset()
+        costs = SearchCosts(
             *(chosen.deletion, chosen.insertion, chosen.substitution, chosen.stem, chosen.synonym, chosen.shift),
             beam=float(chosen.beam),
             max_distance=self.max_distance,
             max_size=self.max_size,
             relaxed=chosen.stems or chosen.synonyms,
         )
+        model = EditModel(words, is_among(vocabulary, stop), no_phrases(), costs)
         if self.paraphrases is None:
-            return facts, costs, no_phrases()
-        table = find_phrases(
-            self.paraphrases,
-            batch.segments,
-            np.unique(batch.reference),
-            facts,
-            costs,
-            chosen.phrase,
-            lowercase=self.lowercase,
+            return model
+        references = np.unique(batch.reference)
+        phrases = find_phrases(
+            self.paraphrases, batch.segments, references, model, chosen.phrase, lowercase=self.lowercase
         )
-        return facts, costs, table
+        return model._replace(phrases=phrases)
 
     def _wordnet(self) -> WordNet | None:
         """Return WordNet if synonyms match and it is there."""
@@ -244,19 +241,17 @@ class TranslationEditRatePlus(Metric):
 
 
 @view
-def _tables_of(dataset: Dataset, metric: TranslationEditRatePlus) -> tuple[WordFacts, Costs, PhraseTable]:
-    return metric._tables(metric._batch(dataset))
+def _model_of(dataset: Dataset, metric: TranslationEditRatePlus) -> EditModel:
+    return metric._model(metric._batch(dataset))
 
 
-def _describe(
-    segments: Segments, candidate: int, reference: int, row: int, facts: WordFacts, table: PhraseTable, costs: Costs
-) -> list[str]:
+def _describe(segments: Segments, candidate: int, reference: int, row: int, model: EditModel) -> list[str]:
     """Return the edits between two sentences as `TranslationEditRatePlus.evidence` writes them."""
     ids = [segments.values[slice(*segments.offsets[sentence : sentence + 2])] for sentence in (candidate, reference)]
     theirs = segments.words(reference)
     if not len(ids[0]) or not len(ids[1]):
         return [*(f"+ {word}" for word in segments.words(candidate)), *(f"- {word}" for word in theirs)]
-    order, steps = edit_path(ids[0], ids[1], row, facts, table, costs)
+    order, steps = edit_path(ids[0], ids[1], row, model)
     shifted = ids[0][order]
     at = place = 0
     shown = []
@@ -272,17 +267,17 @@ def _describe(
         elif shifted[at] == ids[1][place]:
             shown.append(f"{mine} = {other}")
         else:
-            shown.append(f"{mine} ~ {other} ({_relation(shifted[at], ids[1][place], facts, costs)})")
+            shown.append(f"{mine} ~ {other} ({_relation(shifted[at], ids[1][place], model)})")
         at += words
         place += size
     return shown
 
 
-def _relation(word: int, other: int, facts: WordFacts, costs: Costs) -> str:
+def _relation(word: int, other: int, model: EditModel) -> str:
     """Return as what it is cheapest to align two words that differ."""
-    choices = [(costs.substitution, "substitution")]
-    if share_synset(facts, word, other):
-        choices.append((costs.synonym, "synonym"))
-    if len(facts.stems) and facts.stems[word] == facts.stems[other]:
-        choices.append((costs.stem, "stem"))
+    choices = [(model.costs.substitution, "substitution")]
+    if share_synset(model.words, word, other):
+        choices.append((model.costs.synonym, "synonym"))
+    if share_stem(model.words, word, other):
+        choices.append((model.costs.stem, "stem"))
     return min(reversed(choices), key=lambda choice: choice[0])[1]

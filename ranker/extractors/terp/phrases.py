@@ -14,27 +14,20 @@ import numpy as np
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array, offsets_of
 from ranker.errors import DataError
-from ranker.extractors.terp.shifts import Costs, PhraseTable, edit_costs
-from ranker.extractors.terp.words import WordFacts
+from ranker.extractors.lexical.phrases import Phrase, find_occurrences
+from ranker.extractors.terp.model import EditModel, PhraseTable, no_phrases
+from ranker.extractors.terp.shifts import edit_costs
 from ranker.extractors.text.tokens import Segments
 from ranker.files import display_name, read_text
 
 _ENTRY = re.compile(r"([^\s<]+)(?:\s+([^\s<]+))?\s+<p>(.*)</p>\s+<p>(.*)</p>")
-Phrase = tuple[int, ...]
-
-
-def no_phrases() -> PhraseTable:
-    """Return a table for one sentence that holds nothing."""
-    zero, nothing = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32)
-    return PhraseTable(np.zeros(2, dtype=np.int64), nothing.reshape(0, 3), zero, zero, nothing, np.zeros(0))
 
 
 def find_phrases(
     path: str,
     segments: Segments,
     references: Int64Array,
-    facts: WordFacts,
-    costs: Costs,
+    model: EditModel,
     parameters: tuple[float, float, float, float] | None,
     *,
     lowercase: bool,
@@ -48,9 +41,8 @@ def find_phrases(
     segments : Segments
     references : int64 array
         Sentences; row ``i`` of the result is that of ``references[i]``.
-    facts : WordFacts
-        Of the vocabulary of `segments`.
-    costs : Costs
+    model : EditModel
+        Of the vocabulary of `segments`; its phrases are not used.
     parameters : tuple of float, or None
         Of the cost of phrases, see `ranker.extractors.terp.costs.EditCosts`.
     lowercase : bool
@@ -62,16 +54,18 @@ def find_phrases(
         If the file cannot be read or is not of the format.
     """
     entries = list(_known_entries(path, segments.vocabulary, lowercase=lowercase))
-    occurrences, offsets, numbers = _occurrences({phrase for _, phrase, _ in entries}, segments, references)
+    sentence_offsets, occurrences, numbers = find_occurrences(
+        (phrase for _, phrase, _ in entries), segments, references
+    )
     kept = sorted((numbers[phrase], phrase, other, p) for p, phrase, other in entries if phrase in numbers)
     words, ends = _concatenate([other for _, _, other, _ in kept])
     cost = np.array([p for *_, p in kept], dtype=np.float64)
     if parameters is not None:
-        edits = _edits(words, ends, [phrase for _, phrase, _, _ in kept], facts, costs)
+        edits = _edits(words, ends, [phrase for _, phrase, _, _ in kept], model)
         a, b, c, d = parameters
         cost = np.maximum(a + b * np.log10(cost) * edits + c * cost * edits + d * edits, 0.0)
     entry_offsets = np.searchsorted([number for number, *_ in kept], np.arange(len(numbers) + 1))
-    return PhraseTable(offsets, occurrences, entry_offsets.astype(np.int64), ends, words, cost)
+    return PhraseTable(sentence_offsets, occurrences, entry_offsets.astype(np.int64), ends, words, cost)
 
 
 def _known_entries(path: str, vocabulary: Sequence[str], *, lowercase: bool) -> Iterator[tuple[float, Phrase, Phrase]]:
@@ -107,36 +101,13 @@ def _positive_numbers(*texts: str | None) -> list[float]:
     return numbers if all(0 < number < np.inf for number in numbers) else []
 
 
-def _occurrences(
-    phrases: set[Phrase], segments: Segments, references: Int64Array
-) -> tuple[Int32Array, Int64Array, dict[Phrase, int]]:
-    """Return where phrases stand in references, and numbers of those that do."""
-    longest: dict[int, int] = {}
-    for phrase in phrases:
-        longest[phrase[0]] = max(longest.get(phrase[0], 0), len(phrase))
-    numbers: dict[Phrase, int] = {}
-    rows: list[tuple[int, int, int]] = []
-    ends = [0]
-    for sentence in references.tolist():
-        words = tuple(segments.values[slice(*segments.offsets[sentence : sentence + 2])].tolist())
-        for first, word in enumerate(words):
-            for size in range(1, min(longest.get(word, 0), len(words) - first) + 1):
-                phrase = words[first : first + size]
-                if phrase in phrases:
-                    rows.append((first, size, numbers.setdefault(phrase, len(numbers))))
-        ends.append(len(rows))
-    return np.array(rows, dtype=np.int32).reshape(-1, 3), np.array(ends, dtype=np.int64), numbers
-
-
 def _concatenate(phrases: Sequence[Phrase]) -> tuple[Int32Array, Int64Array]:
     """Return phrases in CSR form."""
     ends = offsets_of([len(phrase) for phrase in phrases])
-    return np.array([word for phrase in phrases for word in phrase], dtype=np.int32), ends.astype(np.int64)
+    return np.array([word for phrase in phrases for word in phrase], dtype=np.int32), ends
 
 
-def _edits(
-    words: Int32Array, ends: Int64Array, phrases: Sequence[Phrase], facts: WordFacts, costs: Costs
-) -> FloatArray:
+def _edits(words: Int32Array, ends: Int64Array, phrases: Sequence[Phrase], model: EditModel) -> FloatArray:
     """Return what it costs to turn the phrases of candidates into those of references without the table."""
     theirs, their_ends = _concatenate(phrases)
     pairs = np.arange(len(phrases), dtype=np.int64)
@@ -146,7 +117,5 @@ def _edits(
         pairs,
         pairs + len(phrases),
         np.zeros(len(phrases), dtype=np.int64),
-        facts,
-        no_phrases(),
-        costs,
+        *model._replace(phrases=no_phrases()),
     )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit, prange
 
 from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
+from ranker.extractors.lexical.words import WordTables
 from ranker.extractors.terp.alignment import (
     Alignment,
     Lattice,
@@ -20,49 +19,7 @@ from ranker.extractors.terp.alignment import (
     read_alignment,
     read_steps,
 )
-from ranker.extractors.terp.words import WordFacts, match_words
-
-
-class Costs(NamedTuple):
-    """Costs and limits of a search, as plain numbers; see `ranker.extractors.terp.costs.EditCosts`.
-
-    `relaxed` is whether words that are alike, and phrases, allow shifts as equal words do.
-    """
-
-    deletion: float
-    insertion: float
-    substitution: float
-    stem: float
-    synonym: float
-    shift: float
-    beam: float
-    max_distance: int
-    max_size: int
-    relaxed: bool
-
-
-class PhraseTable(NamedTuple):
-    """Paraphrases of what stands in some sentences.
-
-    Parameters
-    ----------
-    offsets : int64 array, shape (sentences + 1,)
-        Occurrences in sentence ``i`` are rows ``offsets[i]:offsets[i + 1]`` of `occurrences`.
-    occurrences : int32 array, shape (occurrences, 3)
-        First word, number of words and number of a phrase; in a sentence by first word, then by number of words.
-    entry_offsets : int64 array, shape (phrases + 1,)
-        Entries of phrase ``i`` are ``entry_offsets[i]:entry_offsets[i + 1]``.
-    word_offsets, words : int64 array, shape (entries + 1,), and int32 array
-        Candidate words of every entry, as ids.
-    cost : float array, shape (entries,)
-    """
-
-    offsets: Int64Array
-    occurrences: Int32Array
-    entry_offsets: Int64Array
-    word_offsets: Int64Array
-    words: Int32Array
-    cost: FloatArray
+from ranker.extractors.terp.model import EditModel, PhraseTable, SearchCosts, match_words
 
 
 @njit(cache=True, nogil=True)
@@ -80,7 +37,7 @@ def _has_words(candidate: Int32Array, table: PhraseTable, entry: int) -> bool:
 @njit(cache=True, nogil=True)
 def _phrases_of(candidate: Int32Array, sentence: int, table: PhraseTable) -> Phrases:
     """Select the paraphrases of a reference whose words the candidate has."""
-    rows = range(table.offsets[sentence], table.offsets[sentence + 1])
+    rows = range(table.sentence_offsets[sentence], table.sentence_offsets[sentence + 1])
     count = total = longest = 0
     for row in rows:
         phrase = table.occurrences[row, 2]
@@ -105,7 +62,10 @@ def _phrases_of(candidate: Int32Array, sentence: int, table: PhraseTable) -> Phr
                 start = table.word_offsets[entry]
                 if table.word_offsets[entry + 1] - start != words or not _has_words(candidate, table, entry):
                     continue
-                phrases.start[chosen], phrases.size[chosen] = table.occurrences[row, 0], table.occurrences[row, 1]
+                phrases.start[chosen], phrases.size[chosen] = (
+                    table.occurrences[row, 0],
+                    table.occurrences[row, 1],
+                )
                 phrases.cost[chosen] = table.cost[entry]
                 first = phrases.offsets[chosen]
                 for at in range(words):
@@ -131,7 +91,7 @@ def _phrase_places(sentences: Sentences, order: Int32Array, alignment: Alignment
 
 @njit(cache=True, nogil=True)
 def _add_targets(
-    keys: list[int], start: int, stop: int, row: int, row_stop: int, alignment: Alignment, costs: Costs
+    keys: list[int], start: int, stop: int, row: int, row_stop: int, alignment: Alignment, costs: SearchCosts
 ) -> None:
     """Add to `keys` where words from `start` to `stop` may move, to those of the reference from `row` to `row_stop`.
 
@@ -162,7 +122,7 @@ def _collect_shifts(
     order: Int32Array,
     alignment: Alignment,
     content: tuple[Int32Array, Int32Array],
-    costs: Costs,
+    costs: SearchCosts,
 ) -> Int64Array:
     """List the shifts that TERp tries, in its order: by size, the greatest first, by start, end and target.
 
@@ -243,11 +203,11 @@ def _move(order: Int32Array, start: int, stop: int, target: int, shifted: Int32A
 
 
 @njit(cache=True, nogil=True)
-def _count_content(words: Int32Array, facts: WordFacts) -> Int32Array:
+def _count_content(words: Int32Array, is_stop: BoolArray) -> Int32Array:
     """Count how many of the first words are no stop words, shape (words + 1,)."""
     counts = np.zeros(len(words) + 1, dtype=np.int32)
     for at in range(len(words)):
-        counts[at + 1] = counts[at] + (not facts.stop[words[at]])
+        counts[at + 1] = counts[at] + (not is_stop[words[at]])
     return counts
 
 
@@ -259,7 +219,7 @@ def _best_shift(
     base: Lattice,
     rest: FloatArray,
     trial: Lattice,
-    costs: Costs,
+    costs: SearchCosts,
     best_order: Int32Array,
 ) -> bool:
     """Write into `best_order` the words after the best of `shifts`; return whether any of them pays.
@@ -292,12 +252,11 @@ def _best_shift(
 
 
 @njit(cache=True, nogil=True)
-def _compare(
-    candidate: Int32Array, reference: Int32Array, row: int, facts: WordFacts, table: PhraseTable, costs: Costs
-) -> Sentences:
-    """Put a candidate beside a reference, whose paraphrases are those of `row` in `table`."""
-    cost, equal, alike = match_words(candidate, reference, facts, costs.substitution, costs.stem, costs.synonym)
-    phrases = _phrases_of(candidate, row, table)
+def _compare(candidate: Int32Array, reference: Int32Array, row: int, model: EditModel) -> Sentences:
+    """Put a candidate beside a reference, whose paraphrases are those of `row` in the phrase table."""
+    costs = model.costs
+    cost, equal, alike = match_words(candidate, reference, model.words, costs)
+    phrases = _phrases_of(candidate, row, model.phrases)
     reach = 1
     for phrase in range(len(phrases.start)):
         reach = max(reach, phrases.offsets[phrase + 1] - phrases.offsets[phrase])
@@ -306,7 +265,7 @@ def _compare(
 
 @njit(cache=True, nogil=True)
 def _shift_words(
-    sentences: Sentences, reference: Int32Array, facts: WordFacts, costs: Costs, base: Lattice
+    sentences: Sentences, reference: Int32Array, model: EditModel, base: Lattice
 ) -> tuple[float, Int32Array]:
     """Make the best shift again and again as long as it pays.
 
@@ -317,19 +276,19 @@ def _shift_words(
     order : int32 array, shape (candidate words,)
         Words of the candidate as they stand in the end; `base` is left as the lattice of these.
     """
-    candidate = sentences.candidate
+    candidate, costs = sentences.candidate, model.costs
     length, size = len(candidate), len(reference)
     trial, rest = empty_lattice(length, size), np.empty((length + 1, size + 1))
     order = np.arange(length).astype(np.int32)
     best_order = order.copy()
-    reference_content = _count_content(reference, facts)
+    reference_content = _count_content(reference, model.is_stop)
     spent = 0.0
     while True:
         fill_lattice(sentences, order, -1, length, np.inf, base, rest, base)
         if costs.max_size == 0 or costs.max_distance == 0:
             break
         alignment = read_alignment(sentences, order, base)
-        content = _count_content(candidate[order], facts), reference_content
+        content = _count_content(candidate[order], model.is_stop), reference_content
         shifts = _collect_shifts(sentences, order, alignment, content, costs)
         if len(shifts) == 0:
             break
@@ -342,9 +301,7 @@ def _shift_words(
 
 
 @njit(cache=True, nogil=True)
-def edit_cost(
-    candidate: Int32Array, reference: Int32Array, row: int, facts: WordFacts, table: PhraseTable, costs: Costs
-) -> float:
+def edit_cost(candidate: Int32Array, reference: Int32Array, row: int, model: EditModel) -> float:
     """Return the cost of shifts and edits that turn a candidate into a reference.
 
     Parameters
@@ -352,23 +309,21 @@ def edit_cost(
     candidate, reference : int32 array
         Word ids.
     row : int
-        The reference's row in `table`.
-    facts : WordFacts
-    table : PhraseTable
-    costs : Costs
+        The reference's row in the phrase table.
+    model : EditModel
     """
     length, size = len(candidate), len(reference)
     if length == 0 or size == 0:
-        return length * costs.insertion + size * costs.deletion
-    sentences = _compare(candidate, reference, row, facts, table, costs)
+        return length * model.costs.insertion + size * model.costs.deletion
+    sentences = _compare(candidate, reference, row, model)
     base = empty_lattice(length, size)
-    spent, _ = _shift_words(sentences, reference, facts, costs, base)
+    spent, _ = _shift_words(sentences, reference, model, base)
     return float(base.distance[length, size] + spent)
 
 
 @njit(cache=True, nogil=True)
 def edit_path(
-    candidate: Int32Array, reference: Int32Array, row: int, facts: WordFacts, table: PhraseTable, costs: Costs
+    candidate: Int32Array, reference: Int32Array, row: int, model: EditModel
 ) -> tuple[Int32Array, Int32Array]:
     """Return the edits whose cost `edit_cost` returns, neither sentence being empty.
 
@@ -380,9 +335,9 @@ def edit_path(
         What every step is (`ranker.extractors.terp.alignment.WORDS`, `INSERTION`, `DELETION`, `PHRASE`), and how many
         words of candidate and reference it aligns.
     """
-    sentences = _compare(candidate, reference, row, facts, table, costs)
+    sentences = _compare(candidate, reference, row, model)
     base = empty_lattice(len(candidate), len(reference))
-    _, order = _shift_words(sentences, reference, facts, costs, base)
+    _, order = _shift_words(sentences, reference, model, base)
     return order, read_steps(sentences, base)
 
 
@@ -393,9 +348,10 @@ def edit_costs(
     first: Int64Array,
     second: Int64Array,
     rows: Int64Array,
-    facts: WordFacts,
-    table: PhraseTable,
-    costs: Costs,
+    words: WordTables,
+    is_stop: BoolArray,
+    phrases: PhraseTable,
+    costs: SearchCosts,
 ) -> FloatArray:
     """Return `edit_cost` of every pair of sentences in CSR form, shape (pairs,).
 
@@ -406,13 +362,13 @@ def edit_costs(
     first, second : int64 array, shape (pairs,)
         Candidate and reference of every pair.
     rows : int64 array, shape (pairs,)
-        Row of the reference in `table`.
-    facts, table, costs
-        As of `edit_cost`.
+        Row of the reference in the phrase table.
+    words, is_stop, phrases, costs
+        The fields of an `EditModel`: numba takes no tuple of tuples into a parallel loop.
     """
     result = np.empty(len(first))
     for pair in prange(len(first)):
         candidate = values[offsets[first[pair]] : offsets[first[pair] + 1]]
         reference = values[offsets[second[pair]] : offsets[second[pair] + 1]]
-        result[pair] = edit_cost(candidate, reference, rows[pair], facts, table, costs)
+        result[pair] = edit_cost(candidate, reference, rows[pair], EditModel(words, is_stop, phrases, costs))
     return result

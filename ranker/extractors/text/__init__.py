@@ -1,1 +1,1 @@
-"""What features read: tokens, n-grams, stems, word classes, WordNet, reference pairs."""
+"""What features read: tokens, n-grams, sequences, reference pairs."""

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranker.extractors.meteor.alignment import align
+from ranker.extractors.meteor.alignment import SearchOptions, align
 from ranker.extractors.meteor.matching import EXACT, PARAPHRASE, STEM
 
 WEIGHTS = (1.0, 0.6, 0.8, 0.6)
@@ -69,7 +69,7 @@ def twin(size, length, matches, beam, as_meteor):
 def run(size, length, matches, beam, as_meteor):
     offsets = np.searchsorted([match[0] for match in matches], np.arange(length + 1)).astype(np.int64)
     rows = np.array([match[1:] for match in matches], dtype=np.int32).reshape(-1, 4)
-    chunks, places, chosen = align(size, length, offsets, rows, np.array(WEIGHTS), beam, as_meteor)
+    chunks, places, chosen = align(size, length, offsets, rows, SearchOptions(np.array(WEIGHTS), beam, as_meteor))
     return chunks, [(j, *rows[row].tolist()) for j, row in zip(places.tolist(), chosen.tolist(), strict=True)]
 
 

@@ -5,9 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranker.extractors.meteor.matching import EXACT, PARAPHRASE, STEM, SYNONYM, list_matches, word_tables
-from ranker.extractors.meteor.phrases import Phrases, no_phrases
-from ranker.extractors.text.wordnet import WordNet
+from ranker.extractors.lexical.stems import stemmer_of
+from ranker.extractors.lexical.wordnet import WordNet
+from ranker.extractors.lexical.words import word_tables
+from ranker.extractors.meteor.matching import EXACT, PARAPHRASE, STEM, SYNONYM, MatchTables, list_matches
+from ranker.extractors.meteor.phrases import Paraphrases, no_paraphrases
 
 VOCABULARY = ["walk", "walks", "car", "automobile", "drive", "drove"]
 WORDNET = WordNet({"car": (1, 65), "automobile": (1,), "drive": (129, 7), "walk": (129,)}, {"drove": ("drive",)}, "")
@@ -21,7 +23,8 @@ WORDNET = WordNet({"car": (1, 65), "automobile": (1,), "drive": (129, 7), "walk"
     st.sampled_from([None, WORDNET]),
 )
 def test_matches_of_words(candidate, reference, stemmer, wordnet):
-    tables = word_tables(VOCABULARY, stemmer, wordnet, no_phrases(2))
+    stem, synsets = stemmer_of(stemmer) if stemmer else None, wordnet.synsets if wordnet else None
+    tables = MatchTables(word_tables(VOCABULARY, stem, synsets), no_paraphrases(2))
     ids = [np.array(one, dtype=np.int32) for one in (candidate, reference)]
     offsets, matches = list_matches(*ids, (0, 1), tables)
     stems = [{0, 1}] if stemmer else []
@@ -41,13 +44,13 @@ def test_matches_of_phrases_and_room_for_many():
     # phrase 0, two words, at every place of both sentences is a paraphrase of phrase 1, one word
     size = 60
     occurrences = [(start, length, length == 1) for start in range(size) for length in (1, 2) if start + length <= size]
-    phrases = Phrases(
+    phrases = Paraphrases(
         np.array([0, len(occurrences), 2 * len(occurrences)], dtype=np.int64),
         np.array(occurrences * 2, dtype=np.int32),
         np.array([0, 1, 2], dtype=np.int64),
         np.array([1, 0], dtype=np.int32),
     )
-    tables = word_tables([str(word) for word in range(2 * size)], None, None, phrases)
+    tables = MatchTables(word_tables([str(word) for word in range(2 * size)], None, None), phrases)
     sentences = np.arange(2 * size, dtype=np.int32).reshape(2, size)
     offsets, matches = list_matches(sentences[0], sentences[1], (0, 1), tables)
     assert len(matches) == 2 * size * (size - 1)
@@ -59,6 +62,6 @@ def test_matches_of_phrases_and_room_for_many():
 
 @pytest.mark.parametrize("language", ["english", "german"])
 def test_stemmers_are_those_of_the_language(language):
-    tables = word_tables(["häuser", "haus", "houses", "house"], language, None, no_phrases(0))
+    tables = word_tables(["häuser", "haus", "houses", "house"], stemmer_of(language), None)
     same = [tables.stems[0] == tables.stems[1], tables.stems[2] == tables.stems[3]]
     assert same == [language == "german", True]

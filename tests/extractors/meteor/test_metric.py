@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranker.errors import DataError, MissingError, OptionError
+from ranker.extractors.lexical import wordnet
 from ranker.extractors.meteor.metric import Meteor
 from ranker.extractors.registry import make_metric
-from ranker.extractors.text import wordnet
 from ranker.extractors.text.tokens import token_batch
 from tests.datasets import dataset_of
 from tests.extractors.small_wordnet import write_wordnet

@@ -5,7 +5,8 @@ import gzip
 import pytest
 
 from ranker.errors import DataError
-from ranker.extractors.meteor.phrases import find_phrases, table_digest
+from ranker.extractors.lexical.phrases import table_digest
+from ranker.extractors.meteor.phrases import find_paraphrases
 from ranker.extractors.text.tokens import intern
 
 TABLE = "0.5\npassed away\ndied\n0.1\nin the end\nfinally\n1e-3\ndied\nwas killed\n0.9\ndied\ndied\n0.2\nunknown\nend\n"
@@ -19,11 +20,9 @@ def path(tmp_path) -> str:
 
 def test_phrases_and_their_paraphrases_are_found_where_they_occur(path):
     segments = intern(["he died in the end", "", "finally he passed away and died", "was he killed", "in the"], "none")
-    phrases = find_phrases(path, segments)
-    found = [
-        [(start, length, number) for start, length, number in phrases.occurrences[slice(*phrases.offsets[i : i + 2])]]
-        for i in range(5)
-    ]
+    phrases = find_paraphrases(path, segments)
+    offsets, rows = phrases.sentence_offsets, phrases.occurrences
+    found = [[(start, length, number) for start, length, number in rows[slice(*offsets[i : i + 2])]] for i in range(5)]
     names = {
         number: " ".join(segments.words(sentence)[start : start + length])
         for sentence, rows in enumerate(found)
@@ -38,7 +37,7 @@ def test_phrases_and_their_paraphrases_are_found_where_they_occur(path):
     ]
     # "was killed" and "unknown" do not occur, and nothing is its own paraphrase
     related = {
-        name: {names[other] for other in phrases.related[slice(*phrases.related_offsets[number : number + 2])]}
+        name: {names[other] for other in phrases.values[slice(*phrases.offsets[number : number + 2])]}
         for number, name in names.items()
     }
     assert related == {
@@ -68,6 +67,6 @@ def test_the_digest_tells_tables_apart(path, tmp_path):
 def test_other_formats_are_refused(tmp_path, text, message):
     (tmp_path / "table").write_text(text)
     with pytest.raises(DataError, match=message):
-        find_phrases(str(tmp_path / "table"), intern(["a b"], "none"))
+        find_paraphrases(str(tmp_path / "table"), intern(["a b"], "none"))
     with pytest.raises(DataError, match="no such file"):
-        find_phrases(str(tmp_path / "nowhere"), intern(["a b"], "none"))
+        find_paraphrases(str(tmp_path / "nowhere"), intern(["a b"], "none"))

@@ -12,14 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranker.errors import DataError, MissingError, OptionError
+from ranker.extractors.lexical import wordnet
+from ranker.extractors.lexical.function_words import ENGLISH
+from ranker.extractors.lexical.porter import porter_stem
+from ranker.extractors.lexical.wordnet import find_wordnet
 from ranker.extractors.registry import make_metric
 from ranker.extractors.terp.metric import TranslationEditRatePlus
-from ranker.extractors.terp.words import synsets_of_any_form
-from ranker.extractors.text import wordnet
-from ranker.extractors.text.function_words import ENGLISH
-from ranker.extractors.text.porter import porter_stem
 from ranker.extractors.text.tokens import token_batch
-from ranker.extractors.text.wordnet import find_wordnet
 from tests.datasets import dataset_of
 from tests.extractors.edit_rates import score, statistics
 from tests.extractors.small_wordnet import write_wordnet
@@ -155,7 +154,7 @@ def twin_of(metric: TranslationEditRatePlus) -> Plain:
     """Return the plain Python of a metric, the table being TABLE."""
     values = metric.edit_costs
     synsets = {
-        word: synsets_of_any_form(find_wordnet(metric.wordnet), word) if values.synonyms else set() for word in WORDS
+        word: find_wordnet(metric.wordnet).synsets_of_any_form(word) if values.synonyms else set() for word in WORDS
     }
 
     def costs_of(word: str, other: str) -> list[float]:
@@ -317,10 +316,10 @@ def test_one_by_one_equals_the_batch_and_the_corpus_is_the_sum(small_wordnet, ta
 def test_exceptions_and_endings_of_wordnet_have_a_part_of_speech(small_wordnet):
     found = find_wordnet(str(small_wordnet))
     verb, noun = 200_000_001, 100_000_001
-    assert synsets_of_any_form(found, "went") == {verb}
-    assert synsets_of_any_form(found, "going") == {verb}
-    assert synsets_of_any_form(found, "mover") == set()  # -er is no ending of verbs
-    assert synsets_of_any_form(found, "bos") == {noun}
+    assert found.synsets_of_any_form("went") == {verb}
+    assert found.synsets_of_any_form("going") == {verb}
+    assert found.synsets_of_any_form("mover") == set()  # -er is no ending of verbs
+    assert found.synsets_of_any_form("bos") == {noun}
     assert found.exception_parts["went"] == (2,)
 
 

@@ -8,7 +8,11 @@ tokenisers leave behind, and punctuation.
 from __future__ import annotations
 
 import functools
+from collections.abc import Container, Sequence
 
+import numpy as np
+
+from ranker.arrays import BoolArray
 from ranker.errors import DataError
 from ranker.files import display_name, read_text, sha256
 
@@ -140,3 +144,8 @@ def function_words(name: str) -> tuple[frozenset[str], str]:
     if not words:
         raise DataError("holds no function word, expected one or more a line", file=display_name(name))
     return words, sha256("\n".join(sorted(words)).encode())[:12]
+
+
+def is_among(vocabulary: Sequence[str], words: Container[str]) -> BoolArray:
+    """Tell which words of `vocabulary` are, lower-cased, among `words`, shape (words,)."""
+    return np.fromiter((word.lower() in words for word in vocabulary), dtype=np.bool_, count=len(vocabulary))

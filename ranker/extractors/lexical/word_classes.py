@@ -10,8 +10,9 @@ import numpy as np
 
 from ranker.arrays import BoolArray, offsets_of
 from ranker.corpora.dataset import Dataset, view
-from ranker.extractors.text.function_words import function_words
-from ranker.extractors.text.stems import stem_numbers
+from ranker.extractors.lexical.function_words import function_words
+from ranker.extractors.lexical.stems import stemmer_of
+from ranker.extractors.lexical.words import stem_numbers
 from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
 
 WordClass = Literal["all", "content", "function", "numbers", "punctuation"]
@@ -27,7 +28,7 @@ def in_class(vocabulary: Sequence[str], words: WordClass, functions: str = "engl
         ``function``, the words of a list, upper or lower case, which holds punctuation too; ``content``, all others;
         ``numbers``, words with a digit; ``punctuation``, words without letter or digit.
     functions : str
-        The list; see `ranker.extractors.text.function_words.function_words`.
+        The list; see `ranker.extractors.lexical.function_words.function_words`.
 
     Returns
     -------
@@ -83,6 +84,6 @@ def _only(segments: Segments, kept: BoolArray) -> Segments:
 
 
 def _stemmed(segments: Segments, stemmer: str) -> Segments:
-    stems = stem_numbers(segments.vocabulary, stemmer)
+    stems = stem_numbers(segments.vocabulary, stemmer_of(stemmer))
     _, first = np.unique(stems, return_index=True)
     return Segments(stems[segments.values], segments.offsets, [segments.vocabulary[word] for word in first])

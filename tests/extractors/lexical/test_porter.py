@@ -5,7 +5,7 @@ import re
 import pytest
 from snowballstemmer.porter_stemmer import PorterStemmer
 
-from ranker.extractors.text.porter import porter_stem
+from ranker.extractors.lexical.porter import porter_stem
 from tests.golden_values import inputs
 
 # what all steps together make of the words that Porter (1980) illustrates the rules with

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ranker.errors import DataError
-from ranker.extractors.text.function_words import ENGLISH, function_words
+from ranker.extractors.lexical.function_words import ENGLISH, function_words
 from ranker.extractors.text.meteor_tokenizer import tokenize_meteor
 
 

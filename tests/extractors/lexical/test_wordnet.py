@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ranker.errors import DataError, MissingError
-from ranker.extractors.text import wordnet
-from ranker.extractors.text.wordnet import find_wordnet
+from ranker.extractors.lexical import wordnet
+from ranker.extractors.lexical.wordnet import find_wordnet
 from tests.extractors.small_wordnet import write_wordnet
 
 NOUN, VERB, ADJECTIVE = (part * 100_000_000 for part in (1, 2, 3))

@@ -14,6 +14,7 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from ranker.errors import DataError, MissingError
@@ -21,21 +22,17 @@ from ranker.files import display_name, read_text, sha256
 
 _PARTS = ("noun", "verb", "adj", "adv")
 _OFFSETS = 100_000_000  # offsets have eight digits; the part of speech goes before them
-_SUFFIXES = (
-    *(
-        ("s", ""),
-        ("ses", "s"),
-        ("xes", "x"),
-        ("zes", "z"),
-        ("ches", "ch"),
-        ("shes", "sh"),
-        ("men", "man"),
+_ANY, _NOUN, _VERB, _ADJECTIVE = range(4)
+_ENDINGS: dict[int, tuple[tuple[str, str], ...]] = {
+    _NOUN: (
+        *(("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man")),
         ("ies", "y"),
     ),
-    *(("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", "")),
-    *(("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
-)
-"""Endings of inflected nouns, verbs and adjectives and what base forms have instead, in WordNet's order."""
+    _VERB: (*(("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", "")),),
+    _ADJECTIVE: (("er", ""), ("est", "")),
+}
+"""Endings of inflected forms and what base forms have instead, by part of speech as `part_of_speech` numbers them."""
+_FIRST_BASE_ENDINGS = (*chain.from_iterable(_ENDINGS.values()), ("er", "e"), ("est", "e"))
 _SHORTEST = 3  # a word of two letters has no ending
 _LOG = logging.getLogger(__name__)
 _NOTED: set[str] = set()
@@ -73,13 +70,35 @@ class WordNet:
             found.update(self.lemmas.get(base, ()))
         return frozenset(found)
 
+    def synsets_of_any_form(self, word: str) -> set[int]:
+        """Return the synsets of a word, and those that its base forms have as the part of speech it would be of.
+
+        Exceptions and all endings are tried whether or not the word is a lemma itself, as the library does that TERp
+        looks words up with. So "might", a form of the verb "may", is no synonym of the month.
+        """
+        word = word.lower()
+        bases = [
+            (word[: -len(ending)] + replacement, part)
+            for part, endings in _ENDINGS.items()
+            for ending, replacement in endings
+            if word.endswith(ending)
+        ]
+        irregular = self.exceptions.get(word, ())
+        bases += zip(irregular, self.exception_parts.get(word, [_ANY] * len(irregular)), strict=True)
+        synsets = set(self.lemmas.get(word, ()))
+        for base, part in bases:
+            synsets.update(
+                synset for synset in self.lemmas.get(base, ()) if part == _ANY or part_of_speech(synset) in (part, _ANY)
+            )
+        return synsets
+
     def _base_forms(self, word: str) -> tuple[str, ...]:
         irregular = self.exceptions.get(word)
         if irregular is not None:
             return irregular
         if len(word) < _SHORTEST or word.endswith("ss"):
             return ()
-        for ending, replacement in _SUFFIXES:
+        for ending, replacement in _FIRST_BASE_ENDINGS:
             if word.endswith(ending):
                 base = word[: -len(ending)] + replacement
                 if base in self.lemmas:

@@ -1,22 +1,12 @@
-"""Stems of words, by the Snowball stemmers (Porter 2001)."""
+"""Stemmers of languages, by Snowball (Porter 2001)."""
 
 from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-import numpy as np
-
-from ranker.arrays import Int32Array
 from ranker.errors import OptionError, nearest
-
-
-def stem_numbers(vocabulary: Sequence[str], stemmer: str) -> Int32Array:
-    """Return the number of the stem of every word, from 0 in order of first occurrence, shape (words,)."""
-    numbers: dict[str, int] = {}
-    stem = _stemmer(stemmer)
-    return np.fromiter((numbers.setdefault(stem(word), len(numbers)) for word in vocabulary), dtype=np.int32)
 
 
 def stemmers() -> list[str]:
@@ -27,8 +17,14 @@ def stemmers() -> list[str]:
 
 
 @functools.cache
-def _stemmer(language: str) -> Callable[[str], str]:
-    """Return the Snowball stemmer (Porter 2001) of `language`."""
+def stemmer_of(language: str) -> Callable[[str], str]:
+    """Return the function that stems words of `language`, as ``german``.
+
+    Raises
+    ------
+    OptionError
+        If there is no stemmer for it.
+    """
     known = stemmers()
     if language not in known:
         listed = ", ".join(known)

@@ -1,0 +1,75 @@
+"""Stems and synsets of a vocabulary as arrays, and the kernels that compare words by them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from ranker.arrays import Int32Array, Int64Array, UInt64Array, offsets_of
+
+
+class WordTables(NamedTuple):
+    """Stems and synsets of the words of a vocabulary.
+
+    Parameters
+    ----------
+    stems : int32 array, shape (words,) or (0,)
+        Number of the stem of every word; empty if stems do not match.
+    synset_offsets, synsets : int64 array, shape (words + 1,), and int32 array
+        Synsets of word ``i``, sorted, are ``synsets[synset_offsets[i]:synset_offsets[i + 1]]``.
+    signatures : uint64 array, shape (words,)
+        A bit for each synset modulo 64: words with no bit in common share no synset.
+    """
+
+    stems: Int32Array
+    synset_offsets: Int64Array
+    synsets: Int32Array
+    signatures: UInt64Array
+
+
+def word_tables(
+    vocabulary: Sequence[str],
+    stem: Callable[[str], str] | None,
+    synsets: Callable[[str], Iterable[int]] | None,
+) -> WordTables:
+    """Look up every word of `vocabulary` once; None if stems, or synonyms, do not match."""
+    sorted_synsets = [sorted(synsets(word)) if synsets else [] for word in vocabulary]
+    offsets = offsets_of([len(synsets_of_word) for synsets_of_word in sorted_synsets])
+    values = np.fromiter((synset for row in sorted_synsets for synset in row), dtype=np.int32, count=int(offsets[-1]))
+    signatures = np.zeros(len(vocabulary), dtype=np.uint64)
+    words = np.repeat(np.arange(len(vocabulary)), np.diff(offsets))
+    np.bitwise_or.at(signatures, words, np.uint64(1) << (values.astype(np.uint64) % np.uint64(64)))
+    stems = np.zeros(0, dtype=np.int32) if stem is None else stem_numbers(vocabulary, stem)
+    return WordTables(stems, offsets, values, signatures)
+
+
+def stem_numbers(vocabulary: Sequence[str], stem: Callable[[str], str]) -> Int32Array:
+    """Return the number of the stem of every word, from 0 in order of first occurrence, shape (words,)."""
+    numbers: dict[str, int] = {}
+    return np.fromiter((numbers.setdefault(stem(word), len(numbers)) for word in vocabulary), dtype=np.int32)
+
+
+@njit(cache=True, nogil=True)
+def share_stem(tables: WordTables, first: int, second: int) -> bool:
+    """Tell whether two words have the same stem and stems match."""
+    return len(tables.stems) > 0 and tables.stems[first] == tables.stems[second]
+
+
+@njit(cache=True, nogil=True)
+def share_synset(tables: WordTables, first: int, second: int) -> bool:
+    """Tell whether two words have a synset in common."""
+    if tables.signatures[first] & tables.signatures[second] == 0:
+        return False
+    here, here_stop = tables.synset_offsets[first], tables.synset_offsets[first + 1]
+    there, there_stop = tables.synset_offsets[second], tables.synset_offsets[second + 1]
+    while here < here_stop and there < there_stop:
+        if tables.synsets[here] == tables.synsets[there]:
+            return True
+        if tables.synsets[here] < tables.synsets[there]:
+            here += 1
+        else:
+            there += 1
+    return False

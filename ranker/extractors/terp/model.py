@@ -1,0 +1,112 @@
+"""What TERp knows of words and phrases and what it charges for edits, as arrays, and the costs of aligning words."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
+from ranker.extractors.lexical.words import WordTables, share_stem, share_synset
+
+
+class SearchCosts(NamedTuple):
+    """Costs and limits of a search, as plain numbers; see `ranker.extractors.terp.costs.EditCosts`.
+
+    `relaxed` is whether words that are alike, and phrases, allow shifts as equal words do.
+    """
+
+    deletion: float
+    insertion: float
+    substitution: float
+    stem: float
+    synonym: float
+    shift: float
+    beam: float
+    max_distance: int
+    max_size: int
+    relaxed: bool
+
+
+class PhraseTable(NamedTuple):
+    """Paraphrases of what stands in some sentences.
+
+    Parameters
+    ----------
+    sentence_offsets, occurrences
+        Of the phrases, as `ranker.extractors.lexical.phrases.find_occurrences` returns them.
+    entry_offsets : int64 array, shape (phrases + 1,)
+        Entries of phrase ``i`` are ``entry_offsets[i]:entry_offsets[i + 1]``.
+    word_offsets, words : int64 array, shape (entries + 1,), and int32 array
+        Candidate words of every entry, as ids.
+    cost : float array, shape (entries,)
+    """
+
+    sentence_offsets: Int64Array
+    occurrences: Int32Array
+    entry_offsets: Int64Array
+    word_offsets: Int64Array
+    words: Int32Array
+    cost: FloatArray
+
+
+class EditModel(NamedTuple):
+    """All that decides what edits cost.
+
+    Parameters
+    ----------
+    words : WordTables
+        Of the vocabulary.
+    is_stop : bool array, shape (words,)
+        Words that are not shifted without another word.
+    phrases : PhraseTable
+    costs : SearchCosts
+    """
+
+    words: WordTables
+    is_stop: BoolArray
+    phrases: PhraseTable
+    costs: SearchCosts
+
+
+def no_phrases() -> PhraseTable:
+    """Return a table for one sentence that holds nothing."""
+    zero, nothing = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    return PhraseTable(np.zeros(2, dtype=np.int64), nothing.reshape(0, 3), zero, zero, nothing, np.zeros(0))
+
+
+@njit(cache=True, nogil=True)
+def match_words(
+    candidate: Int32Array,
+    reference: Int32Array,
+    words: WordTables,
+    costs: SearchCosts,
+) -> tuple[FloatArray, BoolArray, BoolArray]:
+    """Compare every word of a candidate with every word of a reference.
+
+    Returns
+    -------
+    cost : float array, shape (candidate words, reference words)
+        Least cost of aligning the two.
+    equal, alike : bool array, of that shape
+        Whether they are the same word, and whether they are the same, have a common stem or are synonyms.
+    """
+    shape = len(candidate), len(reference)
+    cost = np.zeros(shape)
+    equal, alike = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
+    for i in range(shape[0]):
+        word = candidate[i]
+        for j in range(shape[1]):
+            other = reference[j]
+            if word == other:
+                equal[i, j] = alike[i, j] = True
+                continue
+            cost[i, j] = costs.substitution
+            if share_stem(words, word, other):
+                alike[i, j] = True
+                cost[i, j] = min(cost[i, j], costs.stem)
+            if share_synset(words, word, other):
+                alike[i, j] = True
+                cost[i, j] = min(cost[i, j], costs.synonym)
+    return cost, equal, alike
