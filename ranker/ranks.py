@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, prange
 
-from ranker.arrays import FloatArray, Int64Array, offsets_of
+from ranker.arrays import FloatArray, Int32Array, Int64Array, offsets_of
+
+Numbers = FloatArray | Int32Array | Int64Array
 
 TIE = 1e-10
 """Neighbouring scores of a group that differ by at most this tie; see `merge_ties`."""
@@ -70,6 +72,29 @@ def _sort(values: FloatArray, order: Int64Array) -> int:
         order[place] = row
         size += 1
     return size
+
+
+@njit(cache=True, nogil=True)
+def sort_counting(values: Numbers, spare: Numbers) -> int:
+    """Sort `values` by merging and return how many pairs were in strictly descending order; `spare` is as long."""
+    size, width, inversions = len(values), 1, 0
+    while width < size:
+        start = 0
+        while start < size:
+            middle, stop = min(start + width, size), min(start + 2 * width, size)
+            left, right = start, middle
+            for place in range(start, stop):
+                if right >= stop or (left < middle and values[left] <= values[right]):
+                    spare[place] = values[left]
+                    left += 1
+                else:
+                    spare[place] = values[right]
+                    right += 1
+                    inversions += middle - left
+            start = stop
+        values[:] = spare[:size]
+        width *= 2
+    return inversions
 
 
 @njit(cache=True, nogil=True)

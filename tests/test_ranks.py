@@ -18,7 +18,7 @@ from ranker.evaluation.correlation.pairwise_accuracy import pairwise_accuracy
 from ranker.evaluation.correlation.segment import tau_counts
 from ranker.extractors.scorers import rank_by
 from ranker.learning.svm.ranksvm import RankSVM
-from ranker.ranks import TIE, average_ranks, group_spearman, merge_ties
+from ranker.ranks import TIE, average_ranks, group_spearman, merge_ties, sort_counting
 from ranker.tuning.envelope import best_of_blocks
 from tests.evaluation.correlation.plain import CORRELATIONS, correlate
 
@@ -129,3 +129,11 @@ def test_spearman_is_that_of_scipy(first, data):
         assert np.isnan(found)
     else:
         assert found == pytest.approx(spearmanr(first, second)[0])
+
+
+@given(st.lists(st.integers(-3, 3), max_size=40), st.sampled_from([np.int32, np.int64, np.float64]))
+def test_sorting_counts_the_inversions(values, dtype):
+    made = np.array(values, dtype=dtype)
+    inversions = sum(before > after for place, after in enumerate(values) for before in values[:place])
+    assert sort_counting(made, np.empty_like(made)) == inversions
+    assert made.tolist() == sorted(values)

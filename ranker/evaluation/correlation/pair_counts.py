@@ -14,6 +14,7 @@ from numba import njit, prange
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import OptionError
+from ranker.ranks import sort_counting
 
 TauVariant = Literal["wmt12", "wmt13", "wmt14", "xties"]
 CONCORDANT, DISCORDANT, SCORE_TIED, HUMAN_TIED, BOTH_TIED = range(5)
@@ -34,29 +35,6 @@ def _count_small(human: FloatArray, scores: FloatArray, epsilon: float, counts: 
                 counts[0] += 1
             else:
                 counts[1] += 1
-
-
-@njit(cache=True, nogil=True)
-def _sorted_inversions(values: FloatArray, spare: FloatArray) -> int:
-    """Sort `values` in place by merging; return how many pairs stood in strictly descending order."""
-    size, width, inversions = len(values), 1, 0
-    while width < size:
-        start = 0
-        while start < size:
-            middle, stop = min(start + width, size), min(start + 2 * width, size)
-            left, right = start, middle
-            for place in range(start, stop):
-                if right >= stop or (left < middle and values[left] <= values[right]):
-                    spare[place] = values[left]
-                    left += 1
-                else:
-                    spare[place] = values[right]
-                    right += 1
-                    inversions += middle - left
-            start = stop
-        values[:] = spare[:size]
-        width *= 2
-    return inversions
 
 
 @njit(cache=True, nogil=True)
@@ -82,7 +60,7 @@ def _count_large(human: FloatArray, scores: FloatArray, counts: Int64Array) -> N
         run = run + 1 if same else 0
         both += run
     human_tied = _tied(by_human)
-    discordant = _sorted_inversions(by_score, np.empty(size))
+    discordant = sort_counting(by_score, np.empty(size))
     score_tied = _tied(by_score)
     counts[1] = discordant
     counts[2] = score_tied - both

@@ -17,37 +17,17 @@ from ranker.extractors.text.ratios import brevity_penalty
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.repeated_words import Contexts, WordOrders, align_contexts
 from ranker.extractors.text.tokens import Tokenizer, token_batch
+from ranker.ranks import group_spearman, sort_counting
 
 
 @njit(cache=True, nogil=True, parallel=True)
 def _ascending_pairs(positions: Int32Array, offsets: Int64Array) -> Int64Array:
     counts = np.zeros(len(offsets) - 1, dtype=np.int64)
     for pair in prange(len(counts)):
-        ascending = 0
-        for later in range(offsets[pair] + 1, offsets[pair + 1]):
-            position = positions[later]
-            for earlier in range(offsets[pair], later):
-                ascending += positions[earlier] < position
-        counts[pair] = ascending
+        # strictly ascending pairs are the inversions of the sequence read backwards
+        backwards = positions[offsets[pair] : offsets[pair + 1]][::-1].copy()
+        counts[pair] = sort_counting(backwards, np.empty_like(backwards))
     return counts
-
-
-@njit(cache=True, nogil=True, parallel=True)
-def _squared_rank_differences(positions: Int32Array, offsets: Int64Array) -> FloatArray:
-    sums = np.zeros(len(offsets) - 1)
-    for pair in prange(len(sums)):
-        start, stop = offsets[pair], offsets[pair + 1]
-        order = np.argsort(positions[start:stop], kind="mergesort")
-        first = 0
-        while first < len(order):
-            last = first
-            while last + 1 < len(order) and positions[start + order[last + 1]] == positions[start + order[first]]:
-                last += 1
-            rank = (first + last) / 2
-            for at in range(first, last + 1):
-                sums[pair] += (rank - order[at]) ** 2
-            first = last + 1
-    return sums
 
 
 def normalised_kendall(orders: WordOrders) -> FloatArray:
@@ -75,10 +55,9 @@ def normalised_spearman(orders: WordOrders) -> FloatArray:
     float array, shape (pairs,)
         In [0, 1].
     """
-    n = orders.lengths
-    most = np.maximum((n + 1) * n * (n - 1) / 6, 1.0)
-    rho = 1.0 - _squared_rank_differences(orders.positions, orders.offsets) / most
-    return np.where(n > 1, (rho + 1) / 2, 0.0)
+    places = np.arange(len(orders.positions))
+    rho = group_spearman(places, orders.positions, orders.offsets, tie_corrected=False, constant=True)
+    return np.where(orders.lengths > 1, (rho + 1) / 2, 0.0)
 
 
 def _weighted(

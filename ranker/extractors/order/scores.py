@@ -50,6 +50,7 @@ from ranker.extractors.order.tree_scores import (
     tree_value,
 )
 from ranker.learning.svm.pair_sums import for_each_block
+from ranker.ranks import sort_counting
 
 _SEQUENCE = {"hamming": 0, "kendall": 1, "kendall_sqrt": 2, "spearman": 3, "ulam": 4, "fuzzy": 5}
 _HAMMING, _KENDALL, _KENDALL_SQRT, _SPEARMAN, _ULAM, _FUZZY = range(6)
@@ -87,26 +88,6 @@ def _first_fault(values: Int64Array, offsets: Int64Array, first: int, last: int)
 
 
 @njit(cache=True, nogil=True)
-def _inversions(permutation: Int64Array, counts: Int64Array) -> int:
-    """Count the pairs out of order with a Fenwick tree over the values."""
-    length = len(permutation)
-    counts[: length + 1] = 0
-    total = 0
-    for at in range(length):
-        in_order = 0
-        index = permutation[at] + 1
-        while index > 0:
-            in_order += counts[index]
-            index -= index & -index
-        total += at - in_order
-        index = permutation[at] + 1
-        while index <= length:
-            counts[index] += 1
-            index += index & -index
-    return total
-
-
-@njit(cache=True, nogil=True)
 def _longest_increasing(permutation: Int64Array, ends: Int64Array) -> int:
     """Return the length of the longest increasing subsequence; ``ends[k]`` is the lowest end of those of k + 1."""
     longest = 0
@@ -132,7 +113,9 @@ def _sequence_score(permutation: Int64Array, score: int, room: Int64Array) -> fl
             moved += permutation[at] != at
         return 1 - moved / length
     if score in (_KENDALL, _KENDALL_SQRT):
-        share = _inversions(permutation, room) / (0.5 * length * (length - 1))
+        values = room[0, :length]
+        values[:] = permutation
+        share = sort_counting(values, room[1]) / (0.5 * length * (length - 1))
         return 1 - (np.sqrt(share) if score == _KENDALL_SQRT else share)
     if score == _SPEARMAN:
         squares = 0.0
@@ -140,7 +123,7 @@ def _sequence_score(permutation: Int64Array, score: int, room: Int64Array) -> fl
             squares += float(permutation[at] - at) ** 2
         return 1 - 3 * squares / (length * (float(length) ** 2 - 1))
     if score == _ULAM:
-        return (_longest_increasing(permutation, room) - 1) / (length - 1)
+        return (_longest_increasing(permutation, room[0]) - 1) / (length - 1)
     breaks = 0
     for at in range(1, length):
         breaks += permutation[at] != permutation[at - 1] + 1
@@ -151,7 +134,7 @@ def _sequence_score(permutation: Int64Array, score: int, room: Int64Array) -> fl
 def _sequence_scores(
     values: Int64Array, offsets: Int64Array, first: int, last: int, score: int, result: FloatArray
 ) -> None:
-    room = np.empty(_longest(offsets, first, last) + 1, dtype=np.int64)
+    room = np.empty((2, _longest(offsets, first, last)), dtype=np.int64)
     for item in range(first, last):
         permutation = values[offsets[item] : offsets[item + 1]]
         if len(permutation) > 1:
