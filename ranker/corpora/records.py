@@ -1,14 +1,15 @@
 """From records to tables: the one place where data sets are put together.
 
-Every reader turns its format into `Record` objects, one a source, and `assemble` makes the tables, so that all
-formats share one set of checks.
+Readers of tables make columns and call `build_dataset`; readers of nested formats make a `Record` for each source and
+call `assemble`. All formats share one set of checks.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -66,73 +67,138 @@ class Record:
 
 
 def assemble(records: Iterable[Record], name: str, file: str | None = None) -> Dataset:
-    """Make a `Dataset` of `records`, in their order; missing ``seg_id`` are numbered from 1.
-
-    An empty ``lp``, ``doc`` or judge, and the ``lp`` that pairs files write as ``-``, are not known; -0 is 0. Not every
-    format can tell these apart.
+    """Make a `Dataset` of `records`, in their order, as `build_dataset` does.
 
     Raises
     ------
     DataError
-        If there is no record, a system has no name or stands twice under one source, or a (lp, seg_id) stands twice.
+        As `build_dataset`.
     """
-    sources: dict[str, list[str | None]] = {"lp": [], "doc": [], "seg_id": [], "text": []}
-    references: dict[str, list[object]] = {"source": [], "name": [], "text": []}
-    candidates: dict[str, list[object]] = {"source": [], "system": [], "text": [], "is_reference": []}
-    ratings: dict[str, list[object]] = {"candidate": [], "judge": [], "kind": [], "value": []}
-    alignments: tuple[list[str | None], list[str | None]] = [], []
-    seen: dict[tuple[str | None, str], int | None] = {}
-    for code, record in enumerate(records):
-        lp = None if record.lp in ("", "-") else record.lp
-        doc, seg_id = record.doc or None, record.seg_id or str(code + 1)
-        key = (lp, seg_id)
-        if key in seen:
-            before = f" (first on line {seen[key]})" if seen[key] else ""
-            pair = f" of language pair {shown(lp)}" if lp else ""
-            raise DataError(
-                f"seg_id {shown(seg_id)}{pair} stands twice{before}; each source needs its own",
-                file=file,
-                line=record.line,
-            )
-        seen[key] = record.line
-        _check_systems(record, file)
-        for column, value in zip(sources, (lp, doc, seg_id, record.source), strict=True):
-            sources[column].append(value)
-        names: Sequence[str | None] = record.reference_names or [None] * len(record.references)
-        for reference_name, text in zip(names, record.references, strict=True):
-            references["source"].append(code)
-            references["name"].append(reference_name)
-            references["text"].append(text)
-        alignments[0].extend(record.reference_alignments or [None] * len(record.references))
-        alignments[1].extend(candidate.alignment for candidate in record.candidates)
-        for candidate in record.candidates:
-            row = len(candidates["source"])
-            candidates["source"].append(code)
-            candidates["system"].append(candidate.system)
-            candidates["text"].append(candidate.text)
-            candidates["is_reference"].append(candidate.is_reference)
-            for kind, judge, number in candidate.ratings:
-                ratings["candidate"].append(row)
-                ratings["judge"].append(judge or None)
-                ratings["kind"].append(kind)
-                ratings["value"].append(number + 0.0)
-    if not seen:
+    made = list(records)
+    outputs = [(code, candidate) for code, record in enumerate(made) for candidate in record.candidates]
+    ratings = [(row, *rating) for row, (_, candidate) in enumerate(outputs) for rating in candidate.ratings]
+    rated, kinds, judges, values = zip(*ratings, strict=True) if ratings else ((), (), (), ())
+    sources = {column: [getattr(record, column) for record in made] for column in ("lp", "doc", "seg_id")}
+    references: dict[str, list[Any]] = {
+        "source": [code for code, record in enumerate(made) for _ in record.references],
+        "name": [one for record in made for one in record.reference_names or _missing(record)],
+        "text": [text for record in made for text in record.references],
+        ALIGNMENT: [one for record in made for one in record.reference_alignments or _missing(record)],
+    }
+    candidates: dict[str, list[Any]] = {
+        "source": [code for code, _ in outputs],
+        **{
+            column: [getattr(candidate, column) for _, candidate in outputs]
+            for column in ("system", "text", "is_reference", ALIGNMENT)
+        },
+    }
+    return build_dataset(
+        name,
+        {**sources, "text": [record.source for record in made]},
+        references,
+        candidates,
+        {"candidate": rated, "judge": judges, "kind": kinds, "value": values},
+        file=file,
+        lines=[record.line for record in made],
+    )
+
+
+def _missing(record: Record) -> Sequence[str | None]:
+    return [None] * len(record.references)
+
+
+def build_dataset(
+    name: str,
+    sources: Mapping[str, Sized],
+    references: Mapping[str, Sized],
+    candidates: Mapping[str, Sized],
+    ratings: Mapping[str, Sized],
+    *,
+    file: str | None = None,
+    lines: Sequence[int | None] = (),
+) -> Dataset:
+    """Make a `Dataset` of columns; missing ``seg_id`` are numbered from 1.
+
+    An empty ``lp``, ``doc`` or judge, and the ``lp`` that pairs files write as ``-``, are not known; -0 is 0. Not every
+    format can tell these apart.
+
+    Parameters
+    ----------
+    name : str
+    sources, references, candidates, ratings : mapping of str to column
+        Columns of the tables of `ranker.corpora.dataset`; references and candidates are sorted by source.
+    file : str, optional
+        The file for messages.
+    lines : sequence of int or None, optional
+        Line of every source in `file`.
+
+    Raises
+    ------
+    DataError
+        If there is no source, a system has no name or is listed twice under one source, or a (lp, seg_id) is
+        duplicated.
+    """
+    tables = {"sources": sources, "references": references, "candidates": candidates, "ratings": ratings}
+    made = {kind: table(kind, columns) for kind, columns in tables.items()}
+    if not len(made["sources"]):
         raise DataError("holds no source, expected at least one", file=file or name)
+    keys = made["sources"]
+    lp, seg_id = keys["lp"].mask(keys["lp"].isin(["", "-"])), keys["seg_id"]
+    numbered = pd.Series(np.arange(1, len(keys) + 1), dtype=TEXT)
+    seg_id = seg_id.mask(seg_id.isna() | (seg_id == ""), numbered)
+    keys = keys.assign(lp=lp, doc=keys["doc"].mask(keys["doc"] == ""), seg_id=seg_id)
+    _check_keys(keys, made["candidates"], file, lines)
+    judged = made["ratings"]
+    judged = judged.assign(judge=judged["judge"].mask(judged["judge"] == ""), value=judged["value"] + 0.0)
     return Dataset(
         name,
-        table("sources", dict(sources)),
-        _with_alignments(table("references", dict(references)), alignments[0]),
-        _with_alignments(table("candidates", dict(candidates)), alignments[1]),
-        _in_order(table("ratings", dict(ratings))),
+        keys,
+        _with_alignments(made["references"], references),
+        _with_alignments(made["candidates"], candidates),
+        _in_order(judged),
         table("preferences"),
     )
 
 
-def _with_alignments(rows: pd.DataFrame, alignments: list[str | None]) -> pd.DataFrame:
+def side_by_side(texts: Sequence[Sequence[str]], size: int, **properties: Sequence[object]) -> dict[str, Any]:
+    """Return columns of references or candidates for `size` sources with one text from each of `texts`.
+
+    `properties` are further columns, with one value for each of `texts`.
+    """
+    return {
+        "source": np.repeat(np.arange(size), len(texts)),
+        "text": [text for row in zip(*texts, strict=True) for text in row],
+        **{column: [*values] * size for column, values in properties.items()},
+    }
+
+
+def _check_keys(sources: pd.DataFrame, candidates: pd.DataFrame, file: str | None, lines: Sequence[int | None]) -> None:
+    """Refuse a (lp, seg_id) or a system of a source that is there twice, and systems without a name."""
+    repeated = np.flatnonzero(sources.duplicated(["lp", "seg_id"]))
+    unnamed = np.flatnonzero((candidates["system"] == "") | candidates["system"].isna())
+    twice = np.flatnonzero(candidates.duplicated(["source", "system"]))
+    if len(repeated):
+        row = int(repeated[0])
+        lp, seg_id = sources["lp"].iloc[row], sources["seg_id"].iloc[row]
+        same = (sources["seg_id"] == seg_id) & (sources["lp"].isna() if pd.isna(lp) else sources["lp"] == lp)
+        first = lines[int(np.argmax(same))] if lines else None
+        before = f" (first on line {first})" if first else ""
+        pair = "" if pd.isna(lp) else f" of language pair {shown(lp)}"
+        what = f"seg_id {shown(seg_id)}{pair} stands twice{before}; each source needs its own"
+        raise DataError(what, file=file, line=lines[row] if lines else None)
+    for rows in (unnamed, twice):
+        if len(rows):
+            output = candidates.iloc[rows[0]]
+            line = lines[output["source"]] if lines else None
+            if rows is twice:
+                raise system_stands_twice(output["system"], file, line)
+            raise DataError("system: expected a name, found ''", file=file, line=line)
+
+
+def _with_alignments(rows: pd.DataFrame, columns: Mapping[str, Sized]) -> pd.DataFrame:
     """Add word alignments to references or candidates, if there is any."""
-    if all(one is None for one in alignments):
-        return rows
-    return rows.assign(**{ALIGNMENT: pd.Series(alignments, dtype=TEXT)})
+    alignments = pd.Series(columns.get(ALIGNMENT, ()), dtype=TEXT)
+    return rows.assign(**{ALIGNMENT: alignments}) if alignments.notna().any() else rows
 
 
 def _in_order(ratings: pd.DataFrame) -> pd.DataFrame:
@@ -140,15 +206,6 @@ def _in_order(ratings: pd.DataFrame) -> pd.DataFrame:
     kind, judge = (pd.factorize(ratings[column], sort=True)[0] for column in ("kind", "judge"))
     order = np.lexsort((judge, kind, ratings["candidate"].to_numpy()))
     return ratings.iloc[order].reset_index(drop=True)
-
-
-def _check_systems(record: Record, file: str | None) -> None:
-    systems = [candidate.system for candidate in record.candidates]
-    if not all(systems):
-        raise DataError("system: expected a name, found ''", file=file, line=record.line)
-    twice = first_repeated(systems)
-    if twice is not None:
-        raise system_stands_twice(twice, file, record.line)
 
 
 def system_stands_twice(system: str, file: str | None, line: int | None, hint: str = "") -> DataError:

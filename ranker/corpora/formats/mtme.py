@@ -18,14 +18,18 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.columns import lower_is_better
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.formats.mtme_scores import parse_scores
-from ranker.corpora.records import Candidate, Record, assemble, shown
+from ranker.corpora.records import build_dataset, shown, side_by_side
 from ranker.errors import DataError, nearest
 from ranker.files import display_name, printable, read_lines, read_text
 
@@ -65,17 +69,14 @@ def read_mtme(folder: str | Path, *, name: str | None = None, pairs: Sequence[st
             raise DataError(f"no outputs of language pair {shown(pair)}; there are: {', '.join(there)}", file=file)
     if not there:
         raise DataError("holds no language pair, expected folders as en-de", file=display_name(root / _OUTPUTS))
-    records: list[Record] = []
-    left_out = 0
-    for pair in pairs or there:
-        test_set = _read_pair(root, pair)
-        left_out += _add_human_scores(root, pair, test_set)
-        records += test_set
+    name = name or printable(root.resolve().name)
+    tests = [_read_pair(root, pair, name) for pair in pairs or there]
+    left_out = sum(named["level"] != "seg" for pair in pairs or there for _, named in _score_files(root, pair))
     if left_out:
         _LOG.warning(
             "ranker: note: %s: files of human scores that are not of segments, passed over: %d", file, left_out
         )
-    return assemble(records, name or printable(root.resolve().name), file)
+    return replace(concatenate(tests), name=name, _memo={})
 
 
 def _listed(folder: Path) -> list[Path]:
@@ -85,46 +86,35 @@ def _listed(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
 
 
-@dataclass(frozen=True)
-class _Text:
-    name: str
-    lines: list[str]
-
-
-def _read_pair(root: Path, pair: str) -> list[Record]:
+def _read_pair(root: Path, pair: str, name: str) -> Dataset:
     source_file = root / "sources" / f"{pair}.txt"
     sources = read_lines(source_file)
-    like = display_name(source_file)
+    size, like = len(sources), display_name(source_file)
 
-    def texts(paths: list[Path], prefix: str) -> list[_Text]:
-        return [
-            _Text(
-                display_name(path.name.removesuffix(".txt").removeprefix(prefix)), read_lines(path, len(sources), like)
-            )
+    def texts(paths: list[Path], prefix: str) -> dict[str, list[str]]:
+        return {
+            display_name(path.name.removesuffix(".txt").removeprefix(prefix)): read_lines(path, size, like)
             for path in paths
             if path.name.endswith(".txt") and path.name.startswith(prefix)
-        ]
+        }
 
     references = texts(_listed(root / "references"), f"{pair}.")
     systems = texts(_listed(root / _OUTPUTS / pair), "")
     if not systems:
         raise DataError("holds no output, expected files as SYSTEM.txt", file=display_name(root / _OUTPUTS / pair))
     documents_file = root / "documents" / f"{pair}.docs"
-    documents = _documents(documents_file, len(sources), like) if documents_file.exists() else [None] * len(sources)
-    names = [one.name for one in references]
-    return [
-        Record(
-            text,
-            [one.lines[index] for one in references],
-            [Candidate(one.name, one.lines[index], is_reference=one.name in names) for one in systems],
-            lp=pair,
-            doc=documents[index],
-            seg_id=str(index + 1),
-            reference_names=names or None,
-            line=index + 1,
-        )
-        for index, text in enumerate(sources)
-    ]
+    documents = _documents(documents_file, size, like) if documents_file.exists() else [None] * size
+    return build_dataset(
+        name,
+        {"lp": [pair] * size, "doc": documents, "seg_id": [*map(str, range(1, size + 1))], "text": sources},
+        side_by_side([*references.values()], size, name=[*references]),
+        side_by_side(
+            [*systems.values()], size, system=[*systems], is_reference=[system in references for system in systems]
+        ),
+        _human_scores(root, pair, [*systems], size),
+        file=display_name(root),
+        lines=range(1, size + 1),
+    )
 
 
 def _documents(path: Path, size: int, like: str) -> list[str | None]:
@@ -138,9 +128,8 @@ def _documents(path: Path, size: int, like: str) -> list[str | None]:
     return names
 
 
-def _add_human_scores(root: Path, pair: str, records: list[Record]) -> int:
-    """Add the scores of segments; return the number of files of the language pair that hold others."""
-    left_out = 0
+def _score_files(root: Path, pair: str) -> Iterator[tuple[Path, re.Match[str]]]:
+    """Yield the files of human scores of a language pair, and the parts of their names."""
     for path in _listed(root / "human-scores"):
         if not path.name.startswith(f"{pair}."):
             continue
@@ -148,23 +137,33 @@ def _add_human_scores(root: Path, pair: str, records: list[Record]) -> int:
         if named is None:
             what = "expected a name as en-de.NAME.seg.score (or doc, domain, sys)"
             raise DataError(what, file=display_name(path))
+        yield path, named
+
+
+def _human_scores(root: Path, pair: str, systems: Sequence[str], size: int) -> dict[str, Any]:
+    """Return the scores of segments as columns of ratings."""
+    places = {system: place for place, system in enumerate(systems)}
+    candidates: list[Int64Array] = [np.zeros(0, dtype=np.int64)]
+    values: list[FloatArray] = [np.zeros(0)]
+    kinds: list[str] = []
+    for path, named in _score_files(root, pair):
         if named["level"] != "seg":
-            left_out += 1
             continue
         kind, sign = _kind(named["name"])
         file = display_name(path)
-        systems = {one.system: place for place, one in enumerate(records[0].candidates)}
         for system, scores in parse_scores(read_text(path), file).items():
-            if system not in systems:
-                what = f"expected a system of {pair}, found {shown(system)}{nearest(system, systems)}"
+            if system not in places:
+                what = f"expected a system of {pair}, found {shown(system)}{nearest(system, places)}"
                 raise DataError(what, file=file, line=scores[0][1])
-            if len(scores) != len(records):
-                what = f"system {shown(system)} has {len(scores)} scores, expected {len(records)}, one a segment"
+            if len(scores) != size:
+                what = f"system {shown(system)} has {len(scores)} scores, expected {size}, one a segment"
                 raise DataError(what, file=file, line=scores[-1][1])
-            for record, (value, _) in zip(records, scores, strict=True):
-                if value is not None:
-                    record.candidates[systems[system]].ratings.append((kind, None, sign * value))
-    return left_out
+            value = np.array([score for score, _ in scores], dtype=np.float64)
+            judged = np.flatnonzero(~np.isnan(value))
+            candidates.append(judged * len(systems) + places[system])
+            values.append(sign * value[judged])
+            kinds += [kind] * len(judged)
+    return {"candidate": np.concatenate(candidates), "kind": kinds, "value": np.concatenate(values)}
 
 
 def _kind(name: str) -> tuple[str, int]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.json_lines import parse_records
 from ranker.corpora.formats.preference_pairs import companion, read_pairs
-from ranker.corpora.records import Candidate, Record, assemble
+from ranker.corpora.records import assemble, build_dataset, side_by_side
 from ranker.errors import DataError
 from ranker.files import STDIN, display_name, read_lines, read_text, universal_line_ends
 
@@ -48,8 +48,7 @@ def read_dataset(path: str | Path, *, pairs: str | Path | None = None, name: str
         With file, line and what was expected, if the file is not what its format promises.
     """
     file = display_name(path)
-    records = _records(path, file)
-    dataset = assemble(records, name or _stem(path), file)
+    dataset = _read(path, name or _stem(path), file)
     if not len(dataset):
         raise DataError("holds no candidate, expected at least one", file=file)
     pairs = pairs or (None if str(path) == STDIN else companion(path))
@@ -84,29 +83,28 @@ def read_parallel(
     reference_lines, system_lines = (
         [read_lines(path, len(source_lines), like) for path in paths] for paths in (references, translations)
     )
-    records = [
-        Record(
-            text,
-            [lines[index] for lines in reference_lines],
-            [Candidate(system, lines[index]) for system, lines in zip(systems, system_lines, strict=True)],
-            lp=lp,
-            line=index + 1,
-        )
-        for index, text in enumerate(source_lines)
-    ]
-    return assemble(records, _stem(source), display_name(source))
+    size = len(source_lines)
+    return build_dataset(
+        _stem(source),
+        {"lp": [lp] * size, "text": source_lines},
+        side_by_side(reference_lines, size),
+        side_by_side(system_lines, size, system=systems),
+        {},
+        file=display_name(source),
+        lines=range(1, size + 1),
+    )
 
 
-def _records(path: str | Path, file: str) -> list[Record]:
+def _read(path: str | Path, name: str, file: str) -> Dataset:
     kind = format_of(path)
     if kind == "parquet":
         from ranker.corpora.formats.tables import read_parquet
 
-        return read_parquet(path, file)
+        return read_parquet(path, name, file)
     if kind == "testset":
         from ranker.corpora.documents.testsets import parse_testset, read_markup
 
-        return parse_testset(read_markup(path), file)
+        return assemble(parse_testset(read_markup(path), file), name, file)
     text = read_text(path, keep_line_ends=True)
     if not text.strip():
         raise DataError("is empty, expected a corpus", file=file)
@@ -115,18 +113,18 @@ def _records(path: str | Path, file: str) -> list[Record]:
     if kind == "testset":
         from ranker.corpora.documents.testsets import parse_testset
 
-        return parse_testset(universal_line_ends(text), file)
+        return assemble(parse_testset(universal_line_ends(text), file), name, file)
     if kind == "json":
-        return parse_records(universal_line_ends(text), file)
+        return assemble(parse_records(universal_line_ends(text), file), name, file)
     if kind in ("csv", "tsv"):
         _refuse_rankings(text, file)
         from ranker.corpora.formats.mqm import is_mqm, parse_mqm
         from ranker.corpora.formats.tables import parse_table
 
         if kind == "tsv" and is_mqm(universal_line_ends(text[:10_000]).split("\n")[0].split("\t")):
-            return parse_mqm(universal_line_ends(text), file)
+            return assemble(parse_mqm(universal_line_ends(text), file), name, file)
 
-        return parse_table(text, file, "\t" if kind == "tsv" else ",")
+        return parse_table(text, name, file, "\t" if kind == "tsv" else ",")
     raise DataError(
         f"unknown format; expected a name ending in {', '.join((*FORMATS, *READ_ONLY))} (or .gz), or JSON, or a table "
         "whose first line names its columns",

@@ -12,32 +12,36 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import logging
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet
 
+from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora import columns as names
-from ranker.corpora.dataset import Dataset
-from ranker.corpora.records import Candidate, Record, first_repeated, shown, system_stands_twice
+from ranker.corpora.dataset import TEXT, Dataset
+from ranker.corpora.records import build_dataset, first_repeated, shown, system_stands_twice
 from ranker.errors import DataError
 from ranker.files import printable, read_bytes
 
 _REQUIRED = ("source", "system", "text")
 _LOG = logging.getLogger(__name__)
 
-Row = Mapping[str, object]
+_ONLY_JUDGES = " (only rows of different judges with the same text may do so; seg_id tells equal sources apart)"
+_CHUNK = 50_000  # rows of a CSV file that are Python objects at a time
 
 
-def parse_table(text: str, file: str, delimiter: Literal[",", "\t"]) -> list[Record]:
-    """Parse CSV or TSV `text` with a header line into records.
+def parse_table(text: str, name: str, file: str, delimiter: Literal[",", "\t"]) -> Dataset:
+    """Parse CSV or TSV `text` with a header line into the data set called `name`.
 
     Raises
     ------
@@ -47,7 +51,7 @@ def parse_table(text: str, file: str, delimiter: Literal[",", "\t"]) -> list[Rec
     csv.field_size_limit(sys.maxsize)
     # a field of a quoted CSV may hold line breaks, so the csv module counts the lines
     reader = csv.reader(
-        io.StringIO(text, newline=""),
+        io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8", newline=""),
         delimiter=delimiter,
         quoting=csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL,
         strict=True,
@@ -67,20 +71,25 @@ def parse_table(text: str, file: str, delimiter: Literal[",", "\t"]) -> list[Rec
             if row:
                 yield line, row
 
-    lines = rows()
-    line, header = next(lines, (1, []))
+    numbered = rows()
+    line, header = next(numbered, (1, []))
     columns = _columns(header, file, line)
-    parsed: list[tuple[int, Row]] = []
-    for line, row in lines:
-        if len(row) != len(header):
-            expected = f"expected {len(header)} fields as in the first line, found {len(row)}"
-            raise DataError(expected, file=file, line=line)
-        parsed.append((line, dict(zip(columns, (value or None for value in row), strict=True))))
-    return _records(parsed, columns, file)
+    lines: list[Int64Array] = [np.zeros(0, dtype=np.int64)]
+    chunks: list[list[pa.Array]] = []
+    while part := list(itertools.islice(numbered, _CHUNK)):
+        for line, row in part:
+            if len(row) != len(header):
+                expected = f"expected {len(header)} fields as in the first line, found {len(row)}"
+                raise DataError(expected, file=file, line=line)
+        lines.append(np.fromiter((line for line, _ in part), dtype=np.int64, count=len(part)))
+        cells = (pa.array(column, pa.large_string()) for column in zip(*(row for _, row in part), strict=True))
+        chunks.append([pc.if_else(pc.equal(column, ""), None, column) for column in cells])
+    values = [pa.chunked_array([chunk[at] for chunk in chunks], pa.large_string()) for at in range(len(columns))]
+    return _Table(dict(zip(columns, values, strict=True)), np.concatenate(lines), file).dataset(name)
 
 
-def read_parquet(path: str | Path, file: str) -> list[Record]:
-    """Read a Parquet file into records; messages give the row as its line.
+def read_parquet(path: str | Path, name: str, file: str) -> Dataset:
+    """Read a Parquet file into the data set called `name`; messages give the row as its line.
 
     Raises
     ------
@@ -90,18 +99,19 @@ def read_parquet(path: str | Path, file: str) -> list[Record]:
     raw = read_bytes(path)
     try:
         table = pyarrow.parquet.ParquetFile(pa.BufferReader(raw)).read()
-        names, values = table.column_names, [column.to_pylist() for column in table.itercolumns()]
+        header, values = table.column_names, table.columns
+        for column in values:
+            column.validate(full=True)
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         first_line = printable(str(error).split("\n")[0])[:200]
         raise DataError(f"not a readable Parquet file ({first_line}): copy or write it again", file=file) from None
-    columns = _columns(names, file, None)
+    columns = _columns(header, file, None)
     kinds = set(_kinds(columns))
-    cells = [
-        column if name in kinds else [_text(value, name, file, line) for line, value in enumerate(column, 1)]
-        for name, column in zip(columns, values, strict=True)
-    ]
-    rows = [dict(zip(columns, row, strict=True)) for row in zip(*cells, strict=True)]
-    return _records(list(enumerate(rows, 1)), columns, file)
+    cells = {
+        column: value if column in kinds else _texts(value, header_name, file)
+        for header_name, column, value in zip(header, columns, values, strict=True)
+    }
+    return _Table(cells, np.arange(1, table.num_rows + 1), file).dataset(name)
 
 
 def long_form(dataset: Dataset) -> pd.DataFrame:
@@ -138,23 +148,29 @@ def long_form(dataset: Dataset) -> pd.DataFrame:
     return joined.reset_index(drop=True)
 
 
+def _texts(column: pa.ChunkedArray, name: str, file: str) -> pa.ChunkedArray:
+    """Return what the cells of a text column say, which programs also store as numbers, bytes and categories."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind):
+        return column.cast(pa.large_string())
+    values = (_text(value, name, file, line) for line, value in enumerate(column.to_pylist(), 1))
+    return pa.chunked_array([pa.array(values, pa.large_string())])
+
+
 def _text(value: object, column: str, file: str, line: int) -> str | None:
-    """Return what a cell of a text column says, which programs also store as numbers and as bytes."""
     if isinstance(value, bytes):
         try:
             return value.decode()
         except UnicodeDecodeError:
             what = f"column {column!r}: expected text, found bytes that are not UTF-8"
             raise DataError(what, file=file, line=line) from None
-    if value is None or isinstance(value, str) or _is_nothing(value):
+    if value is None or isinstance(value, str) or (isinstance(value, float) and math.isnan(value)):
         return value if isinstance(value, str) else None
     if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
         return str(value).lower() if isinstance(value, bool) else str(int(value))
     raise DataError(f"column {column!r}: expected text, found {shown(value)}", file=file, line=line)
-
-
-def _is_nothing(value: object) -> bool:
-    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
 
 
 def _columns(header: list[str], file: str, line: int | None) -> list[str]:
@@ -177,87 +193,201 @@ def _kinds(columns: list[str]) -> list[str]:
     return [column for column in columns if column not in others]
 
 
-def _without_text(rows: Sequence[tuple[int, Row]], kinds: list[str], file: str) -> list[str]:
-    """Return `kinds` without the columns of metadata that hold text, and note these."""
-    text = [kind for kind in kinds if names.is_metadata(kind) and not all(_is_numeric(row[kind]) for _, row in rows)]
-    noted = [kind for kind in text if kind not in names.NOT_READ]
-    if noted:
-        _LOG.warning("ranker: note: %s: %s", file, names.not_read(noted))
-    return [kind for kind in kinds if kind not in text]
+class _Table:
+    """The columns of a table by their canonical names, checked and put together."""
 
+    def __init__(self, columns: Mapping[str, pa.ChunkedArray], lines: Int64Array, file: str) -> None:
+        self.columns, self.lines, self.file = columns, lines, file
+        self.problems: list[tuple[int, DataError]] = []
 
-def _records(rows: Sequence[tuple[int, Row]], columns: list[str], file: str) -> list[Record]:
-    reference_columns = names.reference_columns(columns)
-    kinds = _without_text(rows, _kinds(columns), file)
-    text_columns = [column for column in (*names.TEXT_COLUMNS, *reference_columns) if column in columns]
-    groups: dict[tuple[object, ...], Record] = {}
-    candidates: dict[tuple[object, ...], Candidate] = {}
-    for line, row in rows:
-        text = {key: str(row[key]) for key in text_columns if row[key] is not None}
-        system = text.get("system")
-        if not system:
-            raise DataError("column 'system': expected a name, found nothing", file=file, line=line)
-        references = [text[column] for column in reference_columns if column in text]
-        source = text.get("source", "")
-        lp, doc, seg_id, judge = (text.get(key) or None for key in ("lp", "doc", "seg_id", "judge"))
-        key = (lp, seg_id) if seg_id else (source, tuple(references), lp, doc)
-        record = groups.get(key)
-        if record is None:
-            record = groups[key] = Record(source, references, [], lp=lp, doc=doc, seg_id=seg_id, line=line)
-        elif (record.source, record.references, record.doc) != (source, references, doc):
-            what = (
-                f"seg_id {shown(seg_id)}: source, references or doc differ from line {record.line}, expected the same"
+    def dataset(self, name: str) -> Dataset:
+        """Return the data set, or raise what is wrong in the first row with something wrong."""
+        systems = self._codes("system")
+        self._refuse(systems < 0, lambda row: "column 'system': expected a name, found nothing")
+        lp, doc, seg_id, judge = (self._codes(key) for key in ("lp", "doc", "seg_id", "judge"))
+        references, reference_texts = self._references()
+        is_reference = self._truths()
+        content = _joined(self._codes("source"), *references.T)
+        group = _joined(lp, seg_id, np.where(seg_id < 0, _joined(content, doc), -1))
+        first = _first(group)[group]
+        self._refuse(
+            (content != content[first]) | (doc != doc[first]),
+            lambda row: (
+                f"seg_id {shown(self._cell('seg_id', row))}: source, references or doc differ from line "
+                f"{self.lines[first[row]]}, expected the same"
+            ),
+        )
+        output = _joined(group, systems)
+        before = _first(output)[output]
+        repeated = before != np.arange(len(before))
+        again = np.flatnonzero(repeated)
+        same_text = self._take("text", again) == self._take("text", before[again])
+        differs = (judge[again] < 0) | (is_reference[again] != is_reference[before[again]]) | ~same_text.to_numpy(bool)
+        for row in again[differs][:1].tolist():
+            error = system_stands_twice(str(self._cell("system", row)), self.file, int(self.lines[row]), _ONLY_JUDGES)
+            self.problems.append((row, error))
+        ratings = self._ratings(output, before, judge)
+        if self.problems:
+            raise min(self.problems, key=lambda problem: problem[0])[1]
+        rows = np.unique(first)
+        rows = rows[np.argsort(group[rows])]
+        outputs = np.flatnonzero(~repeated)
+        outputs = outputs[np.argsort(group[outputs], kind="stable")]
+        place = np.empty(len(outputs), dtype=np.int64)
+        place[output[outputs]] = np.arange(len(outputs))
+        given = references[rows]
+        return build_dataset(
+            name,
+            {**{key: self._take(key, rows) for key in ("lp", "doc", "seg_id")}, "text": self._take("source", rows)},
+            {"source": np.nonzero(given >= 0)[0], "text": _series(reference_texts.take(given[given >= 0]))},
+            {
+                "source": group[outputs],
+                **{key: self._take(key, outputs) for key in ("system", "text")},
+                "is_reference": is_reference[outputs],
+            },
+            {**ratings, "candidate": place[ratings["candidate"]]},
+            file=self.file,
+            lines=self.lines[rows].tolist(),
+        )
+
+    def _cell(self, column: str, row: int) -> object:
+        return self.columns[column][int(row)].as_py()
+
+    def _refuse(self, wrong: BoolArray, what: Callable[[int], str]) -> None:
+        """Note what is wrong with the first of the rows that are."""
+        for row in np.flatnonzero(wrong)[:1].tolist():
+            self.problems.append((row, DataError(what(row), file=self.file, line=int(self.lines[row]))))
+
+    def _take(self, column: str, rows: Int64Array) -> pd.Series:
+        """Return the texts of a column in some rows; empty where there is none, but for what may be unknown."""
+        if column not in self.columns:
+            return pd.Series([None] * len(rows), dtype=TEXT)
+        values = self.columns[column].take(pa.array(rows))
+        return _series(values.fill_null("") if column in ("source", "text") else values)
+
+    def _codes(self, column: str) -> Int64Array:
+        """Return a number for every different text of a column, -1 for nothing and the empty text, shape (rows,)."""
+        if column not in self.columns:
+            return np.full(len(self.lines), -1, dtype=np.int64)
+        codes, texts = _encode(self.columns[column])
+        empty = pc.index(texts, "").as_py()
+        return codes if empty < 0 else np.where(codes == empty, -1, codes)
+
+    def _references(self) -> tuple[Int64Array, pa.Array]:
+        """Return the references of every row as numbers, those that are missing last and -1, and their texts."""
+        columns = [self.columns[column] for column in names.reference_columns([*self.columns])]
+        chunks = [chunk for column in columns for chunk in column.chunks]
+        codes, texts = _encode(pa.chunked_array(chunks, pa.large_string()))
+        by_row = codes.reshape(len(columns), len(self.lines)).T
+        order = np.argsort(by_row < 0, axis=1, kind="stable")
+        return np.take_along_axis(by_row, order, axis=1), texts
+
+    def _truths(self) -> BoolArray:
+        if "is_reference" not in self.columns:
+            return np.zeros(len(self.lines), dtype=np.bool_)
+        codes, texts = _encode(self.columns["is_reference"])
+        known = {"": 0, "false": 0, "0": 0, "true": 1, "1": 1}
+        truth = np.array([*(known.get(text.lower(), -1) for text in texts.to_pylist()), 0])[codes]
+        self._refuse(
+            truth < 0,
+            lambda row: (
+                "column 'is_reference': expected true, false or nothing, found "
+                f"{shown(self._cell('is_reference', row))}"
+            ),
+        )
+        return truth > 0
+
+    def _ratings(self, output: Int64Array, before: Int64Array, judge: Int64Array) -> dict[str, Any]:
+        """Return the columns of ratings, with the number of the output instead of the candidate."""
+        kinds = _kinds([*self.columns])
+        numbers = {kind: _numbers(self.columns[kind]) for kind in kinds}
+        text = [kind for kind in kinds if names.is_metadata(kind) and numbers[kind][1].any()]
+        noted = [kind for kind in text if kind not in names.NOT_READ]
+        if noted:
+            _LOG.warning("ranker: note: %s: %s", self.file, names.not_read(noted))
+        kept = {kind: numbers[kind] for kind in kinds if kind not in text}
+        rows = {kind: np.flatnonzero(~np.isnan(values)) for kind, (values, _) in kept.items()}
+        for kind, (values, wrong) in kept.items():
+            there = rows[kind]
+            self._refuse(
+                wrong,
+                lambda row, kind=kind: (  # type: ignore[misc]
+                    f"column {shown(kind)}: expected a finite number or nothing, "
+                    f"found {shown(self._cell(kind, row))} ({names.EXPECTED})"
+                ),
             )
-            raise DataError(what, file=file, line=line)
-        output = Candidate(system, text.get("text", ""), is_reference=_truth(text.get("is_reference"), file, line))
-        candidate = candidates.get((key, system))
-        if candidate is None:
-            candidate = candidates[key, system] = output
-            record.candidates.append(candidate)
-        elif judge is None or (output.text, output.is_reference) != (candidate.text, candidate.is_reference):
-            hint = " (only rows of different judges with the same text may do so; seg_id tells equal sources apart)"
-            raise system_stands_twice(system, file, line, hint)
-        for kind in kinds:
-            if not _is_nothing(row[kind]):
-                _add_rating(candidate, kind, judge, _number(row[kind], kind, file, line), file, line)
-    return list(groups.values())
+            self._refuse(
+                ~np.isnan(values) & (not kind),
+                lambda row, values=values: (  # type: ignore[misc]
+                    f"a column without a name holds {values[row]:g}: name it in the first line, or remove it"
+                ),
+            )
+            # a rating without a judge is that of the first row of an output
+            unjudged = (judge[before] < 0) & ~np.isnan(values[before]) & (before != np.arange(len(before)))
+            again = np.zeros(len(before), dtype=np.bool_)
+            again[there] = pd.DataFrame({"output": output[there], "judge": judge[there]}).duplicated() | unjudged[there]
+            self._refuse(
+                again,
+                lambda row, kind=kind: (  # type: ignore[misc]
+                    f"column {shown(kind)}: system {shown(self._cell('system', row))} is judged again; "
+                    "expected once by each judge"
+                ),
+            )
+        every = np.concatenate([np.zeros(0, dtype=np.int64), *rows.values()])
+        return {
+            "candidate": output[every],
+            "judge": self._take("judge", every),
+            "kind": pd.Series([*kept], dtype=TEXT).repeat([*map(len, rows.values())]).reset_index(drop=True),
+            "value": np.concatenate([np.zeros(0), *(kept[kind][0][there] for kind, there in rows.items())]),
+        }
 
 
-def _add_rating(candidate: Candidate, kind: str, judge: str | None, number: float, file: str, line: int) -> None:
-    if not kind:
-        what = f"a column without a name holds {number:g}: name it in the first line, or remove it"
-        raise DataError(what, file=file, line=line)
-    if any(kind == other and judged_by in (judge, None) for other, judged_by, _ in candidate.ratings):
-        what = f"column {shown(kind)}: system {shown(candidate.system)} is judged again; expected once by each judge"
-        raise DataError(what, file=file, line=line)
-    candidate.ratings.append((kind, judge, number))
+def _series(values: pa.Array | pa.ChunkedArray) -> pd.Series:
+    return pd.Series(pd.arrays.ArrowStringArray(values))
 
 
-def _truth(value: str | None, file: str, line: int) -> bool:
-    truth = {"": False, "false": False, "0": False, "true": True, "1": True}.get((value or "").lower())
-    if truth is None:
-        what = f"column 'is_reference': expected true, false or nothing, found {shown(value)}"
-        raise DataError(what, file=file, line=line)
-    return truth
+def _encode(column: pa.ChunkedArray) -> tuple[Int64Array, pa.Array]:
+    """Return the number of every cell among the different values, -1 for nothing, and these values."""
+    encoded = column.combine_chunks().dictionary_encode()
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return codes, encoded.dictionary
 
 
-def _finite(value: object) -> float | None:
-    """Return the number that a cell holds, None if it holds no finite one."""
+def _joined(*codes: Int64Array) -> Int64Array:
+    """Return the number of every row among the different rows of several columns, in order of first occurrence."""
+    joined = codes[0]
+    for column in codes[1:]:
+        joined = pd.factorize(joined * (column.max(initial=0) + 2) + column + 1)[0]
+    return pd.factorize(joined)[0].astype(np.int64)
+
+
+def _first(codes: Int64Array) -> Int64Array:
+    """Return the first row with each code of ``0 .. n - 1``."""
+    return np.unique(codes, return_index=True)[1].astype(np.int64)
+
+
+def _numbers(column: pa.ChunkedArray) -> tuple[FloatArray, BoolArray]:
+    """Return the numbers of a column, NaN for nothing, and where it holds something that is no finite number."""
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        values = column.cast(pa.float64(), safe=False).to_numpy()
+        return np.where(np.isinf(values), np.nan, values), np.isinf(values)
+    try:
+        codes, dictionary = _encode(column)
+        different = dictionary.to_pylist()
+    except pa.ArrowNotImplementedError:
+        codes, different = np.arange(len(column)), column.to_pylist()
+    numbers = [_number(value) for value in different]
+    values = np.array([*(math.nan if number is None else number for number in numbers), math.nan])[codes]
+    return values, np.array([*(number is None for number in numbers), False])[codes]
+
+
+def _number(value: object) -> float | None:
+    """Return the number that a cell holds, NaN for nothing, None if it holds something else."""
+    if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
+        return math.nan
     try:
         # Python also reads 1_000 and True, which a table does not mean as numbers
         number = math.nan if isinstance(value, bool) or "_" in str(value) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return None
     return number if math.isfinite(number) else None
-
-
-def _is_numeric(value: object) -> bool:
-    return _is_nothing(value) or _finite(value) is not None
-
-
-def _number(value: object, column: str, file: str, line: int) -> float:
-    number = _finite(value)
-    if number is None:
-        what = f"column {shown(column)}: expected a finite number or nothing, found {shown(value)} ({names.EXPECTED})"
-        raise DataError(what, file=file, line=line)
-    return number

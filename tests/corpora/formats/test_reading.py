@@ -12,7 +12,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from ranker.corpora import records as record_types
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats import reading, tables
 from ranker.corpora.formats.reading import read_dataset, read_parallel
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.records import Candidate, Record, assemble
@@ -353,3 +355,24 @@ def test_many_short_lines(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("[" + ",\n".join([line] * 20_000) + "]")
     assert len(read_dataset(tmp_path / "x.json").sources) == 20_000
     assert time.perf_counter() - started < 10
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "parallel"])
+def test_tables_are_read_column_by_column(
+    ending: str, plain: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record_types, "Candidate", None)
+    for module in (tables, reading):
+        monkeypatch.setattr(module, "Candidate", None, raising=False)
+    if ending == "parallel":
+        for name, lines in (("s", "x\ny\n"), ("r", "a\nb\n"), ("A", "a\nc\n"), ("B", "d\nb\n")):
+            (tmp_path / name).write_text(lines)
+        made = read_parallel(tmp_path / "s", [tmp_path / "r"], [tmp_path / "A", tmp_path / "B"])
+        assert made.candidates["text"].tolist() == ["a", "d", "c", "b"]
+        assert made.candidates["source"].tolist() == [0, 0, 1, 1]
+        return
+    frame = pd.DataFrame(ROWS)
+    path = tmp_path / f"corpus.{ending}"
+    write = frame.to_parquet if ending == "parquet" else frame.to_csv
+    write(path, index=False, **({"sep": "\t"} if ending == "tsv" else {}))
+    assert read_dataset(path).fingerprint == plain.fingerprint
