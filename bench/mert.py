@@ -26,7 +26,7 @@ from ranker.ranking import make_scorer
 from ranker.threads import set_jobs
 from ranker.tuning.hypotheses import StatisticsTable, references_of
 from ranker.tuning.iterations import problem_of
-from ranker.tuning.mert import Search, optimise
+from ranker.tuning.mert import MertSearch, optimise
 from ranker.tuning.reranking import expected_gains
 from ranker.tuning.weights import weight_space
 
@@ -91,7 +91,7 @@ def main() -> None:
     few = references.select_sources(np.arange(len(texts)) < 3)
     start = np.full(options.columns, 1.0)
     space = weight_space(nbest.layout, start)
-    optimise(problem_of(warm, StatisticsTable(objective, few)), space, Search(restarts=1))
+    optimise(problem_of(warm, StatisticsTable(objective, few)), space, MertSearch(restarts=1))
     expected_gains(warm, chrf)
     print(f"{len(nbest):,} hypotheses, {options.columns} columns, {options.metric}, {options.jobs} threads\n")
     print("| what | wall s | processor s | GiB so far |\n|---|---|---|---|")
@@ -102,7 +102,7 @@ def main() -> None:
     both = timed("merge it with itself", lambda: merge(again, nbest))
     assert len(both) == len(again)
     problem = timed("extract statistics", lambda: problem_of(again, StatisticsTable(objective, references)))
-    found = timed("search, 20 restarts", lambda: optimise(problem, space, Search()))
+    found = timed("search, 20 restarts", lambda: optimise(problem, space, MertSearch()))
     searches = sum(climb.searches for climb in found.climbs)
     place = np.arange(len(nbest)) - nbest.offsets(options.sentences)[nbest.sentence]
     some = nbest.select(place < options.mbr)

@@ -113,9 +113,9 @@ def ye07(
     """
     trained_on = read_input(train, None, None, None, lp)
     tested_on = [read_input([one], None, None, None, lp) for one in test or []]
-    from ranker.experiments.ye07 import Settings, plan
+    from ranker.experiments.ye07 import YeSettings, plan
 
-    settings = Settings(kind=kind, C=penalty, loss=loss, folds=folds, exclude_self=exclude_self, seed=seed)
+    settings = YeSettings(kind=kind, C=penalty, loss=loss, folds=folds, exclude_self=exclude_self, seed=seed)
     _emit(plan(trained_on, tested_on, settings), write, output)
 
 
@@ -152,11 +152,11 @@ def birch11(
     trained_on = read_input(train, None, None, None, lp)
     tested_on = [read_input([one], None, None, None, lp) for one in test or []]
     from ranker.experiments.aligners import Aligners
-    from ranker.experiments.birch11 import Settings, plan
+    from ranker.experiments.birch11 import BirchSettings, plan
 
     tuning = _tuning(features, lm_data, mert_restarts, 25, 3, seed) if mert else None
     aligners = Aligners.parse(aligner or [], bitext or [], candidates=align_candidates)
-    settings = Settings(restarts, seed, aligners, tuning)
+    settings = BirchSettings(restarts, seed, aligners, tuning)
     _emit(plan(trained_on, tested_on, settings), write, output)
 
 
@@ -185,9 +185,9 @@ def stanojevic14(
     Example: ranker experiment stanojevic14 --data wmt13 --lp "*-en" --plot sweeps.svg
     """
     dataset = read_input(data or [], None, None, None, lp)
-    from ranker.experiments.stanojevic14 import Settings, plan, plot
+    from ranker.experiments.stanojevic14 import StanojevicSettings, plan, plot
 
-    settings = Settings(alpha, beta, gamma, alignment, lexical, sweeps)
+    settings = StanojevicSettings(alpha, beta, gamma, alignment, lexical, sweeps)
     draw_sweeps = None if draw is None else lambda found: plot(found, draw)
     _emit(plan(dataset, settings), write, output, draw_sweeps)
 
@@ -213,9 +213,9 @@ def isozaki10(
     Example: ranker experiment isozaki10 --data sample --kind adequacy
     """
     datasets = [read_input([one], None, None, None, lp) for one in data or []]
-    from ranker.experiments.isozaki10 import Settings, plan
+    from ranker.experiments.isozaki10 import IsozakiSettings, plan
 
-    settings = Settings(kind=kind, lowercase=lowercase, resamples=resamples, seed=seed)
+    settings = IsozakiSettings(kind=kind, lowercase=lowercase, resamples=resamples, seed=seed)
     _emit(plan(datasets, settings), write, output)
 
 
@@ -258,10 +258,10 @@ def cer10(
     dataset = read_input(data or [], None, None, None, lp)
     tuning = _tuning(features, lm_data, restarts, iterations, runs, seed)
     from ranker.experiments.aligners import Aligners
-    from ranker.experiments.cer10 import METRICS, Settings, plan
+    from ranker.experiments.cer10 import METRICS, CerSettings, plan
 
     tuning = dataclasses.replace(tuning, aligners=Aligners.parse(aligner or [], bitext or []))
-    _emit(plan(dataset, Settings(tuning, tuple(metric or METRICS), times)), write, output)
+    _emit(plan(dataset, CerSettings(tuning, tuple(metric or METRICS), times)), write, output)
 
 
 def _tuning(

@@ -106,8 +106,8 @@ def command(
     from ranker.ranking import make_scorer
     from ranker.tuning.decoder import Decoder
     from ranker.tuning.hypotheses import check_sentences, read_references
-    from ranker.tuning.iterations import Plan, tune
-    from ranker.tuning.mert import Search
+    from ranker.tuning.iterations import IterationPlan, tune
+    from ranker.tuning.mert import MertSearch
     from ranker.tuning.state import State
     from ranker.tuning.weights import read_weights, write_weights
 
@@ -122,8 +122,8 @@ def command(
         test = read_nbest(test_nbest), read_references(test_refs or [], test_source)
         check_sentences(*test)
     place = state if state is not None else Path(f"{weights}.state") if called else None
-    plan = Plan(
-        search=Search(restarts=restarts, directions=directions, tolerance=tolerance, seed=seed),
+    plan = IterationPlan(
+        search=MertSearch(restarts=restarts, directions=directions, tolerance=tolerance, seed=seed),
         iterations=iterations if iterations is not None else 25 if called else 1,
         fixed=tuple(fix or ()),
         bounds=tuple(bounds or ()),

@@ -40,7 +40,7 @@ _STEPS = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001)
 
 
 @dataclass(frozen=True)
-class Settings:
+class BirchSettings:
     """What the experiment depends on besides the data.
 
     Parameters
@@ -61,7 +61,7 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class LanguagePair:
+class ScoredPair:
     """One language pair of a corpus: sentence scores of the candidates, and what people preferred.
 
     Parameters
@@ -101,7 +101,7 @@ class LanguagePair:
         return np.asarray(alpha * self.order[letter] + (1 - alpha) * self.baselines[lexical])
 
 
-def run(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings()) -> Experiment:
+def run(train: Dataset, tests: Sequence[Dataset], settings: BirchSettings = BirchSettings()) -> Experiment:
     """Train theta on one corpus and compare metrics with preferences on others.
 
     Parameters
@@ -110,7 +110,7 @@ def run(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings(
         With preferences; primary rows count.
     tests : sequence of Dataset
         If empty, consistency is that on `train` itself, which says so.
-    settings : Settings
+    settings : BirchSettings
 
     Returns
     -------
@@ -127,7 +127,7 @@ def run(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings(
     return plan(train, tests, settings).run()
 
 
-def plan(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings()) -> Plan:
+def plan(train: Dataset, tests: Sequence[Dataset], settings: BirchSettings = BirchSettings()) -> Plan:
     """Return the tables that `run` makes, to be made one by one.
 
     Raises
@@ -175,7 +175,7 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings
     return Plan("birch11", tuple(tasks), signature)
 
 
-def prepare(dataset: Dataset, settings: Settings) -> list[LanguagePair]:
+def prepare(dataset: Dataset, settings: BirchSettings) -> list[ScoredPair]:
     """Align every language pair and compute what the scores are made of."""
     resolve_kind(dataset, PREFERENCES)
     kept = dataset.select_candidates(judged(dataset, PREFERENCES))
@@ -184,7 +184,7 @@ def prepare(dataset: Dataset, settings: Settings) -> list[LanguagePair]:
     return [_language_pair(kept.select_language_pairs([name]), name, settings) for name in kept.language_pairs]
 
 
-def _language_pair(dataset: Dataset, name: str, settings: Settings) -> LanguagePair:
+def _language_pair(dataset: Dataset, name: str, settings: BirchSettings) -> ScoredPair:
     aligner = settings.aligners.aligner(dataset, name)
     aligned = attach_all(dataset, aligner.align(dataset))
     order = {}
@@ -196,7 +196,7 @@ def _language_pair(dataset: Dataset, name: str, settings: Settings) -> LanguageP
         baseline = make_metric(text)
         scores = baseline.fit_ranked(dataset).transform(dataset)[:, 0]
         baselines[title] = scores if baseline.higher_is_better else -scores
-    return LanguagePair(
+    return ScoredPair(
         name,
         bilingual_orders(aligned).monotonicity(aligned)[name],
         dataset.candidate_offsets,
@@ -207,14 +207,14 @@ def _language_pair(dataset: Dataset, name: str, settings: Settings) -> LanguageP
     )
 
 
-def _objective(corpus: list[LanguagePair], variant: str) -> Callable[[float], float]:
+def _objective(corpus: list[ScoredPair], variant: str) -> Callable[[float], float]:
     def mean_consistency(theta: float) -> float:
         return float(np.mean([one.consistency(one.lrscore(variant, theta)) for one in corpus]))
 
     return mean_consistency
 
 
-def _climb(objective: Callable[[float], float], settings: Settings) -> float:
+def _climb(objective: Callable[[float], float], settings: BirchSettings) -> float:
     """Return the best theta in [0, 1] of hill climbing with random restarts, of equal ones the first found."""
     generator = np.random.default_rng(settings.seed)
     best, best_value = 0.0, -1.0
@@ -233,7 +233,7 @@ def _climb(objective: Callable[[float], float], settings: Settings) -> float:
     return best
 
 
-def _theta_table(title: str, corpus: list[LanguagePair], theta: dict[str, float]) -> Table:
+def _theta_table(title: str, corpus: list[ScoredPair], theta: dict[str, float]) -> Table:
     rows = [
         {
             "variant": variant,
@@ -246,7 +246,7 @@ def _theta_table(title: str, corpus: list[LanguagePair], theta: dict[str, float]
 
 
 def _tasks(
-    dataset: Dataset, corpus: Once[list[LanguagePair]], theta: Once[dict[str, float]], *, in_sample: bool
+    dataset: Dataset, corpus: Once[list[ScoredPair]], theta: Once[dict[str, float]], *, in_sample: bool
 ) -> list[Task]:
     name, language_pairs = dataset.name, tuple(language_pairs_of([dataset]))
     first, second = f"reordering and alpha, {name}", f"consistency with human preferences, {name}"
@@ -260,13 +260,13 @@ def _tasks(
     return tasks
 
 
-def _aligner_task(name: str, corpus: Once[list[LanguagePair]]) -> Task:
+def _aligner_task(name: str, corpus: Once[list[ScoredPair]]) -> Task:
     return Task(
         f"word aligners, {name}", lambda: [aligner_table(name, [one.aligner.row(one.name) for one in corpus()])]
     )
 
 
-def _reordering_table(title: str, corpus: list[LanguagePair], theta: dict[str, float]) -> Table:
+def _reordering_table(title: str, corpus: list[ScoredPair], theta: dict[str, float]) -> Table:
     reordering = []
     for one in corpus:
         row: dict[str, Any] = {"language pair": one.name, "d_k to the source order": one.monotonicity}
@@ -277,7 +277,7 @@ def _reordering_table(title: str, corpus: list[LanguagePair], theta: dict[str, f
 
 
 def _consistency_table(
-    table_title: str, corpus: list[LanguagePair], theta: dict[str, float], *, in_sample: bool
+    table_title: str, corpus: list[ScoredPair], theta: dict[str, float], *, in_sample: bool
 ) -> Table:
     titles = [title for title in corpus[0].baselines if all(title in one.baselines for one in corpus)]
     names = [one.name for one in corpus]

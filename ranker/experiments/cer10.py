@@ -23,8 +23,8 @@ from ranker.experiments.choice_comparison import People, compare_all, matrix, pe
 from ranker.experiments.plan import Once, Plan, Task
 from ranker.experiments.tables import Experiment, Marked, Table
 from ranker.experiments.tuned_choices import (
-    LanguagePair,
     Run,
+    TuningPair,
     TuningSettings,
     equal_weights,
     language_pair_parts,
@@ -60,7 +60,7 @@ SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True)
-class Settings:
+class CerSettings:
     """What the experiment depends on besides the data.
 
     Parameters
@@ -105,7 +105,7 @@ class Outcome:
 
     Parameters
     ----------
-    pair : LanguagePair
+    pair : TuningPair
     runs : list of list of Run
         Of every training metric.
     scores : dict of float array, shape (training metrics, scoring metrics, runs)
@@ -118,7 +118,7 @@ class Outcome:
         Processor seconds that the statistics of every training metric took, of both sides.
     """
 
-    pair: LanguagePair
+    pair: TuningPair
     runs: list[list[Run]]
     scores: dict[str, FloatArray]
     start: dict[str, FloatArray]
@@ -126,14 +126,14 @@ class Outcome:
     extraction: list[float]
 
 
-def run(dataset: Dataset, settings: Settings = Settings()) -> Experiment:
+def run(dataset: Dataset, settings: CerSettings = CerSettings()) -> Experiment:
     """Tune the choice among a corpus's outputs to every metric, and score what is chosen by every metric.
 
     Parameters
     ----------
     dataset : Dataset
         Every language pair has a tuning side and a test side; see `language_pairs`.
-    settings : Settings
+    settings : CerSettings
 
     Returns
     -------
@@ -152,7 +152,7 @@ def run(dataset: Dataset, settings: Settings = Settings()) -> Experiment:
     return plan(dataset, settings).run()
 
 
-def plan(dataset: Dataset, settings: Settings = Settings()) -> Plan:
+def plan(dataset: Dataset, settings: CerSettings = CerSettings()) -> Plan:
     """Return the tables that `run` makes, to be made one by one.
 
     Raises
@@ -202,10 +202,10 @@ def plan(dataset: Dataset, settings: Settings = Settings()) -> Plan:
 
 
 def _outcome(
-    pair: LanguagePair,
+    pair: TuningPair,
     metrics: Mapping[str, tuple[Metric, str]],
     scored: Mapping[str, Metric],
-    settings: Settings,
+    settings: CerSettings,
     place: tuple[int, int],
 ) -> Outcome:
     sides = {"tuning": pair.tuning, "test": pair.test}
@@ -235,7 +235,7 @@ def _outcome(
 
 
 def _pair_tables(
-    outcome: Outcome, metrics: Mapping[str, tuple[Metric, str]], scored: Mapping[str, Metric], settings: Settings
+    outcome: Outcome, metrics: Mapping[str, tuple[Metric, str]], scored: Mapping[str, Metric], settings: CerSettings
 ) -> list[Table]:
     name, number = outcome.pair.name, settings.tuning.runs
     aligner = outcome.pair.aligner

@@ -120,7 +120,7 @@ WMT07 = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class IsozakiSettings:
     """What the experiment depends on besides the data.
 
     Parameters
@@ -142,7 +142,7 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class PairCorrelations:
     """Correlations of all metrics in one language pair, or their means over several.
 
     Parameters
@@ -182,7 +182,7 @@ class JudgedPair:
     dataset: Dataset
     slice: Slice
 
-    def correlate(self, settings: Settings) -> Part:
+    def correlate(self, settings: IsozakiSettings) -> PairCorrelations:
         """Correlate all metrics with people."""
         piece = self.slice
         family = SystemFigures(piece)
@@ -200,17 +200,17 @@ class JudgedPair:
             for name, correlation in CORRELATIONS.items():
                 each = correlation(by_metric, by_people, offsets)
                 values[name][place], samples[name][:, place] = each[0], each[1:]
-        return Part(self.data, self.lp, self.kind, len(piece.systems), piece.sources, values, samples)
+        return PairCorrelations(self.data, self.lp, self.kind, len(piece.systems), piece.sources, values, samples)
 
 
-def run(data: Sequence[Dataset], settings: Settings = Settings()) -> Experiment:
+def run(data: Sequence[Dataset], settings: IsozakiSettings = IsozakiSettings()) -> Experiment:
     """Correlate the metrics of the paper with people, system by system.
 
     Parameters
     ----------
     data : sequence of Dataset
         With judgements and references.
-    settings : Settings
+    settings : IsozakiSettings
 
     Returns
     -------
@@ -231,7 +231,7 @@ def run(data: Sequence[Dataset], settings: Settings = Settings()) -> Experiment:
     return plan(data, settings).run()
 
 
-def plan(data: Sequence[Dataset], settings: Settings = Settings()) -> Plan:
+def plan(data: Sequence[Dataset], settings: IsozakiSettings = IsozakiSettings()) -> Plan:
     """Return the tables that `run` makes, to be made one by one.
 
     Raises
@@ -281,7 +281,7 @@ def plan(data: Sequence[Dataset], settings: Settings = Settings()) -> Plan:
     return Plan("isozaki10", tuple(tasks), signature)
 
 
-def language_pairs(dataset: Dataset, settings: Settings) -> list[Part]:
+def language_pairs(dataset: Dataset, settings: IsozakiSettings) -> list[PairCorrelations]:
     """Return the correlations in every language pair that has at least three judged systems.
 
     Raises
@@ -292,7 +292,7 @@ def language_pairs(dataset: Dataset, settings: Settings) -> list[Part]:
     return _correlate(judged_language_pairs(dataset, settings), settings)
 
 
-def judged_language_pairs(dataset: Dataset, settings: Settings) -> list[JudgedPair]:
+def judged_language_pairs(dataset: Dataset, settings: IsozakiSettings) -> list[JudgedPair]:
     """Return every language pair that has at least three judged systems.
 
     Automatic scores are those of all outputs of a system for sources with a judgement; references that stand as
@@ -331,7 +331,7 @@ def _target(lp: str) -> str:
     return lp.rpartition("-")[2] if "-" in lp else "en"
 
 
-def _metric(title: str, target: str, settings: Settings) -> Metric:
+def _metric(title: str, target: str, settings: IsozakiSettings) -> Metric:
     """Return a metric for candidates in the language `target`."""
     metric = make_metric(METEOR_ABROAD if title == "METEOR" and target != "en" else METRICS[title])
     if settings.lowercase and title != "METEOR":
@@ -339,7 +339,7 @@ def _metric(title: str, target: str, settings: Settings) -> Metric:
     return metric
 
 
-def _scored(dataset: Dataset, target: str, settings: Settings) -> list[CandidateScores]:
+def _scored(dataset: Dataset, target: str, settings: IsozakiSettings) -> list[CandidateScores]:
     """Score all outputs by all metrics, in the order of `METRICS`; more is better."""
     found = []
     for title in METRICS:
@@ -349,9 +349,9 @@ def _scored(dataset: Dataset, target: str, settings: Settings) -> list[Candidate
     return found
 
 
-def _mean(parts: Sequence[Part]) -> Part:
+def _mean(parts: Sequence[PairCorrelations]) -> PairCorrelations:
     """Return the means over parts; undefined where one of them is."""
-    return Part(
+    return PairCorrelations(
         parts[0].data,
         "",
         parts[0].kind if len({one.kind for one in parts}) == 1 else "",
@@ -362,21 +362,21 @@ def _mean(parts: Sequence[Part]) -> Part:
     )
 
 
-def _correlate(pairs: Sequence[JudgedPair], settings: Settings) -> list[Part]:
+def _correlate(pairs: Sequence[JudgedPair], settings: IsozakiSettings) -> list[PairCorrelations]:
     return [one.correlate(settings) for one in pairs]
 
 
-def _of_data_set(correlated: Once[list[Part]]) -> list[Table]:
+def _of_data_set(correlated: Once[list[PairCorrelations]]) -> list[Table]:
     parts = correlated()
     return _tables(_mean(parts), parts, [f"{one.lp} ({one.systems})" for one in parts])
 
 
-def _of_all(correlated: Sequence[Once[list[Part]]]) -> list[Table]:
+def _of_all(correlated: Sequence[Once[list[PairCorrelations]]]) -> list[Table]:
     means = [_mean(parts()) for parts in correlated]
     return _tables(_mean(means), means, [one.data for one in means])
 
 
-def _tables(mean: Part, parts: Sequence[Part], heads: Sequence[str]) -> list[Table]:
+def _tables(mean: PairCorrelations, parts: Sequence[PairCorrelations], heads: Sequence[str]) -> list[Table]:
     """Return a table for each correlation: the mean, its parts, and what was published."""
     over = "data sets" if len({one.data for one in parts}) > 1 else "language pairs"
     where = "all data sets" if over == "data sets" else mean.data
@@ -400,7 +400,7 @@ def _tables(mean: Part, parts: Sequence[Part], heads: Sequence[str]) -> list[Tab
     return tables
 
 
-def _note(mean: Part, parts: Sequence[Part], over: str) -> str:
+def _note(mean: PairCorrelations, parts: Sequence[PairCorrelations], over: str) -> str:
     what = f"Mean over {len(parts)} {over}" if len(parts) > 1 else f"{parts[0].lp}, {parts[0].systems} systems"
     return (
         f"{what}, {mean.sources:,} sources; low and high: 95 % bootstrap interval over sources, of the same systems. "

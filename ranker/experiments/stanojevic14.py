@@ -41,7 +41,7 @@ GAMMAS = tuple(round(0.1 * step, 1) for step in range(10))
 
 
 @dataclass(frozen=True)
-class Settings:
+class StanojevicSettings:
     """What the experiment depends on besides the data.
 
     Parameters
@@ -79,7 +79,7 @@ class _Corpus:
     dataset: Dataset
     pairs: PreferencePairs
     language_pair: Int64Array
-    settings: Settings
+    settings: StanojevicSettings
 
     def part(self, text: str) -> FloatArray:
         """Return the column of one metric in its notation, shape (candidates,)."""
@@ -106,14 +106,14 @@ def _column(dataset: Dataset, text: str) -> FloatArray:
     return FeatureSet.parse(text).transform(dataset)[:, 0]
 
 
-def run(dataset: Dataset, settings: Settings = Settings()) -> Experiment:
+def run(dataset: Dataset, settings: StanojevicSettings = StanojevicSettings()) -> Experiment:
     """Compare permutation metrics with preferences of people.
 
     Parameters
     ----------
     dataset : Dataset
         With preferences; primary rows count.
-    settings : Settings
+    settings : StanojevicSettings
 
     Returns
     -------
@@ -130,7 +130,7 @@ def run(dataset: Dataset, settings: Settings = Settings()) -> Experiment:
     return plan(dataset, settings).run()
 
 
-def plan(dataset: Dataset, settings: Settings = Settings()) -> Plan:
+def plan(dataset: Dataset, settings: StanojevicSettings = StanojevicSettings()) -> Plan:
     """Return the tables that `run` makes, to be made one by one.
 
     Raises

@@ -26,7 +26,7 @@ from ranker.extractors.order.lrscore import LRscore
 from ranker.extractors.scorers import MetricScorer
 from ranker.tuning.envelope import best_of_blocks, project
 from ranker.tuning.line_search import Problem
-from ranker.tuning.mert import Search, optimise
+from ranker.tuning.mert import MertSearch, optimise
 from ranker.tuning.nbest_features import FeatureOptions, from_dataset
 from ranker.tuning.weights import weight_space
 
@@ -125,7 +125,7 @@ def _statistics(dataset: Dataset, metric: Metric) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class LanguagePair:
+class TuningPair:
     """Both sides of a language pair.
 
     Parameters
@@ -163,7 +163,7 @@ class LanguagePairPart:
     first: BoolArray
     settings: TuningSettings
 
-    def make(self, *, align: bool) -> LanguagePair:
+    def make(self, *, align: bool) -> TuningPair:
         """Extract the features of all hypotheses, and align the words if told so."""
         dataset = self.dataset
         text = _lm_text(self.settings.lm, self.name)
@@ -176,7 +176,7 @@ class LanguagePairPart:
         for keep in (self.first, ~self.first):
             features = np.ascontiguousarray(made.nbest.features[keep[dataset.candidate_source]])
             sides.append(Side(dataset.select_sources(keep), features, aligned and aligned.select_sources(keep)))
-        return LanguagePair(self.name, made.nbest, sides[0], sides[1], aligner)
+        return TuningPair(self.name, made.nbest, sides[0], sides[1], aligner)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +208,7 @@ def needs_alignments(metrics: Sequence[Metric]) -> bool:
     )
 
 
-def language_pairs(dataset: Dataset, settings: TuningSettings, *, align: bool) -> list[LanguagePair]:
+def language_pairs(dataset: Dataset, settings: TuningSettings, *, align: bool) -> list[TuningPair]:
     """Make both sides of every language pair of a corpus.
 
     Documents are drawn for the tuning side until it has half of the sources, the same ones in all language pairs; a
@@ -276,7 +276,7 @@ def _lm_text(corpus: Dataset | None, name: str) -> list[str]:
     return texts
 
 
-def tune(pair: LanguagePair, metric: Metric, settings: TuningSettings, run: int) -> Run:
+def tune(pair: TuningPair, metric: Metric, settings: TuningSettings, run: int) -> Run:
     """Find the weights that `metric` likes best on the tuning side.
 
     Every iteration searches from the best weights so far and from new random points, which depend on the seed and the
@@ -290,7 +290,7 @@ def tune(pair: LanguagePair, metric: Metric, settings: TuningSettings, run: int)
     began = time.process_time()
     problem = pair.tuning.problem(metric)
     space = weight_space(pair.nbest.layout, equal_weights(pair))
-    search = Search(restarts=settings.restarts, seed=settings.seed + run)
+    search = MertSearch(restarts=settings.restarts, seed=settings.seed + run)
     searches = 0
     for iteration in range(1, settings.iterations + 1):
         found = optimise(problem, space, search, iteration=iteration)
@@ -301,7 +301,7 @@ def tune(pair: LanguagePair, metric: Metric, settings: TuningSettings, run: int)
     return Run(space.start, iteration, searches, time.process_time() - began)
 
 
-def equal_weights(pair: LanguagePair) -> FloatArray:
+def equal_weights(pair: TuningPair) -> FloatArray:
     """Return the weights that tuning begins with, shape (columns,)."""
     columns = pair.nbest.features.shape[1]
     return np.full(columns, 1.0 / columns)

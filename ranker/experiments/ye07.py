@@ -46,7 +46,7 @@ NOTE = (
 
 
 @dataclass(frozen=True)
-class Settings:
+class YeSettings:
     """What the experiments depend on besides the data.
 
     Parameters
@@ -123,7 +123,7 @@ class Correlations:
     formula: FloatArray
 
 
-def run(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings()) -> Experiment:
+def run(train: Dataset, tests: Sequence[Dataset], settings: YeSettings = YeSettings()) -> Experiment:
     """Run all of the paper's experiments that the data allow.
 
     Parameters
@@ -132,7 +132,7 @@ def run(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings(
         Trained on, and tested on by cross-validation over its sources.
     tests : sequence of Dataset
         Other years; only the reference language model is fitted to them.
-    settings : Settings
+    settings : YeSettings
 
     Returns
     -------
@@ -143,7 +143,7 @@ def run(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings(
     return plan(train, tests, settings).run()
 
 
-def plan(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings()) -> Plan:
+def plan(train: Dataset, tests: Sequence[Dataset], settings: YeSettings = YeSettings()) -> Plan:
     """Return the tables that `run` makes, to be made one by one.
 
     Raises
@@ -183,7 +183,7 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: Settings = Settings
     return Plan("ye07", tuple(tasks), signature)
 
 
-def prepare(dataset: Dataset, settings: Settings) -> Prepared:
+def prepare(dataset: Dataset, settings: YeSettings) -> Prepared:
     """Extract the columns of the judged candidates, and of the references as candidates where that makes sense."""
     kind = resolve_kind(dataset, settings.kind)
     outputs = _judged(dataset, kind)
@@ -204,7 +204,7 @@ def prepare(dataset: Dataset, settings: Settings) -> Prepared:
     return Prepared(kept, matrix, human, Lesson(kept.candidate_source, merge_ties(human, kept.candidate_offsets)))
 
 
-def within_year(dataset: Dataset, prepared: Once[Prepared], settings: Settings) -> list[Task]:
+def within_year(dataset: Dataset, prepared: Once[Prepared], settings: YeSettings) -> list[Task]:
     """Cross-validate over sources, and test on outputs and references together and on outputs alone."""
 
     def cross_validate() -> dict[str, FloatArray]:
@@ -236,7 +236,7 @@ def within_year(dataset: Dataset, prepared: Once[Prepared], settings: Settings) 
     return tasks
 
 
-def cross_year(train: Dataset, learnt_on: Once[Prepared], test: Dataset, settings: Settings) -> list[Task]:
+def cross_year(train: Dataset, learnt_on: Once[Prepared], test: Dataset, settings: YeSettings) -> list[Task]:
     """Train on one year and test on another, per source and per document."""
     names = train.name, test.name
     prepared = Once(partial(prepare, test, settings))
@@ -270,7 +270,9 @@ def cross_year(train: Dataset, learnt_on: Once[Prepared], test: Dataset, setting
     return [Task(title, per_source), *documents]
 
 
-def _learn_and_score(train: Prepared, rows: BoolArray, matrix: FloatArray, settings: Settings) -> dict[str, FloatArray]:
+def _learn_and_score(
+    train: Prepared, rows: BoolArray, matrix: FloatArray, settings: YeSettings
+) -> dict[str, FloatArray]:
     lesson = train.lesson.take(rows)
     mean, scale = standardiser(train.matrix[rows])
     learnt, ranked = (train.matrix[rows] - mean) / scale, (matrix - mean) / scale
@@ -288,7 +290,7 @@ def _table(
     protocol: Protocol,
     title: str,
     correlations: dict[str, Correlations],
-    settings: Settings,
+    settings: YeSettings,
     published: bool,
     items: str = "sources",
 ) -> Table:

@@ -19,7 +19,7 @@ from ranker.files import write_bytes
 from ranker.tuning.decoder import Decoder
 from ranker.tuning.hypotheses import StatisticsTable, check_sentences
 from ranker.tuning.line_search import Problem
-from ranker.tuning.mert import Optimum, Search, optimise
+from ranker.tuning.mert import MertSearch, Optimum, optimise
 from ranker.tuning.state import State, Step, list_digest
 from ranker.tuning.weights import Weights, WeightSpace, weight_space
 
@@ -27,12 +27,12 @@ Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Plan:
+class IterationPlan:
     """How tuning goes.
 
     Parameters
     ----------
-    search : Search
+    search : MertSearch
     iterations : int, default 1
         At most so many.
     change : float, default 1e-4
@@ -41,7 +41,7 @@ class Plan:
         As `weight_space` takes them.
     """
 
-    search: Search = dataclasses.field(default_factory=Search)
+    search: MertSearch = dataclasses.field(default_factory=MertSearch)
     iterations: int = 1
     change: float = 1e-4
     fixed: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ def tune(
     start: Weights | None = None,
     decoder: Decoder | None = None,
     state: State | None = None,
-    plan: Plan | None = None,
+    plan: IterationPlan | None = None,
     report: Report = lambda _: None,
 ) -> Tuned:
     """Find the weights whose choices from n-best lists score best.
@@ -116,7 +116,7 @@ def tune(
     DataError, ProcessError
         For a list that does not cover the sentences or has other features, and for a decoder that fails.
     """
-    plan = plan or Plan()
+    plan = plan or IterationPlan()
     if nbest is None and (decoder is None or start is None):
         raise OptionError("nothing to begin with: give an n-best list (--nbest), or a decoder and weights (--start)")
     if decoder is not None and state is None:
@@ -166,7 +166,7 @@ def problem_of(nbest: NBestList, table: StatisticsTable) -> Problem:
     return Problem(nbest.features, offsets, row, table.statistics, table.objective)
 
 
-def _space(layout: Layout, start: Weights | None, plan: Plan, name: str) -> WeightSpace:
+def _space(layout: Layout, start: Weights | None, plan: IterationPlan, name: str) -> WeightSpace:
     columns = sum(size for _, size in layout)
     values = np.full(columns, 1.0 / columns) if start is None else start.fit(layout, name)
     space = weight_space(layout, values, fixed=plan.fixed, bounds=plan.bounds)
@@ -197,7 +197,7 @@ def _step(
     before: int,
     optimum: Optimum,
     begun: FloatArray,
-    plan: Plan,
+    plan: IterationPlan,
     decoder: Decoder | None,
 ) -> Step:
     new = len(together) - before
@@ -229,7 +229,7 @@ def _settings(
     nbest: NBestList | None,
     decoder: Decoder | None,
     space: WeightSpace,
-    plan: Plan,
+    plan: IterationPlan,
 ) -> dict[str, Any]:
     """Return all that changes what is found; the number of iterations may be raised later."""
     return {

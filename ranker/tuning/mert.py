@@ -23,7 +23,7 @@ from ranker.tuning.weights import WeightSpace
 
 
 @dataclass(frozen=True)
-class Search:
+class MertSearch:
     """How weights are searched.
 
     Parameters
@@ -106,7 +106,7 @@ class Optimum:
 def optimise(
     problem: Problem,
     space: WeightSpace,
-    search: Search,
+    search: MertSearch,
     *,
     iteration: int = 1,
     earlier: Iterable[FloatArray] = (),
@@ -118,7 +118,7 @@ def optimise(
     ----------
     problem : Problem
     space : WeightSpace
-    search : Search
+    search : MertSearch
     iteration : int
         With the seed, decides the random points.
     earlier : iterable of float array, shape (columns,)
@@ -163,7 +163,7 @@ def optimise(
 
 
 def climb(
-    problem: Problem, space: WeightSpace, search: Search, start: FloatArray, *, draws: tuple[int, int] = (1, 0)
+    problem: Problem, space: WeightSpace, search: MertSearch, start: FloatArray, *, draws: tuple[int, int] = (1, 0)
 ) -> Climb:
     """Search from one starting point: line searches, each as far as it gains, until a round gains nothing.
 
@@ -174,7 +174,7 @@ def climb(
     ----------
     problem : Problem
     space : WeightSpace
-    search : Search
+    search : MertSearch
     start : float array, shape (columns,)
     draws : tuple of int
         With the seed, decides the random directions.

@@ -9,7 +9,7 @@ from ranker.corpora import catalogue
 from ranker.errors import DataError
 from ranker.experiments import birch11, birch11_baselines, birch11_mert
 from ranker.experiments.aligners import Aligners
-from ranker.experiments.birch11 import LanguagePair, Settings, run
+from ranker.experiments.birch11 import BirchSettings, ScoredPair, run
 from ranker.experiments.birch11_baselines import baselines, meteor_notation, meteor_note
 from ranker.experiments.tuned_choices import TuningSettings
 from ranker.extractors.registry import make_metric
@@ -17,7 +17,7 @@ from ranker.extractors.registry import make_metric
 
 @pytest.fixture(scope="module")
 def experiment(preferred):
-    return run(preferred, [], Settings(restarts=3, aligners=Aligners(candidates=True)))
+    return run(preferred, [], BirchSettings(restarts=3, aligners=Aligners(candidates=True)))
 
 
 def test_tables_of_the_paper(experiment):
@@ -72,7 +72,7 @@ def test_published_consistency_is_that_of_the_language_pairs_in_both():
 def test_averages_are_over_the_published_language_pairs_too(preferred):
     names = preferred.sources["lp"].astype(str).replace("aa-en", "de-en")
     renamed = dataclasses.replace(preferred, sources=preferred.sources.assign(lp=names))
-    found = run(renamed, [], Settings(restarts=1))
+    found = run(renamed, [], BirchSettings(restarts=1))
     ours, published = found.tables[-2:]
     assert published.title == "consistency as published, language pairs of simulated+simulated"
     for row in ours.rows:
@@ -99,18 +99,18 @@ def test_what_meteor_matches_is_said(monkeypatch, installed):
 
 
 def test_hill_climbing_finds_the_top_of_a_hill():
-    found = birch11._climb(lambda theta: -((theta - 0.3) ** 2), Settings(restarts=5))
+    found = birch11._climb(lambda theta: -((theta - 0.3) ** 2), BirchSettings(restarts=5))
     assert found == pytest.approx(0.3, abs=1e-3)
-    assert birch11._climb(lambda theta: theta, Settings()) == 1
-    assert birch11._climb(lambda theta: -theta, Settings()) == 0
-    assert birch11._climb(lambda theta: np.sin(20 * theta), Settings()) == birch11._climb(
-        lambda theta: np.sin(20 * theta), Settings()
+    assert birch11._climb(lambda theta: theta, BirchSettings()) == 1
+    assert birch11._climb(lambda theta: -theta, BirchSettings()) == 0
+    assert birch11._climb(lambda theta: np.sin(20 * theta), BirchSettings()) == birch11._climb(
+        lambda theta: np.sin(20 * theta), BirchSettings()
     )
 
 
 def test_alpha_is_theta_to_the_power_of_the_reordering(preferred):
-    pairs = birch11.prepare(preferred, Settings())
-    one: LanguagePair = dataclasses.replace(pairs[0], monotonicity=0.5)
+    pairs = birch11.prepare(preferred, BirchSettings())
+    one: ScoredPair = dataclasses.replace(pairs[0], monotonicity=0.5)
     expected = 0.7 * one.order["K"] + 0.3 * one.baselines["BLEU"]
     np.testing.assert_allclose(one.lrscore("LR-KB4", 0.49), expected)
 
@@ -123,7 +123,7 @@ def test_scores_without_preferences_are_refused():
 def test_reordering_of_real_language_pairs(shared):
     """German moves more than Spanish, and about as much as the paper says."""
     data = catalogue.load(str(shared / "data" / "wmt12-rr.jsonl.gz")).select_language_pairs(["de-en", "es-en"])
-    found = {one.name: one.monotonicity for one in birch11.prepare(data, Settings())}
+    found = {one.name: one.monotonicity for one in birch11.prepare(data, BirchSettings())}
     assert found["de-en"] < found["es-en"]
     assert found["de-en"] == pytest.approx(0.739, abs=0.03)
     assert found["es-en"] == pytest.approx(0.805, abs=0.03)
@@ -131,7 +131,7 @@ def test_reordering_of_real_language_pairs(shared):
 
 def test_tuning_to_lrscore_adds_the_papers_fifth_table(preferred):
     tuning = TuningSettings("words,bleu[smoothing=add-one],systems", restarts=1, iterations=2, runs=2)
-    found = run(preferred, [], Settings(restarts=1, mert=tuning))
+    found = run(preferred, [], BirchSettings(restarts=1, mert=tuning))
     sides = found.tables[-3:-1]
     assert [one.title for one in sides] == [
         f"tuned choices, {side} side, simulated+simulated" for side in ("tuning", "test")

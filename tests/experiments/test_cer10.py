@@ -12,7 +12,7 @@ from ranker.corpora import catalogue
 from ranker.corpora.formats.pharaoh import attach
 from ranker.errors import DataError, OptionError
 from ranker.experiments import cer10, tuned_choices
-from ranker.experiments.cer10 import METRICS, Settings, run
+from ranker.experiments.cer10 import METRICS, CerSettings, run
 from ranker.experiments.cer10_published import ARABIC, CHINESE, DEVIATIONS, PREFERENCES
 from ranker.experiments.choice_comparison import People, Preference, matrix, standardised
 from ranker.experiments.tables import Marked
@@ -27,7 +27,7 @@ NAMES = ("BLEU:1", "BLEU:4", "TER", "LR-KB4", "BLEU:4-TER")
 
 @pytest.fixture(scope="module")
 def experiment(preferred):
-    return run(preferred, Settings(TUNING, NAMES))
+    return run(preferred, CerSettings(TUNING, NAMES))
 
 
 @pytest.fixture(scope="module")
@@ -105,8 +105,8 @@ def test_tuning_never_ends_behind_its_start(experiment):
 
 
 def test_equal_calls_write_equal_bytes(experiment, preferred):
-    assert run(preferred, Settings(TUNING, NAMES)).json() == experiment.json()
-    other = run(preferred, Settings(dataclasses.replace(TUNING, seed=1), NAMES))
+    assert run(preferred, CerSettings(TUNING, NAMES)).json() == experiment.json()
+    other = run(preferred, CerSettings(dataclasses.replace(TUNING, seed=1), NAMES))
     assert other.signature != experiment.signature
 
 
@@ -156,7 +156,7 @@ def test_too_few_documents_are_refused():
     sample = catalogue.load("sample")
     single = sample.select_sources(np.arange(len(sample.sources)) == 0)
     with pytest.raises(DataError, match="1 sources in too few documents to make a tuning and a test side"):
-        run(single, Settings(TUNING, ("BLEU:4",)))
+        run(single, CerSettings(TUNING, ("BLEU:4",)))
 
 
 def test_features_and_rows_of_the_sides_belong_together(pair):
@@ -176,7 +176,7 @@ def test_statistics_are_extracted_once(preferred, monkeypatch):
     original = Bleu.statistics
     monkeypatch.setattr(Bleu, "statistics", lambda self, batch: calls.append(self) or original(self, batch))
     settings = dataclasses.replace(TUNING, features="words", restarts=0)
-    run(preferred, Settings(settings, ("BLEU:4", "BLEU:1", "BLEU:4-TER", "TER")))
+    run(preferred, CerSettings(settings, ("BLEU:4", "BLEU:1", "BLEU:4-TER", "TER")))
     # two orders, two language pairs, two sides; the combination takes what is there
     assert len(calls) == 8
 
@@ -291,8 +291,8 @@ def test_pairs_of_the_paper_are_known_metrics():
 
 def test_unknown_metrics_are_refused():
     with pytest.raises(OptionError, match=r"metric 'BLEU:6' is none of BLEU:1, .* nor a notation"):
-        Settings(metrics=("BLEU:6",)).chosen()
-    assert Settings(metrics=("chrf",)).chosen()["chrf"][1] == "other"
+        CerSettings(metrics=("BLEU:6",)).chosen()
+    assert CerSettings(metrics=("chrf",)).chosen()["chrf"][1] == "other"
 
 
 def test_command_prints_marks_and_writes_numbers(capsys, tmp_path):

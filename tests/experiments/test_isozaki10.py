@@ -22,7 +22,7 @@ from ranker.experiments.isozaki10 import (
     NTCIR7,
     ROOTS,
     WMT07,
-    Settings,
+    IsozakiSettings,
     _metric,
     _scored,
     language_pairs,
@@ -40,12 +40,12 @@ def sample():
 
 @pytest.fixture(scope="module")
 def adequacy(sample):
-    return run([sample], Settings(kind="adequacy", resamples=200))
+    return run([sample], IsozakiSettings(kind="adequacy", resamples=200))
 
 
 @pytest.fixture(scope="module")
 def wins(preferred):
-    return run([preferred], Settings(resamples=200))
+    return run([preferred], IsozakiSettings(resamples=200))
 
 
 def rows(experiment, title):
@@ -105,7 +105,7 @@ def test_word_order_is_the_mean_of_sentences(sample, adequacy, title):
 
 
 def test_bleu_is_that_of_the_corpus_and_resamples_are_as_if_scored_anew(sample):
-    settings = Settings(kind="adequacy", resamples=3, seed=5)
+    settings = IsozakiSettings(kind="adequacy", resamples=3, seed=5)
     (part,) = language_pairs(sample, settings)
     human = human_scores(sample, "adequacy")
     systems = sorted(set(sample.candidates["system"]))
@@ -137,9 +137,9 @@ def test_people_score_by_expected_wins(preferred, wins):
 
 
 def test_agrees_with_compare(preferred):
-    scored = _scored(preferred, "en", Settings())
+    scored = _scored(preferred, "en", IsozakiSettings())
     compared = compare([(preferred, scored)], levels=["system"], resamples=0)
-    for part in language_pairs(preferred, Settings(resamples=0)):
+    for part in language_pairs(preferred, IsozakiSettings(resamples=0)):
         for title in METRICS:
             cell = compared.cell("system.pearson", f"{preferred.name}/{part.lp}", title)
             if title == "NIST":
@@ -156,7 +156,7 @@ def test_a_metric_that_tells_no_system_from_another_is_undefined(wins):
 
 def test_several_data_sets_and_their_mean(sample, preferred):
     small = sample.select_sources(np.arange(120) < 10)
-    found = run([small, preferred], Settings(resamples=20))
+    found = run([small, preferred], IsozakiSettings(resamples=20))
     titles = [table.title for table in found.tables]
     assert titles[-1] == "Pearson with several kinds of judgements, all data sets"
     overall = rows(found, titles[-1])["WER"]
@@ -169,7 +169,7 @@ def test_several_data_sets_and_their_mean(sample, preferred):
 
 def test_references_among_the_candidates_are_no_systems(sample):
     small = sample.select_sources(np.arange(120) < 10)
-    settings = Settings(kind="fluency", resamples=0)
+    settings = IsozakiSettings(kind="fluency", resamples=0)
     (alone,), (among,) = (language_pairs(one, settings) for one in (small, small.with_references_as_candidates()))
     assert among.systems == 7
     for name in CORRELATIONS:
@@ -178,16 +178,16 @@ def test_references_among_the_candidates_are_no_systems(sample):
 
 def test_seed_alone_decides_the_intervals(sample):
     small = sample.select_sources(np.arange(120) < 10)
-    settings = Settings(kind="adequacy", resamples=20)
+    settings = IsozakiSettings(kind="adequacy", resamples=20)
     found = run([small], settings)
     assert run([small], settings).json() == found.json()
-    (other,) = language_pairs(small, Settings(kind="adequacy", resamples=20, seed=1))
+    (other,) = language_pairs(small, IsozakiSettings(kind="adequacy", resamples=20, seed=1))
     low = rows(found, "Pearson with adequacy, sample")["NKT"]["low"]
     assert low != pytest.approx(np.percentile(other.samples["Pearson"][:, PLACE["NKT"]], 2.5))
 
 
 def test_no_resamples_no_intervals(preferred):
-    found = run([preferred], Settings(resamples=0))
+    found = run([preferred], IsozakiSettings(resamples=0))
     row = rows(found, f"Pearson with expected wins, {preferred.name}")["NKT"]
     assert row["p against BLEU"] is None
     assert np.isnan(row["low"])
@@ -195,16 +195,16 @@ def test_no_resamples_no_intervals(preferred):
 
 
 def test_meteor_abroad_uses_nothing_english():
-    assert str(_metric("METEOR", "en", Settings())) == "meteor"
-    assert _metric("METEOR", "cs", Settings()) == make(METEOR_ABROAD)
+    assert str(_metric("METEOR", "en", IsozakiSettings())) == "meteor"
+    assert _metric("METEOR", "cs", IsozakiSettings()) == make(METEOR_ABROAD)
 
 
 def test_lower_case_on_request():
-    lowered = Settings(lowercase=True)
+    lowered = IsozakiSettings(lowercase=True)
     for title in METRICS:
         metric = _metric(title, "en", lowered)
         assert metric.lowercase or title == "METEOR"
-    assert not _metric("BLEU", "en", Settings()).lowercase
+    assert not _metric("BLEU", "en", IsozakiSettings()).lowercase
 
 
 def test_two_systems_are_too_few():
@@ -213,7 +213,7 @@ def test_two_systems_are_too_few():
     with pytest.raises(DataError, match="no language pair has 3 systems with judgements of adequacy"):
         run([data])
     with pytest.raises(DataError, match="no judgements of kind 'fluency'"):
-        run([concatenate([data])], Settings(kind="fluency"))
+        run([concatenate([data])], IsozakiSettings(kind="fluency"))
 
 
 def test_the_command(capsys, tmp_path):

@@ -19,14 +19,14 @@ from ranker.errors import DataError, OptionError
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.judges.judges import judges_agreement
 from ranker.experiments.tables import Experiment, markdown_table
-from ranker.experiments.ye07 import FEATURE_SETS, Settings, prepare, run
+from ranker.experiments.ye07 import FEATURE_SETS, YeSettings, prepare, run
 from ranker.experiments.ye07_data import judges_table
 from ranker.extractors.registry import make
 from ranker.extractors.text.tokens import token_batch
 from ranker.learning.lm.counts import count_ngrams
 from ranker.learning.lm.kneser_ney import estimate, log10_scores
 
-SETTINGS = Settings(kind="fluency", resamples=50, permutations=200)
+SETTINGS = YeSettings(kind="fluency", resamples=50, permutations=200)
 
 
 @pytest.fixture(scope="module")
@@ -224,7 +224,7 @@ def test_the_command_prints_and_writes(tmp_path, capsys, monkeypatch):
 def test_single_references_and_preferences(shared, years):
     """Preferences of people: outputs only, and dependencies beat BLEU as in the paper."""
     wmt = catalogue.load(str(shared / "data" / "wmt14-rr.jsonl.gz")).select_language_pairs(["cs-en"])
-    found = run(wmt.select_sources(np.arange(len(wmt.sources)) < 400), [], Settings(resamples=20, permutations=100))
+    found = run(wmt.select_sources(np.arange(len(wmt.sources)) < 400), [], YeSettings(resamples=20, permutations=100))
     assert [table.title for table in found.tables] == ["within-year, 3 folds of wmt14-rr: outputs"]
     rows = rows_of(found, "within-year")
     assert rows["All"]["tie-corrected mean"] > rows["PERP"]["tie-corrected mean"]

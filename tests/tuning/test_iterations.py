@@ -15,8 +15,8 @@ from ranker.errors import DataError, OptionError, ProcessError, RankerError
 from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer
 from ranker.tuning.decoder import Decoder
-from ranker.tuning.iterations import Plan, tune
-from ranker.tuning.mert import Search
+from ranker.tuning.iterations import IterationPlan, tune
+from ranker.tuning.mert import MertSearch
 from ranker.tuning.state import State
 from ranker.tuning.weights import Weights
 from tests.tuning import decoders
@@ -24,7 +24,7 @@ from tests.tuning.lists import random_list
 
 OBJECTIVE = MetricScorer(make_metric("bleu"))
 START = Weights((("f", 4),), (0.25, 0.25, 0.25, 0.25))
-PLAN = Plan(search=Search(restarts=3), iterations=6)
+PLAN = IterationPlan(search=MertSearch(restarts=3), iterations=6)
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_lists_grow_until_nothing_is_new(pool):
 
 
 def test_earlier_best_points_are_starting_points(pool):
-    found = run(pool, plan=Plan(search=Search(restarts=2), iterations=3, change=0))
+    found = run(pool, plan=IterationPlan(search=MertSearch(restarts=2), iterations=3, change=0))
     assert [step.points for step in found.steps][:3] == [3, 4, 5][: len(found.steps)]
 
 
@@ -77,7 +77,7 @@ def test_the_same_seed_gives_the_same_weights_and_a_first_list_saves_a_call(pool
 def test_a_finished_run_is_only_read_and_may_get_more_iterations(pool):
     whole = run(pool)
     assert len(whole.steps) > 1
-    begun = run(pool, state="other", plan=Plan(search=PLAN.search, iterations=1))
+    begun = run(pool, state="other", plan=IterationPlan(search=PLAN.search, iterations=1))
     assert begun.stopped == "all iterations done"
     more = run(pool, state="other")
     assert more.weights == whole.weights
@@ -89,7 +89,7 @@ def test_a_finished_run_is_only_read_and_may_get_more_iterations(pool):
 def test_other_settings_are_refused(pool):
     run(pool)
     with pytest.raises(OptionError, match="begun with seed 0, now 1; go on with the same, or take another directory"):
-        run(pool, plan=Plan(search=Search(restarts=3, seed=1), iterations=6))
+        run(pool, plan=IterationPlan(search=MertSearch(restarts=3, seed=1), iterations=6))
     with pytest.raises(OptionError, match="begun with objective 'bleu"):
         tune(
             MetricScorer(make_metric("ter")),

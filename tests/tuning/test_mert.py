@@ -8,8 +8,8 @@ from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer
 from ranker.threads import set_jobs
 from ranker.tuning.hypotheses import StatisticsTable
-from ranker.tuning.iterations import Plan, problem_of, tune
-from ranker.tuning.mert import Search, optimise
+from ranker.tuning.iterations import IterationPlan, problem_of, tune
+from ranker.tuning.mert import MertSearch, optimise
 from ranker.tuning.weights import weight_space
 from tests.tuning.lists import random_list
 
@@ -25,7 +25,7 @@ def test_the_score_is_never_behind_any_starting_point(metric):
     for seed in range(2):
         nbest, made = problem(metric, seed)
         space = weight_space(nbest.layout, np.ones(4))
-        found = optimise(made, space, Search(restarts=4, seed=seed))
+        found = optimise(made, space, MertSearch(restarts=4, seed=seed))
         gain = made.objective.sign * found.score
         assert gain >= max(climb.start_gain for climb in found.climbs)
         assert gain == max(climb.gain for climb in found.climbs) == made.gain(found.weights)
@@ -38,7 +38,7 @@ def test_two_weights_reach_the_best_of_all_directions():
     nbest, made = problem(columns=2, sentences=12, hypotheses=6)
     angles = np.linspace(0, 2 * np.pi, 4_001)
     best = max(made.gain(np.array([np.cos(angle), np.sin(angle)])) for angle in angles)
-    found = optimise(made, weight_space(nbest.layout, np.ones(2)), Search())
+    found = optimise(made, weight_space(nbest.layout, np.ones(2)), MertSearch())
     assert found.score >= best - 1e-12
 
 
@@ -48,10 +48,10 @@ def test_the_same_seed_gives_the_same_bytes_with_any_number_of_threads():
     found = []
     for jobs in (1, 3, 1):
         set_jobs(jobs)
-        found.append(optimise(made, space, Search(restarts=5, seed=7)))
+        found.append(optimise(made, space, MertSearch(restarts=5, seed=7)))
     set_jobs(2)
     assert len({one.weights.tobytes() for one in found}) == 1
-    other = optimise(made, space, Search(restarts=5, seed=8))
+    other = optimise(made, space, MertSearch(restarts=5, seed=8))
     assert [one.start.tolist() for one in other.climbs] != [one.start.tolist() for one in found[0].climbs]
 
 
@@ -60,7 +60,7 @@ def test_restart_points_are_the_same_for_every_metric_and_differ_between_iterati
     for metric in ("bleu", "ter", "chrf"):
         nbest, made = problem(metric)
         space = weight_space(nbest.layout, np.ones(4))
-        found = [optimise(made, space, Search(restarts=3), iteration=iteration) for iteration in (1, 2)]
+        found = [optimise(made, space, MertSearch(restarts=3), iteration=iteration) for iteration in (1, 2)]
         starts[metric] = [[climb.start.tolist() for climb in one.climbs[1:]] for one in found]
     assert starts["bleu"] == starts["ter"] == starts["chrf"]
     assert starts["bleu"][0] != starts["bleu"][1]
@@ -70,7 +70,7 @@ def test_bounds_and_fixed_weights_are_kept():
     nbest, made = problem()
     space = weight_space(nbest.layout, [9.0, 1, 1, 1], fixed=["f.2=0.25", "f.3"], bounds=["f.1=0:0.5", "f.4=:-0.1"])
     assert space.start.tolist() == [0.5, 0.25, 1, -0.1]
-    found = optimise(made, space, Search(restarts=6))
+    found = optimise(made, space, MertSearch(restarts=6))
     points = [found.weights, *(climb.weights for climb in found.climbs), *(climb.start for climb in found.climbs)]
     for point in points:
         assert 0 <= point[0] <= 0.5
@@ -84,14 +84,14 @@ def test_earlier_points_are_starting_points_and_equal_ones_are_searched_once():
     nbest, made = problem()
     space = weight_space(nbest.layout, np.ones(4))
     earlier = [np.array([1.0, 0, 0, 0]), np.ones(4), np.array([1.0, -0.0, 0, 0])]
-    found = optimise(made, space, Search(restarts=0), earlier=earlier)
+    found = optimise(made, space, MertSearch(restarts=0), earlier=earlier)
     assert [climb.start.tolist() for climb in found.climbs] == [[1, 1, 1, 1], [1, 0, 0, 0]]
 
 
 def test_further_iterations_on_one_list_go_on_until_nothing_is_better():
     nbest, references = random_list(5, sentences=20, hypotheses=10, columns=6)
     objective = MetricScorer(make_metric("bleu"))
-    plan = Plan(search=Search(restarts=1), iterations=50)
+    plan = IterationPlan(search=MertSearch(restarts=1), iterations=50)
     found = tune(objective, references, nbest, plan=plan)
     scores = [step.score for step in found.steps]
     assert scores == sorted(scores)
@@ -106,7 +106,7 @@ def test_further_iterations_on_one_list_go_on_until_nothing_is_better():
 )
 def test_options_out_of_range_are_refused(options, says):
     with pytest.raises(OptionError, match=says):
-        Search(**options)
+        MertSearch(**options)
 
 
 def test_statistics_are_extracted_once_for_equal_texts_of_a_sentence(monkeypatch):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from ranker.corpora.documents import sgml
 from ranker.corpora.documents.assessments import Assessment
-from ranker.corpora.documents.manifest_schema import Part
+from ranker.corpora.documents.manifest_schema import ManifestPart
 from ranker.corpora.records import Candidate, Record, shown
 from ranker.errors import DataError, nearest
 from ranker.files import printable
@@ -24,7 +24,7 @@ class Notes:
         self.counts: dict[tuple[str, str], dict[str, int]] = {}
         self.first: dict[tuple[str, str], str] = {}
 
-    def add(self, part: Part, what: str, count: int, where: str) -> None:
+    def add(self, part: ManifestPart, what: str, count: int, where: str) -> None:
         """Count `what`, named in the plural, which was found at `where` and perhaps elsewhere."""
         counts = self.counts.setdefault((part.role, what), {})
         counts[part.name] = counts.get(part.name, 0) + count
@@ -82,7 +82,7 @@ class DocumentCorpus:
             for one in self.sources.values()
         ]
 
-    def add_source(self, part: Part, document: sgml.Document) -> None:
+    def add_source(self, part: ManifestPart, document: sgml.Document) -> None:
         """Add the segments of a document of the source."""
         docid = self.documents.setdefault(sgml.key(document.docid), document.docid)
         for segment in document.segments:
@@ -106,7 +106,7 @@ class DocumentCorpus:
         )
         raise DataError(what, file=file, line=line)
 
-    def add_translations(self, part: Part, documents: Sequence[sgml.Document]) -> None:
+    def add_translations(self, part: ManifestPart, documents: Sequence[sgml.Document]) -> None:
         """Add what one reference or one system has for every source, and note what it lacks."""
         found: dict[int, tuple[str, int]] = {}
         for document in documents:

@@ -52,7 +52,7 @@ from ranker.corpora.documents.encodings import (
     fallback_encodings,
     with_superset,
 )
-from ranker.corpora.documents.manifest_schema import FILE_NAME, Part, parse_manifest
+from ranker.corpora.documents.manifest_schema import FILE_NAME, ManifestPart, parse_manifest
 from ranker.corpora.records import assemble, shown
 from ranker.errors import DataError, nearest
 from ranker.files import display_name, printable, read_bytes, read_text
@@ -120,7 +120,7 @@ class _Files:
     manifest_file: str
     notes: Notes
 
-    def paths(self, part: Part) -> list[Path]:
+    def paths(self, part: ManifestPart) -> list[Path]:
         """Return the files that paths and patterns stand for; of a folder all that are not hidden, by name."""
         found: list[Path] = []
         for pattern in part.paths:
@@ -136,7 +136,7 @@ class _Files:
             found += files
         return list(dict.fromkeys(found))
 
-    def texts(self, part: Part, fallbacks: Sequence[str]) -> list[tuple[str, str]]:
+    def texts(self, part: ManifestPart, fallbacks: Sequence[str]) -> list[tuple[str, str]]:
         """Return name and text of every file; those of unknown encoding are taken to have the same."""
         raws = [(display_name(path), read_bytes(path)) for path in self.paths(part)]
         declared = [part.encoding or declared_encoding(raw) for _, raw in raws]
@@ -150,7 +150,7 @@ class _Files:
             texts.append((file, text))
         return texts
 
-    def guess(self, files: Sequence[tuple[str, bytes]], part: Part, fallbacks: Sequence[str]) -> str | None:
+    def guess(self, files: Sequence[tuple[str, bytes]], part: ManifestPart, fallbacks: Sequence[str]) -> str | None:
         """Return the encoding that all `files` fit into, and say what was guessed."""
         used = common_encoding([raw for _, raw in files], ["utf-8", *fallbacks])
         other = [(file, raw) for file, raw in files if not raw.isascii()]
@@ -162,7 +162,7 @@ class _Files:
             self.notes.add(part, what, len(other), other[0][0])
         return used
 
-    def documents(self, part: Part) -> list[sgml.Document]:
+    def documents(self, part: ManifestPart) -> list[sgml.Document]:
         """Return the documents of a part."""
         source, _, target = self.language_pair.partition("-")
         fallbacks = fallback_encodings(source) if part.role == "source" else fallback_encodings(target, source)
@@ -191,7 +191,7 @@ def _matching(folder: Path, pattern: str) -> list[Path]:
     return sorted(one for one in [*found, *inside] if one.is_file())
 
 
-def _own(documents: list[sgml.Document], part: Part, file: str) -> list[sgml.Document]:
+def _own(documents: list[sgml.Document], part: ManifestPart, file: str) -> list[sgml.Document]:
     """Return those documents of a file that are of `part`, where it holds several sets or systems."""
     groups = [[one for one in documents if one.role in (role, None)] for role in _ROLES[part.role]]
     groups = [group for group in groups if group]

@@ -27,7 +27,7 @@ _SKIPPED = "-"
 
 
 @dataclass(frozen=True)
-class Part:
+class ManifestPart:
     """The source, one reference, one system, or assessments of one layout: what they are, and where.
 
     Parameters
@@ -58,10 +58,10 @@ class Manifest:
     """A corpus that lies in SGML or XML files."""
 
     language_pair: str
-    source: Part
-    references: tuple[Part, ...]
-    systems: tuple[Part, ...]
-    assessments: tuple[tuple[Part, Layout], ...] = ()
+    source: ManifestPart
+    references: tuple[ManifestPart, ...]
+    systems: tuple[ManifestPart, ...]
+    assessments: tuple[tuple[ManifestPart, Layout], ...] = ()
 
 
 def parse_manifest(text: str, file: str) -> Manifest:
@@ -79,10 +79,10 @@ def parse_manifest(text: str, file: str) -> Manifest:
         what = f"not TOML, expected such: {printable(str(error).split(' (at ')[0])[:200]}"
         line, column = (int(place[1]), int(place[2])) if place else (None, None)
         raise DataError(what, file=file, line=line, column=column) from None
-    return _Reader(text, file).manifest(values)
+    return _ManifestReader(text, file).manifest(values)
 
 
-class _Reader:
+class _ManifestReader:
     """Takes checked values out of the tables of a manifest, or says where and how they differ."""
 
     def __init__(self, text: str, file: str) -> None:
@@ -132,7 +132,7 @@ class _Reader:
             self.tables(values.get("assessment", [])),
         )
 
-    def parts(self, values: Any, table: str, role: Role) -> tuple[Part, ...]:
+    def parts(self, values: Any, table: str, role: Role) -> tuple[ManifestPart, ...]:
         if not isinstance(values, dict) or (role == "system" and not values):
             self.fail(f"expected a table of name = 'path', found {shown(values)}", "", table)
         common = {name: values[name] for name in _DECODING if name in values}
@@ -142,7 +142,7 @@ class _Reader:
                 self.fail("expected names that differ, not only in case", table, name)
         return tuple(self.part(role, name, values[name], common, table) for name in names)
 
-    def part(self, role: Role, name: str, value: Any, common: Mapping[str, Any], table: str) -> Part:
+    def part(self, role: Role, name: str, value: Any, common: Mapping[str, Any], table: str) -> ManifestPart:
         own = value if isinstance(value, dict) else {"path": value}
         values = {**common, **own}
         # the table of the source is the part itself, those of the others hold one part a key
@@ -155,7 +155,7 @@ class _Reader:
         encoding = self.encoding(values.get("encoding"), *where)
         if undecodable == "replace" and encoding is None:
             self.fail("expected an encoding beside undecodable = 'replace'", *where)
-        return Part(role, name, self.paths(values.get("path"), *where), encoding, undecodable == "replace")
+        return ManifestPart(role, name, self.paths(values.get("path"), *where), encoding, undecodable == "replace")
 
     def paths(self, value: Any, table: str, name: str, index: int = 0) -> tuple[str, ...]:
         paths = value if isinstance(value, list) else [value]
@@ -169,13 +169,13 @@ class _Reader:
             self.fail(what, table, name, index)
         return value
 
-    def tables(self, values: Any) -> tuple[tuple[Part, Layout], ...]:
+    def tables(self, values: Any) -> tuple[tuple[ManifestPart, Layout], ...]:
         tables = values if isinstance(values, list) else [values]
         if not all(isinstance(one, dict) for one in tables):
             self.fail(f"expected a table, found {shown(values)}", "", "assessment")
         return tuple(self.table(one, index) for index, one in enumerate(tables))
 
-    def table(self, values: Mapping[str, Any], index: int) -> tuple[Part, Layout]:
+    def table(self, values: Mapping[str, Any], index: int) -> tuple[ManifestPart, Layout]:
         at = "assessment"
         known = ("path", "encoding", "delimiter", "header", "columns", "fixed", "scale", "missing")
         self.check_keys(values, known, at, index)
@@ -201,7 +201,7 @@ class _Reader:
             self.missing(values.get("missing", []), index),
         )
         encoding = self.encoding(values.get("encoding"), at, "encoding", index)
-        return Part("assessment", "", self.paths(values.get("path"), at, "path", index), encoding), layout
+        return ManifestPart("assessment", "", self.paths(values.get("path"), at, "path", index), encoding), layout
 
     def columns(self, value: Any, index: int) -> dict[str, int | str]:
         """Return columns by name; a list names them in their order, ``-`` being of no use."""

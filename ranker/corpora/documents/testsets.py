@@ -17,7 +17,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.documents import sgml
 from ranker.corpora.documents.assembling import DocumentCorpus, Notes
 from ranker.corpora.documents.encodings import declared_encoding, decode, with_superset
-from ranker.corpora.documents.manifest_schema import Part
+from ranker.corpora.documents.manifest_schema import ManifestPart
 from ranker.corpora.languages import language_code
 from ranker.corpora.records import Record, assemble, shown
 from ranker.errors import DataError
@@ -167,7 +167,7 @@ def _records(parts: Sequence[_Part], file: str) -> list[Record]:
     names = {role: [one.name for one in parts if one.role == role] for role in _ROLES}
     corpus = DocumentCorpus(_language_pair(parts, file), frozenset(names["reference"]), tuple(names["system"]), notes)
     for one in sorted(parts, key=lambda part: list(_ROLES).index(part.role)):
-        part = Part(one.role, one.name, ())
+        part = ManifestPart(one.role, one.name, ())
         if one.role == "source":
             for document in one.documents:
                 corpus.add_source(part, document)

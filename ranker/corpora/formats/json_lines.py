@@ -52,7 +52,7 @@ def parse_records(text: str, file: str) -> list[Record]:
     grouped: dict[tuple[object, ...], tuple[Record, dict[str, tuple[int, Candidate]]]] = {}
     left_out: dict[str, None] = {}
     for line, value in _values(text, file):
-        reader = _Reader(file, line, left_out)
+        reader = _RecordReader(file, line, left_out)
         fields = reader.mapping(value, "record")
         source, candidates = (
             reader.spelling(fields, "source", "src"),
@@ -88,7 +88,7 @@ def parse_records(text: str, file: str) -> list[Record]:
     return records
 
 
-def _as_table_row(reader: _Reader, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+def _as_table_row(reader: _RecordReader, fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return `fields` with the references of a table's row, ``reference1`` and so on, as one list."""
     numbered = names.reference_columns([key for key in map(names.canonical, fields) if key[9:].isdigit()])
     if not numbered:
@@ -203,7 +203,7 @@ def _decode(text: str, position: int, file: str, first_line: int) -> tuple[Any, 
         raise DataError("nested too deeply to be a record", file=file, line=first_line) from None
 
 
-class _Reader:
+class _RecordReader:
     """Takes typed values out of one JSON record, or says where and how it differs."""
 
     def __init__(self, file: str, line: int, left_out: dict[str, None]) -> None:
@@ -369,7 +369,7 @@ def _inside(path: str, key: str) -> str:
     return f"{path}.{key}".lstrip(".") if plain else f"{path}[{shown(key)}]"
 
 
-def _source_record(reader: _Reader, fields: Mapping[str, Any], source: str) -> Record:
+def _source_record(reader: _RecordReader, fields: Mapping[str, Any], source: str) -> Record:
     """Make the record of one source, without candidates."""
     key = reader.spelling(fields, "references", "refs", "ref", "reference")
     references = [] if key is None or fields[key] is None else reader.texts(fields[key], key)

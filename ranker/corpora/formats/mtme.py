@@ -76,7 +76,7 @@ def read_mtme(folder: str | Path, *, name: str | None = None, pairs: Sequence[st
         _LOG.warning(
             "ranker: note: %s: files of human scores that are not of segments, passed over: %d", file, left_out
         )
-    return replace(concatenate(tests), name=name, _memo={})
+    return replace(concatenate(tests), name=name)
 
 
 def _listed(folder: Path) -> list[Path]:

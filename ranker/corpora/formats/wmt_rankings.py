@@ -94,13 +94,13 @@ def parse_rankings(text: str, file: str) -> Iterator[Ranking]:
 
 
 @dataclass(frozen=True)
-class _Columns:
+class _RankingColumns:
     count: int
     systems: list[str]
     ranks: list[str]
 
 
-def _columns(header: Sequence[str], file: str) -> _Columns:
+def _columns(header: Sequence[str], file: str) -> _RankingColumns:
     numbers = sorted({int(match[1]) for match in map(_SYSTEM.match, header) if match})
     systems, ranks = ([f"system{number}{part}" for number in numbers or (1, 2)] for part in ("id", "rank"))
     for name in (*_REQUIRED, *systems, *ranks):
@@ -110,10 +110,10 @@ def _columns(header: Sequence[str], file: str) -> _Columns:
     twice = first_repeated(header)
     if twice is not None:
         raise DataError(f"column {shown(twice)} stands twice; remove one of them", file=file, line=1)
-    return _Columns(len(header), systems, ranks)
+    return _RankingColumns(len(header), systems, ranks)
 
 
-def _ranking(row: Mapping[str, str], length: int, columns: _Columns, file: str, line: int) -> Ranking:
+def _ranking(row: Mapping[str, str], length: int, columns: _RankingColumns, file: str, line: int) -> Ranking:
     if length != columns.count:
         what = f"expected {columns.count} fields as in the first line, found {length}"
         raise DataError(what, file=file, line=line)

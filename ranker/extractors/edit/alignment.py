@@ -13,7 +13,7 @@ _DIAGONAL, _INSERTION, _DELETION = 0, 1, 2
 _FAR = np.int32(1 << 30)
 
 
-class Alignment(NamedTuple):
+class EditAlignment(NamedTuple):
     """An alignment of a candidate with a reference.
 
     Parameters
@@ -35,9 +35,9 @@ class Alignment(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def empty_alignment(length: int, size: int) -> Alignment:
+def empty_alignment(length: int, size: int) -> EditAlignment:
     """Return room for an alignment of `length` candidate words with `size` reference words."""
-    return Alignment(
+    return EditAlignment(
         np.empty((length + 1, size + 1), dtype=np.uint8),
         np.empty(length + 1, dtype=np.int32),
         np.empty(size + 1, dtype=np.int32),
@@ -121,7 +121,7 @@ def align_in_band(words: Int32Array, reference: Int32Array, beam: int, operation
 
 
 @njit(cache=True, nogil=True)
-def read_alignment(words: Int32Array, reference: Int32Array, alignment: Alignment) -> None:
+def read_alignment(words: Int32Array, reference: Int32Array, alignment: EditAlignment) -> None:
     """Fill the other parts of `alignment` from its operations."""
     wrong, reference_wrong = alignment.wrong, alignment.reference_wrong
     wrong[0] = reference_wrong[0] = 0

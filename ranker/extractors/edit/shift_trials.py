@@ -13,7 +13,13 @@ import numpy as np
 from numba import njit
 
 from ranker.arrays import Int32Array, UInt64Array
-from ranker.extractors.edit.alignment import Alignment, align_in_band, align_in_beam, empty_alignment, read_alignment
+from ranker.extractors.edit.alignment import (
+    EditAlignment,
+    align_in_band,
+    align_in_beam,
+    empty_alignment,
+    read_alignment,
+)
 from ranker.extractors.edit.distance import (
     ALL,
     BLOCK,
@@ -51,7 +57,7 @@ class Reference(NamedTuple):
     """Edits that no shift can save: the distance between the two as bags of words."""
 
 
-class Columns(NamedTuple):
+class DistanceColumns(NamedTuple):
     """Every column of the exact edit distance of the candidate as shifted so far."""
 
     above: UInt64Array
@@ -68,14 +74,14 @@ class Trial(NamedTuple):
     below: UInt64Array
 
 
-class Search(NamedTuple):
+class ShiftSearch(NamedTuple):
     """All that a search for shifts between one candidate and one reference works on."""
 
     words: Int32Array
     """The candidate as shifted so far."""
     reference: Reference
-    alignment: Alignment
-    columns: Columns
+    alignment: EditAlignment
+    columns: DistanceColumns
     trial: Trial
     limits: Limits
 
@@ -104,13 +110,13 @@ def _reference(words: Int32Array, theirs: Int32Array) -> Reference:
 
 
 @njit(cache=True, nogil=True)
-def start_search(candidate: Int32Array, reference: Int32Array, limits: Limits) -> Search:
+def start_search(candidate: Int32Array, reference: Int32Array, limits: Limits) -> ShiftSearch:
     """Return the search for shifts between two sequences of word ids, neither empty."""
     words, theirs = number_locally(candidate, reference)
     length = len(words)
     shared = _reference(words, theirs)
     blocks = shared.masks.shape[1]
-    columns = Columns(
+    columns = DistanceColumns(
         np.empty((length + 1, blocks), dtype=np.uint64),
         np.empty((length + 1, blocks), dtype=np.uint64),
         np.empty(length + 1, dtype=np.int32),
@@ -121,11 +127,11 @@ def start_search(candidate: Int32Array, reference: Int32Array, limits: Limits) -
         np.empty(blocks, dtype=np.uint64),
         np.empty(blocks, dtype=np.uint64),
     )
-    return Search(words, shared, empty_alignment(length, len(theirs)), columns, trial, limits)
+    return ShiftSearch(words, shared, empty_alignment(length, len(theirs)), columns, trial, limits)
 
 
 @njit(cache=True, nogil=True)
-def _align(search: Search, words: Int32Array) -> int:
+def _align(search: ShiftSearch, words: Int32Array) -> int:
     """Align `words` with the reference as the program does, and return their distance."""
     limits, reference, operations = search.limits, search.reference.words, search.alignment.operations
     if limits.search == TERCOM:
@@ -134,7 +140,7 @@ def _align(search: Search, words: Int32Array) -> int:
 
 
 @njit(cache=True, nogil=True)
-def realign(search: Search) -> int:
+def realign(search: ShiftSearch) -> int:
     """Bring alignment and columns up to date with the candidate as shifted so far, and return its distance."""
     words, reference, columns = search.words, search.reference, search.columns
     distance = _align(search, words)
@@ -156,7 +162,7 @@ def realign(search: Search) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _exact_distance(search: Search, first: int) -> int:
+def _exact_distance(search: ShiftSearch, first: int) -> int:
     """Return the exact edit distance of the candidate after the shift that is tried, `first` the first word moved."""
     words, above, below = search.trial.words, search.trial.above, search.trial.below
     columns, masks, last_row = search.columns, search.reference.masks, search.reference.last_row
@@ -177,7 +183,7 @@ def _exact_distance(search: Search, first: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _is_exact(search: Search, distance: int) -> bool:
+def _is_exact(search: ShiftSearch, distance: int) -> bool:
     """Tell whether the program certainly keeps a best path of the exact `distance`."""
     limits, reference = search.limits, search.reference
     if limits.search == TERCOM:
@@ -189,7 +195,7 @@ def _is_exact(search: Search, distance: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def try_shift(search: Search, start: int, size: int, target: int, worst: int) -> int:
+def try_shift(search: ShiftSearch, start: int, size: int, target: int, worst: int) -> int:
     """Move the `size` words from `start` before word `target`, in `search.trial`, and return the program's distance.
 
     `target` is up to `start`, or at least `start` + `size`. Distances of more than `worst` may be wrong.

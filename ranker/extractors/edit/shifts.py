@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit, prange
 
 from ranker.arrays import Int32Array, Int64Array
-from ranker.extractors.edit.shift_trials import TERCOM, Limits, Search, realign, start_search, try_shift
+from ranker.extractors.edit.shift_trials import TERCOM, Limits, ShiftSearch, realign, start_search, try_shift
 
 _MOST_SHIFTS_TRIED = 1000
 """After so many shifts sacreBLEU gives up on a sentence."""
@@ -34,7 +34,7 @@ def _may_move(start: int, stop: int, place: int, max_distance: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _longest_movable(search: Search, start: int, runs: Int32Array) -> int:
+def _longest_movable(search: ShiftSearch, start: int, runs: Int32Array) -> int:
     """Return up to which size tercom tries to move the words from `start`; fill `runs` by reference position."""
     words, reference, limits = search.words, search.reference, search.limits
     aligned, wrong = search.alignment.aligned, search.alignment.wrong
@@ -61,7 +61,7 @@ def _longest_movable(search: Search, start: int, runs: Int32Array) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _best_of_tercom(search: Search, distance: int) -> int:
+def _best_of_tercom(search: ShiftSearch, distance: int) -> int:
     """Write the candidate after tercom's best shift into `search.trial.best` and return its edit distance.
 
     Long shifts come first, and a shift has to save more than the best so far, the first one only its own cost; nothing
@@ -117,7 +117,7 @@ def _best_of_tercom(search: Search, distance: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _best_of_sacrebleu(search: Search, distance: int, tried: int) -> tuple[int, int]:
+def _best_of_sacrebleu(search: ShiftSearch, distance: int, tried: int) -> tuple[int, int]:
     """Write the candidate after sacreBLEU's best shift into `search.trial.best`; return its distance and shifts tried.
 
     Of shifts to the same distance the longest counts, then that of the first words, then that to the first place.

@@ -21,8 +21,8 @@ from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pai
 from ranker.extractors.text.tokenizers import ASIAN_PUNCTUATION
 from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
 
-Search = Literal["sacrebleu", "tercom"]
-_BEAMS: dict[Search, int] = {"tercom": 20, "sacrebleu": 25}
+SearchProgram = Literal["sacrebleu", "tercom"]
+_BEAMS: dict[SearchProgram, int] = {"tercom": 20, "sacrebleu": 25}
 PUNCTUATION = '.,?:;!"()'
 
 
@@ -91,7 +91,7 @@ class TranslationEditRate(Metric):
     name: ClassVar[str] = "ter"
     higher_is_better: ClassVar[bool] = False
     width: ClassVar[int] = 2
-    search: Search = "sacrebleu"
+    search: SearchProgram = "sacrebleu"
     beam: int | None = None
     max_distance: int = 50
     max_size: int = 10

@@ -18,7 +18,7 @@ from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.repeated_words import align_contexts
 from ranker.extractors.text.tokens import Tokenizer, token_batch
 
-Alignment = Literal["multiset", "isozaki", "ribes"]
+UnigramAlignment = Literal["multiset", "isozaki", "ribes"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class _MatchedWords(Metric):
     """What precision, recall and F share: their statistics are the same."""
 
     width: ClassVar[int] = 3
-    alignment: Alignment = "multiset"
+    alignment: UnigramAlignment = "multiset"
     tokenizer: Tokenizer = "13a"
     lowercase: bool = False
 

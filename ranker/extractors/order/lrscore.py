@@ -18,7 +18,7 @@ from ranker.errors import DataError, OptionError
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FitScope, Metric, join_notes
 from ranker.extractors.order.birch_osborne import Rule
-from ranker.extractors.order.metrics import Alignment, alignment_signed, word_permutations
+from ranker.extractors.order.metrics import OrderAlignment, alignment_signed, word_permutations
 from ranker.extractors.order.scores import permutation_scores
 from ranker.extractors.order.source_orders import bilingual_orders
 from ranker.extractors.text.ngrams import closest_reference_lengths
@@ -76,7 +76,7 @@ class LRscore(Metric):
     lexical: str = "bleu[smoothing=add-one]"
     alpha: float = 0.5
     theta: float | None = None
-    alignment: Alignment = "bilingual"
+    alignment: OrderAlignment = "bilingual"
     aligner: str | None = None
     rule: Rule = "same-key"
     tokenizer: Tokenizer = "13a"

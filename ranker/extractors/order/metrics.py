@@ -27,13 +27,13 @@ from ranker.extractors.text.repeated_words import align_contexts
 from ranker.extractors.text.tokens import Tokenizer, token_batch
 
 Lexical = Literal["bleu1", "f1"]
-Alignment = Literal["isozaki", "ribes", "meteor", "bilingual"]
+OrderAlignment = Literal["isozaki", "ribes", "meteor", "bilingual"]
 
 
 @view
 def word_permutations(
     dataset: Dataset,
-    alignment: Alignment,
+    alignment: OrderAlignment,
     tokenizer: Tokenizer,
     *,
     lowercase: bool = False,
@@ -85,7 +85,7 @@ def alignment_signed(alignment: str) -> dict[str, object]:
 class PermutationMetric(SentenceMean):
     """What all metrics of permutations share; `Kendall` documents the options."""
 
-    alignment: Alignment = "isozaki"
+    alignment: OrderAlignment = "isozaki"
     aligner: str | None = None
     alpha: float = 0.0
     lexical: Lexical = "bleu1"

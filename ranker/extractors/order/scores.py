@@ -42,7 +42,7 @@ from ranker.extractors.order.tree_scores import (
     FLAT,
     FOREST,
     VITERBI,
-    Tables,
+    TreeTables,
     forest_shape,
     inverted_value,
     log_catalan,
@@ -152,7 +152,7 @@ def _recursive_scores(
     trees: int,
     beta: float,
     gamma: float,
-    tables: Tables,
+    tables: TreeTables,
     inverted: FloatArray,
     result: FloatArray,
 ) -> None:

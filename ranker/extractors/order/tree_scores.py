@@ -40,7 +40,7 @@ CANONICAL, FLAT, VITERBI, FOREST = 0, 1, 2, 3
 _NEGLIGIBLE = 1e-18
 
 
-class Tables(NamedTuple):
+class TreeTables(NamedTuple):
     """Constants of one beta for runs of up to n parts; those that a kind of tree has no use for are empty."""
 
     paths: FloatArray
@@ -54,7 +54,7 @@ class Tables(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _path_tables(length: int, shrink: float) -> Tables:
+def _path_tables(length: int, shrink: float) -> TreeTables:
     terms = 2
     # of l subtrees on a side, a path has at most l * exp(-(l - 2)**2 / (4 * length)) times what it has of one
     while terms < length and terms**3 * shrink**terms * np.exp(-((terms - 2) ** 2) / (4 * length)) > _NEGLIGIBLE:
@@ -80,21 +80,21 @@ def _path_tables(length: int, shrink: float) -> Tables:
     for leaves in range(length):
         for right in range(min(leaves + 1, terms)):
             weighted[leaves] += paths[leaves, right] * turns[right]
-    return Tables(paths, weighted, trees, np.empty(0))
+    return TreeTables(paths, weighted, trees, np.empty(0))
 
 
 @njit(cache=True, nogil=True)
-def _best_tables(length: int, shrink: float) -> Tables:
+def _best_tables(length: int, shrink: float) -> TreeTables:
     best = np.ones(length + 1)
     for leaves in range(2, length + 1):
         highest = 0.0
         for left in range(1, leaves // 2 + 1):
             highest = max(highest, best[left] + best[leaves - left])
         best[leaves] = shrink * highest
-    return Tables(np.empty((0, 0)), np.empty((0, 0)), np.empty(0), best)
+    return TreeTables(np.empty((0, 0)), np.empty((0, 0)), np.empty(0), best)
 
 
-def make_tables(trees: int, length: int, beta: float) -> Tables:
+def make_tables(trees: int, length: int, beta: float) -> TreeTables:
     """Compute the constants that scoring permutations of up to `length` words needs."""
     if trees == FOREST:
         return _path_tables(max(length, 2), 1 - beta)
@@ -102,7 +102,7 @@ def make_tables(trees: int, length: int, beta: float) -> Tables:
 
 
 @njit(cache=True, nogil=True)
-def _mean_over_trees(gains: FloatArray, tables: Tables) -> float:
+def _mean_over_trees(gains: FloatArray, tables: TreeTables) -> float:
     parts = len(gains)
     total = 0.0
     for part in range(parts):
@@ -116,7 +116,7 @@ def _mean_over_trees(gains: FloatArray, tables: Tables) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _best_tree(gains: FloatArray, shrink: float, tables: Tables) -> float:
+def _best_tree(gains: FloatArray, shrink: float, tables: TreeTables) -> float:
     parts = len(gains)
     alike = gains[0] >= 0
     for part in range(1, parts):
@@ -135,7 +135,7 @@ def _best_tree(gains: FloatArray, shrink: float, tables: Tables) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _over_run(gains: FloatArray, trees: int, shrink: float, tables: Tables) -> float:
+def _over_run(gains: FloatArray, trees: int, shrink: float, tables: TreeTables) -> float:
     """Return the sum over the parts of a run of ``shrink**depth * gain``, for the chosen trees."""
     if trees == FOREST:
         return _mean_over_trees(gains, tables)
@@ -150,7 +150,7 @@ def _over_run(gains: FloatArray, trees: int, shrink: float, tables: Tables) -> f
 
 
 @njit(cache=True, nogil=True)
-def inverted_value(length: int, trees: int, beta: float, gamma: float, tables: Tables) -> float:
+def inverted_value(length: int, trees: int, beta: float, gamma: float, tables: TreeTables) -> float:
     """Return the raw value phi of the inverted permutation of `length` words."""
     if length < 2:
         return 1.0
@@ -165,7 +165,7 @@ def tree_value(
     trees: int,
     beta: float,
     gamma: float,
-    tables: Tables,
+    tables: TreeTables,
     gains: FloatArray,
 ) -> float:
     """Return the raw value phi of a parsed permutation.
@@ -177,7 +177,7 @@ def tree_value(
     trees : int
         `CANONICAL`, `FLAT`, `VITERBI` (the best) or `FOREST` (mean over all).
     beta, gamma : float
-    tables : Tables
+    tables : TreeTables
         Of the same kind of trees and beta, for at least as many words.
     gains : float array
         Room for `count` numbers.

@@ -24,7 +24,7 @@ from ranker.extractors.paraphrase.matching import (
     EXACT,
     STEM,
     Lookup,
-    Words,
+    WordFacts,
     compare,
     match_words,
     residual_pairs,
@@ -46,7 +46,7 @@ _SMOOTHING = 5.0
 
 
 @dataclass(frozen=True, eq=False)
-class Learnt:
+class LearntSubstitutions:
     """What `Paraphrase.fit` learns.
 
     Parameters
@@ -158,11 +158,11 @@ class Paraphrase(Extractor):
 
     def fit(self, dataset: Dataset) -> FittedParaphrase:
         """Learn the table and the weights of words from the candidates and references of `dataset`."""
-        return self._knowing(_Lesson.of(dataset, self).learn(self))
+        return self._knowing(_TrainingSentences.of(dataset, self).learn(self))
 
     def fit_transform(self, dataset: Dataset) -> tuple[FittedParaphrase, FloatArray]:
         """Return what `fit` returns, and columns of training data, cross-fitted; shape (candidates, 10)."""
-        lesson = _Lesson.of(dataset, self)
+        lesson = _TrainingSentences.of(dataset, self)
         matrix = np.zeros((len(dataset), len(COLUMNS)))
         for fold in range(self.folds):
             rows = lesson.source_fold[dataset.candidate_source] == fold
@@ -178,7 +178,7 @@ class Paraphrase(Extractor):
         text = arrays["words"].tobytes().decode("utf-8", "surrogatepass")
         table = Substitutions(arrays["first"], arrays["second"], arrays["similarity"])
         words = text.split("\n") if text else []
-        return self._knowing(Learnt(words, arrays["texts"], int(arrays["total"][0]), table))
+        return self._knowing(LearntSubstitutions(words, arrays["texts"], int(arrays["total"][0]), table))
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
         """Refuse: nothing matches before `fit`.
@@ -189,7 +189,7 @@ class Paraphrase(Extractor):
         """
         raise self.unfitted()
 
-    def _knowing(self, learnt: Learnt) -> FittedParaphrase:
+    def _knowing(self, learnt: LearntSubstitutions) -> FittedParaphrase:
         return FittedParaphrase(**self._options(), learnt=learnt)
 
 
@@ -197,7 +197,7 @@ class Paraphrase(Extractor):
 class FittedParaphrase(Paraphrase, FittedExtractor):
     """`Paraphrase` with a table of substitutions and how rare words are."""
 
-    learnt: Learnt = notation.learnt()
+    learnt: LearntSubstitutions = notation.learnt()
 
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the columns, shape (candidates, 10)."""
@@ -280,21 +280,21 @@ class FittedParaphrase(Paraphrase, FittedExtractor):
 
 
 @view
-def _words(dataset: Dataset, tokenizer: Tokenizer, stemmer: str) -> Words:
+def _words(dataset: Dataset, tokenizer: Tokenizer, stemmer: str) -> WordFacts:
     """Return what is known of the words of `dataset`."""
     vocabulary = token_batch(dataset, tokenizer, lowercase=True).segments.vocabulary
     stems = stem_numbers(vocabulary, str if stemmer == "none" else stemmer_of(stemmer))
-    return Words(stems, ~in_class(vocabulary, "punctuation"))
+    return WordFacts(stems, ~in_class(vocabulary, "punctuation"))
 
 
 @view
-def _lookup(dataset: Dataset, tokenizer: Tokenizer, learnt: Learnt) -> tuple[Lookup, FloatArray]:
+def _lookup(dataset: Dataset, tokenizer: Tokenizer, learnt: LearntSubstitutions) -> tuple[Lookup, FloatArray]:
     """Return the table for the words of `dataset`, and their weights."""
     return learnt.lookup(token_batch(dataset, tokenizer, lowercase=True).segments.vocabulary)
 
 
 @dataclass(frozen=True, eq=False)
-class _Lesson:
+class _TrainingSentences:
     """What there is to learn from a data set, in an order that does not depend on that of its sources.
 
     Words are numbered in alphabetical order, and pairs of sentences sorted by their texts, so that sums come out the
@@ -310,7 +310,7 @@ class _Lesson:
     source_fold: Int64Array
 
     @classmethod
-    def of(cls, dataset: Dataset, options: Paraphrase) -> _Lesson:
+    def of(cls, dataset: Dataset, options: Paraphrase) -> _TrainingSentences:
         batch = token_batch(dataset, options.tokenizer, lowercase=True)
         segments, words = batch.segments, _words(dataset, options.tokenizer, options.stemmer)
         order = np.argsort(np.array(segments.vocabulary, dtype=object), kind="stable")
@@ -328,7 +328,7 @@ class _Lesson:
         )
         pairs = sentence[different]
         values = rank[segments.values]
-        known = Words(words.stems[order], words.replaceable[order])
+        known = WordFacts(words.stems[order], words.replaceable[order])
         starts, places, closeness = residual_pairs(
             values, segments.offsets, pairs[:, 0].copy(), pairs[:, 1].copy(), known, _STEEPNESS
         )
@@ -345,14 +345,14 @@ class _Lesson:
             source_fold,
         )
 
-    def learn(self, options: Paraphrase, without: int = -1) -> Learnt:
+    def learn(self, options: Paraphrase, without: int = -1) -> LearntSubstitutions:
         """Learn from all folds but one."""
         table = estimate(self.found, self.pair_fold != without, least=options.least)
         texts = np.bincount(self.word[self.word_fold != without], minlength=len(self.words)).astype(np.int32)
         kept = texts > 0
         kept[table.first] = kept[table.second] = True
         number = (np.cumsum(kept) - 1).astype(np.int32)
-        return Learnt(
+        return LearntSubstitutions(
             [self.words[word] for word in np.flatnonzero(kept).tolist()],
             texts[kept],
             int((self.reference_fold != without).sum()),

@@ -26,7 +26,7 @@ SUMS = 10
 """Number of sums that `compare` makes of a pair of sentences."""
 
 
-class Words(NamedTuple):
+class WordFacts(NamedTuple):
     """What is known of the words of a vocabulary.
 
     Parameters
@@ -128,7 +128,7 @@ def _window(i: int, size: int, length: int, reach: float) -> tuple[int, int]:
 def _residual_pairs(
     candidate: Int32Array,
     reference: Int32Array,
-    words: Words,
+    words: WordFacts,
     places: Int32Array,
     closeness: Float32Array,
     steepness: float,
@@ -162,7 +162,7 @@ def residual_pairs(
     offsets: Int64Array,
     candidate: Int64Array,
     reference: Int64Array,
-    words: Words,
+    words: WordFacts,
     steepness: float,
 ) -> tuple[Int64Array, Int32Array, Float32Array]:
     """List the residual words of many pairs of sentences that are near each other.
@@ -173,7 +173,7 @@ def residual_pairs(
         Sentences, as in `Segments`.
     candidate, reference : int64 array, shape (pairs,)
         Sentences of every pair.
-    words : Words
+    words : WordFacts
     steepness : float
         The closeness of two words is exp(-steepness * difference of relative positions).
 
@@ -261,7 +261,7 @@ def compare(
     offsets: Int64Array,
     candidate: Int64Array,
     reference: Int64Array,
-    words: Words,
+    words: WordFacts,
     table: Lookup,
     weight: FloatArray,
     content: BoolArray,

@@ -17,7 +17,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.errors import ModelError, OptionError
 from ranker.extractors.base import FitScope, FittedExtractor
 from ranker.extractors.semantic import cache as semantic_cache
-from ranker.extractors.semantic.matching import Tokens, match, tokens_of, word_matches
+from ranker.extractors.semantic.matching import TokenVectors, match, tokens_of, word_matches
 from ranker.learning.encoder.encoder import Encoder, Pieces, load
 from ranker.learning.encoder.files import SMALL
 
@@ -28,7 +28,7 @@ _ROUND = 4096
 
 
 @dataclass(frozen=True)
-class Learnt:
+class LearntWeights:
     """What `Semantic.fit` learns.
 
     Parameters
@@ -133,12 +133,14 @@ class Semantic(FittedExtractor):
                 counts[piece] = counts.get(piece, 0) + count
         ids = np.array(sorted(counts), dtype=np.int32)
         seen = np.array([counts[piece] for piece in ids.tolist()], dtype=np.int64)
-        learnt = Learnt(encoder.files.digest, ids, seen, len(texts))
+        learnt = LearntWeights(encoder.files.digest, ids, seen, len(texts))
         return FittedSemantic(**self._options(), learnt=learnt)
 
     def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> FittedSemantic:
         """Return the fitted form whose `state` returned `arrays`."""
-        learnt = Learnt(arrays["encoder"].tobytes().hex(), arrays["ids"], arrays["texts"], int(arrays["total"][0]))
+        learnt = LearntWeights(
+            arrays["encoder"].tobytes().hex(), arrays["ids"], arrays["texts"], int(arrays["total"][0])
+        )
         return FittedSemantic(**self._options(), learnt=learnt)
 
     def transform(self, dataset: Dataset) -> FloatArray:
@@ -199,7 +201,7 @@ class Semantic(FittedExtractor):
         return encoder
 
     @property
-    def _learnt(self) -> Learnt | None:
+    def _learnt(self) -> LearntWeights | None:
         return None
 
     def _layer(self, encoder: Encoder) -> int | None:
@@ -216,7 +218,7 @@ class Semantic(FittedExtractor):
         within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         return place, first[place] + within
 
-    def _tokens(self, pieces: Pieces, vectors: Float32Array) -> Tokens:
+    def _tokens(self, pieces: Pieces, vectors: Float32Array) -> TokenVectors:
         weights = self._learnt.weights(pieces.ids) if self._learnt else np.ones(len(pieces.ids))
         return tokens_of(pieces, vectors, weights, special=self.special_tokens == "match", words=self.pool == "words")
 
@@ -275,7 +277,7 @@ class Semantic(FittedExtractor):
 class FittedSemantic(Semantic):
     """`Semantic` with the weights of sub-words and the encoder that they are of."""
 
-    learnt: Learnt = notation.learnt()
+    learnt: LearntWeights = notation.learnt()
 
     def signature(self) -> str:
         """Return the notation with all options, and the beginning of the encoder's digest."""
@@ -291,7 +293,7 @@ class FittedSemantic(Semantic):
         }
 
     @property
-    def _learnt(self) -> Learnt:
+    def _learnt(self) -> LearntWeights:
         return self.learnt
 
 

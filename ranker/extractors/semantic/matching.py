@@ -12,7 +12,7 @@ from ranker.learning.encoder.encoder import Pieces, unit
 
 
 @dataclass(frozen=True, eq=False)
-class Tokens:
+class TokenVectors:
     """What is matched: sub-words or words of texts; those of text ``i`` are ``offsets[i]`` to ``offsets[i + 1]``.
 
     Parameters
@@ -35,7 +35,7 @@ class Tokens:
 
 def tokens_of(
     pieces: Pieces, vectors: Float32Array, weights: FloatArray, *, special: bool = True, words: bool = False
-) -> Tokens:
+) -> TokenVectors:
     """Put together what is matched.
 
     Parameters
@@ -70,14 +70,14 @@ def tokens_of(
 
 def _kept(
     vectors: Float32Array, weights: FloatArray, offsets: Int64Array, word: Int32Array, *, special: bool
-) -> Tokens:
+) -> TokenVectors:
     if special:
-        return Tokens(vectors, weights, offsets, word)
+        return TokenVectors(vectors, weights, offsets, word)
     keep = word >= 0
-    return Tokens(vectors[keep], weights[keep], offsets_of(keep)[offsets], word[keep])
+    return TokenVectors(vectors[keep], weights[keep], offsets_of(keep)[offsets], word[keep])
 
 
-def match(tokens: Tokens, candidate: Int64Array, target: Int64Array) -> FloatArray:
+def match(tokens: TokenVectors, candidate: Int64Array, target: Int64Array) -> FloatArray:
     r"""Return precision, recall and F of every pair of texts, shape (pairs, 3).
 
     With :math:`s_{ij}` the cosine of token i of the candidate and token j of the other text,
@@ -89,7 +89,7 @@ def match(tokens: Tokens, candidate: Int64Array, target: Int64Array) -> FloatArr
 
     Parameters
     ----------
-    tokens : Tokens
+    tokens : TokenVectors
     candidate, target : int64 array, shape (pairs,)
         Texts.
     """
@@ -151,7 +151,7 @@ class WordMatch:
     similarity: float
 
 
-def word_matches(tokens: Tokens, text: int, other: int) -> list[WordMatch]:
+def word_matches(tokens: TokenVectors, text: int, other: int) -> list[WordMatch]:
     """Return for each word of `text` what it matched in `other`, in order; nothing if one of them has no words."""
     mine, theirs = (slice(*tokens.offsets[one : one + 2]) for one in (text, other))
     words, partners = tokens.word[mine], tokens.word[theirs]

@@ -271,7 +271,7 @@ def fill_lattice(
     return float(distance[length, size])
 
 
-class Alignment(NamedTuple):
+class LatticeAlignment(NamedTuple):
     """An alignment as the search for shifts reads it.
 
     Parameters
@@ -321,7 +321,7 @@ def read_steps(sentences: Sentences, lattice: Lattice) -> Int32Array:
 
 
 @njit(cache=True, nogil=True)
-def read_alignment(sentences: Sentences, order: Int32Array, lattice: Lattice) -> Alignment:
+def read_alignment(sentences: Sentences, order: Int32Array, lattice: Lattice) -> LatticeAlignment:
     """Return the alignment on the best path of a lattice."""
     column, row = len(order), sentences.cost.shape[1]
     wrong = np.ones(column + 1, dtype=np.int32)
@@ -338,6 +338,6 @@ def read_alignment(sentences: Sentences, order: Int32Array, lattice: Lattice) ->
         reference_aligned[column : column + words] = row if size > 0 else row - 1
         if single and sentences.equal[order[column], row]:
             wrong[column + 1] = reference_wrong[row + 1] = 0
-    return Alignment(
+    return LatticeAlignment(
         np.cumsum(wrong).astype(np.int32), np.cumsum(reference_wrong).astype(np.int32), aligned, reference_aligned
     )

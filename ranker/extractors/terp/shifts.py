@@ -8,8 +8,8 @@ from numba import njit, prange
 from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
 from ranker.extractors.lexical.words import WordTables
 from ranker.extractors.terp.alignment import (
-    Alignment,
     Lattice,
+    LatticeAlignment,
     Phrases,
     Sentences,
     empty_lattice,
@@ -76,7 +76,9 @@ def _phrases_of(candidate: Int32Array, sentence: int, table: PhraseTable) -> Phr
 
 
 @njit(cache=True, nogil=True)
-def _phrase_places(sentences: Sentences, order: Int32Array, alignment: Alignment, max_distance: int) -> BoolArray:
+def _phrase_places(
+    sentences: Sentences, order: Int32Array, alignment: LatticeAlignment, max_distance: int
+) -> BoolArray:
     """Tell where in the candidate each phrase stands within reach of a shift, shape (phrases, candidate words)."""
     phrases, length = sentences.phrases, len(order)
     places = np.zeros((len(phrases.start), length), dtype=np.bool_)
@@ -91,7 +93,7 @@ def _phrase_places(sentences: Sentences, order: Int32Array, alignment: Alignment
 
 @njit(cache=True, nogil=True)
 def _add_targets(
-    keys: list[int], start: int, stop: int, row: int, row_stop: int, alignment: Alignment, costs: SearchCosts
+    keys: list[int], start: int, stop: int, row: int, row_stop: int, alignment: LatticeAlignment, costs: SearchCosts
 ) -> None:
     """Add to `keys` where words from `start` to `stop` may move, to those of the reference from `row` to `row_stop`.
 
@@ -120,7 +122,7 @@ def _add_targets(
 def _collect_shifts(
     sentences: Sentences,
     order: Int32Array,
-    alignment: Alignment,
+    alignment: LatticeAlignment,
     content: tuple[Int32Array, Int32Array],
     costs: SearchCosts,
 ) -> Int64Array:

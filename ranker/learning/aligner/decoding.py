@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit, prange
 
 from ranker.arrays import FloatArray, Int32Array
-from ranker.learning.aligner.hmm import JUMPS, RealArray, Tables, find_entry, hmm
+from ranker.learning.aligner.hmm import JUMPS, HmmTables, RealArray, find_entry, hmm
 from ranker.learning.aligner.pairs import Pairs
 
 FLOOR = 1e-7
@@ -17,7 +17,7 @@ IDENTICAL = 0.5
 """Probability of a word given one spelt alike that training never saw beside it."""
 
 
-class Words(NamedTuple):
+class KnownWords(NamedTuple):
     """What the words of the text are to the model.
 
     ``source`` and ``target`` give every word's number in the model or -1, ``twins`` every source word's target word of
@@ -31,7 +31,12 @@ class Words(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _lexical(
-    tables: Tables, words: Words, source: Int32Array, target: Int32Array, forward: FloatArray, backward: FloatArray
+    tables: HmmTables,
+    words: KnownWords,
+    source: Int32Array,
+    target: Int32Array,
+    forward: FloatArray,
+    backward: FloatArray,
 ) -> None:
     """Write the smoothed word probabilities, (target, source) and (source, target).
 
@@ -65,7 +70,12 @@ def _nulls(probabilities: RealArray, numbers: Int32Array, text: Int32Array) -> F
 
 @njit(cache=True, nogil=True)
 def _pair_posteriors(
-    tables: Tables, words: Words, source: Int32Array, target: Int32Array, null_probability: float, product: FloatArray
+    tables: HmmTables,
+    words: KnownWords,
+    source: Int32Array,
+    target: Int32Array,
+    null_probability: float,
+    product: FloatArray,
 ) -> None:
     rows, columns = len(source), len(target)
     forward, backward = np.empty((columns, rows)), np.empty((rows, columns))
@@ -82,7 +92,9 @@ def _pair_posteriors(
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def link_posteriors(pairs: Pairs, tables: Tables, words: Words, null_probability: float, product: FloatArray) -> None:
+def link_posteriors(
+    pairs: Pairs, tables: HmmTables, words: KnownWords, null_probability: float, product: FloatArray
+) -> None:
     """Write, for every cell, the product of its link's posteriors in the two directions."""
     for pair in prange(len(pairs.cell_offsets) - 1):
         source = pairs.source[pairs.source_offsets[pair] : pairs.source_offsets[pair + 1]]

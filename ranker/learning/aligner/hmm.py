@@ -35,7 +35,7 @@ TINY = 1e-30
 _BLOCKS = 64
 
 
-class Tables(NamedTuple):
+class HmmTables(NamedTuple):
     """What EM learns: word probabilities in both directions, and jump weights; index 0 generates the target.
 
     ``offsets`` and ``columns`` say which target words each source word shares a sentence pair with; ``forward`` is
@@ -269,7 +269,7 @@ def hmm(
 @njit(cache=True, nogil=True)
 def _expect_pair(
     pairs: Pairs,
-    tables: Tables,
+    tables: HmmTables,
     null_probability: float,
     with_jumps: bool,
     agreement: bool,
@@ -316,7 +316,7 @@ def _expect_pair(
 
 @njit(cache=True, nogil=True, parallel=True)
 def expect(
-    pairs: Pairs, tables: Tables, null_probability: float, with_jumps: bool, agreement: bool, batch: Expectations
+    pairs: Pairs, tables: HmmTables, null_probability: float, with_jumps: bool, agreement: bool, batch: Expectations
 ) -> None:
     """Write what all `pairs` contribute, whose cells, tokens and pairs `batch` has room for.
 
@@ -334,7 +334,7 @@ def _add(amounts: FloatArray, places: Int64Array | Int32Array, totals: RealArray
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def collect(pairs: Pairs, batch: Expectations, totals: Tables) -> None:
+def collect(pairs: Pairs, batch: Expectations, totals: HmmTables) -> None:
     """Add the word expectations of a batch to `totals`, each direction on its own thread, in the order of the cells."""
     for direction in prange(2):
         if direction == 0:
@@ -346,7 +346,7 @@ def collect(pairs: Pairs, batch: Expectations, totals: Tables) -> None:
 
 
 @njit(cache=True, nogil=True)
-def normalise(totals: Tables) -> None:
+def normalise(totals: HmmTables) -> None:
     """Turn expected counts of words into probabilities, in place; a word never expected keeps zeros."""
     for row in range(len(totals.offsets) - 1):
         block = totals.forward[totals.offsets[row] : totals.offsets[row + 1]]

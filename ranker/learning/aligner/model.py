@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int32Array
 from ranker.errors import ModelError, OptionError
-from ranker.learning.aligner.decoding import Words, link_posteriors
-from ranker.learning.aligner.hmm import JUMPS, Tables
+from ranker.learning.aligner.decoding import KnownWords, link_posteriors
+from ranker.learning.aligner.hmm import JUMPS, HmmTables
 from ranker.learning.aligner.pairs import batches, make_pairs
 from ranker.links import Links
 from ranker.model_files import StoredModel, read_model, write_model
@@ -31,7 +31,7 @@ class AlignmentModel:
 
     Parameters
     ----------
-    tables : Tables
+    tables : HmmTables
         Word probabilities (float32) and jump weights; the weights are all equal if there was no HMM iteration.
     null_probability : float
         Probability that a word comes from nothing.
@@ -50,7 +50,7 @@ class AlignmentModel:
         How the words were made from text, for whoever applies the model; the model itself knows words only.
     """
 
-    tables: Tables
+    tables: HmmTables
     null_probability: float
     iterations: tuple[int, int]
     agreement: bool
@@ -118,7 +118,7 @@ class AlignmentModel:
         offsets = np.searchsorted(pair, np.arange(len(pairs.cell_offsets))).astype(np.int64)
         return Links(source.astype(np.int32), target.astype(np.int32), offsets)
 
-    def _words(self, source: Sequence[str] | None, target: Sequence[str] | None) -> Words:
+    def _words(self, source: Sequence[str] | None, target: Sequence[str] | None) -> KnownWords:
         if (source is None) != (target is None):
             raise OptionError("the vocabulary of one side is given, expected those of both or none")
         own = self.source_vocabulary, self.target_vocabulary
@@ -134,7 +134,7 @@ class AlignmentModel:
             raise ModelError("this aligner was trained on numbers alone, so it cannot align words")
         for ids, count in zip(numbers, met, strict=True):
             ids[(ids >= 0) & (count[ids] == 0)] = -1
-        return Words(numbers[0], numbers[1], twins)
+        return KnownWords(numbers[0], numbers[1], twins)
 
     def save(self, path: str | Path) -> None:
         """Write the model to one file, as `ranker.model_files` describes; equal models give equal bytes.
@@ -183,7 +183,7 @@ class AlignmentModel:
         if model.get("kind") != _KIND:
             raise ModelError(f"{path}: is no word aligner; make one with: ranker align train -s SRC -t TGT --model M")
         try:
-            tables = Tables(**arrays["tables"])
+            tables = HmmTables(**arrays["tables"])
             vocabularies = _unpacked(arrays["source"]), _unpacked(arrays["target"])
             loaded = cls(
                 tables=tables,

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from ranker.arrays import FloatArray, offsets_of
 from ranker.errors import OptionError
 from ranker.learning.aligner.decoding import FLOOR
-from ranker.learning.aligner.hmm import JUMPS, Expectations, Tables, collect, cooccurrences, expect, normalise
+from ranker.learning.aligner.hmm import JUMPS, Expectations, HmmTables, collect, cooccurrences, expect, normalise
 from ranker.learning.aligner.model import AlignmentModel
 from ranker.learning.aligner.pairs import Pairs, batches, check_trainable, make_pairs
 
@@ -94,7 +94,7 @@ def train(
 
 
 def _iterate(
-    pairs: Pairs, tables: Tables, following: Tables, null_probability: float, with_jumps: bool, agreement: bool
+    pairs: Pairs, tables: HmmTables, following: HmmTables, null_probability: float, with_jumps: bool, agreement: bool
 ) -> FloatArray:
     """Write the tables of the next EM iteration into `following`; return the log-likelihood of the present ones."""
     for one in following[2:]:
@@ -119,7 +119,7 @@ def _iterate(
     return log_likelihood
 
 
-def _start(pairs: Pairs, source_words: int, target_words: int) -> Tables:
+def _start(pairs: Pairs, source_words: int, target_words: int) -> HmmTables:
     """Return tables of equal probabilities for the words that share a sentence pair."""
     order = np.argsort(pairs.source, kind="stable").astype(np.int64)
     starts = np.searchsorted(pairs.source[order], np.arange(source_words + 1)).astype(np.int64)
@@ -129,7 +129,7 @@ def _start(pairs: Pairs, source_words: int, target_words: int) -> Tables:
     offsets = offsets_of(sizes)
     columns = np.empty(offsets[-1], dtype=np.int32)
     cooccurrences(pairs, order, starts, pair_of, offsets, columns)
-    return Tables(
+    return HmmTables(
         offsets,
         columns,
         np.full(len(columns), 1.0 / target_words),
@@ -140,11 +140,11 @@ def _start(pairs: Pairs, source_words: int, target_words: int) -> Tables:
     )
 
 
-def _frozen(tables: Tables) -> Tables:
+def _frozen(tables: HmmTables) -> HmmTables:
     """Return the tables without the entries that say no more than the floor, words in half the precision."""
     kept = np.maximum(tables.forward, tables.backward) > FLOOR
     before = offsets_of(kept)
-    return Tables(
+    return HmmTables(
         offsets=before[tables.offsets],
         columns=tables.columns[kept],
         forward=tables.forward[kept].astype(np.float32),

@@ -78,7 +78,7 @@ class Parses:
 
 
 @dataclass(frozen=True)
-class _Columns:
+class _ParsedChunk:
     """What one chunk of sentences gives; cheap to send between processes."""
 
     lengths: Int64Array
@@ -180,7 +180,7 @@ class DependencyParser:
             columns = [self._columns(chunk, lemmas, batch_size) for chunk in chunks]
         return self._joined(columns, lemmas)
 
-    def _columns(self, sentences: Sentences, lemmas: bool, batch_size: int) -> _Columns:
+    def _columns(self, sentences: Sentences, lemmas: bool, batch_size: int) -> _ParsedChunk:
         documents = [self._document(sentence) for sentence in sentences]
         idle = self._idle if lemmas and self._lemma_table is None else [*self._idle, "lemmatizer"]
         # empty documents are left out: some components refuse them
@@ -194,7 +194,9 @@ class DependencyParser:
         heads, is_root = _heads(table[:, 0].astype(np.int64), lengths)
         relations = self._relations.codes(table[:, 1])
         relations[is_root] = self._relations.code(ROOT_RELATION)
-        return _Columns(lengths, words, heads, relations, tags, self._lemmas(parsed, words, tags) if lemmas else None)
+        return _ParsedChunk(
+            lengths, words, heads, relations, tags, self._lemmas(parsed, words, tags) if lemmas else None
+        )
 
     def _document(self, sentence: str | Sequence[str]) -> Doc:
         from spacy.tokens import Doc
@@ -216,7 +218,7 @@ class DependencyParser:
         names = self._tags.names
         return [table.lemma(word, names[tag]) for word, tag in zip(words, tags.tolist(), strict=True)]
 
-    def _joined(self, columns: Sequence[_Columns], lemmas: bool) -> Parses:
+    def _joined(self, columns: Sequence[_ParsedChunk], lemmas: bool) -> Parses:
         offsets = np.zeros(sum(len(part.lengths) for part in columns) + 1, dtype=np.int64)
         if columns:
             np.cumsum(np.concatenate([part.lengths for part in columns]), out=offsets[1:])
@@ -311,7 +313,7 @@ def _loaded(origin: str) -> DependencyParser:
     return load(origin)
 
 
-def _parse_chunk(origin: str, sentences: Sentences, lemmas: bool, batch_size: int) -> _Columns:
+def _parse_chunk(origin: str, sentences: Sentences, lemmas: bool, batch_size: int) -> _ParsedChunk:
     return _loaded(origin)._columns(sentences, lemmas, batch_size)
 
 

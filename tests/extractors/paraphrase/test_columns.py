@@ -13,7 +13,7 @@ from ranker.corpora import catalogue
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.paraphrase.columns import COLUMNS, Learnt, Paraphrase, source_folds
+from ranker.extractors.paraphrase.columns import COLUMNS, LearntSubstitutions, Paraphrase, source_folds
 from ranker.extractors.paraphrase.matching import (
     EXACT,
     REACH,
@@ -21,7 +21,7 @@ from ranker.extractors.paraphrase.matching import (
     SUBSTITUTED,
     WINDOW,
     Lookup,
-    Words,
+    WordFacts,
     match_words,
     residual_pairs,
     substitute,
@@ -51,7 +51,7 @@ def learnt(words, texts, total, pairs):
     number = {word: index for index, word in enumerate(words)}
     rows = sorted((number[one], number[other], value) for (one, other), value in pairs.items())
     first, second, similarity = zip(*rows, strict=True) if rows else ((), (), ())
-    return Learnt(
+    return LearntSubstitutions(
         list(words),
         np.array(texts, dtype=np.int32),
         total,
@@ -120,7 +120,7 @@ def test_kernels_equal_plain_python(candidate, reference, table, stems):
         np.array([value for _, value in rows], dtype=np.float32),
     )
     mine, theirs = np.array(candidate, dtype=np.int32), np.array(reference, dtype=np.int32)
-    words = Words(np.array(stems, dtype=np.int32), np.ones(8, dtype=bool))
+    words = WordFacts(np.array(stems, dtype=np.int32), np.ones(8, dtype=bool))
     partner, kind, taken = match_words(mine, theirs, words.stems)
     values, offsets = np.concatenate([mine, theirs]), np.array([0, len(mine), len(mine) + len(theirs)])
     _, places, closeness = residual_pairs(values, offsets, np.array([0]), np.array([1]), words, 8.0)
@@ -278,7 +278,7 @@ def test_sources_with_a_reference_or_a_document_in_common_share_a_part():
 def test_long_sentences_stay_linear():
     size = 2000
     made = dataset_of([([" ".join(f"r{n}" for n in range(size))], " ".join(f"c{n}" for n in range(size)))])
-    words = Words(np.arange(2 * size, dtype=np.int32), np.ones(2 * size, dtype=bool))
+    words = WordFacts(np.arange(2 * size, dtype=np.int32), np.ones(2 * size, dtype=bool))
     values, offsets = np.arange(2 * size, dtype=np.int32), np.array([0, size, 2 * size])
     starts, places, _ = residual_pairs(values, offsets, np.array([0]), np.array([1]), words, 8.0)
     assert starts[-1] <= size * (2 * WINDOW + 1)

@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranker.extractors.semantic.cache import opened, text_keys
-from ranker.extractors.semantic.matching import Tokens, match, tokens_of, word_matches
+from ranker.extractors.semantic.matching import TokenVectors, match, tokens_of, word_matches
 from ranker.learning.encoder.encoder import Pieces, unit
 
 
-def random_tokens(lengths: list[int], seed: int, width: int = 5) -> Tokens:
+def random_tokens(lengths: list[int], seed: int, width: int = 5) -> TokenVectors:
     generator = np.random.default_rng(seed)
     size = sum(lengths)
-    return Tokens(
+    return TokenVectors(
         unit(generator.normal(size=(size, width)).astype(np.float32)),
         generator.integers(0, 3, size) / 2,
         np.cumsum([0, *lengths]),
@@ -21,7 +21,7 @@ def random_tokens(lengths: list[int], seed: int, width: int = 5) -> Tokens:
     )
 
 
-def plain(tokens: Tokens, one: int, other: int) -> list[float]:
+def plain(tokens: TokenVectors, one: int, other: int) -> list[float]:
     """Precision, recall and F as they are defined, token by token."""
     mine, theirs = (range(*tokens.offsets[text : text + 2]) for text in (one, other))
 
