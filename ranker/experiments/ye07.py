@@ -224,7 +224,7 @@ def within_year(dataset: Dataset, prepared: Once[Prepared], settings: YeSettings
         data = prepared()
         human = data.human if references else data.human_of_outputs
         found = _per_source(data.dataset, scores(), human)
-        return [_table(protocol, title, found, settings, published)]
+        return [_table(protocol, title, found, settings, published=published)]
 
     kind = resolve_kind(dataset, settings.kind)
     published = (dataset.name, kind) == (NAMES[0], KIND) and not settings.exclude_self
@@ -257,12 +257,12 @@ def cross_year(train: Dataset, learnt_on: Once[Prepared], test: Dataset, setting
         human[data.is_reference & ~_one_reference_each(data, settings.seed)] = np.nan
         what = "outputs and one reference drawn at random" if data.is_reference.any() else "outputs"
         found = _per_source(data.dataset, scores(), human)
-        return [_table("cross-year", f"{title}: {what}", found, settings, published())]
+        return [_table("cross-year", f"{title}: {what}", found, settings, published=published())]
 
     def per_document() -> list[Table]:
         data = prepared()
         found = _per_document(data.dataset, scores(), data.human_of_outputs)
-        return [_table("document level", by_document, found, settings, published(), items="documents")]
+        return [_table("document level", by_document, found, settings, published=published(), items="documents")]
 
     title = f"cross-year, trained on {names[0]}, tested on {names[1]}"
     by_document = f"document level, trained on {names[0]}, tested on {names[1]}: systems by mean score"
@@ -291,6 +291,7 @@ def _table(
     title: str,
     correlations: dict[str, Correlations],
     settings: YeSettings,
+    *,
     published: bool,
     items: str = "sources",
 ) -> Table:

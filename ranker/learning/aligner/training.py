@@ -78,7 +78,9 @@ def train(
     spare = tables._replace(**{name: np.empty_like(getattr(tables, name)) for name in tables._fields[2:]})
     history = []
     for number in range(sum(iterations)):
-        history.append(_iterate(pairs, tables, spare, null_probability, number >= iterations[0], agreement))
+        history.append(
+            _iterate(pairs, tables, spare, null_probability, with_jumps=number >= iterations[0], agreement=agreement)
+        )
         tables, spare = spare, tables
     return AlignmentModel(
         _frozen(tables),
@@ -94,7 +96,7 @@ def train(
 
 
 def _iterate(
-    pairs: Pairs, tables: HmmTables, following: HmmTables, null_probability: float, with_jumps: bool, agreement: bool
+    pairs: Pairs, tables: HmmTables, following: HmmTables, null_probability: float, *, with_jumps: bool, agreement: bool
 ) -> FloatArray:
     """Write the tables of the next EM iteration into `following`; return the log-likelihood of the present ones."""
     for one in following[2:]:

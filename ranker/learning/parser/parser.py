@@ -174,13 +174,13 @@ class DependencyParser:
             from joblib import Parallel, delayed
 
             columns = Parallel(n_jobs=min(processes, len(chunks)))(
-                delayed(_parse_chunk)(self._origin, chunk, lemmas, batch_size) for chunk in chunks
+                delayed(_parse_chunk)(self._origin, chunk, batch_size, lemmas=lemmas) for chunk in chunks
             )
         else:
-            columns = [self._columns(chunk, lemmas, batch_size) for chunk in chunks]
-        return self._joined(columns, lemmas)
+            columns = [self._columns(chunk, batch_size, lemmas=lemmas) for chunk in chunks]
+        return self._joined(columns, lemmas=lemmas)
 
-    def _columns(self, sentences: Sentences, lemmas: bool, batch_size: int) -> _ParsedChunk:
+    def _columns(self, sentences: Sentences, batch_size: int, *, lemmas: bool) -> _ParsedChunk:
         documents = [self._document(sentence) for sentence in sentences]
         idle = self._idle if lemmas and self._lemma_table is None else [*self._idle, "lemmatizer"]
         # empty documents are left out: some components refuse them
@@ -218,7 +218,7 @@ class DependencyParser:
         names = self._tags.names
         return [table.lemma(word, names[tag]) for word, tag in zip(words, tags.tolist(), strict=True)]
 
-    def _joined(self, columns: Sequence[_ParsedChunk], lemmas: bool) -> Parses:
+    def _joined(self, columns: Sequence[_ParsedChunk], *, lemmas: bool) -> Parses:
         offsets = np.zeros(sum(len(part.lengths) for part in columns) + 1, dtype=np.int64)
         if columns:
             np.cumsum(np.concatenate([part.lengths for part in columns]), out=offsets[1:])
@@ -313,8 +313,8 @@ def _loaded(origin: str) -> DependencyParser:
     return load(origin)
 
 
-def _parse_chunk(origin: str, sentences: Sentences, lemmas: bool, batch_size: int) -> _ParsedChunk:
-    return _loaded(origin)._columns(sentences, lemmas, batch_size)
+def _parse_chunk(origin: str, sentences: Sentences, batch_size: int, *, lemmas: bool) -> _ParsedChunk:
+    return _loaded(origin)._columns(sentences, batch_size, lemmas=lemmas)
 
 
 def digest(origin: str | Path) -> str:

@@ -143,7 +143,7 @@ def minimise(
     # One thread, because the bits of a BLAS product may depend on the number of its threads; the work that is
     # worth threads is done in blocks. What overflows is found in the Hessian, and refused there.
     with threadpool_limits(limits=1, user_api="blas"), np.errstate(over="ignore", invalid="ignore"):
-        return _Descent(rows, pairs, C, loss, start).run(tol, max_iter, exact)
+        return _Descent(rows, pairs, C, loss, start).run(tol, max_iter, exact=exact)
 
 
 class _Descent:
@@ -156,7 +156,7 @@ class _Descent:
         self.primal, self.dual = np.inf, -np.inf
         self.n_iter = 0
 
-    def run(self, tol: float, max_iter: int, exact: bool) -> Solution:
+    def run(self, tol: float, max_iter: int, *, exact: bool) -> Solution:
         point = self.at(self.coef)
         enough = tol
         retries = RETRIES if exact else 0
