@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Make, merge and check n-best lists.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
 )
-ListArgument = Annotated[str, typer.Argument(help="n-best list of Moses' format, or - for stdin.", metavar="NBEST")]
 
 
 @app.command("from-dataset")

@@ -14,7 +14,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import SEPARATOR, Layout, NBestList, from_columns, write_nbest
 from ranker.errors import DataError, OptionError
 from ranker.extractors.registry import make_metric
-from ranker.extractors.text.tokens import distinct_sentences, intern
+from ranker.extractors.text.tokens import distinct_sentences, tokenise
 from ranker.files import display_name, write_bytes
 from ranker.learning.lm.counts import count_ngrams
 from ranker.learning.lm.kneser_ney import NgramModel, estimate, log10_scores
@@ -173,7 +173,7 @@ class _Maker:
         return references_of(self.dataset.sources["text"].iloc[used].tolist(), [], [], self.dataset.name)
 
     def _tokens(self, texts: Sequence[str]) -> tuple[Int64Array, Int64Array]:
-        found = intern(texts, "13a", lowercase=True)
+        found = tokenise(texts, "13a", lowercase=True)
         return found.values.astype(np.int64), found.offsets
 
     def _words(self) -> tuple[Layout, FloatArray]:
@@ -193,7 +193,7 @@ class _Maker:
                 file=self.dataset.name,
             )
         # the words of both get their numbers from one vocabulary
-        found = intern([*text, *self.dataset.candidates["text"].tolist()], "13a", lowercase=True)
+        found = tokenise([*text, *self.dataset.candidates["text"].tolist()], "13a", lowercase=True)
         model: NgramModel = estimate(count_ngrams(*found.take(np.arange(len(text))), self.options.lm_order))
         scores = log10_scores(model, *found.take(np.arange(len(text), len(text) + len(self.dataset))))
         return (("lm", 1), ("unknown", 1)), np.stack([scores.log10_prob, scores.unknown], axis=1).astype(np.float64)

@@ -15,7 +15,7 @@ from ranker.extractors.lexical.function_words import ENGLISH
 from ranker.extractors.lexical.word_classes import in_class
 from ranker.extractors.meteor import columns as meteor_parts
 from ranker.extractors.registry import make, make_metric
-from ranker.extractors.text.tokens import intern
+from ranker.extractors.text.tokens import tokenise
 from tests.datasets import dataset_of
 from tests.golden_values import items_of
 
@@ -238,7 +238,7 @@ def test_wrong_options_are_refused(text, message):
 
 
 def test_words_are_those_of_13a_in_lower_case():
-    segments = intern(["It 's 4.5%, Cat!"], "13a", lowercase=True)
+    segments = tokenise(["It 's 4.5%, Cat!"], "13a", lowercase=True)
     assert segments.words(0) == ["it", "'s", "4.5", "%", ",", "cat", "!"]
     dataset = dataset_of([(["it's 4.5%"], "It's 4.5 %")])
     assert make("ngrams").transform(dataset)[0, :6].tolist() == [1] * 6

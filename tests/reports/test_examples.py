@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranker import Ranker
-from ranker.extractors.text.tokens import intern
+from ranker.extractors.text.tokens import tokenise
 from ranker.reports.examples import choose, mark
 from ranker.reports.findings import examine
 
 
 def marks(text, known, matches=()):
-    words = intern([text]).words(0)
+    words = tokenise([text]).words(0)
     return [(one.text, one.word, one.triplet) for one in mark(text, words, Counter(known), list(matches))]
 
 

@@ -73,14 +73,14 @@ def test_the_language_model_never_learns_from_the_lists_own_references():
 def test_the_language_models_column_is_kenlms(tmp_path):
     import kenlm
 
-    from ranker.extractors.text.tokens import intern
+    from ranker.extractors.text.tokens import tokenise
     from ranker.learning.lm.arpa import write_arpa
     from ranker.learning.lm.counts import count_ngrams
     from ranker.learning.lm.kneser_ney import estimate
 
     text = catalogue.load("sample").references["text"].tolist()
     made = from_dataset(corpus(), FeatureOptions("lm", text))
-    found = intern(text, "13a", lowercase=True)
+    found = tokenise(text, "13a", lowercase=True)
     write_arpa(estimate(count_ngrams(found.values, found.offsets, 3)), found.vocabulary, tmp_path / "lm.arpa")
     model = kenlm.Model(str(tmp_path / "lm.arpa"))
     texts = ["the cat sat", "the cat sat", "a cat", "it rains", "rain | | | falls", "dogs", "dogs ran"]

@@ -14,7 +14,8 @@ from ranker.errors import DataError, OptionError
 from ranker.evaluation.bootstrap import LEVEL, Estimate, draws, estimate, stream
 from ranker.evaluation.choices import LEVELS, Correction, Level, Test
 from ranker.evaluation.compare.candidates import CandidateScores, Slice, part_of, slices
-from ranker.evaluation.compare.metric_tests import swapped_outputs, swapped_systems, swapped_units, williams_tests
+from ranker.evaluation.compare.metric_tests import randomised_units, williams_tests
+from ranker.evaluation.compare.perm_both import perm_both_outputs, perm_both_systems
 from ranker.evaluation.compare.result import (
     Cell,
     ComparedMetric,
@@ -244,12 +245,12 @@ def _null(
     if settings.test == "randomisation":
         if isinstance(family, SystemFigures) and by_sums:
             return {}
-        return swapped_units(family, even, settings.resamples, generator)
+        return randomised_units(family, even, settings.resamples, generator)
     if isinstance(family, SegmentFigures):
-        return swapped_outputs(piece, even, settings.resamples, generator)
+        return perm_both_outputs(piece, even, settings.resamples, generator)
     if isinstance(family, SystemFigures):
         metric = [family.metric(family.measure(one).columns.sum(axis=0), one) for one in parts]
-        return swapped_systems(family.human(family.shared.sum(axis=0)), metric, settings.resamples, generator)
+        return perm_both_systems(family.human(family.shared.sum(axis=0)), metric, settings.resamples, generator)
     return {}
 
 

@@ -11,8 +11,6 @@ from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pairwise_accuracy import limit_p_values, pairwise_accuracy, soft_accuracy
 from ranker.evaluation.systems.human_ranking import expected_wins
 
-IDENTITIES = ("system.accuracy", "system.spa", "system.pearson")
-
 
 class SystemFigures(Family):
     """Agreement about the order of systems.

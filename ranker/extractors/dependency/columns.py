@@ -141,7 +141,7 @@ def _augment(row: int, edges: BoolArray, taken: Int64Array, seen: BoolArray) -> 
 
 
 @njit(cache=True, nogil=True)
-def _partial(
+def _partial_matches(
     head: Int32Array,
     dependent: Int32Array,
     first: Int64Array,
@@ -162,7 +162,7 @@ def _partial(
 
 
 @njit(cache=True, nogil=True)
-def _full(
+def _full_matches(
     head: Int32Array,
     dependent: Int32Array,
     first: Int64Array,
@@ -219,8 +219,8 @@ def _match(
                 here, there = mine[kind, 1] - mine[kind, 0], theirs[kind, 1] - theirs[kind, 0]
                 if here == 0 or there == 0:
                     continue
-                full = _full(head, dependent, mine[kind], theirs[kind])
-                partial = _partial(head, dependent, mine[kind], theirs[kind])
+                full = _full_matches(head, dependent, mine[kind], theirs[kind])
+                partial = _partial_matches(head, dependent, mine[kind], theirs[kind])
                 same_type = min(here, there)
                 if exclusive:
                     same_type -= partial

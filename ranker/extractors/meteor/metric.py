@@ -256,11 +256,11 @@ class Meteor(Metric):
         rows = np.asarray(statistics, dtype=np.float64)
         numbers = self.parameter_numbers(rows)
         if numbers.size and numbers.min() == numbers.max():
-            return self._parts(rows, self.values(LANGUAGES[numbers.flat[0]]))
+            return self._parts_by(self.values(LANGUAGES[numbers.flat[0]]), rows)
         found = Parts(*np.zeros((4, *rows.shape[:-1])))
         for number in np.unique(numbers):
             here = numbers == number
-            for whole, part in zip(found, self._parts(rows[here], self.values(LANGUAGES[number])), strict=True):
+            for whole, part in zip(found, self._parts_by(self.values(LANGUAGES[number]), rows[here]), strict=True):
                 whole[here] = part
         return found
 
@@ -270,7 +270,8 @@ class Meteor(Metric):
         several = sentences.sum(axis=-1) > 1
         return np.where(several, LANGUAGES.index(OTHER), sentences.argmax(axis=-1))
 
-    def _parts(self, rows: FloatArray, values: Parameters) -> Parts:
+    def _parts_by(self, values: Parameters, rows: FloatArray) -> Parts:
+        """Return precision, recall, their mean and the chunk penalty by the parameters of one language."""
         alpha, beta, gamma, delta, weights = values
         lengths, functions, chunks = rows[..., 0:2], rows[..., 2:4], rows[..., 4]
         # modules, sides, content and function words

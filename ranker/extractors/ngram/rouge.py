@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
-from ranker.extractors.base import Metric
+from ranker.extractors.base import SentenceMean
 from ranker.extractors.text.ngrams import ngram_matches
 from ranker.extractors.text.ratios import f_score, ratio
 from ranker.extractors.text.reference_pairs import reference_pairs
@@ -23,10 +22,9 @@ Measure = Literal["f", "precision", "recall"]
 
 
 @dataclass(frozen=True)
-class _Rouge(Metric):
+class _Rouge(SentenceMean):
     """What the members of the family share: the best reference, and means over segments."""
 
-    width: ClassVar[int] = 2
     measure: Measure = "f"
     tokenizer: Tokenizer = "13a"
     lowercase: bool = True
@@ -35,21 +33,15 @@ class _Rouge(Metric):
     def precision_recall(self, pairs: TokenBatch) -> tuple[FloatArray, FloatArray]:
         """Return precision and recall of every candidate of `pairs` with its one reference, shape (pairs,)."""
 
-    def statistics(self, dataset: Dataset) -> FloatArray:
-        """Return the score and 1, shape (candidates, 2)."""
+    def sentence_scores(self, dataset: Dataset) -> FloatArray:
+        """Return the score of every candidate, shape (candidates,)."""
         pairs = reference_pairs(dataset)
         precision, recall = self.precision_recall(
             pairs.expand(token_batch(dataset, self.tokenizer, lowercase=self.lowercase))
         )
         scores = {"f": f_score(precision, recall), "precision": precision, "recall": recall}[self.measure]
         best = pairs.best(recall)
-        chosen = np.where(best >= 0, scores[best], 0.0)
-        return np.stack([chosen, np.ones(len(chosen))], axis=1)
-
-    def score(self, statistics: npt.ArrayLike) -> FloatArray:
-        """Return the mean of the segments' scores, shape (...)."""
-        rows = np.asarray(statistics, dtype=np.float64)
-        return ratio(rows[..., 0], rows[..., 1])
+        return np.where(best >= 0, scores[best], 0.0)
 
 
 def _sentences(pairs: TokenBatch) -> tuple[Int32Array, Int64Array, Int64Array, Int64Array]:

@@ -13,7 +13,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.pharaoh import Alignments
 from ranker.errors import DataError, ModelError
 from ranker.extractors.text.tokenizers import SPLITTING, TOKENIZERS
-from ranker.extractors.text.tokens import Segments, Tokenizer, intern, source_segments, token_batch
+from ranker.extractors.text.tokens import Segments, Tokenizer, source_segments, token_batch, tokenise
 from ranker.files import display_name
 from ranker.learning.aligner.model import THRESHOLD, AlignmentModel
 from ranker.learning.aligner.training import NULL_PROBABILITY, train
@@ -101,7 +101,7 @@ def align_texts(
         If the model was trained on numbers, or on words made in an unknown way.
     """
     tokenizer, lowercase = _text(model)
-    first, second = (intern(texts, tokenizer, lowercase=lowercase) for texts in (sources, targets))
+    first, second = (tokenise(texts, tokenizer, lowercase=lowercase) for texts in (sources, targets))
     return _align(model, first, second, np.arange(len(sources)), np.arange(len(targets)), threshold)
 
 

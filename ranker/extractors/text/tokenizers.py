@@ -80,7 +80,7 @@ def _kinds(tokenizer: str) -> UInt8Array:
     return kinds
 
 
-def split(sentences: Sequence[str], tokenizer: str) -> tuple[Int32Array, Int64Array, list[str]]:
+def split_and_number(sentences: Sequence[str], tokenizer: str) -> tuple[Int32Array, Int64Array, list[str]]:
     """Tokenise by one of `SPLITTING`, and number the words by first occurrence.
 
     Returns

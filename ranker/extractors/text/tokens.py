@@ -18,7 +18,7 @@ import pandas as pd
 from ranker.arrays import Int32Array, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import MissingError
-from ranker.extractors.text.tokenizers import OF_LANGUAGE, SPLITTING, TOKENIZERS, WORDWISE, split
+from ranker.extractors.text.tokenizers import OF_LANGUAGE, SPLITTING, TOKENIZERS, WORDWISE, split_and_number
 
 Tokenizer = Literal[
     "auto",
@@ -81,7 +81,7 @@ class Segments:
         return [self.vocabulary[word] for word in self.values[slice(*self.offsets[sentence : sentence + 2])]]
 
 
-def intern(sentences: Sequence[str], tokenizer: Tokenizer = "13a", *, lowercase: bool = False) -> Segments:
+def tokenise(sentences: Sequence[str], tokenizer: Tokenizer = "13a", *, lowercase: bool = False) -> Segments:
     """Tokenise `sentences` in batches and number their words; ``auto`` is ``13a`` here, where no language is known."""
     if tokenizer == "auto":
         tokenizer = "13a"
@@ -90,11 +90,13 @@ def intern(sentences: Sequence[str], tokenizer: Tokenizer = "13a", *, lowercase:
     texts = [sentence.lower() for sentence in sentences] if lowercase else sentences
     if tokenizer in SPLITTING:
         chunks = range(0, len(texts), _SPLIT_CHUNK) or [0]
-        return _joined([Segments(*split(texts[start : start + _SPLIT_CHUNK], tokenizer)) for start in chunks])
+        return _joined(
+            [Segments(*split_and_number(texts[start : start + _SPLIT_CHUNK], tokenizer)) for start in chunks]
+        )
     if tokenizer not in WORDWISE:
         return _number(TOKENIZERS[tokenizer], texts)
     # words recur, so each different one is tokenised once, and sentences are put together from those
-    words = intern(texts, "none")
+    words = tokenise(texts, "none")
     pieces = _number(TOKENIZERS[tokenizer], words.vocabulary)
     values, ends = pieces.take(words.values)
     return Segments(values, ends[words.offsets], pieces.vocabulary)
@@ -227,7 +229,7 @@ def token_batch(dataset: Dataset, tokenizer: Tokenizer = "13a", *, lowercase: bo
             return token_batch(dataset, names[0], lowercase=lowercase)
         distinct, segments = _by_language(dataset, distinct, names, source_language, lowercase=lowercase)
     else:
-        segments = intern(distinct.texts, tokenizer, lowercase=lowercase)
+        segments = tokenise(distinct.texts, tokenizer, lowercase=lowercase)
     return TokenBatch(
         segments,
         distinct.candidate,
@@ -261,7 +263,7 @@ def _by_language(
         places = np.split(len(texts) + place, [int(of_candidates.sum())])
         candidate[of_candidates], reference[of_references] = places
         chosen = [distinct.texts[sentence] for sentence in sentences]
-        parts.append(intern(chosen, tokenizer, lowercase=lowercase))
+        parts.append(tokenise(chosen, tokenizer, lowercase=lowercase))
         texts.extend(chosen)
     return DistinctSentences(texts, candidate, reference), _joined(parts)
 
@@ -269,7 +271,7 @@ def _by_language(
 @view
 def source_segments(dataset: Dataset, tokenizer: Tokenizer = "13a", *, lowercase: bool = False) -> Segments:
     """Return the source sentences of `dataset`, tokenised, with a vocabulary of their own."""
-    return intern(dataset.sources["text"].tolist(), tokenizer, lowercase=lowercase)
+    return tokenise(dataset.sources["text"].tolist(), tokenizer, lowercase=lowercase)
 
 
 @view
@@ -286,7 +288,7 @@ def missing_tokenizer(dataset: Dataset) -> str | None:
     """Return which of the tokenizers that ``auto`` is for `dataset` is not installed, in a few words, or None."""
     for name in language_tokenizers(dataset)[0]:
         try:
-            intern(["a"], name)
+            tokenise(["a"], name)
         except MissingError as error:
             return str(error).partition(":")[0]
     return None

@@ -166,7 +166,7 @@ class _Descent:
             smoothing_gap = self.loss.smoothing_gap(point.totals)
             primal = self.note_primal(point)
             self.dual = max(self.dual, primal - descent_gap - smoothing_gap)
-            if self.gap <= enough * self.primal or self.n_iter >= max_iter:
+            if self.stops(enough, max_iter):
                 solution = self.exactly(tol) if exact else None
                 if solution is not None or not retries or self.n_iter >= max_iter:
                     break
@@ -257,6 +257,10 @@ class _Descent:
     @property
     def gap(self) -> float:
         return self.primal - self.dual
+
+    def stops(self, tol: float, max_iter: int) -> bool:
+        """Apply the stopping rule: the duality gap is at most `tol` times the objective, or all steps are made."""
+        return self.gap <= tol * self.primal or self.n_iter >= max_iter
 
     def at(self, coef: FloatArray) -> _Point:
         scores = self.scored(coef)

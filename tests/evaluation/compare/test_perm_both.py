@@ -8,7 +8,8 @@ import pytest
 from ranker.corpora.judgements import PreferencePairs, human_scores, preference_pairs
 from ranker.errors import OptionError
 from ranker.evaluation.compare.candidates import CandidateScores, part_of, slices
-from ranker.evaluation.compare.metric_tests import swapped_outputs, swapped_systems, swapped_units
+from ranker.evaluation.compare.metric_tests import randomised_units
+from ranker.evaluation.compare.perm_both import perm_both_outputs, perm_both_systems
 from ranker.evaluation.compare.statistics import SegmentFigures
 from ranker.evaluation.compare.system_statistics import SystemFigures
 from ranker.evaluation.correlation.pair_counts import tau
@@ -108,7 +109,7 @@ def test_swaps_by_products_of_matrices_equal_swaps_one_by_one(piece):
     part, metrics = piece
     signs = np.ones((40, len(part.rows)), dtype=int)
     signs[:, part.needed] = np.random.default_rng(3).integers(2, size=(40, part.needed.sum()))
-    found = swapped_outputs(part, metrics, 40, Signs(signs[:, part.needed]))
+    found = perm_both_outputs(part, metrics, 40, Signs(signs[:, part.needed]))
     place = -1
     for i in range(3):
         for j in range(i + 1, 3):
@@ -137,7 +138,7 @@ def test_swapped_sources_equal_figures_of_swapped_scores(piece):
     part, metrics = piece
     kept = np.random.default_rng(4).integers(2, size=(6, part.sources))
     for family in (SegmentFigures(part), SystemFigures(part)):
-        found = swapped_units(family, metrics[:2], 6, Signs(kept))
+        found = randomised_units(family, metrics[:2], 6, Signs(kept))
         for row in range(6):
             stay = kept[row][part.source] == 1
             mixed = [
@@ -154,7 +155,7 @@ def test_swapped_sources_equal_figures_of_swapped_scores(piece):
 def test_swapped_systems_keep_the_observed_difference_first():
     generator = np.random.default_rng(5)
     human, first, second = generator.normal(size=(3, 6))
-    found = swapped_systems(human, [first, second], 300, generator)
+    found = perm_both_systems(human, [first, second], 300, generator)
     wanted = np.corrcoef(human, first)[0, 1] - np.corrcoef(human, second)[0, 1]
     assert found["system.pearson"][0, 0] == pytest.approx(wanted)
     exact = perm_both(human[:, np.newaxis], first[:, np.newaxis], second[:, np.newaxis], permutations=64)

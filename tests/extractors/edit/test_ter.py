@@ -13,7 +13,7 @@ from ranker.extractors.edit.shift_trials import SACREBLEU, TERCOM, Limits
 from ranker.extractors.edit.shifts import shift_edits
 from ranker.extractors.edit.ter import TranslationEditRate
 from ranker.extractors.registry import make, make_metric
-from ranker.extractors.text.tokens import intern
+from ranker.extractors.text.tokens import tokenise
 from tests.datasets import dataset_of
 from tests.extractors.edit_rates import score, statistics
 from tests.golden_values import SHARED_ONLY, expected, inputs, items_of
@@ -246,14 +246,14 @@ def test_punctuation_leaves_an_empty_word_where_tercom_leaves_one():
 
 
 def test_tokenisers_of_tercom():
-    tokens = intern(["it's 3-4, AT&amp;T's", "a\u00a0b\tc", ""], "tercom")
+    tokens = tokenise(["it's 3-4, AT&amp;T's", "a\u00a0b\tc", ""], "tercom")
     assert [tokens.words(sentence) for sentence in range(3)] == [
         ["it", "'s", "3", "-", "4", ",", "AT", "&", "T", "'s"],
         ["a\u00a0b", "c"],
         [],
     ]
-    assert intern(["私はテスト。ok"], "tercom-asian").words(0) == ["私", "は", "テスト", "。", "ok"]
-    assert len(intern([], "tercom").lengths) == len(intern([], "tercom-asian").lengths) == 0
+    assert tokenise(["私はテスト。ok"], "tercom-asian").words(0) == ["私", "は", "テスト", "。", "ok"]
+    assert len(tokenise([], "tercom").lengths) == len(tokenise([], "tercom-asian").lengths) == 0
 
 
 @settings(deadline=None, max_examples=20)

@@ -12,7 +12,7 @@ from ranker.errors import DataError, OptionError
 from ranker.extractors.dependency.parsed import tag_batch
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.fluency.columns import Perplexity
-from ranker.extractors.text.tokens import intern
+from ranker.extractors.text.tokens import tokenise
 from ranker.learning.lm.arpa import write_arpa
 from ranker.learning.lm.counts import count_ngrams
 from ranker.learning.lm.kneser_ney import estimate
@@ -74,10 +74,10 @@ def test_shuffling_sources_changes_nothing():
 
 def by_kenlm(lines: list[str], texts: list[str], path) -> list[float]:
     """Return log perplexities under the trigram model of lines in the order given, read from its ARPA file."""
-    segments = intern(lines, "13a", lowercase=True)
+    segments = tokenise(lines, "13a", lowercase=True)
     write_arpa(estimate(count_ngrams(segments.values, segments.offsets, 3)), segments.vocabulary, path)
     model = kenlm.Model(str(path))
-    words = intern(texts, "13a", lowercase=True)
+    words = tokenise(texts, "13a", lowercase=True)
     found = []
     for row in range(len(texts)):
         tokens = words.words(row)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ranker.extractors.lexical.phrases import find_occurrences
 from ranker.extractors.lexical.words import share_stem, share_synset, word_tables
-from ranker.extractors.text.tokens import intern
+from ranker.extractors.text.tokens import tokenise
 
 
 @settings(deadline=None, max_examples=50)
@@ -24,7 +24,7 @@ def test_words_share_what_their_sets_share(synsets):
 
 
 def test_occurrences_of_phrases_are_numbered_as_they_come():
-    segments = intern(["he passed away", "in the end he died", ""], "none")
+    segments = tokenise(["he passed away", "in the end he died", ""], "none")
     ids = {word: number for number, word in enumerate(segments.vocabulary)}
     phrases = [tuple(ids[word] for word in phrase.split()) for phrase in ("died", "he passed", "he", "end passed")]
     offsets, occurrences, numbers = find_occurrences(phrases, segments, np.array([1, 2, 0, 1]))

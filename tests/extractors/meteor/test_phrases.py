@@ -7,7 +7,7 @@ import pytest
 from ranker.errors import DataError
 from ranker.extractors.lexical.phrases import table_digest
 from ranker.extractors.meteor.phrases import find_paraphrases
-from ranker.extractors.text.tokens import intern
+from ranker.extractors.text.tokens import tokenise
 
 TABLE = "0.5\npassed away\ndied\n0.1\nin the end\nfinally\n1e-3\ndied\nwas killed\n0.9\ndied\ndied\n0.2\nunknown\nend\n"
 
@@ -19,7 +19,9 @@ def path(tmp_path) -> str:
 
 
 def test_phrases_and_their_paraphrases_are_found_where_they_occur(path):
-    segments = intern(["he died in the end", "", "finally he passed away and died", "was he killed", "in the"], "none")
+    segments = tokenise(
+        ["he died in the end", "", "finally he passed away and died", "was he killed", "in the"], "none"
+    )
     phrases = find_paraphrases(path, segments)
     offsets, rows = phrases.sentence_offsets, phrases.occurrences
     found = [[(start, length, number) for start, length, number in rows[slice(*offsets[i : i + 2])]] for i in range(5)]
@@ -67,6 +69,6 @@ def test_the_digest_tells_tables_apart(path, tmp_path):
 def test_other_formats_are_refused(tmp_path, text, message):
     (tmp_path / "table").write_text(text)
     with pytest.raises(DataError, match=message):
-        find_paraphrases(str(tmp_path / "table"), intern(["a b"], "none"))
+        find_paraphrases(str(tmp_path / "table"), tokenise(["a b"], "none"))
     with pytest.raises(DataError, match="no such file"):
-        find_paraphrases(str(tmp_path / "nowhere"), intern(["a b"], "none"))
+        find_paraphrases(str(tmp_path / "nowhere"), tokenise(["a b"], "none"))

@@ -10,7 +10,7 @@ from sacrebleu.tokenizers.tokenizer_zh import TokenizerZh
 
 from ranker.extractors.text import tokens as tokens_module
 from ranker.extractors.text.tokenizers import ASIAN_PUNCTUATION, SPLITTING, TOKENIZERS, WORDWISE
-from ranker.extractors.text.tokens import intern
+from ranker.extractors.text.tokens import tokenise
 
 KANA = re.compile("([\u3040-\u309f]+|[\u30a0-\u30ff]+|[\u31f0-\u31ff]+)")
 ASIAN = re.compile(
@@ -29,7 +29,7 @@ texts = st.lists(st.lists(pieces, max_size=12).map("".join) | st.text(max_size=1
 
 
 def tokens(sentences: list[str], tokenizer: str) -> list[list[str]]:
-    segments = intern(sentences, tokenizer)
+    segments = tokenise(sentences, tokenizer)
     return [segments.words(index) for index in range(len(sentences))]
 
 
@@ -89,6 +89,6 @@ def test_many_words_keep_their_numbers(monkeypatch):
     sentences = [" ".join(words[start : start + 900]) for start in range(0, 18000, 450)]
     for chunk in (100_000, 7):
         monkeypatch.setattr(tokens_module, "_SPLIT_CHUNK", chunk)
-        segments = intern(sentences)
+        segments = tokenise(sentences)
         assert segments.vocabulary == words
         assert tokens(sentences, "13a") == [sentence.split() for sentence in sentences]

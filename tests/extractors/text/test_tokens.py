@@ -18,7 +18,7 @@ from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import MissingError
 from ranker.extractors.registry import make_metric
 from ranker.extractors.text import trained_tokenizers
-from ranker.extractors.text.tokens import intern, source_segments, token_batch
+from ranker.extractors.text.tokens import source_segments, token_batch, tokenise
 from tests.datasets import dataset_of
 
 odd = st.text(alphabet="aB1\x1c\x1f\x85\u3000\u200b .,-'&;quotampl<>skiped\n\u00a0\u2028()%é中", max_size=25)
@@ -30,7 +30,7 @@ mixed = st.text(
 
 
 def tokens(sentences: list[str], tokenizer: str) -> list[list[str]]:
-    segments = intern(sentences, tokenizer)
+    segments = tokenise(sentences, tokenizer)
     return [segments.words(index) for index in range(len(sentences))]
 
 
@@ -145,7 +145,7 @@ def test_characters(sentences):
 
 
 def test_words_are_numbered_by_first_occurrence_and_lowered():
-    segments = intern(["The cat.", "A cat, the dog"], lowercase=True)
+    segments = tokenise(["The cat.", "A cat, the dog"], lowercase=True)
     assert segments.vocabulary == ["the", "cat", ".", "a", ",", "dog"]
     assert segments.values.tolist() == [0, 1, 2, 3, 1, 4, 0, 5]
     values, offsets = segments.take([1, 0, 1])

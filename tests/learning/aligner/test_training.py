@@ -176,18 +176,18 @@ WORDS = ["das haus ist klein", "das buch ist alt", "ein haus", "ein altes buch",
 TRANSLATED = ["the house is small", "the book is old", "a house", "an old book", "anna reads a book"]
 
 
-def intern(sentences: list[str]) -> tuple[list[int], list[int], list[str]]:
+def tokenise(sentences: list[str]) -> tuple[list[int], list[int], list[str]]:
     words = sorted({word for sentence in sentences for word in sentence.split()})
     return *csr([[words.index(word) for word in sentence.split()] for sentence in sentences]), words
 
 
 def learn() -> AlignmentModel:
-    source, target = intern(WORDS * 3), intern(TRANSLATED * 3)
+    source, target = tokenise(WORDS * 3), tokenise(TRANSLATED * 3)
     return train(*source[:2], *target[:2], source_vocabulary=source[2], target_vocabulary=target[2])
 
 
 def links(made: AlignmentModel, source: str, target: str) -> list[tuple[str, str]]:
-    first, second = intern([source]), intern([target])
+    first, second = tokenise([source]), tokenise([target])
     found = made.align(*first[:2], *second[:2], source_vocabulary=first[2], target_vocabulary=second[2])
     return [(source.split()[i], target.split()[j]) for i, j in found.of(0)]
 

@@ -28,7 +28,7 @@ START, END, UNKNOWN = "<s>", "</s>", "<unk>"
 sentences_of_letters = st.lists(st.lists(st.sampled_from("abcde"), max_size=8), min_size=1, max_size=15)
 
 
-def intern(sentences: list[list[str]], vocabulary: list[str] | None = None) -> Text:
+def tokenise(sentences: list[list[str]], vocabulary: list[str] | None = None) -> Text:
     ids = {word: number for number, word in enumerate(vocabulary or [])}
     values = [ids.setdefault(word, len(ids)) for sentence in sentences for word in sentence]
     offsets = np.concatenate([[0], np.cumsum([len(sentence) for sentence in sentences])]).astype(np.int64)
@@ -118,7 +118,7 @@ def define(sentences: list[list[str]], order: int, discounts: np.ndarray) -> Ent
 def letters() -> Text:
     generator = np.random.default_rng(5)
     lengths = generator.integers(0, 12, size=60)
-    return intern([[f"w{word}" for word in generator.geometric(0.2, size=length)] for length in lengths])
+    return tokenise([[f"w{word}" for word in generator.geometric(0.2, size=length)] for length in lengths])
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_every_number_is_that_of_lmplz(
     golden: Path, tmp_path: Path, name: str, train: str, order: int, fallback_orders: tuple[int, ...]
 ) -> None:
     lines = (golden / f"{train}_train.txt").read_text(encoding="utf-8").splitlines()
-    values, offsets, vocabulary = intern([line.split() for line in lines])
+    values, offsets, vocabulary = tokenise([line.split() for line in lines])
     model = estimate(count_ngrams(values, offsets, order))
     assert model.fallback_orders == fallback_orders
     with gzip.open(golden / f"{name}.arpa.gz", "rt", encoding="utf-8") as stream:
@@ -151,7 +151,7 @@ def test_every_number_is_that_of_lmplz(
     [("lm2", "lm", 2), ("lm3", "lm", 3), ("lm4", "lm", 4), ("tiny2", "tiny", 2), ("tiny3", "tiny", 3)],
 )
 def test_discounts_are_those_that_lmplz_prints(shared_golden: Path, name: str, train: str, order: int) -> None:
-    values, offsets, _ = intern(
+    values, offsets, _ = tokenise(
         [line.split() for line in (shared_golden / f"{train}_train.txt").read_text(encoding="utf-8").splitlines()]
     )
     model = estimate(count_ngrams(values, offsets, order))
@@ -182,9 +182,9 @@ def test_every_score_is_that_of_kenlm(golden: Path, name: str, train: str, order
         scores = gzip.decompress((golden / f"{name}.scores.jsonl.gz").read_bytes()).decode()
     expected = [json.loads(line) for line in scores.splitlines()]
     lines = (golden / f"{train}_train.txt").read_text(encoding="utf-8").splitlines()
-    values, offsets, vocabulary = intern([line.split() for line in lines])
+    values, offsets, vocabulary = tokenise([line.split() for line in lines])
     model = estimate(count_ngrams(values, offsets, order))
-    found = log10_scores(model, *intern([text.split() for text in hypotheses], vocabulary)[:2])
+    found = log10_scores(model, *tokenise([text.split() for text in hypotheses], vocabulary)[:2])
     assert len(expected) == len(found.tokens) > 0
     # KenLM adds in single precision, so its tokens are summed here in double
     np.testing.assert_allclose(found.log10_prob, [sum(row["logprobs"]) for row in expected], atol=1e-5)
@@ -207,7 +207,7 @@ REGULAR_TRIGRAMS = {
 
 
 def test_last_ngrams_count_as_in_lmplz() -> None:
-    values, offsets, vocabulary = intern([list(sentence) for sentence in REGULAR])
+    values, offsets, vocabulary = tokenise([list(sentence) for sentence in REGULAR])
     counts = count_ngrams(values, offsets, 3)
     model = estimate(counts)
     np.testing.assert_allclose(model.discounts, [[0.5, 1, 1.5], [2 / 3, 0, 3], [0.5, 1, 1.5]], atol=1e-6)
@@ -222,10 +222,10 @@ def test_last_ngrams_count_as_in_lmplz() -> None:
 @settings(max_examples=30, deadline=None)
 @given(sentences_of_letters, st.integers(1, 6), st.randoms(use_true_random=False))
 def test_order_of_sentences_matters_to_lmplz_alone(sentences: list[list[str]], order: int, random: Random) -> None:
-    values, offsets, vocabulary = intern(sentences)
+    values, offsets, vocabulary = tokenise(sentences)
     shuffled = random.sample(sentences, len(sentences))
     first = estimate(count_ngrams(values, offsets, order), like_lmplz=False)
-    second = estimate(count_ngrams(*intern(shuffled, vocabulary)[:2], order), like_lmplz=False)
+    second = estimate(count_ngrams(*tokenise(shuffled, vocabulary)[:2], order), like_lmplz=False)
     np.testing.assert_array_equal(first.log10_prob, second.log10_prob)
     np.testing.assert_array_equal(first.log10_backoff, second.log10_backoff)
 
@@ -233,7 +233,7 @@ def test_order_of_sentences_matters_to_lmplz_alone(sentences: list[list[str]], o
 @settings(max_examples=60, deadline=None)
 @given(sentences_of_letters, st.integers(1, 6))
 def test_estimate_is_the_definition(sentences: list[list[str]], order: int) -> None:
-    values, offsets, vocabulary = intern(sentences)
+    values, offsets, vocabulary = tokenise(sentences)
     model = estimate(count_ngrams(values, offsets, order))
     assert_same_entries(entries_of(model, vocabulary), define(sentences, order, model.discounts), 1e-9)
 
@@ -241,7 +241,7 @@ def test_estimate_is_the_definition(sentences: list[list[str]], order: int) -> N
 @settings(max_examples=60, deadline=None)
 @given(sentences_of_letters, st.integers(1, 6), st.lists(st.sampled_from("abcdez"), max_size=6), st.booleans())
 def test_probabilities_sum_to_one(sentences: list[list[str]], order: int, context: list[str], start: bool) -> None:
-    values, offsets, vocabulary = intern(sentences)
+    values, offsets, vocabulary = tokenise(sentences)
     entries = entries_of(estimate(count_ngrams(values, offsets, order)), vocabulary)
     history = tuple([START, *context] if start else context)[max(0, len(context) + start - order + 1) :]
     history = history if order > 1 else ()
@@ -252,10 +252,10 @@ def test_probabilities_sum_to_one(sentences: list[list[str]], order: int, contex
 @settings(max_examples=60, deadline=None)
 @given(sentences_of_letters, st.integers(1, 6), st.lists(st.lists(st.sampled_from("abcdez"), max_size=8), max_size=5))
 def test_scorer_is_the_plain_look_up(sentences: list[list[str]], order: int, scored: list[list[str]]) -> None:
-    values, offsets, vocabulary = intern(sentences)
+    values, offsets, vocabulary = tokenise(sentences)
     model = estimate(count_ngrams(values, offsets, order))
     entries = entries_of(model, vocabulary)
-    found = log10_scores(model, *intern(scored, vocabulary)[:2])
+    found = log10_scores(model, *tokenise(scored, vocabulary)[:2])
     for row, sentence in enumerate(scored):
         padded = [START, *sentence, END]
         looked_up = [
@@ -277,7 +277,7 @@ def test_kenlm_reads_the_file_and_agrees(tmp_path: Path, letters: Text, order: i
     generator = np.random.default_rng(order)
     scored = [[f"w{word}" for word in generator.geometric(0.1, size=length)] for length in range(20)]
     scored += [[vocabulary[value] for value in values[start:stop]] for start, stop in pairwise(offsets)]
-    found = log10_scores(model, *intern(scored, vocabulary)[:2])
+    found = log10_scores(model, *tokenise(scored, vocabulary)[:2])
     for row, sentence in enumerate(scored):
         full = list(reader.full_scores(" ".join(sentence)))
         assert found.log10_prob[row] == pytest.approx(sum(value for value, _, _ in full), abs=1e-5)
@@ -287,20 +287,20 @@ def test_kenlm_reads_the_file_and_agrees(tmp_path: Path, letters: Text, order: i
 
 @pytest.mark.parametrize("sentences", [[[]], [[], ["a"]], [["a"]], [["a", "b", "c"]]])
 def test_kenlm_reads_models_of_next_to_nothing(tmp_path: Path, sentences: list[list[str]]) -> None:
-    values, offsets, vocabulary = intern(sentences)
+    values, offsets, vocabulary = tokenise(sentences)
     model = estimate(count_ngrams(values, offsets, 4))
     write_arpa(model, vocabulary, tmp_path / "model.arpa")
     reader = kenlm.Model(str(tmp_path / "model.arpa"))
-    found = log10_scores(model, *intern([["a", "b"]], vocabulary)[:2])
+    found = log10_scores(model, *tokenise([["a", "b"]], vocabulary)[:2])
     assert found.log10_prob[0] == pytest.approx(reader.score("a b"), abs=1e-5)
 
 
 def test_a_weight_of_zero_is_written_as_minus_99(tmp_path: Path) -> None:
-    values, offsets, vocabulary = intern([["a", "b"], ["a", "b"]])
+    values, offsets, vocabulary = tokenise([["a", "b"], ["a", "b"]])
     model = estimate(count_ngrams(values, offsets, 2), discounts=[[0.5, 1, 1.5], [0.5, 0, 1.5]])
     write_arpa(model, vocabulary, tmp_path / "model.arpa")
     assert read_arpa((tmp_path / "model.arpa").read_text())["a"][1] == -99
-    found = log10_scores(model, *intern([["a", "a"]], vocabulary)[:2])
+    found = log10_scores(model, *tokenise([["a", "a"]], vocabulary)[:2])
     reader = kenlm.Model(str(tmp_path / "model.arpa"))
     assert found.log10_prob[0] == pytest.approx(reader.score("a a"), rel=1e-6)
 
