@@ -38,8 +38,8 @@ def table(experiment, title):
 
 def test_every_language_pair_takes_the_aligner_that_is_given_for_it(preferred, bitext, trained):
     aligners = Aligners.parse([f"bb-en={trained}"], [f"aa-en={bitext[0]}", bitext[1]])
-    own = birch11.run(preferred, [], birch11.Settings(restarts=1))
-    given = birch11.run(preferred, [], birch11.Settings(restarts=1, aligners=aligners))
+    own = birch11.run(preferred, [], birch11.BirchSettings(restarts=1))
+    given = birch11.run(preferred, [], birch11.BirchSettings(restarts=1, aligners=aligners))
     rows = table(given, "word aligners, simulated+simulated").rows
     assert rows == (
         {"language pair": "aa-en", "learnt from": "text.aa and text.en", "sentence pairs": 60},
@@ -65,8 +65,8 @@ def test_another_aligner_gives_other_orders(preferred, tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).write_text(f"{name}1 {name}2 {name}3\n", encoding="utf-8")
     aligners = Aligners.parse([], [str(tmp_path / "a"), str(tmp_path / "b")])
-    (found,) = birch11.prepare(kept, birch11.Settings(aligners=aligners))
-    (own,) = birch11.prepare(kept, birch11.Settings())
+    (found,) = birch11.prepare(kept, birch11.BirchSettings(aligners=aligners))
+    (own,) = birch11.prepare(kept, birch11.BirchSettings())
     assert found.aligner.model.pairs == 1
     assert (found.order["K"] == 1).all()
     assert not (own.order["K"] == 1).all()
@@ -75,11 +75,11 @@ def test_another_aligner_gives_other_orders(preferred, tmp_path):
 def test_tuning_aligns_by_what_is_given(preferred, bitext):
     aligners = Aligners.parse([], [f"aa-en={bitext[0]}", bitext[1]])
     tuning = TuningSettings("words,systems", restarts=0, iterations=1, runs=1, aligners=aligners)
-    found = cer10.run(preferred, cer10.Settings(tuning, ("LR-KB4",)))
+    found = cer10.run(preferred, cer10.CerSettings(tuning, ("LR-KB4",)))
     assert table(found, "word aligners, aa-en").rows[0]["learnt from"] == "text.aa and text.en"
     assert "aligner:aa-en=bitext#" in found.signature
     # what aligns no words has no aligner to sign
-    assert "aligner" not in cer10.run(preferred, cer10.Settings(tuning, ("BLEU:4",))).signature
+    assert "aligner" not in cer10.run(preferred, cer10.CerSettings(tuning, ("BLEU:4",))).signature
 
 
 def test_files_are_read_once(preferred, bitext, monkeypatch):
@@ -114,15 +114,15 @@ def test_paths_may_hold_equals_signs():
 
 
 def test_language_pairs_and_files_that_do_not_exist_are_refused(preferred, tmp_path):
-    settings = birch11.Settings(aligners=Aligners.parse(["aa-de=x"], []))
+    settings = birch11.BirchSettings(aligners=Aligners.parse(["aa-de=x"], []))
     with pytest.raises(OptionError, match=r"an aligner is given for aa-de.*; the data hold: aa-en, bb-en"):
         birch11.run(preferred, [], settings)
-    missing = birch11.Settings(aligners=Aligners.parse([f"aa-en={tmp_path / 'x'}"], []))
+    missing = birch11.BirchSettings(aligners=Aligners.parse([f"aa-en={tmp_path / 'x'}"], []))
     with pytest.raises(ModelError, match=r"x: no such aligner; make one with: ranker align train"):
         birch11.plan(preferred, [], missing)
     for name, text in (("a", "one\n"), ("b", "one\ntwo\n")):
         (tmp_path / name).write_text(text, encoding="utf-8")
-    uneven = birch11.Settings(aligners=Aligners.parse([], [str(tmp_path / "a"), str(tmp_path / "b")]))
+    uneven = birch11.BirchSettings(aligners=Aligners.parse([], [str(tmp_path / "a"), str(tmp_path / "b")]))
     with pytest.raises(DataError, match="b:2: has 2 lines, expected 1"):
         birch11.plan(preferred, [], uneven)
 
