@@ -37,7 +37,7 @@ class Bin:
 
 
 @dataclass(frozen=True)
-class Calibration:
+class MarginCalibration:
     """Agreement by margin.
 
     Parameters
@@ -91,7 +91,7 @@ def strict_pairs(dataset: Dataset, kind: str) -> tuple[Int64Array, Int64Array]:
 
 def calibrate(
     margins: FloatArray, source: Int64Array, sources: int, *, bins: int = BINS, resamples: int = 1000, seed: int = 0
-) -> Calibration:
+) -> MarginCalibration:
     """Count agreement by margin.
 
     Parameters
@@ -109,13 +109,13 @@ def calibrate(
 
     Returns
     -------
-    Calibration
+    MarginCalibration
     """
     untied = margins != 0
     tied = int((~untied).sum())
     margins, source = margins[untied], source[untied]
     if not len(margins):
-        return Calibration((), 0, tied, float("nan"))
+        return MarginCalibration((), 0, tied, float("nan"))
     size = np.abs(margins)
     edges = np.unique(np.quantile(size, np.linspace(0, 1, bins + 1)[1:-1]))
     place = np.searchsorted(edges, size, side="left")
@@ -135,7 +135,7 @@ def calibrate(
         found.append(
             Bin(float(inside.min()), float(inside.max()), float(inside.mean()), len(inside), estimate(share, samples))
         )
-    return Calibration(tuple(found), len(margins), tied, _slope(margins))
+    return MarginCalibration(tuple(found), len(margins), tied, _slope(margins))
 
 
 def _slope(margins: FloatArray) -> float:

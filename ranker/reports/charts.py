@@ -13,7 +13,7 @@ from ranker.evaluation.compare.evaluation import SPEARMAN
 from ranker.evaluation.compare.result import Scope
 from ranker.evaluation.compare.run import ALL
 from ranker.evaluation.compare.statistics import TAUS
-from ranker.reports.calibration import Calibration
+from ranker.reports.calibration import MarginCalibration
 from ranker.reports.drawing import INK, MUTED, PALE, SERIES, Plot, Series, rows_plot
 from ranker.reports.findings import DatasetFindings, RankerFindings
 
@@ -137,7 +137,7 @@ def distribution(rho: FloatArray) -> Plot:
     return Plot("sources", "Correlation by source", f"Histogram: {described}", 2.6, paint)
 
 
-def calibration(found: Calibration) -> Plot:
+def calibration(found: MarginCalibration) -> Plot:
     """Draw how often people agree with a preference of the ranker, by its margin."""
     margin = np.array([one.mean for one in found.bins])
     share, low, high = (

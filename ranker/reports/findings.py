@@ -18,7 +18,7 @@ from ranker.evaluation.correlation.segment import source_spearman
 from ranker.ranking import Ranker, RankerScorer
 from ranker.ranks import merge_ties
 from ranker.reports.ablation import Ablation, ablate, extractor_columns, shares
-from ranker.reports.calibration import Calibration, calibrate, strict_pairs
+from ranker.reports.calibration import MarginCalibration, calibrate, strict_pairs
 from ranker.reports.examples import ShownSource, choose, show
 from ranker.reports.refits import TrainingColumns, WeightIntervals, jackknife
 
@@ -138,7 +138,7 @@ class RankerFindings:
     training : Training
     measured : tuple of DatasetFindings
         By data set.
-    calibration : Calibration
+    calibration : MarginCalibration
         Over all data sets.
     shares : float array, shape (extractors,)
         Of the variance of the scores inside sources.
@@ -156,7 +156,7 @@ class RankerFindings:
     ranker: Ranker
     training: Training
     measured: tuple[DatasetFindings, ...]
-    calibration: Calibration
+    calibration: MarginCalibration
     shares: FloatArray
     intervals: WeightIntervals | None
     ablations: tuple[Ablation, ...]
@@ -257,7 +257,7 @@ def examine(
     )
 
 
-def _calibration(measured: Sequence[DatasetFindings], resamples: int, seed: int) -> Calibration:
+def _calibration(measured: Sequence[DatasetFindings], resamples: int, seed: int) -> MarginCalibration:
     margins, sources, start = [], [], 0
     for one in measured:
         scores = merge_ties(one.scores, one.dataset.candidate_offsets)

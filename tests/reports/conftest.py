@@ -8,7 +8,15 @@ import pytest
 from ranker import Ranker, load_dataset
 from ranker.corpora.dataset import table
 from ranker.corpora.records import Candidate, Record, assemble
-from ranker.evaluation.compare.result import Cell, ComparedMetric, Comparison, Contest, Scope, Settings, Statistic
+from ranker.evaluation.compare.result import (
+    Cell,
+    ComparedMetric,
+    Comparison,
+    ComparisonSettings,
+    Contest,
+    Scope,
+    Statistic,
+)
 from ranker.reports.findings import examine
 
 EVIL = '<script>document.title = "run"</script> & "quoted" <b>bold</b>'
@@ -91,7 +99,7 @@ def compared():
     ahead = ((False, True, False), (False, False, False), (False, False, False))
     return Comparison(
         f"ranker:0|{EVIL}",
-        Settings("auto", 100, 0, 0.95, "bootstrap", "holm", 0.05),
+        ComparisonSettings("auto", 100, 0, 0.95, "bootstrap", "holm", 0.05),
         tuple(ComparedMetric(name, "metric", f"metric:{name}", (EVIL,)) for name in names),
         statistics,
         scopes,

@@ -7,7 +7,7 @@ key            holds
 =============  ======================================================================================================
 format         `FORMAT`
 signature      one line with all that changes the figures; those of the metrics stand under ``metrics``
-settings       `Settings`: what was asked for
+settings       `ComparisonSettings`: what was asked for
 notes          list of what a reader should know of the p-values; made from the rest, and not read back
 metrics        list of `ComparedMetric`, in the order given
 statistics     list of `Statistic`, in the order of the tables; ``id`` is the key
@@ -44,7 +44,7 @@ _NAN = float("nan")
 
 
 @dataclass(frozen=True)
-class Settings:
+class ComparisonSettings:
     """How a comparison was made.
 
     Parameters
@@ -233,7 +233,7 @@ class Contest:
     ----------
     statistic, scope : str
     test : str
-        As `Settings.test`; ``bootstrap`` too where the test asked for does not apply to the statistic.
+        As `ComparisonSettings.test`; ``bootstrap`` too where the test asked for does not apply to the statistic.
     p : tuple of tuple of float
         Two-sided p-values, symmetric, 1 on the diagonal; NaN where one of the two is undefined.
     adjusted : tuple of tuple of float
@@ -255,7 +255,7 @@ class Comparison:
     """Several metrics beside the judgements of people; see the module for its JSON form."""
 
     signature: str
-    settings: Settings
+    settings: ComparisonSettings
     metrics: tuple[ComparedMetric, ...]
     statistics: tuple[Statistic, ...]
     scopes: tuple[Scope, ...]
@@ -355,7 +355,7 @@ class Comparison:
         try:
             return cls(
                 signature=str(value["signature"]),
-                settings=Settings(**value["settings"]),
+                settings=ComparisonSettings(**value["settings"]),
                 metrics=tuple(ComparedMetric(**{**one, "notes": tuple(one["notes"])}) for one in value["metrics"]),
                 statistics=tuple(Statistic(**one) for one in value["statistics"]),
                 scopes=tuple(Scope(**{**one, "members": tuple(one["members"])}) for one in value["scopes"]),
@@ -395,7 +395,7 @@ def _defined_pairs(contest: Contest) -> int:
     return sum(not math.isnan(p) for place, row in enumerate(contest.p) for p in row[place + 1 :])
 
 
-def _too_few_resamples(settings: Settings, pairs: int, short: int, tested: int) -> str:
+def _too_few_resamples(settings: ComparisonSettings, pairs: int, short: int, tested: int) -> str:
     """Say that no difference of `short` of `tested` contests can be significant, and what would help."""
     resamples, alpha = settings.resamples, settings.alpha
     where = "" if short == tested else f" for {short} of {tested} combinations of statistic and data"

@@ -20,9 +20,9 @@ from ranker.evaluation.compare.result import (
     Cell,
     ComparedMetric,
     Comparison,
+    ComparisonSettings,
     Contest,
     Scope,
-    Settings,
     Statistic,
 )
 from ranker.evaluation.compare.statistics import DEFAULT, FINER, STATISTICS, DocumentFigures, Family, SegmentFigures
@@ -116,7 +116,7 @@ def compare(
     """
     _check(data)
     metrics = tuple(ComparedMetric(one.name, one.type, one.signature, one.notes) for one in data[0][1])
-    settings = Settings(kind, resamples, seed, LEVEL, test, correction, alpha)
+    settings = ComparisonSettings(kind, resamples, seed, LEVEL, test, correction, alpha)
     results: list[_Results] = []
     for number, (dataset, scored) in enumerate(data):
         used = resolve_kind(dataset, kind, learnt=learnt)
@@ -183,7 +183,7 @@ def _measure(
     kind: str,
     number: int,
     levels: Sequence[Level],
-    settings: Settings,
+    settings: ComparisonSettings,
     statistics: Collection[str],
 ) -> _Results:
     """Make all figures of one language pair."""
@@ -236,7 +236,7 @@ def _null(
     piece: Slice,
     parts: Sequence[CandidateScores],
     even: Sequence[CandidateScores],
-    settings: Settings,
+    settings: ComparisonSettings,
     names: Sequence[str | int],
 ) -> dict[str, FloatArray]:
     """Return differences of all pairs of metrics under the null hypothesis, where the test applies."""
@@ -255,7 +255,10 @@ def _null(
 
 
 def _resampled(
-    families: Sequence[Family], parts: Sequence[CandidateScores], settings: Settings, names: Sequence[str | int]
+    families: Sequence[Family],
+    parts: Sequence[CandidateScores],
+    settings: ComparisonSettings,
+    names: Sequence[str | int],
 ) -> dict[str, _Figure]:
     """Make the figures of families that share their units, and resample them with the same weights."""
     units = families[0].units
@@ -356,7 +359,7 @@ def _mean(identity: str, title: str, data: str, members: Sequence[_Results]) -> 
     return found
 
 
-def _contest(statistic: Statistic, scope: Scope, figure: _Figure, settings: Settings) -> Contest | None:
+def _contest(statistic: Statistic, scope: Scope, figure: _Figure, settings: ComparisonSettings) -> Contest | None:
     """Test all pairs of metrics; None if there is nothing to test."""
     size = len(figure.value)
     if size < 2 or not settings.resamples:
@@ -431,7 +434,7 @@ def _cells(
 
 
 def _signature(
-    data: Sequence[tuple[Dataset, Sequence[CandidateScores]]], settings: Settings, kinds: Sequence[str]
+    data: Sequence[tuple[Dataset, Sequence[CandidateScores]]], settings: ComparisonSettings, kinds: Sequence[str]
 ) -> str:
     parts = {
         "ranker": VERSION,
