@@ -13,6 +13,7 @@ import typer
 from ranker.cli import (
     agreement,
     align,
+    collect,
     compare,
     data,
     evaluate,
@@ -54,6 +55,7 @@ app.command("permutation")(permutation.command)
 app.command("tune")(tune.command)
 app.command("rerank")(rerank.command)
 app.add_typer(align.app, name="align")
+app.add_typer(collect.app, name="collect")
 app.add_typer(data.app, name="data")
 app.add_typer(experiment.app, name="experiment")
 app.add_typer(nbest.app, name="nbest")

@@ -1,0 +1,291 @@
+"""``ranker collect``: campaigns in which people judge translations on a web page."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ranker.cli.options import DataOption, LpOption, Output, OutputOption, SeedOption, read_input, working
+from ranker.cli.output import emit_json, emit_rows, print_table
+from ranker.collect.tasks import KINDS, KindName, Next, Show
+from ranker.errors import OptionError
+
+app = typer.Typer(
+    help="Collect human judgements on a local web page.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+CampaignArgument = Annotated[Path, typer.Argument(help="Campaign file.", metavar="CAMPAIGN")]
+DaysOption = Annotated[float, typer.Option("--days", help="Days for which links are valid.", min=0.001, max=3650)]
+
+
+@app.command("new")
+def new_command(
+    campaign: Annotated[Path, typer.Argument(help="Campaign file to make.", metavar="CAMPAIGN")],
+    data: DataOption = None,
+    kind: Annotated[KindName, typer.Option("--kind", help="What the judges are asked.")] = "ranking",
+    judges: Annotated[
+        str, typer.Option("--judges", help="Number of judges, or their codes separated by commas.")
+    ] = "1",
+    show: Annotated[
+        Show | None,
+        typer.Option("--show", help="What is shown with the outputs; the default depends on the kind."),
+    ] = None,
+    next_item: Annotated[
+        Next,
+        typer.Option(
+            "--next",
+            help="Which item comes next: uniform covers all items evenly, overlap gives a share of them to several "
+            "judges, active asks what the ranker learns most from.",
+        ),
+    ] = "uniform",
+    judges_per_item: Annotated[
+        int | None,
+        typer.Option("--judges-per-item", help="Judges that an item is given to; by default 1, with overlap 2.", min=1),
+    ] = None,
+    overlap: Annotated[
+        float, typer.Option("--overlap", help="Share of items for several judges, with --next overlap.", min=0, max=1)
+    ] = 0.2,
+    gold: Annotated[
+        str | None,
+        typer.Option("--gold", help="Corpus whose judgements are known answers.", metavar="NAME|PATH"),
+    ] = None,
+    gold_share: Annotated[
+        float, typer.Option("--gold-share", help="Share of gold items, with --gold.", min=0, max=0.5)
+    ] = 0.05,
+    degraded_share: Annotated[
+        float, typer.Option("--degraded-share", help="Share of items with a degraded copy.", min=0, max=0.5)
+    ] = 0.05,
+    repeat_share: Annotated[
+        float, typer.Option("--repeat-share", help="Share of items that a judge sees again.", min=0, max=0.5)
+    ] = 0.05,
+    quota: Annotated[int | None, typer.Option("--quota", help="Most items for one judge.", min=1)] = None,
+    min_seconds: Annotated[
+        float, typer.Option("--min-seconds", help="A faster judgement counts as too fast.", min=0)
+    ] = 2.0,
+    features: Annotated[
+        str, typer.Option("--features", "-f", help="Features of the ranker that is trained in the background.")
+    ] = "standard-any",
+    title: Annotated[
+        str | None, typer.Option("--title", help="Title of the pages; by default the file's name.")
+    ] = None,
+    url: Annotated[
+        str, typer.Option("--url", help="Address that judges reach the server under, for their links.")
+    ] = "http://127.0.0.1:8765",
+    days: DaysOption = 90.0,
+    lp: LpOption = None,
+    seed: SeedOption = 0,
+    output: OutputOption = Output.table,
+) -> None:
+    """Make a campaign: a file with everything to be judged, and personal links for its owner and its judges.
+
+    The links are printed once and not stored. Judges are known by codes; do not use names.
+
+    Example: ranker collect new demo.campaign --data sample --kind ranking --judges 2
+    """
+    from ranker.collect.campaign import Settings
+    from ranker.collect.making import make_campaign
+    from ranker.corpora import catalogue
+    from ranker.extractors.feature_sets import FeatureSet
+
+    FeatureSet.parse(features)
+    dataset = read_input(data or [], None, None, None, lp)
+    settings = Settings(
+        id=secrets.token_hex(4),
+        title=title or campaign.name.split(".")[0],
+        kind=kind,
+        show=show or KINDS[kind].show,
+        next=next_item,
+        judges_per_item=judges_per_item or (2 if next_item == "overlap" else 1),
+        overlap=overlap,
+        gold=gold_share if gold else 0.0,
+        degraded=degraded_share,
+        repeat=repeat_share,
+        quota=quota,
+        min_seconds=min_seconds,
+        features=features,
+        seed=seed,
+        url=url,
+    )
+    with working("making the campaign"):
+        known = catalogue.load(gold) if gold else None
+        made = make_campaign(campaign, dataset, settings, _codes(judges), gold=known, days=days)
+    if made.passed_over:
+        typer.echo(f"ranker: note: {made.passed_over:,} sources have fewer than two different outputs", err=True)
+    rows = [{"who": code, "link": link} for code, link in made.links.items()]
+    gold_note = f", {made.gold:,} gold items" if made.gold else ""
+    note = f"{campaign}: {made.items:,} items to judge{gold_note}; start with: ranker collect serve {campaign}"
+    emit_rows(rows, output, signature=note)
+
+
+def _codes(judges: str) -> list[str]:
+    if judges.isascii() and judges.isdigit() and len(judges) < 5:
+        width = max(2, len(judges))
+        return [f"judge{number:0{width}}" for number in range(1, int(judges) + 1)]
+    codes = [code.strip() for code in judges.split(",")]
+    twice = next((code for code in codes if codes.count(code) > 1), None)
+    if twice is not None:
+        raise OptionError(f"--judges: {twice!r} is listed twice")
+    return codes
+
+
+@app.command("serve")
+def serve_command(
+    campaign: CampaignArgument,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="Port to listen on.", min=1, max=65535)] = 8765,
+) -> None:
+    """Serve a campaign to its judges until interrupted.
+
+    Only this computer can reach the server unless --host says otherwise. To let others in, put a proxy with TLS in
+    front of it: without one, links and answers are not encrypted. docs/collect.md has an example.
+
+    Example: ranker collect serve demo.campaign
+    """
+    from ranker.collect.campaign import connect
+    from ranker.collect.web.pages import environment
+
+    connect(campaign).close()
+    environment()
+    from ranker.collect.web.server import serve
+
+    if host not in ("127.0.0.1", "localhost", "::1"):
+        typer.echo(
+            f"ranker: note: others can reach {host}, and links and answers are not encrypted: put a proxy with TLS in "
+            "front",
+            err=True,
+        )
+
+    def ready() -> None:
+        typer.echo(f"ranker: serving {campaign} at http://{host}:{port}; stop with Ctrl-C", err=True)
+
+    serve(campaign, host, port, ready)
+
+
+@app.command("status")
+def status_command(campaign: CampaignArgument, output: OutputOption = Output.table) -> None:
+    """Show how far a campaign is, and what is known about its judges.
+
+    Example: ranker collect status demo.campaign
+    """
+    from dataclasses import asdict
+
+    from ranker.collect.campaign import connect, settings_of
+    from ranker.collect.figures import figures_of
+    from ranker.collect.web.owner import progress_of
+
+    connection = connect(campaign)
+    settings = settings_of(connection)
+    with working("computing"):
+        progress = progress_of(connection)
+        figures = figures_of(connection, settings, curve=False).document(KINDS[settings.kind])
+    if output is Output.json:
+        emit_json({"settings": asdict(settings), "progress": asdict(progress), **figures})
+        return
+    rows = [
+        {
+            "judge": one["code"],
+            "judged": one["judged"],
+            "seconds": None if one["seconds"] is None else round(one["seconds"], 1),
+            "too fast": one["fast"],
+            "checks": one["gold"] + one["degraded"],
+            "checks right": one["checks"],
+            "repeats": one["repeats"],
+            "same as before": one["self_agreement"],
+            "kappa": one["kappa"],
+            "look at": "; ".join(one["flags"]),
+        }
+        for one in figures["judges"]
+    ]
+    signature = f"{progress.judged:,} of {progress.wanted:,} judgements, and {progress.further:,} checks and repeats"
+    for name, value in figures["agreement"]["figures"].items() if figures["agreement"] else ():
+        if value["value"] is not None:
+            signature += f"\n{name}: {value['value']:.3f}"
+    emit_rows(rows, output, signature=signature)
+
+
+@app.command("export")
+def export_command(
+    campaign: CampaignArgument,
+    out: Annotated[
+        Path,
+        typer.Option("--out", help="File to write, as judgements.jsonl; preferences go beside it.", metavar="FILE"),
+    ],
+    min_checks: Annotated[
+        float | None,
+        typer.Option("--min-checks", help="Leave out judges who judged fewer of their checks right.", min=0, max=1),
+    ] = None,
+    min_self: Annotated[
+        float | None,
+        typer.Option("--min-self", help="Leave out judges who agree less with themselves.", min=0, max=1),
+    ] = None,
+    min_kappa: Annotated[
+        float | None,
+        typer.Option("--min-kappa", help="Leave out judges with a lower kappa with the others.", min=-1, max=1),
+    ] = None,
+    max_fast: Annotated[
+        float | None,
+        typer.Option("--max-fast", help="Leave out judges with more judgements that were too fast.", min=0, max=1),
+    ] = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Write the judgements so far in a form that ranker train reads, while the campaign goes on.
+
+    Judges that are left out are named by their codes, with the reason.
+
+    Example: ranker collect export demo.campaign --out judgements.jsonl
+    """
+    from ranker.collect.campaign import connect, settings_of
+    from ranker.collect.exporting import dataset_of, export
+    from ranker.collect.quality import Thresholds, agreement_of, judge_qualities, left_out
+
+    connection = connect(campaign)
+    settings = settings_of(connection)
+    thresholds = Thresholds(min_checks, min_self, min_kappa, max_fast)
+    with working("exporting"):
+        excluded = []
+        if thresholds != Thresholds():
+            agreement = agreement_of(dataset_of(connection, settings), KINDS[settings.kind], resamples=0)
+            excluded = left_out(judge_qualities(connection, settings, agreement), thresholds)
+        dataset, written = export(connection, settings, out, without={one["judge"] for one in excluded})
+    judgements = dataset.preferences["primary"].sum() if len(dataset.preferences) else len(dataset.ratings)
+    if output is Output.json:
+        emit_json({"written": [str(path) for path in written], "judgements": int(judgements), "left_out": excluded})
+        return
+    if excluded:
+        print_table(excluded, "left out:", wide=("reason",))
+        typer.echo("")
+    for path in written:
+        typer.echo(f"written: {path}")
+    what = "comparisons of two outputs" if len(dataset.preferences) else "scores"
+    typer.echo(f"{judgements:,} {what}; next: ranker train --data {out}")
+
+
+@app.command("link")
+def link_command(
+    campaign: CampaignArgument,
+    code: Annotated[str, typer.Argument(help="Code of a judge, or owner.", metavar="CODE")],
+    close: Annotated[bool, typer.Option("--close", help="Make the judge's link invalid instead.")] = False,
+    days: DaysOption = 90.0,
+) -> None:
+    """Print a new personal link; the earlier one is no longer valid. A new code makes a new judge.
+
+    Example: ranker collect link demo.campaign judge07
+    """
+    from ranker.collect import access
+    from ranker.collect.campaign import connect, settings_of, transaction
+
+    connection = connect(campaign)
+    settings = settings_of(connection)
+    with transaction(connection):
+        if close:
+            if not access.close_link(connection, code):
+                raise OptionError(f"no judge has the code {code!r}")
+            typer.echo(f"closed: {code}")
+            return
+        token = access.give_link(connection, code, days)
+    typer.echo(f"{settings.url.rstrip('/')}/enter/{token}")

@@ -1,0 +1,1 @@
+"""Collecting human judgements on a local web page."""

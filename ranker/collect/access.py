@@ -1,0 +1,121 @@
+"""Who may see what: personal links with random tokens, of which only hashes are stored, and protection of forms."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+import sqlite3
+import time
+from dataclasses import dataclass
+
+from ranker.errors import OptionError
+
+OWNER = "owner"
+JUDGE = "judge"
+_DAY = 86_400.0
+_CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}\Z")
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}\Z")
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody who came with a valid link."""
+
+    id: int
+    code: str
+    role: str
+
+
+def new_token() -> str:
+    """Return 256 random bits as 43 characters that need no escape in an address."""
+    return secrets.token_urlsafe(32)
+
+
+def token_hash(token: str) -> str:
+    """Return what is stored of a token. It has 256 random bits, so a plain hash cannot be searched."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def check_code(code: str) -> str:
+    """Return a judge's code.
+
+    Raises
+    ------
+    OptionError
+        If it is no code: a name or an address of a person must not be stored.
+    """
+    if not _CODE.match(code) or code.lower() == OWNER:
+        raise OptionError(
+            f"judge code {code[:40]!r}: expected up to 32 letters, digits, '.', '_' or '-', and not {OWNER!r}; "
+            "use codes, never names"
+        )
+    return code
+
+
+def give_link(connection: sqlite3.Connection, code: str, days: float) -> str:
+    """Return a new token for a judge or the owner; the one before is no longer valid. A new code makes a new judge."""
+    if code != OWNER:
+        check_code(code)
+    token = new_token()
+    connection.execute(
+        "INSERT INTO person (code, role, token, expires) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (code) DO UPDATE SET token = excluded.token, expires = excluded.expires",
+        (code, OWNER if code == OWNER else JUDGE, token_hash(token), time.time() + days * _DAY),
+    )
+    return token
+
+
+def close_link(connection: sqlite3.Connection, code: str) -> bool:
+    """Make the link of a judge invalid; what was judged stays. False if there is no such judge."""
+    changed = connection.execute("UPDATE person SET token = NULL WHERE code = ? AND role = ?", (code, JUDGE))
+    return changed.rowcount > 0
+
+
+def person_of(connection: sqlite3.Connection, token: str, role: str | None = None) -> Person | None:
+    """Return whose token this is, or None if it is nobody's, expired, closed or of another role."""
+    if not _TOKEN.match(token):
+        return None
+    row = connection.execute(
+        "SELECT id, code, role, expires FROM person WHERE token = ?", (token_hash(token),)
+    ).fetchone()
+    if row is None or row["expires"] < time.time() or role not in (None, row["role"]):
+        return None
+    return Person(row["id"], row["code"], row["role"])
+
+
+def form_key(token: str) -> str:
+    """Return the secret that a form of this token's page carries: another site cannot know it."""
+    return hmac.new(token.encode(), b"form", hashlib.sha256).hexdigest()[:32]
+
+
+def is_form_key(token: str, given: str) -> bool:
+    """Whether `given` is the secret of this token's forms."""
+    return hmac.compare_digest(form_key(token).encode(), given.encode())
+
+
+class Limiter:
+    """A bucket of tokens for each key: `burst` requests at once, then `rate` a second.
+
+    Parameters
+    ----------
+    rate, burst : float
+    """
+
+    _MOST = 10_000
+
+    def __init__(self, rate: float, burst: float) -> None:
+        self.rate, self.burst = rate, burst
+        self._level: dict[str, tuple[float, float]] = {}
+
+    def allows(self, key: str) -> bool:
+        """Take one request from the bucket of `key`; False if it is empty."""
+        now = time.monotonic()
+        level, at = self._level.pop(key, (self.burst, now))
+        level = min(self.burst, level + (now - at) * self.rate)
+        self._level[key] = (level - 1 if level >= 1 else level, now)
+        if len(self._level) > self._MOST:
+            # the bucket that was used longest ago
+            del self._level[next(iter(self._level))]
+        return level >= 1

@@ -1,0 +1,249 @@
+"""Which item a judge gets next, and what becomes of his answers. Every function here is one step of a transaction."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+from collections.abc import Sequence
+
+from ranker.collect.campaign import Settings, outputs_of
+from ranker.collect.degrading import degraded
+from ranker.collect.tasks import KINDS
+
+PLAIN, GOLD, DEGRADED = "plain", "gold", "degraded"
+HELD_SECONDS = 3600.0
+"""An item that somebody opened and left goes to somebody else after this time, if nothing else is left."""
+_ROUND = 1_000_000.0
+_APART = 3
+"""A degraded copy or a repeated item comes at least this number of items after the first."""
+
+
+def place_of(settings: Settings, rank: float, given: int, wanted: int) -> float | None:
+    """Return the place of an item in the queue, the lowest first; None if it needs no further judge.
+
+    ``uniform`` gives every item to one judge before any is given to a second. ``overlap`` completes the items that
+    have some of their judges first. ``active`` is as ``uniform`` but for the items that `ranker.collect.selection` puts
+    in front, at places below 0.
+    """
+    if given >= wanted:
+        return None
+    if settings.next == "overlap":
+        return rank - _ROUND if given else rank
+    return given * _ROUND + rank
+
+
+def next_assignment(connection: sqlite3.Connection, settings: Settings, judge: int, now: float) -> int | None:
+    """Return the assignment that a judge works on: the one that is open, or a new one; None if nothing is left."""
+    row = connection.execute(
+        "SELECT id FROM assignment WHERE judge = ? AND answer IS NULL ORDER BY id LIMIT 1", (judge,)
+    ).fetchone()
+    if row is not None:
+        return int(row["id"])
+    number = connection.execute("SELECT assigned FROM person WHERE id = ?", (judge,)).fetchone()["assigned"]
+    if settings.quota is not None and number >= settings.quota:
+        return None
+    generator = random.Random(f"{settings.seed} {judge} {number}")
+    chance = generator.random()
+    found: tuple[int, bool] | None = None
+    for share, choose in ((settings.gold, _gold), (settings.degraded, _degraded), (settings.repeat, _repeated)):
+        if 0 <= chance < share:
+            found = choose(connection, settings, judge, generator)
+        chance -= share
+    found = found or _plain(connection, settings, judge) or _left_open(connection, judge, now)
+    if found is None:
+        return None
+    item, repeat = found
+    outputs = json.loads(connection.execute("SELECT outputs FROM item WHERE id = ?", (item,)).fetchone()["outputs"])
+    shown = generator.sample(range(len(outputs)), len(outputs))
+    made = connection.execute(
+        "INSERT INTO assignment (judge, item, repeat, shown, at) VALUES (?, ?, ?, ?, ?)",
+        (judge, item, int(repeat), json.dumps(shown), now),
+    )
+    connection.execute("UPDATE person SET assigned = assigned + 1 WHERE id = ?", (judge,))
+    assert made.lastrowid is not None
+    return made.lastrowid
+
+
+def _plain(connection: sqlite3.Connection, settings: Settings, judge: int) -> tuple[int, bool] | None:
+    row = connection.execute(
+        "SELECT * FROM item WHERE place IS NOT NULL "
+        "AND NOT EXISTS (SELECT 1 FROM assignment WHERE judge = ? AND item = item.id) ORDER BY place LIMIT 1",
+        (judge,),
+    ).fetchone()
+    if row is None:
+        return None
+    given = row["given"] + 1
+    connection.execute(
+        "UPDATE item SET given = ?, place = ? WHERE id = ?",
+        (given, place_of(settings, row["rank"], given, row["wanted"]), row["id"]),
+    )
+    return row["id"], False
+
+
+def _left_open(connection: sqlite3.Connection, judge: int, now: float) -> tuple[int, bool] | None:
+    row = connection.execute(
+        "SELECT open.id AS open, open.item FROM assignment AS open JOIN item ON item.id = open.item "
+        "WHERE open.answer IS NULL AND open.at < ? AND item.role = ? AND NOT EXISTS "
+        "(SELECT 1 FROM assignment WHERE judge = ? AND item = open.item) ORDER BY open.at LIMIT 1",
+        (now - HELD_SECONDS, PLAIN, judge),
+    ).fetchone()
+    if row is None:
+        return None
+    # held anew by the judge who takes it over, so that it does not go to everybody
+    connection.execute("UPDATE assignment SET at = ? WHERE id = ?", (now, row["open"]))
+    return row["item"], False
+
+
+def _gold(
+    connection: sqlite3.Connection, settings: Settings, judge: int, generator: random.Random
+) -> tuple[int, bool] | None:
+    row = connection.execute(
+        "SELECT id FROM item WHERE role = ? AND NOT EXISTS "
+        "(SELECT 1 FROM assignment WHERE judge = ? AND item = item.id) ORDER BY given, rank LIMIT 1",
+        (GOLD, judge),
+    ).fetchone()
+    if row is None:
+        return None
+    connection.execute("UPDATE item SET given = given + 1 WHERE id = ?", (row["id"],))
+    return row["id"], False
+
+
+def _degraded(
+    connection: sqlite3.Connection, settings: Settings, judge: int, generator: random.Random
+) -> tuple[int, bool] | None:
+    """Make an item with a degraded copy: of an output that the judge has scored, or beside its original."""
+    kind = KINDS[settings.kind]
+    if kind.compares:
+        last = connection.execute("SELECT max(id) AS last FROM item").fetchone()["last"]
+        original = connection.execute(
+            "SELECT * FROM item WHERE id >= ? AND role = ? LIMIT 1", (generator.randint(1, last), PLAIN)
+        ).fetchone()
+    else:
+        original = _judged_before(connection, judge, generator, kind.lowest + (kind.highest - kind.lowest) // 4)
+    if original is None:
+        return None
+    outputs = outputs_of(connection, original)
+    chosen = generator.randrange(len(outputs))
+    copy = {
+        "text": degraded(outputs[chosen]["text"], _other_text(connection, original["source"], generator), generator)
+    }
+    plain = [{"candidates": output["candidates"]} for output in outputs]
+    if kind.compares:
+        # the copy takes the place of another output if the page is full
+        kept = [place for place in range(len(plain)) if place != chosen]
+        kept = [chosen, *generator.sample(kept, min(len(kept), kind.outputs - 2))]
+        expected = {"better": 0, "worse": len(kept)}
+        content = [*(plain[place] for place in kept), copy]
+    else:
+        expected, content = {"below": original["id"]}, [copy]
+    made = connection.execute(
+        "INSERT INTO item (role, source, outputs, expected, rank, wanted, given) VALUES (?, ?, ?, ?, 0, 0, 1)",
+        (DEGRADED, original["source"], json.dumps(content, ensure_ascii=False), json.dumps(expected)),
+    )
+    assert made.lastrowid is not None
+    return made.lastrowid, False
+
+
+def _other_text(connection: sqlite3.Connection, source: int, generator: random.Random) -> str:
+    """Return an output of another source, in the same language if there is one."""
+    language = connection.execute("SELECT lp FROM source WHERE id = ?", (source,)).fetchone()["lp"]
+    last = connection.execute("SELECT max(id) AS last FROM candidate").fetchone()["last"]
+    start = generator.randint(1, last)
+    for same, first in ((True, start), (True, 1), (False, 1)):
+        row = connection.execute(
+            "SELECT candidate.text FROM candidate JOIN source ON source.id = candidate.source WHERE candidate.id >= ? "
+            "AND source.id != ? AND candidate.text != '' AND (source.lp IS ? OR ?) ORDER BY candidate.id LIMIT 1",
+            (first, source, language, not same),
+        ).fetchone()
+        if row is not None:
+            return str(row["text"])
+    return "x"
+
+
+def _repeated(
+    connection: sqlite3.Connection, settings: Settings, judge: int, generator: random.Random
+) -> tuple[int, bool] | None:
+    item = _judged_before(connection, judge, generator)
+    return None if item is None else (item["id"], True)
+
+
+def _judged_before(
+    connection: sqlite3.Connection, judge: int, generator: random.Random, above: int | None = None
+) -> sqlite3.Row | None:
+    """Return an item that the judge judged a while ago, with an answer above a value, and saw only once."""
+    rows = connection.execute(
+        "SELECT item.*, answer FROM assignment AS first JOIN item ON item.id = first.item "
+        "WHERE judge = ? AND item.role = ? AND answer IS NOT NULL AND NOT EXISTS (SELECT 1 FROM assignment AS again "
+        "WHERE again.judge = first.judge AND again.item = first.item AND again.repeat = 1) ORDER BY first.id DESC "
+        "LIMIT 50 OFFSET ?",
+        (judge, PLAIN, _APART),
+    ).fetchall()
+    suited = [row for row in rows if above is None or json.loads(row["answer"])[0] > above]
+    return generator.choice(suited) if suited else None
+
+
+def save(
+    connection: sqlite3.Connection, judge: int, assignment: int, answer: Sequence[int], form: str, now: float
+) -> None:
+    """Keep an answer; it replaces the earlier one, which stays in the history.
+
+    The same answer from the same form, as of a double click, is kept once.
+
+    Raises
+    ------
+    LookupError
+        If the judge has no such assignment.
+    """
+    row = connection.execute("SELECT * FROM assignment WHERE id = ? AND judge = ?", (assignment, judge)).fetchone()
+    if row is None:
+        raise LookupError(assignment)
+    text = json.dumps(list(answer))
+    last = _last(connection, assignment)
+    if last is not None and (last["form"], last["answer"]) == (form, text):
+        return
+    seconds = max(0.0, now - (row["at"] if last is None else last["at"]))
+    made = connection.execute(
+        "INSERT INTO judgement (assignment, answer, seconds, at, form) VALUES (?, ?, ?, ?, ?)",
+        (assignment, text, seconds, now, form),
+    )
+    # the time that counts is that of the first answer
+    connection.execute(
+        "UPDATE assignment SET answer = ?, seconds = coalesce(seconds, ?), answered = ? WHERE id = ?",
+        (text, seconds, made.lastrowid, assignment),
+    )
+
+
+def undo(connection: sqlite3.Connection, judge: int, assignment: int, form: str, now: float) -> None:
+    """Take back an answer; nothing happens if it is not the judge's last one, or taken back already."""
+    if last_answered(connection, judge) != assignment:
+        return
+    connection.execute(
+        "INSERT INTO judgement (assignment, answer, seconds, at, form) VALUES (?, NULL, 0, ?, ?)",
+        (assignment, now, form),
+    )
+    connection.execute("UPDATE assignment SET answer = NULL WHERE id = ?", (assignment,))
+
+
+def last_answered(connection: sqlite3.Connection, judge: int) -> int | None:
+    """Return the assignment that a judge answered last, of those that have an answer."""
+    row = connection.execute(
+        "SELECT id FROM assignment WHERE judge = ? AND answer IS NOT NULL ORDER BY answered DESC LIMIT 1", (judge,)
+    ).fetchone()
+    return None if row is None else int(row["id"])
+
+
+def earlier_answer(connection: sqlite3.Connection, assignment: int) -> list[int] | None:
+    """Return the answer that an assignment has or last had."""
+    row = connection.execute(
+        "SELECT answer FROM judgement WHERE assignment = ? AND answer IS NOT NULL ORDER BY id DESC LIMIT 1",
+        (assignment,),
+    ).fetchone()
+    return None if row is None else list(json.loads(row["answer"]))
+
+
+def _last(connection: sqlite3.Connection, assignment: int) -> sqlite3.Row | None:
+    row: sqlite3.Row | None = connection.execute(
+        "SELECT * FROM judgement WHERE assignment = ? ORDER BY id DESC LIMIT 1", (assignment,)
+    ).fetchone()
+    return row

@@ -1,0 +1,212 @@
+"""A campaign: one SQLite file with what is to be judged, who judges, and every judgement ever given.
+
+Judgements are only ever added. The current answer of an assignment is repeated in the row of the assignment, in the
+same transaction, so that the history and what counts cannot differ.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ranker.errors import DataError
+from ranker.files import display_name
+
+_APPLICATION = 0x524B4C43
+_VERSION = 1
+_BUSY_SECONDS = 20.0
+SCHEMA = """
+CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE source (
+    id INTEGER PRIMARY KEY, role TEXT NOT NULL, lp TEXT, doc TEXT, seg_id TEXT, text TEXT NOT NULL, refs TEXT NOT NULL
+);
+CREATE TABLE candidate (
+    id INTEGER PRIMARY KEY, source INTEGER NOT NULL, system TEXT NOT NULL, text TEXT NOT NULL,
+    is_reference INTEGER NOT NULL
+);
+CREATE INDEX candidate_source ON candidate (source);
+-- outputs: a list of {"candidates": [ids]} or {"text": ...}; place: its place in the queue, NULL if it is not in it
+CREATE TABLE item (
+    id INTEGER PRIMARY KEY, role TEXT NOT NULL, source INTEGER NOT NULL, outputs TEXT NOT NULL, expected TEXT,
+    rank REAL NOT NULL, wanted INTEGER NOT NULL, given INTEGER NOT NULL DEFAULT 0, place REAL
+);
+CREATE INDEX item_queue ON item (place) WHERE place IS NOT NULL;
+CREATE INDEX item_role ON item (role, rank);
+CREATE TABLE person (
+    id INTEGER PRIMARY KEY, code TEXT NOT NULL UNIQUE, role TEXT NOT NULL, token TEXT UNIQUE, expires REAL NOT NULL,
+    assigned INTEGER NOT NULL DEFAULT 0
+);
+-- shown: the order in which the outputs were shown; answer: the current one, NULL while it is open or undone
+CREATE TABLE assignment (
+    id INTEGER PRIMARY KEY, judge INTEGER NOT NULL, item INTEGER NOT NULL, repeat INTEGER NOT NULL, shown TEXT NOT NULL,
+    at REAL NOT NULL, answer TEXT, seconds REAL, answered INTEGER, UNIQUE (judge, item, repeat)
+);
+CREATE INDEX assignment_judge ON assignment (judge, answered);
+CREATE INDEX assignment_open ON assignment (at) WHERE answer IS NULL;
+CREATE INDEX assignment_item ON assignment (item);
+-- answer: NULL where the judge took an answer back
+CREATE TABLE judgement (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, assignment INTEGER NOT NULL, answer TEXT, seconds REAL NOT NULL,
+    at REAL NOT NULL, form TEXT NOT NULL
+);
+CREATE INDEX judgement_assignment ON judgement (assignment);
+-- what is computed in the background
+CREATE TABLE result (name TEXT PRIMARY KEY, at REAL NOT NULL, judgements INTEGER NOT NULL, value BLOB NOT NULL);
+"""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a campaign was made with.
+
+    Parameters
+    ----------
+    id : str
+        Random; it tells the cookies of several campaigns on one computer apart.
+    title : str
+    kind : str
+        A key of `ranker.collect.tasks.KINDS`.
+    show : str
+        What is shown with the outputs: ``source``, ``reference``, ``both`` or ``none``.
+    next : str
+        ``uniform``, ``overlap`` or ``active``.
+    judges_per_item : int
+        Judges that an item is given to; with ``overlap``, only `overlap` of the items.
+    overlap : float
+        Share of the items that several judges get.
+    gold, degraded, repeat : float
+        Shares of a judge's items that are gold items, degraded copies, and items seen before.
+    quota : int or None
+        Items that a judge gets at most.
+    min_seconds : float
+        A judgement that took less is counted as too fast.
+    features : str
+        Features of the ranker that is trained in the background.
+    seed : int
+    url : str
+        Address that the judges reach the server under.
+    """
+
+    id: str
+    title: str
+    kind: str
+    show: str
+    next: str = "uniform"
+    judges_per_item: int = 1
+    overlap: float = 0.2
+    gold: float = 0.0
+    degraded: float = 0.05
+    repeat: float = 0.05
+    quota: int | None = None
+    min_seconds: float = 2.0
+    features: str = "bleu1-4"
+    seed: int = 0
+    url: str = "http://127.0.0.1:8765"
+
+
+def connect(path: str | Path) -> sqlite3.Connection:
+    """Open a campaign file.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, or it is not a campaign of this version.
+    """
+    name = display_name(path)
+    try:
+        if not Path(path).is_file():
+            raise DataError("no such campaign; make one with: ranker collect new", file=name)
+        connection = _open(path)
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+    except (sqlite3.Error, OSError, ValueError) as error:
+        raise DataError(f"is not a campaign, or is damaged ({error})", file=name) from None
+    if application != _APPLICATION:
+        raise DataError("is not a campaign; expected a file made by: ranker collect new", file=name)
+    if version != _VERSION:
+        raise DataError(f"is a campaign of version {version}, expected {_VERSION}", file=name)
+    return connection
+
+
+def _open(path: str | Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    connection.row_factory = sqlite3.Row
+    # FULL: an acknowledged judgement survives a power failure, not only a killed process
+    connection.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32000;")
+    return connection
+
+
+def create(path: str | Path, settings: Settings) -> sqlite3.Connection:
+    """Make an empty campaign file.
+
+    Raises
+    ------
+    DataError
+        If the file exists or cannot be written.
+    """
+    name = display_name(path)
+    if Path(path).exists():
+        raise DataError("exists already; choose another name, or remove it", file=name)
+    try:
+        # tokens are stored as hashes only, but texts and judgements are nobody else's business either
+        Path(path).touch(mode=0o600)
+        connection = _open(path)
+        connection.executescript(SCHEMA)
+        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {_VERSION}")
+    except (sqlite3.Error, OSError, ValueError) as error:
+        raise DataError(f"cannot be written: {error}", file=name) from None
+    with transaction(connection):
+        connection.execute("INSERT INTO setting VALUES ('settings', ?)", (json.dumps(dataclasses.asdict(settings)),))
+    return connection
+
+
+def settings_of(connection: sqlite3.Connection) -> Settings:
+    """Return the settings of an open campaign."""
+    row = connection.execute("SELECT value FROM setting WHERE name = 'settings'").fetchone()
+    return Settings(**json.loads(row["value"]))
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Do everything in the block, or nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def count_judgements(connection: sqlite3.Connection) -> int:
+    """Return the number of assignments that have an answer."""
+    return int(connection.execute("SELECT count(*) FROM assignment WHERE answer IS NOT NULL").fetchone()[0])
+
+
+def store_result(connection: sqlite3.Connection, name: str, judgements: int, value: bytes | str) -> None:
+    """Keep something computed in the background, in place of what was there."""
+    connection.execute("INSERT OR REPLACE INTO result VALUES (?, ?, ?, ?)", (name, time.time(), judgements, value))
+
+
+def result(connection: sqlite3.Connection, name: str) -> sqlite3.Row | None:
+    """Return a stored result with the time and the number of judgements it was computed from, or None."""
+    row: sqlite3.Row | None = connection.execute("SELECT * FROM result WHERE name = ?", (name,)).fetchone()
+    return row
+
+
+def outputs_of(connection: sqlite3.Connection, item: sqlite3.Row) -> list[dict[str, Any]]:
+    """Return the outputs of an item, each with its ``text`` and its ``candidates``."""
+    outputs: list[dict[str, Any]] = json.loads(item["outputs"])
+    for output in outputs:
+        if "text" not in output:
+            row = connection.execute("SELECT text FROM candidate WHERE id = ?", (output["candidates"][0],)).fetchone()
+            output["text"] = row["text"]
+    return outputs

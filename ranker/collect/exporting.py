@@ -1,0 +1,124 @@
+"""From a campaign to a data set, as ``ranker train --data`` reads it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sqlite3
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from ranker.collect.assigning import PLAIN
+from ranker.collect.campaign import Settings
+from ranker.collect.tasks import KINDS
+from ranker.corpora.dataset import Dataset, table
+from ranker.corpora.formats.writing import write_dataset
+from ranker.errors import DataError
+from ranker.files import printable
+
+
+def dataset_of(
+    connection: sqlite3.Connection,
+    settings: Settings,
+    *,
+    without: Collection[str] = (),
+    first: int | None = None,
+) -> Dataset:
+    """Return what was to be judged, with the judgements so far.
+
+    The first answer to every item counts, as it is now; repeated items, gold items and degraded copies do not. What was
+    said of an output holds for all systems with that output: as in the files of WMT, the rows of further systems are
+    not ``primary``.
+
+    Parameters
+    ----------
+    connection : Connection
+    settings : Settings
+    without : collection of str
+        Codes of judges to leave out.
+    first : int, optional
+        Take only this number of judgements, the earliest.
+    """
+    sources = connection.execute("SELECT * FROM source WHERE role = ? ORDER BY id", (PLAIN,)).fetchall()
+    code = {row["id"]: place for place, row in enumerate(sources)}
+    references = [(code[row["id"]], text) for row in sources for text in json.loads(row["refs"])]
+    candidates = [row for row in connection.execute("SELECT * FROM candidate ORDER BY id") if row["source"] in code]
+    row_of = {row["id"]: place for place, row in enumerate(candidates)}
+    judged = connection.execute(
+        "SELECT person.code, assignment.id, outputs, answer, answered FROM assignment "
+        "JOIN item ON item.id = assignment.item JOIN person ON person.id = assignment.judge "
+        "WHERE answer IS NOT NULL AND repeat = 0 AND item.role = ? ORDER BY answered LIMIT ?",
+        (PLAIN, -1 if first is None else first),
+    ).fetchall()
+    judged = sorted((row for row in judged if row["code"] not in without), key=lambda row: row["id"])
+    kind = KINDS[settings.kind]
+    ratings: list[tuple[int, str, str, float]] = []
+    preferences: list[tuple[object, ...]] = []
+    for row in judged:
+        groups = [[row_of[one] for one in output["candidates"]] for output in json.loads(row["outputs"])]
+        answer = json.loads(row["answer"])
+        if kind.compares:
+            preferences += _preferences(groups, answer, row["code"], str(row["id"]))
+        else:
+            ratings += [(one, row["code"], kind.judgements, float(answer[0])) for one in groups[0]]
+    ratings.sort()
+    return Dataset(
+        printable(settings.title),
+        table("sources", {name: [row[name] for row in sources] for name in ("lp", "doc", "seg_id", "text")}),
+        table("references", {"source": [one for one, _ in references], "text": [text for _, text in references]}),
+        table(
+            "candidates",
+            {
+                "source": [code[row["source"]] for row in candidates],
+                "system": [row["system"] for row in candidates],
+                "text": [row["text"] for row in candidates],
+                "is_reference": [bool(row["is_reference"]) for row in candidates],
+            },
+        ),
+        table("ratings", _columns(("candidate", "judge", "kind", "value"), ratings)),
+        table(
+            "preferences",
+            _columns(
+                ("first", "second", "relation", "judge", "task", "rank_first", "rank_second", "primary"), preferences
+            ),
+        ),
+    )
+
+
+def _preferences(groups: list[list[int]], ranks: list[int], judge: str, task: str) -> list[tuple[object, ...]]:
+    """Return a row for every two candidates of an item; the first of each output makes the primary rows."""
+    shown = sorted(
+        (candidate, ranks[place], not number)
+        for place, group in enumerate(groups)
+        for number, candidate in enumerate(group)
+    )
+    rows: list[tuple[object, ...]] = []
+    for (first, rank, leads), (second, other, also) in itertools.combinations(shown, 2):
+        relation = ">" if rank < other else "<" if rank > other else "="
+        rows.append((first, second, relation, judge, task, str(rank), str(other), leads and also))
+    return rows
+
+
+def _columns(names: Sequence[str], rows: Sequence[Sequence[object]]) -> dict[str, list[object]]:
+    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
+
+
+def export(
+    connection: sqlite3.Connection, settings: Settings, path: str | Path, *, without: Collection[str] = ()
+) -> tuple[Dataset, list[Path]]:
+    """Write the judgements to a file in a format that `ranker.corpora.formats.writing` knows.
+
+    Returns
+    -------
+    dataset : Dataset
+    written : list of Path
+
+    Raises
+    ------
+    DataError
+        If there is no judgement yet, or the file cannot be written.
+    """
+    dataset = dataset_of(connection, settings, without=without)
+    if not len(dataset.preferences) + len(dataset.ratings):
+        raise DataError("holds no judgement to export yet", file=dataset.name)
+    return dataset, write_dataset(dataset, path)

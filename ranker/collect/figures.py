@@ -1,0 +1,239 @@
+"""What the owner's page shows beside the counts, and the queue of active selection: computed in the background."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import sqlite3
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ranker.arrays import FloatArray, Int64Array
+from ranker.collect.assigning import PLAIN, place_of
+from ranker.collect.campaign import Settings, count_judgements, result, store_result, transaction
+from ranker.collect.exporting import dataset_of
+from ranker.collect.quality import JudgeQuality, agreement_of, judge_qualities
+from ranker.collect.selection import Posterior, choose, posterior_of, training_pairs
+from ranker.collect.tasks import KINDS, Kind
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import PreferencePairs, human_scores, kinds
+from ranker.errors import DataError
+from ranker.evaluation.bootstrap import Estimate, estimate, resampled_sums, stream
+from ranker.evaluation.judges.judges import JudgesAgreement
+from ranker.evaluation.systems.human_ranking import HumanRanking, rank_systems
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.learning.svm.ranksvm import RankSVM
+from ranker.ranks import group_spearman
+from ranker.training_data import deal, standardiser
+
+RESAMPLES = 200
+QUEUE = 100
+"""Items that active selection puts in front at a time."""
+_POOL = 3_000
+"""Items, taken at random, among which it looks."""
+_POINTS = 6
+_FEWEST_SOURCES = 10
+_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """How well a ranker trained on the first judgements orders sources that it did not learn from."""
+
+    judgements: int
+    spearman: Estimate
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What is known about a campaign.
+
+    Parameters
+    ----------
+    judges : list of JudgeQuality
+    agreement : JudgesAgreement or None
+    rankings : tuple of HumanRanking
+        The systems, as judged so far, of every language pair.
+    curve : list of CurvePoint
+    """
+
+    judges: list[JudgeQuality]
+    agreement: JudgesAgreement | None
+    rankings: tuple[HumanRanking, ...]
+    curve: list[CurvePoint]
+
+    def document(self, kind: Kind) -> dict[str, Any]:
+        """Return the figures as JSON."""
+        name = "nominal" if kind.compares else "interval" if kind.name == "score" else "ordinal"
+        kappa = "cohen" if kind.compares else "cohen quadratic" if kind.name == "score" else "cohen linear"
+        shared = None
+        if self.agreement is not None:
+            numbers = {
+                label: _plain(self.agreement.figures[key])
+                for label, key in (
+                    (f"Krippendorff's alpha, {name}", f"krippendorff {name}"),
+                    (f"Mean kappa ({kappa})", kappa),
+                )
+                if key in self.agreement.figures
+            }
+            shared = {"judges": self.agreement.judges, "units": self.agreement.units, "figures": numbers}
+        return {
+            "judges": [dataclasses.asdict(one) for one in self.judges],
+            "agreement": shared,
+            "rankings": [dataclasses.asdict(one) for one in self.rankings],
+            "curve": [{"judgements": one.judgements, **_plain(one.spearman)} for one in self.curve],
+        }
+
+
+def _plain(value: Estimate) -> dict[str, float | None]:
+    parts = dataclasses.asdict(value)
+    return {name: None if part != part else part for name, part in parts.items()}
+
+
+def figures_of(connection: sqlite3.Connection, settings: Settings, *, curve: bool = True) -> Figures:
+    """Compute everything about the judgements so far."""
+    kind = KINDS[settings.kind]
+    dataset = dataset_of(connection, settings)
+    agreement = agreement_of(dataset, kind, resamples=RESAMPLES)
+    judges = judge_qualities(connection, settings, agreement)
+    if not kinds(dataset):
+        return Figures(judges, agreement, (), [])
+    rankings = rank_systems(dataset, kind.judgements, resamples=RESAMPLES, seed=settings.seed)
+    points = learning_curve(connection, settings, dataset) if curve else []
+    return Figures(judges, agreement, rankings, points)
+
+
+def feature_columns(connection: sqlite3.Connection, settings: Settings, dataset: Dataset) -> FloatArray:
+    """Return the standardised features of every candidate, extracted once and kept in the campaign.
+
+    Raises
+    ------
+    DataError
+        If the features cannot be had of these candidates.
+    """
+    stored = result(connection, "features")
+    if stored is not None:
+        columns: FloatArray = np.load(io.BytesIO(stored["value"]), allow_pickle=False)
+        return columns
+    _, matrix = FeatureSet.parse(settings.features).fit_transform(dataset)
+    mean, scale = standardiser(matrix)
+    columns = (matrix - mean) / scale
+    buffer = io.BytesIO()
+    np.save(buffer, columns, allow_pickle=False)
+    with transaction(connection):
+        store_result(connection, "features", 0, buffer.getvalue())
+    return columns
+
+
+def learning_curve(connection: sqlite3.Connection, settings: Settings, dataset: Dataset) -> list[CurvePoint]:
+    """Return how well rankers trained on the first judgements order the sources, each left out of its training.
+
+    The order of people is that of all judgements so far. Empty where there is too little, or no feature.
+    """
+    kind = KINDS[settings.kind].judgements
+    human = human_scores(dataset, "win-rate" if kind == "preferences" else kind)
+    offsets = dataset.candidate_offsets
+    known = ~np.isnan(human)
+    judged = np.unique(dataset.candidate_source[known])
+    if len(judged) < _FEWEST_SOURCES:
+        return []
+    try:
+        columns = feature_columns(connection, settings, dataset)
+    except DataError:
+        return []
+    fold = np.zeros(len(dataset.sources), dtype=np.int64)
+    fold[judged] = deal(np.zeros(len(judged), dtype=np.int64), _FOLDS, settings.seed)
+    total = count_judgements(connection)
+    points = []
+    for count in sorted({max(1, round(total * 2.0**-step)) for step in range(_POINTS)}):
+        pairs = training_pairs(dataset_of(connection, settings, first=count), kind)
+        scores = _held_out(columns, pairs, dataset.candidate_source, fold)
+        if scores is None:
+            continue
+        kept = np.flatnonzero(known)
+        bounds = np.searchsorted(kept, offsets)
+        rho = group_spearman(scores[kept], human[kept], bounds)
+        sums = np.stack([np.nan_to_num(rho), ~np.isnan(rho)], axis=1)[np.diff(bounds) > 1]
+        sample = resampled_sums(sums, RESAMPLES, stream(settings.seed, "curve"))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            points.append(CurvePoint(count, estimate(sums[:, 0].sum() / sums[:, 1].sum(), sample[:, 0] / sample[:, 1])))
+    return points
+
+
+def _held_out(columns: FloatArray, pairs: PreferencePairs, source: Int64Array, fold: Int64Array) -> FloatArray | None:
+    """Return scores of all candidates by rankers that did not learn from their source; None if there is too little."""
+    scores = np.zeros(len(columns))
+    of_pair = fold[source[pairs.better]]
+    for part in range(_FOLDS):
+        kept = of_pair != part
+        if not kept.any():
+            return None
+        rows = np.stack([pairs.better[kept], pairs.worse[kept]], axis=1)
+        used, place = np.unique(rows, return_inverse=True)
+        weight = pairs.weight[kept]
+        svm = RankSVM(C=_TOTAL / weight.sum(), loss="squared_hinge")
+        svm.fit(columns[used], groups=source[used], pairs=place.reshape(-1, 2), pair_weight=weight)
+        inside = fold[source] == part
+        scores[inside] = columns[inside] @ svm.coef_
+    return scores
+
+
+_TOTAL = 10.0
+"""C times total pair weight, in the middle of what a search by cross-validation looks through."""
+
+
+def refresh_queue(connection: sqlite3.Connection, settings: Settings) -> int:
+    """Put the items that active selection chooses in front of the queue; return their number.
+
+    Before there is any judgement the posterior is the prior: items with the most different outputs come first.
+    """
+    dataset = dataset_of(connection, settings)
+    columns = feature_columns(connection, settings, dataset)
+    posterior = posterior_from(columns, training_pairs(dataset, KINDS[settings.kind].judgements), dataset)
+    rows = connection.execute(
+        "SELECT id, outputs, source FROM item WHERE role = ? AND given < wanted ORDER BY random() LIMIT ?",
+        (PLAIN, _POOL),
+    ).fetchall()
+    code = {
+        row["id"]: place
+        for place, row in enumerate(
+            connection.execute(
+                "SELECT candidate.id FROM candidate JOIN source ON source.id = source WHERE role = ? "
+                "ORDER BY candidate.id",
+                (PLAIN,),
+            )
+        )
+    }
+    items = [_comparisons(json.loads(row["outputs"]), code, dataset) for row in rows]
+    chosen = [rows[place]["id"] for place in choose(posterior, columns, items, QUEUE)]
+    with transaction(connection):
+        for row in connection.execute("SELECT * FROM item WHERE place < 0").fetchall():
+            place = place_of(settings, row["rank"], row["given"], row["wanted"])
+            connection.execute("UPDATE item SET place = ? WHERE id = ?", (place, row["id"]))
+        connection.executemany(
+            "UPDATE item SET place = ? WHERE id = ? AND given < wanted",
+            [(float(place - len(chosen)), item) for place, item in enumerate(chosen)],
+        )
+    return len(chosen)
+
+
+def posterior_from(columns: FloatArray, pairs: PreferencePairs, dataset: Dataset) -> Posterior:
+    """Return the posterior after the judgements so far."""
+    return posterior_of(columns[pairs.better] - columns[pairs.worse], pairs.weight)
+
+
+def _comparisons(
+    outputs: list[dict[str, Any]], code: dict[int, int], dataset: Dataset
+) -> tuple[Int64Array, Int64Array]:
+    """Return the rows that a judgement compares: the outputs of an item, or its one output with all of the source."""
+    rows = np.array([code[output["candidates"][0]] for output in outputs], dtype=np.int64)
+    if len(rows) > 1:
+        first, second = np.triu_indices(len(rows), 1)
+        return rows[first], rows[second]
+    source = dataset.candidate_source[rows[0]]
+    others = np.arange(*dataset.candidate_offsets[source : source + 2])
+    others = others[others != rows[0]]
+    return np.full(len(others), rows[0]), others

@@ -1,0 +1,215 @@
+"""Makes a campaign of a data set: its items, its judges and their links."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ranker.collect import access
+from ranker.collect.assigning import GOLD, PLAIN, place_of
+from ranker.collect.campaign import Settings, create, transaction
+from ranker.collect.tasks import KINDS, RANKED, Kind
+from ranker.errors import DataError, OptionError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from ranker.corpora.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class Made:
+    """What was made.
+
+    Parameters
+    ----------
+    items, gold : int
+    passed_over : int
+        Sources without an item: they have fewer than two different outputs to compare.
+    links : dict
+        Address for the owner and for each judge, by code. They are not stored.
+    """
+
+    items: int
+    gold: int
+    passed_over: int
+    links: dict[str, str]
+
+
+def make_campaign(
+    path: str | Path,
+    dataset: Dataset,
+    settings: Settings,
+    judges: Sequence[str],
+    *,
+    gold: Dataset | None = None,
+    days: float = 90.0,
+) -> Made:
+    """Make the campaign file `path`.
+
+    Parameters
+    ----------
+    path : path
+    dataset : Dataset
+        What is judged. Judgements that it holds are not copied.
+    settings : Settings
+    judges : sequence of str
+        Codes.
+    gold : Dataset, optional
+        Sources and outputs whose judgements are the known answers.
+    days : float, default 90
+        How long the links are valid.
+
+    Raises
+    ------
+    OptionError
+        If what is to be shown does not suit the kind of task.
+    DataError
+        If there is nothing to judge, or the file exists already.
+    """
+    kind = KINDS[settings.kind]
+    _check(dataset, settings, kind)
+    for code in judges:
+        access.check_code(code)
+    gold_answers = None if gold is None else _gold_answers(gold, kind)
+    if gold is not None:
+        _check(gold, settings, kind)
+    generator = random.Random(settings.seed)
+    connection = create(path, settings)
+    try:
+        with transaction(connection):
+            count, passed_over = _fill(connection, dataset, settings, PLAIN, generator)
+            if not count:
+                raise DataError("holds nothing to judge: no source has two different outputs", file=dataset.name)
+            known = 0
+            if gold is not None:
+                known, _ = _fill(connection, gold, settings, GOLD, generator, gold_answers)
+                if not known:
+                    raise DataError("holds no judgement that could be a known answer", file=gold.name)
+            links = {
+                code: f"{settings.url.rstrip('/')}/enter/{access.give_link(connection, code, days)}"
+                for code in (access.OWNER, *judges)
+            }
+    except BaseException:
+        connection.close()
+        Path(path).unlink()
+        raise
+    connection.close()
+    return Made(count, known, passed_over, links)
+
+
+def _check(dataset: Dataset, settings: Settings, kind: Kind) -> None:
+    if settings.show not in kind.shown:
+        raise OptionError(f"--show {settings.show}: with --kind {kind.name} expected {' or '.join(kind.shown)}")
+    if settings.show in ("reference", "both") and len(set(dataset.references["source"])) < len(dataset.sources):
+        other = "; choose --show source" if "source" in kind.shown else ""
+        raise DataError(
+            f"has sources without a reference, which --show {settings.show} needs{other}", file=dataset.name
+        )
+
+
+def _fill(
+    connection: sqlite3.Connection,
+    dataset: Dataset,
+    settings: Settings,
+    role: str,
+    generator: random.Random,
+    answers: dict[int, float] | None = None,
+) -> tuple[int, int]:
+    """Store the sources of a data set and their items; return the numbers of items and of sources without one."""
+    kind = KINDS[settings.kind]
+    references = dataset.references["text"].tolist()
+    columns = [dataset.candidates[name].tolist() for name in ("system", "text", "is_reference")]
+    made = passed_over = 0
+    for source, row in enumerate(_rows(dataset)):
+        block = slice(*dataset.reference_offsets[source : source + 2])
+        key = connection.execute(
+            "INSERT INTO source (role, lp, doc, seg_id, text, refs) VALUES (?, ?, ?, ?, ?, ?)",
+            (role, *row, json.dumps(references[block], ensure_ascii=False)),
+        ).lastrowid
+        same: dict[str, list[int]] = {}
+        value: dict[int, float] = {}
+        for candidate in range(*dataset.candidate_offsets[source : source + 2]):
+            system, text, is_reference = (column[candidate] for column in columns)
+            code = connection.execute(
+                "INSERT INTO candidate (source, system, text, is_reference) VALUES (?, ?, ?, ?)",
+                (key, system, text, int(is_reference)),
+            ).lastrowid
+            assert code is not None
+            same.setdefault(text, []).append(code)
+            if answers is not None and candidate in answers:
+                value.setdefault(same[text][0], answers[candidate])
+        outputs = [rows for rows in same.values() if answers is None or rows[0] in value]
+        before = made
+        for number, chosen in enumerate(_groups(outputs, kind, generator)):
+            expected = None if answers is None else {"values": [value[rows[0]] for rows in chosen]}
+            if expected and kind.compares and len(set(expected["values"])) < 2:
+                continue
+            several = settings.next != "overlap" or generator.random() < settings.overlap
+            wanted = settings.judges_per_item if several else 1
+            rank = number + generator.random()
+            connection.execute(
+                "INSERT INTO item (role, source, outputs, expected, rank, wanted, place) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    role,
+                    key,
+                    json.dumps([{"candidates": rows} for rows in chosen]),
+                    json.dumps(expected) if expected else None,
+                    rank,
+                    wanted,
+                    place_of(settings, rank, 0, wanted) if role == PLAIN else None,
+                ),
+            )
+            made += 1
+        passed_over += made == before
+    return made, passed_over
+
+
+def _rows(dataset: Dataset) -> Iterator[tuple[Any, ...]]:
+    sources = dataset.sources.astype(object).where(dataset.sources.notna(), None)
+    return zip(*(sources[name].tolist() for name in ("lp", "doc", "seg_id", "text")), strict=True)
+
+
+def _groups(outputs: list[list[int]], kind: Kind, generator: random.Random) -> list[list[list[int]]]:
+    """Return the items of one source: groups of outputs that are judged together, in random order.
+
+    Of more outputs than are ranked at a time, every one is in a group, and the last group is filled up from the
+    others, which connects the groups.
+    """
+    order = generator.sample(outputs, len(outputs))
+    if not kind.compares:
+        return [[output] for output in order]
+    if len(order) < 2:
+        return []
+    if kind.outputs == 2:
+        pairs = [list(pair) for pair in itertools.combinations(order, 2)]
+        return generator.sample(pairs, len(pairs))
+    groups = [order[start : start + RANKED] for start in range(0, len(order), RANKED)]
+    short = RANKED - len(groups[-1])
+    if len(groups) > 1 and short:
+        groups[-1] = groups[-1] + generator.sample(order[: RANKED * (len(groups) - 1)], short)
+    return groups
+
+
+def _gold_answers(gold: Dataset, kind: Kind) -> dict[int, float]:
+    """Return the known answer of every candidate that has one: a value of the scale, or one to compare by."""
+    from ranker.corpora.judgements import human_scores, ratings_of
+
+    if kind.compares:
+        scores = human_scores(gold)
+        return {row: float(score) for row, score in enumerate(scores) if score == score}
+    ratings = ratings_of(gold, kind.judgements)
+    if not len(ratings):
+        what = f"holds no {kind.judgements!r} of any candidate, which the known answers are taken from"
+        raise DataError(what, file=gold.name)
+    means = ratings.groupby("candidate")["value"].mean()
+    wrong = means[(means < kind.lowest) | (means > kind.highest)]
+    if len(wrong):
+        what = f"holds a known answer of {wrong.iloc[0]:g}, expected {kind.lowest} to {kind.highest}"
+        raise DataError(what, file=gold.name)
+    return {int(row): float(value) for row, value in means.items()}  # type: ignore[call-overload]

@@ -1,0 +1,243 @@
+"""Whether judges can be relied on: checks with known answers, items seen twice, time, agreement with the others."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import sqlite3
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ranker.collect.access import JUDGE
+from ranker.collect.assigning import DEGRADED, GOLD
+from ranker.collect.campaign import Settings
+from ranker.collect.tasks import KINDS, Kind
+from ranker.corpora.dataset import Dataset
+from ranker.errors import DataError
+from ranker.evaluation.judges.judges import JudgePair, JudgesAgreement, judges_agreement
+
+FEWEST = 5
+"""Observations below which a share says nothing about a judge."""
+_FEWEST_UNITS = 20
+_TOLERANCE = {"fluency": 1, "adequacy": 1, "score": 15}
+"""Distance from a known value that is taken for right."""
+_SELF = {"fluency": 0, "adequacy": 0, "score": 10}
+"""Distance between two answers of a judge to one item that are taken for the same."""
+_ONE_ANSWER = 0.95
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """What a judge must reach; None asks for nothing.
+
+    Parameters
+    ----------
+    checks : float or None
+        Share of gold items and degraded copies judged right.
+    self_agreement : float or None
+        Agreement with the judge's own earlier answers.
+    kappa : float or None
+        Mean kappa with the other judges.
+    fast : float or None
+        Share of judgements that were too fast, at most.
+    """
+
+    checks: float | None = None
+    self_agreement: float | None = None
+    kappa: float | None = None
+    fast: float | None = None
+
+
+FLAGGED = Thresholds(checks=0.7, self_agreement=0.5, kappa=0.1, fast=0.3)
+"""What the owner is told about."""
+
+
+@dataclass(frozen=True)
+class JudgeQuality:
+    """What is known about a judge. Shares are None where there is nothing to count.
+
+    Parameters
+    ----------
+    code : str
+    judged : int
+        Items, checks and repeated items included.
+    seconds : float or None
+        Median time of a judgement.
+    fast : float or None
+        Share of judgements below the campaign's minimum time.
+    gold, degraded : int
+        Checks judged.
+    checks : float or None
+        Share of them judged right.
+    repeats : int
+        Items judged twice.
+    self_agreement : float or None
+        Share on which the second answer is the first: of pairs of outputs where outputs are compared.
+    units : int
+        Candidates, or pairs of candidates, that others judged too.
+    kappa : float or None
+        Mean of Cohen's kappa with each other judge, by what both judged; linear weights for scales of five, quadratic
+        ones for scores (in steps of ten).
+    same : float or None
+        Share of the most frequent answer.
+    flags : tuple of str
+        What the owner should look at.
+    """
+
+    code: str
+    judged: int
+    seconds: float | None = None
+    fast: float | None = None
+    gold: int = 0
+    degraded: int = 0
+    checks: float | None = None
+    repeats: int = 0
+    self_agreement: float | None = None
+    units: int = 0
+    kappa: float | None = None
+    same: float | None = None
+    flags: tuple[str, ...] = field(default=())
+
+    def failures(self, thresholds: Thresholds) -> tuple[str, ...]:
+        """Return what is below the thresholds, in words; too few observations are never below."""
+        found = []
+        checked = self.gold + self.degraded
+        for value, count, fewest, least, what in (
+            (self.checks, checked, FEWEST, thresholds.checks, f"of {checked} checks judged right"),
+            (self.self_agreement, self.repeats, FEWEST, thresholds.self_agreement, "agreement with earlier answers"),
+        ):
+            if value is not None and least is not None and count >= fewest and value < least:
+                found.append(f"{100 * value:.0f} % {what}, expected {100 * least:.0f} %")
+        least, most = thresholds.kappa, thresholds.fast
+        if self.kappa is not None and least is not None and self.units >= _FEWEST_UNITS and self.kappa < least:
+            found.append(f"kappa {self.kappa:.2f} with the other judges, expected {least:.2f}")
+        if self.fast is not None and most is not None and self.judged >= FEWEST and self.fast > most:
+            found.append(f"{100 * self.fast:.0f} % judged too fast, expected {100 * most:.0f} % at most")
+        return tuple(found)
+
+
+def judge_qualities(
+    connection: sqlite3.Connection, settings: Settings, agreement: JudgesAgreement | None
+) -> list[JudgeQuality]:
+    """Return what is known about every judge, by code.
+
+    Parameters
+    ----------
+    connection : Connection
+    settings : Settings
+    agreement : JudgesAgreement or None
+        Of the campaign's data set; see `agreement_of`.
+    """
+    kind = KINDS[settings.kind]
+    answers: dict[str, list[sqlite3.Row]] = {}
+    for row in connection.execute(
+        "SELECT person.code, assignment.item, repeat, answer, seconds, item.role, expected FROM assignment "
+        "JOIN item ON item.id = assignment.item JOIN person ON person.id = assignment.judge "
+        "WHERE answer IS NOT NULL ORDER BY assignment.id"
+    ):
+        answers.setdefault(row["code"], []).append(row)
+    codes = [
+        row["code"] for row in connection.execute("SELECT code FROM person WHERE role = ? ORDER BY code", (JUDGE,))
+    ]
+    kappas = {} if agreement is None else _kappas(agreement.pairs, kind)
+    return [_quality(code, answers.get(code, []), kind, settings, kappas.get(code, (0, None))) for code in codes]
+
+
+def _quality(
+    code: str, rows: Sequence[sqlite3.Row], kind: Kind, settings: Settings, kappa: tuple[int, float | None]
+) -> JudgeQuality:
+    if not rows:
+        return JudgeQuality(code, 0)
+    first = {row["item"]: json.loads(row["answer"]) for row in rows if not row["repeat"]}
+    checks = [_check(kind, row, first) for row in rows if row["role"] in (GOLD, DEGRADED)]
+    passed = [one for one in checks if one is not None]
+    again = [
+        _same(kind, first[row["item"]], json.loads(row["answer"]))
+        for row in rows
+        if row["repeat"] and row["item"] in first
+    ]
+    seconds = [row["seconds"] for row in rows]
+    given = [tuple(json.loads(row["answer"])) for row in rows]
+    same = max(given.count(one) for one in set(given)) / len(given)
+    made = JudgeQuality(
+        code,
+        len(rows),
+        statistics.median(seconds),
+        sum(one < settings.min_seconds for one in seconds) / len(seconds),
+        sum(row["role"] == GOLD for row in rows),
+        sum(row["role"] == DEGRADED for row in rows),
+        statistics.fmean(passed) if passed else None,
+        len(again),
+        statistics.fmean(again) if again else None,
+        *kappa,
+        same,
+    )
+    flags = made.failures(FLAGGED)
+    # of a ranking, all ranks equal; a page in random order makes any other equal answer meaningless
+    meaningless = not kind.compares or any(len(set(one)) == 1 for one in given if given.count(one) == same * len(given))
+    if meaningless and same >= _ONE_ANSWER and len(rows) >= _FEWEST_UNITS:
+        flags += (f"{100 * same:.0f} % of the answers are the same",)
+    return dataclasses.replace(made, flags=flags)
+
+
+def _check(kind: Kind, row: sqlite3.Row, first: dict[int, list[int]]) -> float | None:
+    """Return how far a known answer was given, from 0 to 1; None if that cannot be said any more."""
+    answer, expected = json.loads(row["answer"]), json.loads(row["expected"])
+    if "below" in expected:
+        original = first.get(expected["below"])
+        return None if original is None else float(answer[0] < original[0])
+    if "worse" in expected:
+        return float(answer[expected["worse"]] > answer[expected["better"]])
+    values = expected["values"]
+    if not kind.compares:
+        return float(abs(answer[0] - values[0]) <= _TOLERANCE[kind.name])
+    strict = [pair for pair in itertools.combinations(range(len(values)), 2) if values[pair[0]] != values[pair[1]]]
+    # the best has the highest known value and the lowest rank
+    return statistics.fmean(float((values[a] - values[b]) * (answer[b] - answer[a]) > 0) for a, b in strict)
+
+
+def _same(kind: Kind, first: list[int], second: list[int]) -> float:
+    if not kind.compares:
+        return float(abs(first[0] - second[0]) <= _SELF[kind.name])
+    pairs = itertools.combinations(range(len(first)), 2)
+    return statistics.fmean(float(np.sign(first[a] - first[b]) == np.sign(second[a] - second[b])) for a, b in pairs)
+
+
+def _kappas(pairs: Sequence[JudgePair], kind: Kind) -> dict[str, tuple[int, float | None]]:
+    units: dict[str, int] = {}
+    sums: dict[str, tuple[float, int]] = {}
+    for pair in pairs:
+        value = pair.kappa if kind.compares else pair.quadratic if kind.name == "score" else pair.linear
+        for judge in (pair.first, pair.second):
+            units[judge] = units.get(judge, 0) + pair.units
+            if value == value:
+                total, weight = sums.get(judge, (0.0, 0))
+                sums[judge] = total + value * pair.units, weight + pair.units
+    return {
+        judge: (count, sums[judge][0] / sums[judge][1] if judge in sums else None) for judge, count in units.items()
+    }
+
+
+def agreement_of(dataset: Dataset, kind: Kind, *, resamples: int = 200) -> JudgesAgreement | None:
+    """Return the agreement of the judges of all language pairs, None if no two judged the same.
+
+    Scores from 0 to 100 count in steps of ten.
+    """
+    if kind.name == "score":
+        values = (dataset.ratings["value"] / 10).round() * 10
+        dataset = dataclasses.replace(dataset, ratings=dataset.ratings.assign(value=values), _memo={})
+    try:
+        return judges_agreement(dataset, kind.judgements, resamples=resamples)[-1]
+    except DataError:
+        return None
+
+
+def left_out(qualities: Sequence[JudgeQuality], thresholds: Thresholds) -> list[dict[str, Any]]:
+    """Return the judges below the thresholds, and why."""
+    found = ((one, one.failures(thresholds)) for one in qualities)
+    return [{"judge": one.code, "judged": one.judged, "reason": "; ".join(why)} for one, why in found if why]

@@ -1,0 +1,173 @@
+"""Active selection: the items from which the current ranker is expected to learn most.
+
+The rule. The ranker is a linear function of standardised features, so that a comparison of two outputs tells it
+something about the direction of the difference ``d`` of their features. Its weights ``w`` are taken to be normal
+before any judgement, and the chance that the first output is preferred to be ``p = 1 / (1 + exp(-w.d))``; the
+judgements so far then give a posterior of the weights, normal around its mode with covariance ``S``. The variance of
+the difference of two scores is ``d'Sd``: large where judgements have not yet said how to weigh what differs between
+the two outputs. One more judgement of them is expected to gain
+
+    1/2 log(1 + p (1 - p) d'Sd)
+
+nats of information about the weights: most where the ranker is least sure, nothing where its answer is certain. The
+gain of an item is the sum over the comparisons in it. Items are chosen one after the other, each after the posterior
+has been narrowed by those before it, so that the items of one batch do not all ask the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.arrays import FloatArray, Int64Array
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import PREFERENCES, PreferencePairs, human_scores, preference_pairs
+
+PRIOR_VARIANCE = 1.0
+"""Of the weight of a standardised feature, divided by the number of features."""
+_STEPS = 50
+_CLOSE = 1e-8
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """What is known of the weights: normal, shape (features,) and (features, features)."""
+
+    mean: FloatArray
+    covariance: FloatArray
+
+
+def training_pairs(dataset: Dataset, kind: str) -> PreferencePairs:
+    """Return the pairs of candidates of one source that judgements of `kind` put in an order.
+
+    Of preferences the majority, as `ranker.corpora.judgements.preference_pairs` aggregates them; of scores every two
+    candidates whose mean standardised scores differ.
+    """
+    if kind == PREFERENCES:
+        return preference_pairs(dataset, aggregated=True)
+    human = human_scores(dataset, kind)
+    first, second = source_pairs(dataset.candidate_offsets)
+    with np.errstate(invalid="ignore"):
+        above, below = human[first] > human[second], human[first] < human[second]
+    better = np.concatenate([first[above], second[below]])
+    worse = np.concatenate([second[above], first[below]])
+    return PreferencePairs(better, worse, np.ones(len(better)))
+
+
+def source_pairs(offsets: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Return every two rows of a block, first < second."""
+    firsts, seconds = [], []
+    sizes = np.diff(offsets)
+    for size in np.unique(sizes[sizes > 1]):
+        one, two = np.triu_indices(int(size), 1)
+        start = offsets[:-1][sizes == size][:, np.newaxis]
+        firsts.append((start + one).ravel())
+        seconds.append((start + two).ravel())
+    none = np.zeros(0, dtype=np.int64)
+    return np.concatenate([none, *firsts]), np.concatenate([none, *seconds])
+
+
+def posterior_of(differences: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Posterior:
+    """Return the posterior of a ranker's weights: Laplace's approximation of logistic regression.
+
+    Parameters
+    ----------
+    differences : array-like, shape (pairs, features)
+        Standardised features of the better output less those of the worse.
+    weights : array-like, shape (pairs,), optional
+        How often each was observed.
+
+    Returns
+    -------
+    Posterior
+    """
+    rows = np.asarray(differences, dtype=np.float64)
+    counts = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)
+    size = rows.shape[1]
+    precision = np.eye(size) * size / PRIOR_VARIANCE
+
+    def loss(w: FloatArray) -> float:
+        return float(counts @ np.logaddexp(0.0, -rows @ w) + w @ precision @ w / 2)
+
+    mean, value = np.zeros(size), loss(np.zeros(size))
+    hessian = precision
+    for _ in range(_STEPS):
+        chance = 1.0 / (1.0 + np.exp(np.clip(rows @ mean, -30, 30)))
+        gradient = precision @ mean - rows.T @ (counts * chance)
+        hessian = precision + (rows.T * (counts * chance * (1 - chance))) @ rows
+        step = np.linalg.solve(hessian, gradient)
+        length = 1.0
+        while loss(mean - length * step) > value - 1e-4 * length * float(gradient @ step) and length > _CLOSE:
+            length /= 2
+        mean = mean - length * step
+        before, value = value, loss(mean)
+        if before - value < _CLOSE * (1 + abs(value)):
+            break
+    return Posterior(mean, np.asarray(np.linalg.inv(hessian)))
+
+
+def expected_gain(posterior: Posterior, differences: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return the gain of judging each pair, in nats, and the information ``p (1 - p)`` of its outcome; shape (pairs,).
+
+    Parameters
+    ----------
+    posterior : Posterior
+    differences : array-like, shape (pairs, features)
+    """
+    rows = np.asarray(differences, dtype=np.float64)
+    chance = 1.0 / (1.0 + np.exp(-np.clip(rows @ posterior.mean, -30, 30)))
+    information = chance * (1 - chance)
+    variance = ((rows @ posterior.covariance) * rows).sum(axis=1)
+    return np.log1p(information * variance) / 2, information
+
+
+def choose(
+    posterior: Posterior,
+    columns: FloatArray,
+    items: Sequence[tuple[Int64Array, Int64Array]],
+    count: int,
+) -> list[int]:
+    """Choose items by expected gain, the most useful first.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    columns : float array, shape (candidates, features)
+        Standardised.
+    items : sequence of (first, second)
+        Rows of the candidates that a judgement of each item compares.
+    count : int
+        Number of items to choose.
+
+    Returns
+    -------
+    list of int
+        Places in `items`.
+    """
+    sizes = np.array([len(first) for first, _ in items], dtype=np.int64)
+    if not sizes.sum():
+        return []
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    owner = np.repeat(np.arange(len(items)), sizes)
+    first, second = (np.concatenate([pair[side] for pair in items]) for side in (0, 1))
+    rows = columns[first] - columns[second]
+    covariance = posterior.covariance
+    left = np.ones(len(items), dtype=bool)
+    chosen: list[int] = []
+    while len(chosen) < min(count, len(items)):
+        gain, information = expected_gain(Posterior(posterior.mean, covariance), rows)
+        total = np.where(left, np.bincount(owner, weights=gain, minlength=len(items)), -np.inf)
+        best = int(np.argmax(total))
+        if total[best] <= 0:
+            break
+        chosen.append(best)
+        left[best] = False
+        inside = slice(starts[best], starts[best + 1])
+        # the covariance after these comparisons (Woodbury), whatever their outcome
+        block = rows[inside] * np.sqrt(information[inside])[:, np.newaxis]
+        spread = covariance @ block.T
+        covariance = covariance - spread @ np.linalg.solve(np.eye(len(block)) + block @ spread, spread.T)
+    return chosen

@@ -1,0 +1,194 @@
+"""The kinds of task: what a judge is asked, which answers there are, and what a page shows for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ranker.corpora.languages import target_language
+from ranker.errors import OptionError
+
+KindName = Literal["ranking", "pairwise", "fluency", "adequacy", "score"]
+Show = Literal["source", "reference", "both", "none"]
+Next = Literal["uniform", "overlap", "active"]
+RANKED = 5
+"""Outputs that are ranked at a time, as in the campaigns of WMT."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One answer of a scale."""
+
+    value: int
+    label: str
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of task.
+
+    Parameters
+    ----------
+    name : str
+    outputs : int
+        Outputs on a page.
+    question : str
+    help : str
+        How to decide, in a sentence or two.
+    show : str
+        What is shown with the outputs unless told otherwise.
+    shown : tuple of str
+        What may be shown.
+    judgements : str
+        Name of the judgements on export, as ``ranker train --kind`` takes it.
+    lowest, highest : int
+        Range of an answer: a rank, or a value.
+    """
+
+    name: str
+    outputs: int
+    question: str
+    help: str
+    show: str
+    shown: tuple[str, ...]
+    judgements: str
+    lowest: int = 1
+    highest: int = 5
+
+    @property
+    def compares(self) -> bool:
+        """Whether outputs are compared with each other, so that an answer is a rank for each."""
+        return self.outputs > 1
+
+    def check(self, answer: Sequence[int], outputs: int) -> None:
+        """Refuse an answer that the page does not offer.
+
+        Raises
+        ------
+        OptionError
+        """
+        highest = outputs if self.compares else self.highest
+        if len(answer) != outputs or not all(self.lowest <= value <= highest for value in answer):
+            raise OptionError(f"expected {outputs} numbers from {self.lowest} to {highest}")
+
+
+_FREE = ("both", "source", "reference", "none")
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind(
+            "ranking",
+            RANKED,
+            "Rank the translations from best to worst.",
+            "1 is the best rank. Translations that are equally good get the same rank.",
+            "both",
+            _FREE,
+            "preferences",
+        ),
+        Kind(
+            "pairwise",
+            2,
+            "Which translation is better?",
+            "Choose “no difference” only if you would accept either of them for the other.",
+            "both",
+            _FREE,
+            "preferences",
+        ),
+        Kind(
+            "fluency",
+            1,
+            "How fluent is this text?",
+            "Judge the language only: grammar, choice of words, spelling. What it is a translation of does not matter.",
+            "none",
+            ("none",),
+            "fluency",
+        ),
+        Kind(
+            "adequacy",
+            1,
+            "How much of the meaning is expressed in the translation?",
+            "Judge the meaning only. Clumsy language does not matter as long as the meaning is clear.",
+            "reference",
+            ("reference", "source", "both"),
+            "adequacy",
+        ),
+        Kind(
+            "score",
+            1,
+            "How well does the translation express the meaning?",
+            "0: nothing of the meaning. 100: all of the meaning, in perfect language.",
+            "reference",
+            ("reference", "source", "both"),
+            "score",
+            0,
+            100,
+        ),
+    )
+}
+_FLUENCY = ((5, "Flawless"), (4, "Good"), (3, "Non-native"), (2, "Disfluent"), (1, "Incomprehensible"))
+_ADEQUACY = ((5, "All"), (4, "Most"), (3, "Much"), (2, "Little"), (1, "None"))
+_RIGHT_TO_LEFT = frozenset(("ar", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"))
+
+
+def choices(kind: Kind, language: str | None) -> tuple[Choice, ...]:
+    """Return the labelled values of a scale of five, best first (Ye, Zhou and Lin 2007); empty for other kinds."""
+    if kind.name == "fluency":
+        # the labels of the LDC's specification of 2002 name the language
+        noun = " English" if language == "en" else ""
+        return tuple(Choice(value, f"{label}{noun if value > 1 else ''}") for value, label in _FLUENCY)
+    if kind.name == "adequacy":
+        return tuple(Choice(value, label) for value, label in _ADEQUACY)
+    return ()
+
+
+def answer_of(kind: Kind, fields: Mapping[str, str], shown: Sequence[int]) -> list[int]:
+    """Read the answer from the fields of a form.
+
+    Parameters
+    ----------
+    kind : Kind
+    fields : mapping
+    shown : sequence of int
+        Output at each place of the page.
+
+    Returns
+    -------
+    list of int
+        A rank of each output, in the order of the item; or one value.
+
+    Raises
+    ------
+    OptionError
+        If a field is missing, or its value is none that the page offers.
+    """
+    answer = [0] * len(shown)
+    if kind.name == "pairwise":
+        ranks = {"first": (1, 2), "same": (1, 1), "second": (2, 1)}.get(fields.get("choice", ""))
+        if ranks is None:
+            raise OptionError("choose one of the translations, or “no difference”")
+        for place, output in enumerate(shown):
+            answer[output] = ranks[place]
+    else:
+        for place, output in enumerate(shown):
+            text = fields.get(f"value{place}", "")
+            if not (text.isascii() and text.isdigit() and len(text) <= 3):
+                raise OptionError("give every translation a rank" if kind.compares else "choose an answer")
+            answer[output] = int(text)
+    kind.check(answer, len(shown))
+    return answer
+
+
+def direction(language: str | None) -> str:
+    """Return the value of HTML's ``dir`` for text in a language; ``auto`` where it is not known."""
+    if not language:
+        return "auto"
+    return "rtl" if language.lower() in _RIGHT_TO_LEFT else "ltr"
+
+
+def languages(pair: str | None) -> tuple[str | None, str | None]:
+    """Return the codes of source and target language of a pair, None where they are not known."""
+    if not pair:
+        return None, None
+    source, _, _ = pair.partition("-")
+    return target_language(f"-{source}"), target_language(pair)

@@ -1,0 +1,1 @@
+"""The pages of a campaign, and the server that they come from."""

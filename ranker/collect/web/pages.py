@@ -1,0 +1,214 @@
+"""What the pages show: values for the templates, and the templates filled in."""
+
+from __future__ import annotations
+
+import functools
+import json
+import secrets
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ranker.collect import assigning
+from ranker.collect.campaign import Settings, outputs_of
+from ranker.collect.tasks import KINDS, Choice, Kind, choices, direction, languages
+from ranker.collect.web.differences import Stretch, marked
+from ranker.errors import MissingError
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_FOLDER = Path(__file__).with_name("templates")
+_LETTERS = "ABCDE"
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A text with its language: ``lang`` and ``dir`` of HTML."""
+
+    title: str
+    text: str
+    lang: str
+    dir: str
+
+
+@dataclass(frozen=True)
+class Output:
+    """An output at its place on the page.
+
+    Parameters
+    ----------
+    place : int
+    name : str
+        What the page calls it, as "Translation A".
+    stretches : list of Stretch
+        Its text.
+    value : int or None
+        Rank or value it was given before.
+    """
+
+    place: int
+    name: str
+    stretches: list[Stretch]
+    value: int | None
+
+
+@dataclass(frozen=True)
+class TaskPage:
+    """Everything that the page of one assignment shows."""
+
+    assignment: int
+    kind: Kind
+    passages: list[Passage]
+    outputs: list[Output]
+    choices: tuple[Choice, ...]
+    lang: str
+    dir: str
+    differ: bool
+    chosen: str
+    judged: bool
+    done: int
+    quota: int | None
+    last: int | None
+    form: str
+
+
+def task_page(
+    connection: sqlite3.Connection, settings: Settings, judge: int, assignment: int, given: dict[str, str] | None = None
+) -> TaskPage | None:
+    """Return the page of an assignment, or None if the judge has no such assignment.
+
+    Parameters
+    ----------
+    connection : Connection
+    settings : Settings
+    judge : int
+    assignment : int
+    given : dict, optional
+        Fields of a form that was refused, to show again.
+    """
+    row = connection.execute(
+        "SELECT item.*, assignment.id AS assignment, shown, answer FROM assignment JOIN item ON item.id = item "
+        "WHERE assignment.id = ? AND judge = ?",
+        (assignment, judge),
+    ).fetchone()
+    if row is None:
+        return None
+    kind = KINDS[settings.kind]
+    source = connection.execute("SELECT * FROM source WHERE id = ?", (row["source"],)).fetchone()
+    source_language, target = languages(source["lp"])
+    outputs, shown = outputs_of(connection, row), json.loads(row["shown"])
+    answer = assigning.earlier_answer(connection, assignment)
+    stretches = marked([output["text"] for output in outputs])
+    noun = "Text" if settings.show == "none" else "Translation"
+    made = [
+        Output(
+            place,
+            f"{noun} {_LETTERS[place]}" if len(outputs) > 1 else noun,
+            stretches[output],
+            _value(given, place) if given is not None else answer[output] if answer else None,
+        )
+        for place, output in enumerate(shown)
+    ]
+    passages = []
+    if settings.show in ("source", "both"):
+        passages.append(Passage("Source", source["text"], source_language or "", direction(source_language)))
+    references = json.loads(source["refs"])
+    if settings.show in ("reference", "both") and references:
+        passages.append(Passage("Reference translation", references[0], target or "", direction(target)))
+    chosen = ""
+    if kind.name == "pairwise":
+        first, second = (output.value for output in made)
+        chosen = "" if first is None or second is None else _relation(first, second)
+        if given is not None:
+            chosen = given.get("choice", "")
+    done = connection.execute(
+        "SELECT count(*) FROM assignment WHERE judge = ? AND answer IS NOT NULL", (judge,)
+    ).fetchone()[0]
+    return TaskPage(
+        assignment,
+        kind,
+        passages,
+        made,
+        choices(kind, target),
+        target or "",
+        direction(target),
+        len(outputs) > 1,
+        chosen,
+        row["answer"] is not None,
+        done,
+        settings.quota,
+        assigning.last_answered(connection, judge),
+        secrets.token_hex(8),
+    )
+
+
+def _value(given: dict[str, str], place: int) -> int | None:
+    text = given.get(f"value{place}", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else None
+
+
+def _relation(first: int, second: int) -> str:
+    return "first" if first < second else "second" if first > second else "same"
+
+
+@functools.cache
+def environment() -> Environment:
+    """Return the templates.
+
+    Raises
+    ------
+    MissingError
+        If jinja2 is not installed.
+    """
+    try:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    except ImportError:
+        raise missing() from None
+    made = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        auto_reload=False,
+    )
+    made.filters.update(share=_share, decimals=_decimals, duration=_duration)
+    return made
+
+
+def missing() -> MissingError:
+    """Return what to say where the packages of the server are not installed."""
+    return MissingError("ranker collect needs starlette, uvicorn and jinja2: pip install 'ranker[collect]'")
+
+
+def render(name: str, **values: Any) -> str:
+    """Fill in a template."""
+    return environment().get_template(name).render(**values)
+
+
+@functools.cache
+def static(name: str) -> bytes:
+    """Return a file that pages load: the style sheet, which goes on from that of the reports, or the script."""
+    if name == "style.css":
+        reports = Path(__file__).parents[2] / "reports" / "templates" / name
+        return reports.read_bytes() + b"\n" + (_FOLDER / name).read_bytes()
+    return (_FOLDER / name).read_bytes()
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.0f} %"
+
+
+def _decimals(value: float | None, count: int = 2) -> str:
+    return "–" if value is None else f"{value:.{count}f}"
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return "–"
+    for unit, length in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} seconds"

@@ -1,0 +1,204 @@
+"""Campaigns, a server that runs in a thread, and a judge who talks HTTP."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+
+from ranker import load_dataset
+from ranker.collect.campaign import Settings
+from ranker.collect.making import Made, make_campaign
+from ranker.collect.tasks import KINDS
+from ranker.corpora.records import Candidate, Record, assemble
+
+EVIL = (
+    '"><script>document.title = "run"; throw "run"</script><img src=x onerror="document.title = 1"> & '
+    "'; DROP TABLE item;--"
+)
+
+
+def settings(kind: str = "ranking", **more: Any) -> Settings:
+    return Settings(
+        **{
+            "id": "test",
+            "title": "Test",
+            "kind": kind,
+            "show": KINDS[kind].show,
+            "repeat": 0.0,
+            "degraded": 0.0,
+            **more,
+        }
+    )
+
+
+@pytest.fixture(scope="session")
+def sample() -> Any:
+    return load_dataset("sample")
+
+
+@pytest.fixture
+def campaign(tmp_path: Path, sample: Any) -> Callable[..., tuple[Path, Made]]:
+    """Make a campaign of the sample, or of another data set."""
+
+    def make(kind: str = "ranking", judges: int = 2, data: Any = None, **more: Any) -> tuple[Path, Made]:
+        path = tmp_path / "test.campaign"
+        gold = more.pop("gold_data", None)
+        codes = [f"judge{number}" for number in range(1, judges + 1)]
+        return path, make_campaign(path, sample if data is None else data, settings(kind, **more), codes, gold=gold)
+
+    return make
+
+
+def small(pair: str = "de-en", sources: int = 3, outputs: tuple[str, ...] = ("one", "two", "three")) -> Any:
+    """A data set of a few sources, every output another text."""
+    records = [
+        Record(
+            f"source {index}",
+            [f"reference {index}"],
+            [Candidate(name, f"{name} says {index} here") for name in outputs],
+            lp=pair,
+        )
+        for index in range(sources)
+    ]
+    return assemble(records, "small")
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@contextmanager
+def serving(path: Path, background: bool = False) -> Iterator[str]:
+    """Serve a campaign from a thread; yields its address."""
+    pytest.importorskip("starlette", reason="ranker[collect] is not installed")
+    uvicorn = pytest.importorskip("uvicorn", reason="ranker[collect] is not installed")
+    from ranker.collect.web.connections import Protocol
+    from ranker.collect.web.server import Site
+
+    port = free_port()
+    app = Site(path, background=background).app()
+    config = uvicorn.Config(app, port=port, http=Protocol, ws="none", log_level="critical", access_log=False)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive(), "the server did not start"
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join()
+
+
+class _Forms(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.forms: dict[str, dict[str, str]] = {}
+        self.texts: dict[str, str] = {}
+        self.scripts = 0
+        self._form = self._text = ""
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attributes}
+        if tag == "form":
+            self._form = values["action"]
+            self.forms[self._form] = {}
+        elif tag == "input" and values.get("type") == "hidden":
+            self.forms[self._form][values["name"]] = values["value"]
+        elif tag == "p" and "id" in values:
+            self._text = values["id"]
+            self.texts[self._text] = ""
+        elif tag == "script" and "src" not in values:
+            self.scripts += 1
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "p":
+            self._text = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._text:
+            self.texts[self._text] += data
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: dict[str, str]
+    text: str
+
+    def page(self) -> _Forms:
+        parser = _Forms()
+        parser.feed(self.text)
+        return parser
+
+
+@dataclass
+class Client:
+    """A browser without a screen: keeps cookies, follows redirects, fills in forms."""
+
+    address: str
+    cookies: dict[str, str] = field(default_factory=dict)
+    patient: bool = True
+
+    def send(self, method: str, path: str, body: str | bytes | None = None, **headers: str) -> Answer:
+        connection = http.client.HTTPConnection(urlsplit(self.address).netloc, timeout=30)
+        sent = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items()), **headers}
+        connection.request(method, path, body, {name.replace("_", "-"): value for name, value in sent.items()})
+        got = connection.getresponse()
+        answer = Answer(got.status, {name.lower(): value for name, value in got.getheaders()}, got.read().decode())
+        connection.close()
+        if answer.status == 429 and self.patient:
+            time.sleep(0.5)
+            return self.send(method, path, body, **headers)
+        for name, value in re.findall(r"([^=;,\s]+)=([^;]*)", answer.headers.get("set-cookie", ""))[:1]:
+            self.cookies[name] = value
+        return answer
+
+    def get(self, path: str) -> Answer:
+        answer = self.send("GET", path)
+        return self.get(answer.headers["location"]) if answer.status == 303 else answer
+
+    def post(self, path: str, fields: dict[str, Any], follow: bool = True, **headers: str) -> Answer:
+        answer = self.send(
+            "POST", path, urlencode(fields), **{"Content_Type": "application/x-www-form-urlencoded", **headers}
+        )
+        return self.get(answer.headers["location"]) if follow and answer.status == 303 else answer
+
+    def enter(self, link: str) -> Answer:
+        return self.get(urlsplit(link).path)
+
+    def judge(self, answer: Answer, choose: Callable[[list[str]], list[int]]) -> Answer:
+        """Answer the item of a page by its texts: a rank each, or one value."""
+        page = answer.page()
+        texts = [text.strip() for name, text in page.texts.items() if name.startswith("text")]
+        values = choose(texts)
+        fields: dict[str, Any] = dict(page.forms["/judge"])
+        if 'name="choice"' in answer.text:
+            first, second = values
+            fields["choice"] = "first" if first < second else "second" if first > second else "same"
+        else:
+            fields |= {f"value{place}": value for place, value in enumerate(values)}
+        return self.post("/judge", fields)
+
+
+def judge_all(client: Client, link: str, choose: Callable[[list[str]], list[int]], count: int = 10_000) -> int:
+    """Judge until nothing is left, or `count` items."""
+    answer, done = client.enter(link), 0
+    while done < count and "/judge" in answer.page().forms:
+        answer = client.judge(answer, choose)
+        assert answer.status == 200, answer.text
+        done += 1
+    return done
