@@ -1,15 +1,16 @@
-"""Where outputs of one source differ: words, or characters of scripts without spaces, that not all of them share."""
+"""Where outputs of one source differ: words, or characters of scripts without spaces."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from ranker.collect.degrading import pieces_of
 
 _LONGEST = 400
-"""Pieces from which on nothing is marked: the comparison is quadratic."""
+"""Pieces from which on the order of words is not compared, which takes quadratic time."""
 
 
 @dataclass(frozen=True)
@@ -21,26 +22,46 @@ class Stretch:
 
 
 def marked(outputs: Sequence[str]) -> list[list[Stretch]]:
-    """Divide every output into stretches that all outputs share, in the same order, and others."""
-    pieces = [pieces_of(text) for text in outputs]
-    if len(outputs) < 2 or max(map(len, pieces)) > _LONGEST:
+    """Divide every output into stretches that it shares with the others, and stretches that it does not.
+
+    Two outputs share what stands in the same order in both. Of more, an output shares the words that at least half of
+    the others have too, wherever they have them.
+    """
+    if len(outputs) < 2:
         return [[Stretch(text, False)] for text in outputs]
+    pieces = [pieces_of(text) for text in outputs]
     words = [[piece.strip() for piece in one] for one in pieces]
-    common = words[0]
-    for other in words[1:]:
-        blocks = SequenceMatcher(None, common, other, autojunk=False).get_matching_blocks()
-        common = [word for block in blocks for word in common[block.a : block.a + block.size]]
-    return [_stretches(one, text, common) for one, text in zip(words, pieces, strict=True)]
+    in_order = len(outputs) == 2 and max(map(len, words)) <= _LONGEST
+    shared = _in_order(*words) if in_order else _in_half(words)
+    return [_stretches(text, known) for text, known in zip(pieces, shared, strict=True)]
 
 
-def _stretches(words: list[str], pieces: list[str], common: list[str]) -> list[Stretch]:
+def _in_order(first: list[str], second: list[str]) -> list[list[bool]]:
+    shared = [[False] * len(first), [False] * len(second)]
+    for block in SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks():
+        for place in range(block.size):
+            shared[0][block.a + place] = shared[1][block.b + place] = True
+    return shared
+
+
+def _in_half(words: list[list[str]]) -> list[list[bool]]:
+    counts = [Counter(one) for one in words]
+    return [list(_known(one, counts)) for one in words]
+
+
+def _known(words: list[str], counts: list[Counter[str]]) -> Iterator[bool]:
+    seen: Counter[str] = Counter()
+    for word in words:
+        seen[word] += 1
+        # the output itself is one of them
+        yield 2 * (sum(one[word] >= seen[word] for one in counts) - 1) >= len(counts) - 1
+
+
+def _stretches(pieces: list[str], shared: list[bool]) -> list[Stretch]:
     found: list[Stretch] = []
-    place = 0
-    for word, piece in zip(words, pieces, strict=True):
-        shared = place < len(common) and word == common[place]
-        place += shared
-        if found and found[-1].differs != shared:
-            found[-1] = Stretch(found[-1].text + piece, not shared)
+    for piece, known in zip(pieces, shared, strict=True):
+        if found and found[-1].differs != known:
+            found[-1] = Stretch(found[-1].text + piece, not known)
         else:
-            found.append(Stretch(piece, not shared))
+            found.append(Stretch(piece, not known))
     return found

@@ -1,0 +1,213 @@
+"""The pages in a browser: by mouse, by keyboard only, on a phone, in the dark, for a screen reader."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from ranker.collect.tasks import KINDS
+from ranker.corpora.records import Candidate, Record, assemble
+from tests.collect.conftest import EVIL, serving, small
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+
+CHECK = Path(__file__).with_name("accessibility.js").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Open a page whose console must stay empty."""
+    said, contexts = [], []
+
+    def make(width: int = 1280, scheme: str = "light", **more):
+        context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme, **more)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: said.append(request.url) if "127.0.0.1" not in request.url else None)
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert [text for text in said if not text.startswith("data:")] == []
+
+
+def answers(path):
+    with closing(sqlite3.connect(path)) as connection:
+        return [json.loads(row[0]) for row in connection.execute("SELECT answer FROM assignment WHERE answer NOT NULL")]
+
+
+def start(page, address, link):
+    page.goto(address + urlsplit(link).path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "width"),
+    [("ranking", 390), ("ranking", 1280), ("pairwise", 390), ("fluency", 1280), ("adequacy", 390), ("score", 1280)],
+)
+def test_a_whole_campaign_by_mouse(campaign, open_page, kind, width):
+    path, made = campaign(kind, data=small(sources=2))
+    page = open_page(width)
+    with serving(path) as address:
+        start(page, address, made.links["judge1"])
+        for _ in range(made.items):
+            if kind == "ranking":
+                for place, rank in enumerate((2, 1, 2)):
+                    page.locator(f"label:has([name=value{place}][value='{rank}'])").click()
+            elif kind == "pairwise":
+                page.locator(".choice label").nth(2).click()
+            elif kind == "score":
+                box = page.get_by_role("slider").bounding_box()
+                page.mouse.click(box["x"] + box["width"] / 4, box["y"] + box["height"] / 2)
+            else:
+                page.locator(".scale label").nth(1).click()
+            assert page.evaluate(CHECK) == []
+            page.get_by_role("button", name="Save and go on").click()
+        assert page.get_by_role("heading", name="Thank you").is_visible()
+        page.get_by_role("button", name="Undo").click()
+        assert "/item/" in page.url
+        page.go_back()
+    given = answers(path)
+    assert len(given) == made.items - 1
+    assert kind != "score" or all(20 <= value <= 30 for (value,) in given)
+    assert kind not in ("fluency", "adequacy") or given[0] == [4]
+
+
+KEYS = {
+    "ranking": (["2", "ArrowUp", "ArrowRight", "ArrowDown", "1", "2"], {(3, 1, 2)}),
+    "pairwise": (["ArrowRight"], {(1, 2), (2, 1)}),
+    "fluency": (["3", "ArrowUp"], {(4,)}),
+    "adequacy": (["1"], {(1,)}),
+    "score": (["7", "3"], {(73,)}),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_whole_campaign_by_keyboard(campaign, open_page, kind):
+    path, made = campaign(kind, data=small(sources=2))
+    keys, expected = KEYS[kind]
+    page = open_page(390)
+    with serving(path) as address:
+        start(page, address, made.links["judge1"])
+        for number in range(made.items):
+            assert page.url.endswith(f"/item/{number + 1}")
+            for key in keys:
+                page.keyboard.press(key)
+            page.keyboard.press("Enter")
+            page.wait_for_url("**/done" if number + 1 == made.items else f"**/item/{number + 2}")
+        page.keyboard.press("u")
+        page.wait_for_url(f"**/item/{made.items}")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/done")
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute("SELECT shown, answer FROM assignment").fetchall()
+    # as shown: the answer at each place of the page
+    shown = {tuple(json.loads(answer)[output] for output in json.loads(order)) for order, answer in rows}
+    assert len(rows) == made.items
+    assert shown <= expected if kind != "pairwise" else shown == {(2, 1)}
+
+
+def test_without_script_by_tab_and_arrows(campaign, open_page):
+    path, made = campaign("fluency", data=small(sources=1, outputs=("one",)))
+    page = open_page(java_script_enabled=False)
+    with serving(path) as address:
+        start(page, address, made.links["judge1"])
+        for key in ("Tab", "Tab", "Space", "ArrowDown", "Enter"):
+            page.keyboard.press(key)
+        page.wait_for_url("**/done")
+    assert answers(path) == [[4]]
+
+
+def test_differences_are_highlighted_on_request(campaign, open_page):
+    path, made = campaign("pairwise", data=small(sources=1, outputs=("the same words", "the other words")))
+    page = open_page()
+    with serving(path) as address:
+        start(page, address, made.links["judge1"])
+        mark = page.locator("mark.differs").first
+        assert mark.inner_text().strip() in ("same", "other")
+        plain = mark.evaluate("one => getComputedStyle(one).backgroundColor")
+        page.keyboard.press("d")
+        assert mark.evaluate("one => getComputedStyle(one).backgroundColor") != plain
+        page.get_by_label("Highlight differences").uncheck()
+        assert mark.evaluate("one => getComputedStyle(one).backgroundColor") == plain
+
+
+def test_two_quick_clicks_send_once(campaign, open_page):
+    path, made = campaign("fluency", data=small())
+    page = open_page()
+    with serving(path) as address:
+        start(page, address, made.links["judge1"])
+        page.locator(".scale label").first.click()
+        page.get_by_role("button", name="Save and go on").dblclick()
+        page.wait_for_url("**/item/2")
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT count(*) FROM judgement").fetchone()[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("pair", "source", "target", "directions"),
+    [
+        ("ar-he", "مرحبا بالعالم", "שלום עולם", ["rtl", "rtl"]),
+        ("zh-ja", "你好，世界。", "こんにちは世界", ["ltr", "ltr"]),
+        (None, "x", "y", ["auto", "auto"]),
+    ],
+)
+def test_right_to_left_and_cjk_text(campaign, open_page, pair, source, target, directions):
+    data = assemble([Record(source, [target], [Candidate("A", target), Candidate("B", target + target)], lp=pair)], "x")
+    path, made = campaign("pairwise", data=data)
+    page = open_page(390)
+    with serving(path) as address:
+        start(page, address, made.links["judge1"])
+        passage, text = page.locator(".passage p").first, page.locator("#text0")
+        assert [one.get_attribute("dir") for one in (passage, text)] == directions
+        assert [one.get_attribute("lang") for one in (passage, text)] == (pair.split("-") if pair else [None, None])
+        if directions[0] == "rtl":
+            left, right = text.evaluate(
+                "one => { const range = document.createRange(); range.selectNodeContents(one);"
+                " const a = range.getBoundingClientRect(), b = one.getBoundingClientRect();"
+                " return [a.left - b.left, b.right - a.right]; }"
+            )
+            assert left > right
+        assert page.evaluate(CHECK) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "width", "scheme"),
+    [("ranking", 390, "dark"), ("ranking", 1280, "light"), ("score", 390, "light"), ("pairwise", 1280, "dark")],
+)
+def test_labels_contrast_and_layout(campaign, open_page, kind, width, scheme):
+    data = assemble([Record(EVIL * 3, [EVIL], [Candidate(f"{n}", EVIL + "w" * 90 * n) for n in range(5)])], EVIL)
+    path, made = campaign(kind, data=data, title=EVIL, quota=9)
+    page = open_page(width, scheme)
+    with serving(path) as address:
+        start(page, address, made.links["judge1"])
+        page.locator("summary").click()
+        if kind == "ranking":
+            page.keyboard.press("d")
+            page.keyboard.press("3")
+        else:
+            page.keyboard.type("5")
+        assert page.evaluate(CHECK) == []
+        # the evil title would have changed it
+        assert page.title().startswith(KINDS[kind].question)
+        start(page, address, made.links["owner"])
+        assert page.evaluate(CHECK) == []
+        assert page.title().startswith("Dashboard")

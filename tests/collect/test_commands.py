@@ -1,0 +1,35 @@
+"""The commands, with input that is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from ranker.cli.main import run
+
+
+def test_wrong_input_is_refused_in_one_line(tmp_path, capsys, campaign):
+    path, _ = campaign("fluency")
+    text = tmp_path / "text"
+    text.write_text("not a campaign, but long enough to be looked at" * 100)
+    empty = tmp_path / "empty"
+    empty.write_text("")
+    for words, expected in (
+        (["serve", str(tmp_path / "none")], "no such campaign; make one with: ranker collect new"),
+        (["status", str(text)], "is not a campaign, or is damaged"),
+        (["export", str(empty), "--out", "x.jsonl"], "is not a campaign; expected a file made by"),
+        (["new", str(path), "--data", "sample"], "exists already; choose another name"),
+        (["new", str(tmp_path / "a"), "--data", "sample", "--judges", "Ann Smith"], "use codes, never names"),
+        (["new", str(tmp_path / "a"), "--data", "sample", "--judges", "a,a"], "'a' is listed twice"),
+        (["new", str(tmp_path / "a"), "--data", "sample", "--kind", "fluency", "--show", "source"], "expected none"),
+        (["new", str(tmp_path / "a"), "--data", "sample", "--features", "bleau"], "did you mean"),
+        (["new", str(tmp_path / "no" / "a"), "--data", "sample"], "cannot be written"),
+        (["link", str(path), "judge9", "--close"], "no judge has the code 'judge9'"),
+        (["export", str(path), "--out", str(tmp_path / "x.jsonl")], "holds no judgement to export yet"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            run(["collect", *words])
+        said = capsys.readouterr().err
+        assert ended.value.code == 2
+        assert expected in said, words
+        assert said.count("\n") == 1
+    assert not (tmp_path / "a").exists()

@@ -1,0 +1,295 @@
+"""Links that are forged, texts that bite, and clients that mean no good: nothing executes, nothing leaks."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import socket
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import pytest
+
+from ranker.collect import access
+from ranker.collect.campaign import connect, transaction
+from ranker.collect.making import Made
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import OptionError
+from tests.collect.conftest import EVIL, Client, judge_all, serving, small
+
+
+class Served(NamedTuple):
+    path: Path
+    address: str
+    made: Made
+
+
+@pytest.fixture
+def served(campaign):
+    data = assemble(
+        [
+            Record(
+                EVIL,
+                [EVIL],
+                [Candidate(f"{EVIL}{n}", f"{EVIL} {n}") for n in range(3)],
+                lp="de-en",
+                doc=EVIL,
+                seg_id=EVIL,
+            )
+        ],
+        EVIL,
+    )
+    path, made = campaign("ranking", data=data, title=EVIL)
+    with serving(path) as address:
+        yield Served(path, address, made)
+
+
+def enter(served):
+    client = Client(served.address)
+    return client, client.enter(served.made.links["judge1"])
+
+
+def test_markup_in_texts_and_names_is_shown_and_not_run(served):
+    client, answer = enter(served)
+    owner = Client(served.address)
+    pages = [
+        answer,
+        owner.enter(served.made.links["owner"]),
+        client.get("/item/99999"),
+        client.get(f"/{EVIL.replace(' ', '')}"),
+    ]
+    for page in pages:
+        assert "<script>" not in page.text
+        assert "<img" not in page.text
+        assert page.page().scripts == 0
+        assert "script-src 'self'" in page.headers["content-security-policy"]
+        assert "unsafe" not in page.headers["content-security-policy"]
+        assert page.headers["x-content-type-options"] == "nosniff"
+    assert "&lt;script&gt;" in answer.text
+    # a judge never sees the names of the systems
+    assert f"{EVIL}0" not in answer.text.replace("&#39;", "'").replace("&lt;", "<").replace("&gt;", ">").replace(
+        "&#34;", '"'
+    )
+
+
+@pytest.mark.parametrize("code", [EVIL, "Ann Smith", "ann@example.org", "", "owner", "x" * 33, "a\nb", "-a", "é"])
+def test_codes_that_could_be_names_or_markup_are_refused(served, code):
+    with pytest.raises(OptionError, match="judge code"):
+        access.check_code(code)
+    owner = Client(served.address)
+    key = owner.enter(served.made.links["owner"]).page().forms["/owner/links"]["key"]
+    refused = owner.post("/owner/links", {"key": key, "code": code, "do": "give"})
+    assert refused.status == 422
+    assert "<script>" not in refused.text
+
+
+def test_without_a_token_nothing_is_shown(served):
+    for page in ("/", "/item/1", "/done", "/owner", "/enter/x", "/owner/links", "/judge", "/undo"):
+        answer = Client(served.address).send("GET", page)
+        assert answer.status in (403, 404, 405), page
+        assert "Rank" not in answer.text
+        assert "DROP" not in answer.text
+    for page in ("/judge", "/undo", "/owner/links"):
+        answer = Client(served.address).post(page, {"assignment": 1, "value0": 1, "code": "x"})
+        assert answer.status == 403
+
+
+def test_forged_expired_closed_and_foreign_tokens(served, tmp_path):
+    token = served.made.links["judge1"].rsplit("/", 1)[1]
+    for forged in (
+        token[:-1] + ("A" if token[-1] != "A" else "B"),
+        token.swapcase(),
+        "' OR 1=1 --",
+        "../" * 5,
+        token + "x",
+    ):
+        assert Client(served.address).send("GET", "/enter/" + forged.replace(" ", "%20")).status in (403, 404)
+        assert Client(served.address, {"ranker-test-judge": forged}).get("/").status == 403
+    # a judge's token is none of the owner
+    assert Client(served.address, {"ranker-test-owner": token}).get("/owner").status == 403
+    judge = Client(served.address)
+    judge.enter(served.made.links["judge1"])
+    assert judge.get("/owner").status == 403
+    # nor may a judge look at another's items
+    other = Client(served.address)
+    other.enter(served.made.links["judge2"])
+    assert other.get("/item/1").status == 404
+    fields = {**judge.get("/item/1").page().forms["/judge"], "value0": 1, "value1": 1, "value2": 1}
+    stolen = {**fields, "key": access.form_key(other.cookies["ranker-test-judge"])}
+    assert other.post("/judge", stolen).status == 404
+    assert other.post("/undo", stolen).status == 404
+    with closing(connect(served.path)) as connection, transaction(connection):
+        connection.execute("UPDATE person SET expires = 1 WHERE code = 'judge1'")
+        access.close_link(connection, "judge2")
+    assert judge.get("/item/1").status == 403
+    assert other.get("/").status == 403
+
+
+def test_tokens_are_not_in_the_file(served):
+    enter(served)
+    content = b"".join(one.read_bytes() for one in served.path.parent.glob("test.campaign*"))
+    for link in served.made.links.values():
+        assert link.rsplit("/", 1)[1].encode() not in content
+
+
+def test_a_new_link_ends_the_earlier_one(served):
+    owner = Client(served.address)
+    key = owner.enter(served.made.links["owner"]).page().forms["/owner/links"]["key"]
+    page = owner.post("/owner/links", {"key": key, "code": "judge1", "do": "give"}).text
+    link = re.search(r'class="link">([^<]+)<', page)[1]
+    assert Client(served.address).enter(served.made.links["judge1"]).status == 403
+    assert Client(served.address).enter(link).status == 200
+    owner.post("/owner/links", {"key": key, "code": "judge1", "do": "close"})
+    assert Client(served.address).enter(link).status == 403
+
+
+def test_forms_of_other_sites_are_refused(served):
+    judge, answer = enter(served)
+    fields = {**answer.page().forms["/judge"], "value0": 1, "value1": 2, "value2": 3}
+    for wrong in ({"key": ""}, {"key": "0" * 32}, {"key": "é"}):
+        assert judge.post("/judge", {**fields, **wrong}).status == 403
+    assert judge.post("/judge", fields, Origin="https://evil.example").status == 403
+    assert judge.post("/judge", fields, Origin="null").status == 403
+    assert judge.send("POST", "/judge", "{}", Content_Type="application/json").status == 415
+    assert judge.send("POST", "/judge", "", Content_Type="multipart/form-data").status == 415
+    cookie = judge.send("GET", urlsplit(served.made.links["judge1"]).path).headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=lax" in cookie
+    with closing(sqlite3.connect(served.path)) as connection:
+        assert connection.execute("SELECT count(*) FROM judgement").fetchone()[0] == 0
+    assert judge.post("/judge", fields, Origin=served.address).status == 200
+
+
+SQL = [
+    "'; DROP TABLE judgement; --",
+    '" OR ""="',
+    "1; DELETE FROM person",
+    "1 UNION SELECT token FROM person",
+    "\0",
+    "%00",
+    "９",
+]
+
+
+@pytest.mark.parametrize("text", SQL)
+def test_sql_in_every_field(served, text):
+    judge, answer = enter(served)
+    fields = {**answer.page().forms["/judge"], "value0": 1, "value1": 2, "value2": 3}
+    for name in fields:
+        if name != "form":
+            assert judge.post("/judge", {**fields, name: text}).status in (400, 403, 404, 422), name
+    assert judge.post("/undo", {**fields, "assignment": text}).status in (400, 403, 404)
+    assert judge.post("/judge", {**fields, "form": text, text: text}).status == 200
+    assert (
+        Client(served.address, {"ranker-test-judge": text.replace("\0", "").encode("ascii", "ignore").decode()})
+        .get("/")
+        .status
+        == 403
+    )
+    with closing(sqlite3.connect(served.path)) as connection:
+        assert connection.execute("SELECT count(*) FROM person").fetchone()[0] == 3
+        assert (
+            connection.execute("SELECT answer FROM judgement").fetchall() == [("[1, 2, 3]",)]
+            or len(connection.execute("SELECT * FROM judgement").fetchall()) == 1
+        )
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../campaign.py",
+        "/static/%2e%2e/server.py",
+        "/static/..%2fserver.py",
+        "/static//etc/passwd",
+        "/static/item.html",
+    ],
+)
+def test_no_way_to_other_files(served, path):
+    answer = Client(served.address).send("GET", path)
+    assert answer.status == 404
+    assert "import" not in answer.text
+
+
+@pytest.mark.parametrize("announced", [True, False])
+def test_a_body_of_100_megabytes_is_not_taken(served, announced):
+    judge, _ = enter(served)
+    connection = http.client.HTTPConnection(urlsplit(served.address).netloc, timeout=20)
+    block = b"value0=" + b"1" * 1_000_000
+    headers = {
+        "Cookie": f"ranker-test-judge={judge.cookies['ranker-test-judge']}",
+        "Content-Type": "application/x-www-form-urlencoded",
+    }
+    more = {"Content-Length": str(100 * len(block))} if announced else {"Transfer-Encoding": "chunked"}
+    sent = 0
+    try:
+        connection.request(
+            "POST", "/judge", (block for _ in range(100)), {**headers, **more}, encode_chunked=not announced
+        )
+        sent = 100
+        assert connection.getresponse().status == 413
+    except (BrokenPipeError, ConnectionResetError):
+        # closed while we were still sending
+        assert sent < 100
+    finally:
+        connection.close()
+    # the server goes on
+    assert judge.get("/").status == 200
+
+
+def test_slow_clients_are_cut_off_and_hold_nobody_up(served, monkeypatch):
+    from ranker.collect.web import connections, server
+
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(server, "BODY_SECONDS", 0.5)
+    judge, _ = enter(served)
+    server_at = urlsplit(served.address)
+    slow = []
+    for text in (b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: "):
+        for _ in range(20):
+            connection = socket.create_connection((server_at.hostname, server_at.port))
+            connection.sendall(text)
+            slow.append(connection)
+    body = socket.create_connection((server_at.hostname, server_at.port))
+    cookie = f"ranker-test-judge={judge.cookies['ranker-test-judge']}"
+    body.sendall(
+        f"POST /judge HTTP/1.1\r\nHost: {server_at.netloc}\r\nCookie: {cookie}\r\nContent-Length: 100\r\n"
+        "Content-Type: application/x-www-form-urlencoded\r\n\r\nkey=".encode()
+    )
+    started = time.monotonic()
+    assert judge.get("/").status == 200
+    assert time.monotonic() - started < 5
+    body.settimeout(10)
+    assert b"408" in body.recv(1000)
+    for connection in [*slow, body]:
+        connection.settimeout(10)
+        while connection.recv(1000):
+            pass
+        connection.close()
+
+
+def test_floods_are_slowed_down_without_harm_to_others(served):
+    judge, _ = enter(served)
+    judge.patient = False
+    assert {judge.send("GET", "/item/1").status for _ in range(300)} == {200, 429}
+    other = Client(served.address, patient=False)
+    assert other.enter(served.made.links["judge2"]).status == 200
+    stranger = Client(served.address, patient=False)
+    assert 429 in {stranger.send("GET", f"/enter/{'x' * 43}").status for _ in range(60)}
+    # strangers at the same address do not shut anybody out
+    assert other.get("/").status == 200
+
+
+def test_the_form_of_a_page_holds_no_known_answer(campaign):
+    path, made = campaign("pairwise", data=small(sources=6), degraded=0.4)
+    with serving(path) as address:
+        client = Client(address)
+        judge_all(client, made.links["judge1"], lambda texts: [1, 2])
+        kinds = set()
+        for number in range(1, 15):
+            page = client.get(f"/item/{number}")
+            kinds.add(re.sub(r"\d+|[0-9a-f]{16,}", "", str(sorted(page.page().forms["/judge"]))))
+    assert len(kinds) == 1

@@ -1,0 +1,71 @@
+"""A server that is killed loses nothing that it acknowledged."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import closing
+
+from tests.collect.conftest import Client, free_port
+
+
+def start(path, port):
+    server = subprocess.Popen(
+        [sys.executable, "-m", "ranker.cli.main", "collect", "serve", str(path), "--port", str(port)],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert "serving" in server.stderr.readline()
+    return server
+
+
+def test_what_was_acknowledged_is_in_the_file_and_judges_go_on_where_they_were(campaign):
+    path, made = campaign("fluency", judges=4)
+    port = free_port()
+    clients = {code: Client(f"http://127.0.0.1:{port}") for code in made.links if code != "owner"}
+    acknowledged: dict[int, int] = {}
+
+    def work(code: str) -> None:
+        client = clients[code]
+        try:
+            page = client.enter(made.links[code])
+            while True:
+                fields = page.page().forms["/judge"]
+                value = int(fields["assignment"]) % 5 + 1
+                answer = client.post("/judge", {**fields, "value0": value}, follow=False)
+                assert answer.status == 303
+                acknowledged[int(fields["assignment"])] = value
+                page = client.get(answer.headers["location"])
+        except (OSError, http.client.HTTPException):
+            return  # killed
+
+    for seconds in (0.3, 0.15, 0.45):
+        server = start(path, port)
+        threads = [threading.Thread(target=work, args=(code,)) for code in clients]
+        for thread in threads:
+            thread.start()
+        threading.Event().wait(seconds)
+        server.send_signal(signal.SIGKILL)
+        server.communicate()
+        for thread in threads:
+            thread.join()
+        with closing(sqlite3.connect(path)) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            stored = dict(connection.execute("SELECT id, answer FROM assignment WHERE answer NOT NULL"))
+            open_items = dict(
+                connection.execute(
+                    "SELECT code, assignment.id FROM assignment JOIN person ON person.id = judge WHERE answer IS NULL"
+                )
+            )
+        assert acknowledged
+        assert {key: json.loads(stored[key]) for key in acknowledged} == {k: [v] for k, v in acknowledged.items()}
+    server = start(path, port)
+    for code, assignment in open_items.items():
+        assert clients[code].get("/").page().forms["/judge"]["assignment"] == str(assignment)
+    server.terminate()
+    server.communicate()
