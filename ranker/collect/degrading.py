@@ -7,37 +7,19 @@ unrelated one; what is left is put in another order.
 from __future__ import annotations
 
 import random
-import unicodedata
+import re
 from collections.abc import Sequence
 
 _SHARE = 0.4
 _FEWEST = 2
+# Thai, Lao, Burmese, Khmer; Chinese and Japanese with their punctuation, in full width too
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
+_PIECE = re.compile(rf"[{_UNSPACED}]\s*|[^\s{_UNSPACED}]+\s*|\s+")
 
 
 def pieces_of(text: str) -> list[str]:
     """Split a text into words with the space after them, or characters of scripts without spaces; they add up to it."""
-    pieces: list[str] = []
-    open_word = False
-    for character in text:
-        single = _is_ideographic(character)
-        if character.isspace() and pieces:
-            pieces[-1] += character
-            open_word = False
-        elif open_word and not single:
-            pieces[-1] += character
-        else:
-            pieces.append(character)
-            open_word = not single and not character.isspace()
-    return pieces
-
-
-def _is_ideographic(character: str) -> bool:
-    if character.isascii():
-        return False
-    name = unicodedata.name(character, "")
-    return name.startswith(
-        ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "FULLWIDTH", "THAI", "LAO", "KHMER", "MYANMAR")
-    )
+    return _PIECE.findall(text)
 
 
 def degraded(text: str, other: str, generator: random.Random) -> str:

@@ -174,15 +174,15 @@ def _held_out(columns: FloatArray, pairs: PreferencePairs, source: Int64Array, f
         rows = np.stack([pairs.better[kept], pairs.worse[kept]], axis=1)
         used, place = np.unique(rows, return_inverse=True)
         weight = pairs.weight[kept]
-        svm = RankSVM(C=_TOTAL / weight.sum(), loss="squared_hinge")
+        svm = RankSVM(C=TOTAL_COST / weight.sum(), loss="squared_hinge")
         svm.fit(columns[used], groups=source[used], pairs=place.reshape(-1, 2), pair_weight=weight)
         inside = fold[source] == part
         scores[inside] = columns[inside] @ svm.coef_
     return scores
 
 
-_TOTAL = 10.0
-"""C times total pair weight, in the middle of what a search by cross-validation looks through."""
+TOTAL_COST = 1.0
+"""C times total pair weight: with few judgements the ranker that is restrained most is the best."""
 
 
 def refresh_queue(connection: sqlite3.Connection, settings: Settings) -> int:

@@ -43,7 +43,7 @@ class Output:
     name : str
         What the page calls it, as "Translation A".
     stretches : list of Stretch
-        Its text.
+        Its text; empty if it has none.
     value : int or None
         Rank or value it was given before.
     """
@@ -106,7 +106,7 @@ def task_page(
         Output(
             place,
             f"{noun} {_LETTERS[place]}" if len(outputs) > 1 else noun,
-            stretches[output],
+            stretches[output] if outputs[output]["text"].strip() else [],
             _value(given, place) if given is not None else answer[output] if answer else None,
         )
         for place, output in enumerate(shown)
@@ -208,6 +208,8 @@ def _decimals(value: float | None, count: int = 2) -> str:
 def _duration(seconds: float | None) -> str:
     if seconds is None:
         return "–"
+    if seconds < 2:
+        return "a moment"
     for unit, length in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * length:
             return f"{seconds / length:.0f} {unit}"

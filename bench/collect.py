@@ -1,0 +1,475 @@
+"""Collecting judgements under load, killed, large, and with a choice of what is judged next.
+
+``python bench/collect.py load`` lets 200 judges judge at once, one judgement a second each, for a minute. ``kill``
+kills the server at 50 random moments under load and looks for judgements that it had acknowledged. ``large`` opens a
+campaign of 10,000 items. ``simulate`` counts the judgements that active and uniform selection need, with the real
+preferences of a year of WMT for judges (shared data: $RANKER_SHARED/data).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ranker.arrays import BoolArray, FloatArray, Int64Array
+from ranker.collect.campaign import Settings
+from ranker.collect.figures import TOTAL_COST
+from ranker.collect.making import make_campaign
+from ranker.collect.selection import choose, posterior_of
+from ranker.collect.tasks import KINDS, RANKED
+from ranker.corpora import catalogue
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import PREFERENCES, human_scores, judged
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.learning.svm.ranksvm import RankSVM
+from ranker.ranks import group_spearman
+from ranker.training_data import standardiser
+
+SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+_FORM = re.compile(r'name="(key|form|assignment)" value="([^"]*)"')
+_PLACE = re.compile(r'name="(value\d)"')
+WORDS = ["the", "old", "cat", "house", "sees", "tree", "runs", "under", "green", "river", "and", "sleeps", "again"]
+
+
+def synthetic(sources: int, outputs: int) -> Dataset:
+    """Return sources with different outputs of about 20 words."""
+    generator = random.Random(0)
+
+    def text() -> str:
+        return " ".join(generator.choice(WORDS) for _ in range(20))
+
+    records = [
+        Record(text(), [text()], [Candidate(f"system{n}", f"{text()} {n}") for n in range(outputs)], lp="de-en")
+        for _ in range(sources)
+    ]
+    return assemble(records, "synthetic")
+
+
+def settings(kind: str, **more: object) -> Settings:
+    """Return the settings of ``ranker collect new`` for a kind of task."""
+    return Settings(**{"id": "bench", "title": "bench", "kind": kind, "show": KINDS[kind].show, **more})  # type: ignore[arg-type]
+
+
+class Server:
+    """The server as a user starts it.
+
+    Parameters
+    ----------
+    path : path
+        The campaign.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with socket.socket() as found:
+            found.bind(("127.0.0.1", 0))
+            self.port = int(found.getsockname()[1])
+        began = time.perf_counter()
+        command = [sys.executable, "-m", "ranker.cli.main", "collect", "serve", str(path), "--port", str(self.port)]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        assert self.process.stderr is not None
+        if "serving" not in self.process.stderr.readline():
+            raise SystemExit("the server did not start")
+        self.seconds = time.perf_counter() - began
+
+    def memory(self) -> tuple[float, float]:
+        """Return resident memory now and at most, in megabytes."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        now, most = (int(re.search(rf"{name}:\s+(\d+) kB", status)[1]) / 1024 for name in ("VmRSS", "VmHWM"))  # type: ignore[index]
+        return now, most
+
+    def end(self, how: signal.Signals = signal.SIGTERM) -> None:
+        """Send a signal and wait for the end."""
+        self.process.send_signal(how)
+        self.process.communicate()
+
+
+@dataclass
+class Judge:
+    """A judge with a connection that stays open.
+
+    Parameters
+    ----------
+    port : int
+    link : str
+    """
+
+    port: int
+    link: str
+    cookie: str = ""
+    acknowledged: dict[int, list[int]] = field(default_factory=dict)
+    sent: list[float] = field(default_factory=list)
+    shown: list[float] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    last: int = 0
+
+    async def request(self, method: str, path: str, body: str = "") -> tuple[int, dict[str, str], str]:
+        """Send a request and read the whole answer."""
+        head = [
+            f"{method} {path} HTTP/1.1",
+            "Host: 127.0.0.1",
+            f"Cookie: {self.cookie}",
+            f"Content-Length: {len(body)}",
+        ]
+        if body:
+            head.append("Content-Type: application/x-www-form-urlencoded")
+        self.writer.write("\r\n".join([*head, "", body]).encode())
+        await self.writer.drain()
+        raw = (await self.reader.readuntil(b"\r\n\r\n")).decode()
+        lines = raw.split("\r\n")
+        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines[1:])}
+        text = (await self.reader.readexactly(int(headers.get("content-length", "0")))).decode()
+        return int(lines[0].split()[1]), headers, text
+
+    async def enter(self) -> str:
+        """Open the personal link; return the first page."""
+        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
+        _, headers, _ = await self.request("GET", "/enter/" + self.link.rsplit("/", 1)[1])
+        self.cookie = headers["set-cookie"].partition(";")[0]
+        _, headers, _ = await self.request("GET", "/")
+        return (await self.request("GET", headers["location"]))[2]
+
+    async def judge(self, page: str) -> str | None:
+        """Answer a page; return the next one, None if nothing is left."""
+        fields = dict(_FORM.findall(page.partition('id="undo"')[0]))
+        places = sorted(set(_PLACE.findall(page)))
+        self.last = int(fields["assignment"])
+        answer = [(self.last + place) % min(5, max(len(places), 2)) + 1 for place in range(len(places))]
+        fields.update((name, str(value)) for name, value in zip(places, answer, strict=True))
+        began = time.perf_counter()
+        status, headers, _ = await self.request("POST", "/judge", "&".join(f"{k}={v}" for k, v in fields.items()))
+        if status != 303:
+            self.errors.append(f"POST {status}")
+            return page
+        self.acknowledged[self.last] = answer
+        between = time.perf_counter()
+        self.sent.append(between - began)
+        if headers["location"] == "/done":
+            return None
+        status, _, text = await self.request("GET", headers["location"])
+        self.shown.append(time.perf_counter() - between)
+        if status != 200:
+            self.errors.append(f"GET {status}")
+        return text
+
+
+def stored_answers(path: Path) -> tuple[str, dict[int, list[int]]]:
+    """Return what SQLite says of the file, and the answers in it as they were shown."""
+    with closing(sqlite3.connect(path)) as connection:
+        sound = connection.execute("PRAGMA integrity_check").fetchone()[0]
+        rows = connection.execute("SELECT id, shown, answer FROM assignment WHERE answer NOT NULL").fetchall()
+    return sound, {key: [json.loads(answer)[place] for place in json.loads(shown)] for key, shown, answer in rows}
+
+
+def load(arguments: argparse.Namespace) -> None:
+    """Let many judges judge at once, and measure how long they wait."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "load.campaign"
+        made = make_campaign(
+            path,
+            synthetic(arguments.judges * arguments.seconds // 2, 5),
+            settings(arguments.kind, judges_per_item=2),
+            [f"j{number}" for number in range(arguments.judges)],
+        )
+        server = Server(path)
+        judges = [Judge(server.port, link) for code, link in made.links.items() if code != "owner"]
+
+        async def work(judge: Judge, delay: float) -> None:
+            await asyncio.sleep(delay)
+            page: str | None = await judge.enter()
+            began = time.perf_counter()
+            for number in range(arguments.seconds):
+                await asyncio.sleep(max(0.0, began + number - time.perf_counter()))
+                try:
+                    page = await judge.judge(page or "")
+                except OSError as error:
+                    judge.errors.append(repr(error))
+                    return
+
+        async def everybody() -> None:
+            await asyncio.gather(*(work(judge, index / len(judges)) for index, judge in enumerate(judges)))
+
+        asyncio.run(everybody())
+        memory = server.memory()
+        server.end()
+        sound, stored = stored_answers(path)
+    sent, shown = (np.array([one for judge in judges for one in getattr(judge, name)]) for name in ("sent", "shown"))
+    expected = {key: value for judge in judges for key, value in judge.acknowledged.items()}
+    errors = [error for judge in judges for error in judge.errors]
+    print(
+        f"{len(sent):,} judgements of {len(judges)} judges; errors: {len(errors)} {errors[:3]}; "
+        f"load of the machine {os.getloadavg()[0]:.1f}"
+    )
+    for name, values in (
+        ("answer saved", sent),
+        ("next page", shown),
+        ("both", sent[: len(shown)] + shown[: len(sent)]),
+    ):
+        p50, p95, p99 = 1000 * np.percentile(values, [50, 95, 99])
+        print(f"{name}: median {p50:.0f} ms, p95 {p95:.0f} ms, p99 {p99:.0f} ms, longest {1000 * values.max():.0f} ms")
+    print(
+    rows = sum(stored.get(key) == value for key, value in expected.items())
+    print(f"rows: {len(stored):,} stored, {rows:,} as acknowledged; {sound}")
+    )
+    print(f"memory: {memory[0]:.0f} MB, at most {memory[1]:.0f} MB")
+
+
+def kill(arguments: argparse.Namespace) -> None:
+    """Kill the server at random moments and look for what it had acknowledged."""
+    generator = random.Random(arguments.seed)
+    acknowledged: dict[int, list[int]] = {}
+    lost = damaged = moved = 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kill.campaign"
+        codes = [f"j{number}" for number in range(20)]
+        made = make_campaign(path, synthetic(20_000, 2), settings("fluency", judges_per_item=1), codes)
+        for _ in range(arguments.times):
+            server = Server(path)
+            judges = [Judge(server.port, made.links[code]) for code in codes]
+
+            async def work(judge: Judge) -> None:
+                try:
+                    page: str | None = await judge.enter()
+                    while page:
+                        page = await judge.judge(page)
+                except (OSError, EOFError, asyncio.IncompleteReadError):
+                    return  # killed
+
+            async def until_killed(server: Server, judges: Sequence[Judge]) -> None:
+                tasks = [asyncio.create_task(work(judge)) for judge in judges]
+                await asyncio.sleep(generator.uniform(0.05, 1.5))
+                server.process.kill()
+                await asyncio.gather(*tasks)
+
+            asyncio.run(until_killed(server, judges))
+            server.process.communicate()
+            for judge in judges:
+                acknowledged.update(judge.acknowledged)
+            sound, stored = stored_answers(path)
+            damaged += sound != "ok"
+            lost += sum(stored.get(key) != value for key, value in acknowledged.items())
+        # everybody goes on with the item that was open, if there was one
+        with closing(sqlite3.connect(path)) as connection:
+            waiting = dict(
+                connection.execute(
+                    "SELECT code, min(assignment.id) FROM assignment JOIN person ON person.id = judge "
+                    "WHERE answer IS NULL GROUP BY code"
+                )
+            )
+        server = Server(path)
+        for code, expected in waiting.items():
+            page = asyncio.run(Judge(server.port, made.links[code]).enter())
+            moved += int(dict(_FORM.findall(page.partition('id="undo"')[0]))["assignment"]) != expected
+        server.end()
+    print(f"{arguments.times} kills, {len(acknowledged):,} judgements acknowledged")
+    print(f"lost: {lost}; integrity checks failed: {damaged}; judges who lost their place: {moved} of {len(waiting)}")
+
+
+def large(arguments: argparse.Namespace) -> None:
+    """Open a campaign of many items and look at its time and memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "large.campaign"
+        began = time.perf_counter()
+        kind = arguments.kind
+        each = {"ranking": 1, "pairwise": 10}.get(kind, 5)
+        made = make_campaign(path, synthetic(arguments.items // each, 5), settings(kind), ["a"])
+        print(f"{made.items:,} items made in {time.perf_counter() - began:.1f} s, {path.stat().st_size / 1e6:.1f} MB")
+        began = time.perf_counter()
+        server = Server(path)
+        judge = Judge(server.port, made.links["a"])
+        owner = Judge(server.port, made.links["owner"])
+
+        async def look() -> tuple[float, float]:
+            page: str | None = await judge.enter()
+            first = time.perf_counter() - began
+            for _ in range(50):
+                page = await judge.judge(page or "")
+            started = time.perf_counter()
+            await owner.enter()
+            return first, time.perf_counter() - started
+
+        first, dashboard = asyncio.run(look())
+        time.sleep(arguments.wait)
+        now, most = server.memory()
+        server.end()
+    print(
+        f"ready after {server.seconds:.2f} s, first page after {first:.2f} s, dashboard in {dashboard:.2f} s; "
+        f"load of the machine {os.getloadavg()[0]:.1f}"
+    )
+    print(f"memory of the server: {now:.0f} MB, at most {most:.0f} MB")
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Judgements of a year that simulated judges can give, and the sources that rankers are tested on.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    columns : float array, shape (candidates, features)
+    first, second, vote : array, shape (judgements,)
+        Rows compared, and 1 or -1.
+    human : float array, shape (candidates,)
+        Win rates.
+    """
+
+    dataset: Dataset
+    columns: FloatArray
+    first: Int64Array
+    second: Int64Array
+    vote: Int64Array
+    human: FloatArray
+
+    @classmethod
+    def of(cls, year: str, features: str, most: int) -> Pool:
+        """Take at most `most` judged sources of every language pair into English."""
+        dataset = catalogue.load(SHARED / "data" / f"{year}-rr.jsonl.gz").select_language_pairs(["*-en"])
+        there = np.zeros(len(dataset.sources), dtype=bool)
+        there[np.unique(dataset.candidate_source[judged(dataset, PREFERENCES)])] = True
+        kept = np.zeros_like(there)
+        generator = np.random.default_rng(0)
+        for pair in dataset.language_pairs:
+            kept[generator.permutation(np.flatnonzero(there & (dataset.source_language_pairs == pair)))[:most]] = True
+        dataset = dataset.select_sources(kept)
+        dataset = dataset.select_candidates(judged(dataset, PREFERENCES))
+        _, matrix = FeatureSet.parse(features).fit_transform(dataset)
+        mean, scale = standardiser(matrix)
+        rows = dataset.preferences
+        rows = rows[rows["primary"].to_numpy(bool) & rows["relation"].isin([">", "<"]).to_numpy(bool)]
+        return cls(
+            dataset,
+            (matrix - mean) / scale,
+            rows["first"].to_numpy(np.int64),
+            rows["second"].to_numpy(np.int64),
+            np.where(rows["relation"].to_numpy(object) == ">", 1, -1),
+            human_scores(dataset, "win-rate"),
+        )
+
+    def items(self, kind: str, inside: BoolArray, generator: np.random.Generator) -> list[Int64Array]:
+        """Return the judgements that answer each item of the sources where `inside` is true.
+
+        Of ``pairwise`` one judgement each; of ``ranking`` all judgements among up to five outputs.
+        """
+        source = self.dataset.candidate_source[self.first]
+        rows = np.flatnonzero(inside[source])
+        if kind == "pairwise":
+            return [np.array([row]) for row in generator.permutation(rows)]
+        found = []
+        for part in np.split(rows, np.flatnonzero(np.diff(source[rows])) + 1):
+            outputs = generator.permutation(np.unique([self.first[part], self.second[part]]))
+            for start in range(0, len(outputs), RANKED):
+                group = outputs[max(0, min(start, len(outputs) - RANKED)) : start + RANKED]
+                among = part[np.isin(self.first[part], group) & np.isin(self.second[part], group)]
+                if len(among):
+                    found.append(among)
+        return [found[place] for place in generator.permutation(len(found))]
+
+    def pairs(self, rows: Int64Array) -> tuple[Int64Array, FloatArray]:
+        """Return (better, worse) and weights of the majority of some judgements."""
+        low, high = np.minimum(self.first[rows], self.second[rows]), np.maximum(self.first[rows], self.second[rows])
+        vote = np.where(self.first[rows] == low, self.vote[rows], -self.vote[rows])
+        keys, code = np.unique(np.stack([low, high], axis=1), axis=0, return_inverse=True)
+        net = np.bincount(code.reshape(-1), weights=vote, minlength=len(keys))
+        weight = np.abs(net) / np.bincount(code.reshape(-1), minlength=len(keys))
+        turned = np.where(net[:, np.newaxis] > 0, keys, keys[:, ::-1])
+        return turned[net != 0], weight[net != 0]
+
+    def spearman(self, rows: Int64Array, tested: BoolArray) -> float:
+        """Train on some judgements; return the mean Spearman of the sources where `tested` is true."""
+        pairs, weight = self.pairs(rows)
+        used, place = np.unique(pairs, return_inverse=True)
+        svm = RankSVM(C=TOTAL_COST / weight.sum(), loss="squared_hinge")
+        groups = self.dataset.candidate_source[used]
+        svm.fit(self.columns[used], groups=groups, pairs=place.reshape(-1, 2), pair_weight=weight)
+        kept = np.flatnonzero(tested[self.dataset.candidate_source] & ~np.isnan(self.human))
+        bounds = np.searchsorted(kept, self.dataset.candidate_offsets)
+        rho = group_spearman(self.columns[kept] @ svm.coef_, self.human[kept], bounds)
+        return float(np.nanmean(rho[np.diff(bounds) > 1]))
+
+    def run(self, policy: str, kind: str, points: Sequence[int], seed: int) -> list[float]:
+        """Return the Spearman after each number of judgements."""
+        generator = np.random.default_rng(seed)
+        size = len(self.dataset.sources)
+        tested = np.zeros(size, dtype=bool)
+        tested[generator.permutation(size)[: size // 2]] = True
+        left = self.items(kind, ~tested, generator)
+        given: list[Int64Array] = []
+        found = []
+        for point in points:
+            while len(given) < point:
+                # the server makes its queue anew after as many judgements
+                count = min(point - len(given), max(10, len(given) // 20))
+                chosen = list(range(count)) if policy == "uniform" else self.choose(left, given, count)
+                given += [left[place] for place in chosen]
+                taken = set(chosen)
+                left = [item for place, item in enumerate(left) if place not in taken]
+            found.append(self.spearman(np.concatenate(given), tested))
+        return found
+
+    def choose(self, left: list[Int64Array], given: list[Int64Array], count: int) -> list[int]:
+        """Return the items that active selection asks for; the first 500 of the random order are looked at."""
+        if given:
+            pairs, weight = self.pairs(np.concatenate(given))
+            posterior = posterior_of(self.columns[pairs[:, 0]] - self.columns[pairs[:, 1]], weight)
+        else:
+            posterior = posterior_of(np.zeros((0, self.columns.shape[1])))
+        items = [(self.first[rows], self.second[rows]) for rows in left[:500]]
+        return choose(posterior, self.columns, items, count)
+
+
+def simulate(arguments: argparse.Namespace) -> None:
+    """Print how good rankers are after so many judgements of either choice."""
+    pool = Pool.of(arguments.year, arguments.features, arguments.sources)
+    points = [10, 20, 40, 80, 160, 320, 640]
+    print(f"{arguments.year}, {arguments.features}, {len(pool.dataset.sources):,} sources, {arguments.seeds} halves")
+    for kind in arguments.kinds:
+        for policy in ("uniform", "active"):
+            runs = np.array([pool.run(policy, kind, points, seed) for seed in range(arguments.seeds)])
+            spread = runs.std(axis=0, ddof=1) / np.sqrt(len(runs))
+            cells = " ".join(
+                f"{n}: {mean:.3f}±{error:.3f}" for n, mean, error in zip(points, runs.mean(axis=0), spread, strict=True)
+            )
+            print(f"{kind} {policy}: {cells}", flush=True)
+
+
+def main() -> None:
+    """Run what the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(required=True)
+
+    def command(run: Callable[[argparse.Namespace], None], **options: object) -> None:
+        made = commands.add_parser(run.__name__, help=run.__doc__)
+        made.set_defaults(run=run)
+        for name, default in options.items():
+            many = isinstance(default, list)
+            made.add_argument(
+                f"--{name}", default=default, type=type(default[0] if many else default), nargs="+" if many else None
+            )  # type: ignore[index, arg-type, misc]
+
+    command(load, judges=200, seconds=60, kind="ranking")
+    command(kill, times=50, seed=0)
+    command(large, items=10_000, kind="ranking", wait=1.0)
+    command(simulate, year="wmt14", features="standard-any", sources=200, seeds=10, kinds=["ranking", "pairwise"])
+    arguments = parser.parse_args()
+    arguments.run(arguments)
+
+
+if __name__ == "__main__":
+    main()
