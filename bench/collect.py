@@ -224,10 +224,8 @@ def load(arguments: argparse.Namespace) -> None:
     ):
         p50, p95, p99 = 1000 * np.percentile(values, [50, 95, 99])
         print(f"{name}: median {p50:.0f} ms, p95 {p95:.0f} ms, p99 {p99:.0f} ms, longest {1000 * values.max():.0f} ms")
-    print(
     rows = sum(stored.get(key) == value for key, value in expected.items())
     print(f"rows: {len(stored):,} stored, {rows:,} as acknowledged; {sound}")
-    )
     print(f"memory: {memory[0]:.0f} MB, at most {memory[1]:.0f} MB")
 
 
