@@ -32,7 +32,7 @@ from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.collect.campaign import Settings
 from ranker.collect.figures import TOTAL_COST
 from ranker.collect.making import make_campaign
-from ranker.collect.selection import choose, posterior_of
+from ranker.collect.selection import choose, directions, posterior_of
 from ranker.collect.tasks import KINDS, RANKED
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
@@ -321,7 +321,8 @@ class Pool:
     Parameters
     ----------
     dataset : Dataset
-    columns : float array, shape (candidates, features)
+    columns, directions : float array, shape (candidates, features)
+        Features, and what active selection makes of them.
     first, second, vote : array, shape (judgements,)
         Rows compared, and 1 or -1.
     human : float array, shape (candidates,)
@@ -330,6 +331,7 @@ class Pool:
 
     dataset: Dataset
     columns: FloatArray
+    directions: FloatArray
     first: Int64Array
     second: Int64Array
     vote: Int64Array
@@ -349,11 +351,13 @@ class Pool:
         dataset = dataset.select_candidates(judged(dataset, PREFERENCES))
         _, matrix = FeatureSet.parse(features).fit_transform(dataset)
         mean, scale = standardiser(matrix)
+        columns = (matrix - mean) / scale
         rows = dataset.preferences
         rows = rows[rows["primary"].to_numpy(bool) & rows["relation"].isin([">", "<"]).to_numpy(bool)]
         return cls(
             dataset,
-            (matrix - mean) / scale,
+            columns,
+            directions(columns, dataset.candidate_offsets),
             rows["first"].to_numpy(np.int64),
             rows["second"].to_numpy(np.int64),
             np.where(rows["relation"].to_numpy(object) == ">", 1, -1),
@@ -425,11 +429,11 @@ class Pool:
         """Return the items that active selection asks for; the first 500 of the random order are looked at."""
         if given:
             pairs, weight = self.pairs(np.concatenate(given))
-            posterior = posterior_of(self.columns[pairs[:, 0]] - self.columns[pairs[:, 1]], weight)
+            posterior = posterior_of(self.directions[pairs[:, 0]] - self.directions[pairs[:, 1]], weight)
         else:
-            posterior = posterior_of(np.zeros((0, self.columns.shape[1])))
+            posterior = posterior_of(np.zeros((0, self.directions.shape[1])))
         items = [(self.first[rows], self.second[rows]) for rows in left[:500]]
-        return choose(posterior, self.columns, items, count)
+        return choose(posterior, self.directions, items, count)
 
 
 def simulate(arguments: argparse.Namespace) -> None:

@@ -16,7 +16,7 @@ from ranker.collect.assigning import PLAIN, place_of
 from ranker.collect.campaign import Settings, count_judgements, result, store_result, transaction
 from ranker.collect.exporting import dataset_of
 from ranker.collect.quality import JudgeQuality, agreement_of, judge_qualities
-from ranker.collect.selection import Posterior, choose, posterior_of, training_pairs
+from ranker.collect.selection import choose, directions, posterior_of, training_pairs
 from ranker.collect.tasks import KINDS, Kind
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PreferencePairs, human_scores, kinds
@@ -191,8 +191,9 @@ def refresh_queue(connection: sqlite3.Connection, settings: Settings) -> int:
     Before there is any judgement the posterior is the prior: items with the most different outputs come first.
     """
     dataset = dataset_of(connection, settings)
-    columns = feature_columns(connection, settings, dataset)
-    posterior = posterior_from(columns, training_pairs(dataset, KINDS[settings.kind].judgements), dataset)
+    columns = directions(feature_columns(connection, settings, dataset), dataset.candidate_offsets)
+    pairs = training_pairs(dataset, KINDS[settings.kind].judgements)
+    posterior = posterior_of(columns[pairs.better] - columns[pairs.worse], pairs.weight)
     rows = connection.execute(
         "SELECT id, outputs, source FROM item WHERE role = ? AND given < wanted ORDER BY random() LIMIT ?",
         (PLAIN, _POOL),
@@ -218,11 +219,6 @@ def refresh_queue(connection: sqlite3.Connection, settings: Settings) -> int:
             [(float(place - len(chosen)), item) for place, item in enumerate(chosen)],
         )
     return len(chosen)
-
-
-def posterior_from(columns: FloatArray, pairs: PreferencePairs, dataset: Dataset) -> Posterior:
-    """Return the posterior after the judgements so far."""
-    return posterior_of(columns[pairs.better] - columns[pairs.worse], pairs.weight)
 
 
 def _comparisons(

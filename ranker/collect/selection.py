@@ -1,11 +1,12 @@
 """Active selection: the items from which the current ranker is expected to learn most.
 
 The rule. The ranker is a linear function of standardised features, so that a comparison of two outputs tells it
-something about the direction of the difference ``d`` of their features. Its weights ``w`` are taken to be normal
-before any judgement, and the chance that the first output is preferred to be ``p = 1 / (1 + exp(-w.d))``; the
-judgements so far then give a posterior of the weights, normal around its mode with covariance ``S``. The variance of
-the difference of two scores is ``d'Sd``: large where judgements have not yet said how to weigh what differs between
-the two outputs. One more judgement of them is expected to gain
+something about the direction of the difference ``d`` of their features. Its weights ``w`` are taken to be normal before
+any judgement, with a covariance proportional to the square of the covariance of the features within sources: what many
+features of an output say together is expected to matter most. The chance that the first output is preferred is taken
+to be ``p = 1 / (1 + exp(-w.d))``. The judgements so far then give a posterior of the weights, normal around its mode
+with covariance ``S``. The variance of the difference of two scores is ``d'Sd``: large where judgements have not yet
+said how to weigh what differs between the two outputs. One more judgement of them is expected to gain
 
     1/2 log(1 + p (1 - p) d'Sd)
 
@@ -24,17 +25,17 @@ import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import PREFERENCES, PreferencePairs, human_scores, preference_pairs
+from ranker.corpora.judgements import PREFERENCES, PreferencePairs, human_scores, preference_pairs, ratings_of
 
 PRIOR_VARIANCE = 1.0
-"""Of the weight of a standardised feature, divided by the number of features."""
+"""Of the difference of two scores before any judgement, on average over pairs of outputs."""
 _STEPS = 50
-_CLOSE = 1e-8
+_CLOSE = 1e-14
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """What is known of the weights: normal, shape (features,) and (features, features)."""
+    """What is known of the weights of `directions`: normal, shape (features,) and (features, features)."""
 
     mean: FloatArray
     covariance: FloatArray
@@ -44,9 +45,9 @@ def training_pairs(dataset: Dataset, kind: str) -> PreferencePairs:
     """Return the pairs of candidates of one source that judgements of `kind` put in an order.
 
     Of preferences the majority, as `ranker.corpora.judgements.preference_pairs` aggregates them; of scores every two
-    candidates whose mean standardised scores differ.
+    candidates whose mean standardised scores differ. None before the first judgement.
     """
-    if kind == PREFERENCES:
+    if kind == PREFERENCES or not len(ratings_of(dataset, kind)):
         return preference_pairs(dataset, aggregated=True)
     human = human_scores(dataset, kind)
     first, second = source_pairs(dataset.candidate_offsets)
@@ -70,13 +71,37 @@ def source_pairs(offsets: Int64Array) -> tuple[Int64Array, Int64Array]:
     return np.concatenate([none, *firsts]), np.concatenate([none, *seconds])
 
 
+def directions(columns: FloatArray, offsets: Int64Array) -> FloatArray:
+    """Return features whose weights are independent and of variance 1 before any judgement.
+
+    Parameters
+    ----------
+    columns : float array, shape (candidates, features)
+        Standardised features.
+    offsets : int array, shape (sources + 1,)
+        Block of candidates of every source.
+
+    Returns
+    -------
+    float array, shape (candidates, features)
+    """
+    sizes = np.diff(offsets)
+    sums = np.add.reduceat(columns, offsets[:-1][sizes > 0], axis=0)
+    centred = columns - np.repeat(sums / sizes[sizes > 0, np.newaxis], sizes[sizes > 0], axis=0)
+    turned = columns @ (centred.T @ centred / len(columns))
+    within = centred @ (centred.T @ centred / len(columns))
+    # two outputs differ by twice the variance within sources
+    variance = 2 * (within**2).sum(axis=1).mean()
+    return np.asarray(turned * np.sqrt(PRIOR_VARIANCE / variance) if variance > 0 else turned)
+
+
 def posterior_of(differences: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Posterior:
     """Return the posterior of a ranker's weights: Laplace's approximation of logistic regression.
 
     Parameters
     ----------
     differences : array-like, shape (pairs, features)
-        Standardised features of the better output less those of the worse.
+        `directions` of the better output less those of the worse.
     weights : array-like, shape (pairs,), optional
         How often each was observed.
 
@@ -87,25 +112,24 @@ def posterior_of(differences: npt.ArrayLike, weights: npt.ArrayLike | None = Non
     rows = np.asarray(differences, dtype=np.float64)
     counts = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)
     size = rows.shape[1]
-    precision = np.eye(size) * size / PRIOR_VARIANCE
+    precision = np.eye(size)
 
     def loss(w: FloatArray) -> float:
         return float(counts @ np.logaddexp(0.0, -rows @ w) + w @ precision @ w / 2)
 
-    mean, value = np.zeros(size), loss(np.zeros(size))
-    hessian = precision
+    mean = np.zeros(size)
     for _ in range(_STEPS):
         chance = 1.0 / (1.0 + np.exp(np.clip(rows @ mean, -30, 30)))
         gradient = precision @ mean - rows.T @ (counts * chance)
         hessian = precision + (rows.T * (counts * chance * (1 - chance))) @ rows
         step = np.linalg.solve(hessian, gradient)
-        length = 1.0
-        while loss(mean - length * step) > value - 1e-4 * length * float(gradient @ step) and length > _CLOSE:
+        decrease = float(gradient @ step)
+        if decrease < _CLOSE:
+            break
+        length, value = 1.0, loss(mean)
+        while loss(mean - length * step) > value - 1e-4 * length * decrease and length > _CLOSE:
             length /= 2
         mean = mean - length * step
-        before, value = value, loss(mean)
-        if before - value < _CLOSE * (1 + abs(value)):
-            break
     return Posterior(mean, np.asarray(np.linalg.inv(hessian)))
 
 
@@ -116,6 +140,7 @@ def expected_gain(posterior: Posterior, differences: npt.ArrayLike) -> tuple[Flo
     ----------
     posterior : Posterior
     differences : array-like, shape (pairs, features)
+        Of `directions`.
     """
     rows = np.asarray(differences, dtype=np.float64)
     chance = 1.0 / (1.0 + np.exp(-np.clip(rows @ posterior.mean, -30, 30)))
@@ -136,7 +161,7 @@ def choose(
     ----------
     posterior : Posterior
     columns : float array, shape (candidates, features)
-        Standardised.
+        `directions`.
     items : sequence of (first, second)
         Rows of the candidates that a judgement of each item compares.
     count : int

@@ -1,0 +1,153 @@
+"""Active selection, the background process and the figures that it makes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from ranker.collect.campaign import connect, result, settings_of
+from ranker.collect.figures import QUEUE, figures_of, refresh_queue
+from ranker.collect.selection import Posterior, choose, directions, expected_gain, posterior_of
+from ranker.corpora.judgements import human_scores
+from tests.collect.conftest import Client, judge_all, serving
+from tests.collect.test_quality import careful, judge_in_file
+
+
+@pytest.fixture
+def rows():
+    return np.random.default_rng(0).normal(size=(200, 4))
+
+
+def test_the_posterior_is_where_its_density_has_no_slope(rows):
+    found = posterior_of(rows)
+    chance = 1 / (1 + np.exp(rows @ found.mean))
+    np.testing.assert_allclose(found.mean, rows.T @ chance, atol=1e-6)
+    # the curvature by finite differences
+    step = 1e-4
+
+    def slope(w):
+        return w - rows.T @ (1 / (1 + np.exp(rows @ w)))
+
+    curvature = np.stack([(slope(found.mean + e) - slope(found.mean - e)) / (2 * step) for e in step * np.eye(4)])
+    np.testing.assert_allclose(np.linalg.inv(curvature), found.covariance, rtol=1e-5)
+
+
+def test_without_judgements_the_posterior_is_the_prior():
+    found = posterior_of(np.zeros((0, 3)))
+    assert found.mean.tolist() == [0, 0, 0]
+    assert found.covariance.tolist() == np.eye(3).tolist()
+
+
+def test_scores_differ_by_variance_one_before_any_judgement():
+    generator = np.random.default_rng(1)
+    columns = generator.normal(size=(300, 5)) @ generator.normal(size=(5, 5))
+    offsets = np.arange(0, 301, 3)
+    made = directions(columns, offsets)
+    pairs = [(s + a, s + b) for s in offsets[:-1] for a in range(3) for b in range(3) if a != b]
+    first, second = np.array(pairs).T
+    # of independent outputs: pairs inside a source of three differ by 3/2 of the variance around their mean, times 2
+    assert ((made[first] - made[second]) ** 2).sum(axis=1).mean() == pytest.approx(1.5)
+
+
+def test_the_gain_is_the_information_that_a_judgement_brings(rows):
+    """Half the log determinant of the posterior's precision, before and after, with the outcome's curvature."""
+    found = posterior_of(rows[:50])
+    gains, information = expected_gain(found, rows[50:60])
+    for row, gain, weight in zip(rows[50:60], gains, information, strict=True):
+        before = np.linalg.inv(found.covariance)
+        after = before + weight * np.outer(row, row)
+        assert gain == pytest.approx((np.linalg.slogdet(after)[1] - np.linalg.slogdet(before)[1]) / 2)
+
+
+def test_items_of_a_batch_do_not_ask_the_same():
+    # two copies of the best question, and a weaker one about something else
+    columns = np.array([[3.0, 0], [0, 0], [3.0, 0], [0, 0], [0, 2.0], [0, 0]])
+    items = [(np.array([0]), np.array([1])), (np.array([2]), np.array([3])), (np.array([4]), np.array([5]))]
+    prior = Posterior(np.zeros(2), np.eye(2))
+    assert choose(prior, columns, items, 3) == [0, 2, 1]
+    # equal to what a posterior from scratch says after the first was asked
+    narrowed = posterior_of(np.zeros((0, 2)))
+    information = 0.25
+    narrowed = Posterior(narrowed.mean, np.linalg.inv(np.eye(2) + information * np.outer([3, 0], [3, 0])))
+    gains, _ = expected_gain(narrowed, np.array([[3.0, 0], [0, 2.0]]))
+    assert gains[1] > gains[0]
+
+
+def test_certain_answers_and_equal_outputs_are_not_asked_for():
+    prior = Posterior(np.array([50.0, 0]), np.eye(2) * 1e-4)
+    gains, _ = expected_gain(prior, np.array([[5.0, 0], [0, 0]]))
+    assert gains[0] < 1e-6
+    assert choose(prior, np.zeros((2, 2)), [(np.array([0]), np.array([1]))], 5) == []
+
+
+@pytest.mark.parametrize("kind", ["ranking", "fluency"])
+def test_the_queue_puts_chosen_items_in_front(campaign, sample, kind):
+    path, made = campaign(kind, next="active")
+    quality = dict(zip(sample.candidates["text"], human_scores(sample, "fluency"), strict=True))
+    connection = connect(path)
+    settings = settings_of(connection)
+    # before any judgement, and after some
+    for _ in range(2):
+        assert refresh_queue(connection, settings) == QUEUE
+        front = [row["id"] for row in connection.execute("SELECT id FROM item WHERE place < 0 ORDER BY place")]
+        assert len(front) == QUEUE
+        judge_in_file(path, {"judge1": (careful(quality, kind), 9)}, 20)
+        asked = [row["item"] for row in connection.execute("SELECT item FROM assignment ORDER BY id DESC LIMIT 20")]
+        assert asked[::-1] == front[:20]
+    assert connection.execute("SELECT count(*) FROM item WHERE place < 0").fetchone()[0] == QUEUE - 20
+    assert made.items > QUEUE
+    connection.close()
+
+
+def test_the_learning_curve_rises_with_consistent_judges(campaign, sample):
+    path, _ = campaign("ranking", judges=1)
+    quality = dict(zip(sample.candidates["text"], human_scores(sample, "fluency"), strict=True))
+    connection, settings = judge_in_file(path, {"judge1": (careful(quality, "ranking"), 9)}, 120)
+    found = figures_of(connection, settings)
+    connection.close()
+    assert [point.judgements for point in found.curve] == [4, 8, 15, 30, 60, 120]
+    assert found.curve[-1].spearman.value > 0.6
+    assert found.curve[-1].spearman.low < found.curve[-1].spearman.value < found.curve[-1].spearman.high
+    assert found.rankings[0].systems[0].system == "sys1"
+
+
+def test_the_owner_sees_figures_that_the_background_made(campaign):
+    path, made = campaign("pairwise", judges=2, next="active")
+    with serving(path, background=True) as address:
+        judge_all(Client(address), made.links["judge1"], lambda texts: [1, 2], 12)
+        owner = Client(address)
+        page = owner.enter(made.links["owner"]).text
+        assert f"12 of {made.items:,} judgements" in page
+        connection = connect(path)
+        for _ in range(600):
+            if result(connection, "figures") is not None:
+                break
+            time.sleep(0.1)
+        connection.close()
+        page = owner.get("/owner").text
+    assert "Figures below are of 12 answers" in page
+    assert "Systems so far" in page
+    assert "No two judges have judged the same yet." in page
+
+
+def test_the_background_process_says_what_it_cannot_do_and_ends_with_its_input(campaign):
+    from ranker.corpora.records import Candidate, Record, assemble
+
+    records = [Record(f"s{n}", [], [Candidate("A", f"a {n}"), Candidate("B", f"b {n}")]) for n in range(12)]
+    path, _ = campaign("pairwise", data=assemble(records, "x"), show="source", next="active")
+    connection, settings = judge_in_file(path, {"judge1": (lambda texts: [1, 2], 9)}, 12)
+    assert figures_of(connection, settings).curve == []
+    connection.close()
+    worker = subprocess.run(
+        [sys.executable, "-m", "ranker.collect.worker", str(path)],
+        input="queue\nfigures\n",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert worker.stdout.splitlines()[0].startswith("failed: ")
+    assert worker.stdout.splitlines()[1] == "done"
