@@ -415,14 +415,14 @@ class Pool:
         given: list[Int64Array] = []
         found = []
         for point in points:
-            while len(given) < point:
+            while len(given) < point and left:
                 # the server makes its queue anew after as many judgements
-                count = min(point - len(given), max(10, len(given) // 20))
+                count = min(point - len(given), max(10, len(given) // 20), len(left))
                 chosen = list(range(count)) if policy == "uniform" else self.choose(left, given, count)
                 given += [left[place] for place in chosen]
                 taken = set(chosen)
                 left = [item for place, item in enumerate(left) if place not in taken]
-            found.append(self.spearman(np.concatenate(given), tested))
+            found.append(self.spearman(np.concatenate(given), tested) if len(given) == point else float("nan"))
         return found
 
     def choose(self, left: list[Int64Array], given: list[Int64Array], count: int) -> list[int]:

@@ -1,0 +1,74 @@
+"""Every command in docs/collect.md and in the help texts runs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ranker.cli.main import run
+from tests.collect.conftest import free_port
+from tests.collect.test_quality import judge_in_file
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "collect.md"
+COMMANDS = ("new", "link", "serve", "status", "export")
+
+
+def by_length(texts: list[str]) -> list[int]:
+    return sorted(range(1, len(texts) + 1), key=lambda number: len(texts[number - 1]))
+
+
+def serve(words: list[str]) -> None:
+    command = [sys.executable, "-m", "ranker.cli.main", *words, "--port", str(free_port())]
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert "ranker: serving" in server.stderr.readline()
+    server.terminate()
+    server.communicate()
+
+
+def call(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    if words[:2] == ["collect", "serve"] and "--help" not in words:
+        serve(words)
+        return ""
+    with pytest.raises(SystemExit) as ended:
+        run(words)
+    printed = capsys.readouterr()
+    assert ended.value.code == 0, (words, printed.err)
+    if words[:2] == ["collect", "new"] and "demo.campaign" in words:
+        # whoever reads on has judged something in the meantime
+        path, codes = Path("demo.campaign"), re.findall(r"^judge\d+", printed.out, flags=re.MULTILINE)
+        judges = {
+            code: (lambda texts: sorted(range(1, len(texts) + 1), key=lambda n: len(texts[n - 1])), 9) for code in codes
+        }
+        judge_in_file(path, judges, 12)[0].close()
+    return printed.out
+
+
+@pytest.mark.skipif(not PAGE.is_file(), reason="documents are not part of the wheel")
+def test_the_commands_of_the_page_run(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("uvicorn", reason="ranker[collect] is not installed")
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"^```bash\n(.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines() if not line.startswith("pip install")]
+    assert len(lines) >= 8
+    for line in lines:
+        program, *words = shlex.split(line)
+        assert program == "ranker"
+        call(words, capsys)
+    assert {"judgements.jsonl", "judgements.pairs.tsv", "careful.jsonl", "demo.model"} <= {
+        p.name for p in tmp_path.iterdir()
+    }
+
+
+def test_the_examples_of_the_help_texts_run(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("uvicorn", reason="ranker[collect] is not installed")
+    monkeypatch.chdir(tmp_path)
+    for command in COMMANDS:
+        shown = call(["collect", command, "--help"], capsys)
+        example = shown[shown.index("Example: ranker") :].split("\n\n")[0].removeprefix("Example: ranker ")
+        assert example.startswith(f"collect {command}")
+        call(shlex.split(example), capsys)
