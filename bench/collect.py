@@ -306,12 +306,15 @@ def large(arguments: argparse.Namespace) -> None:
         first, dashboard = asyncio.run(look())
         time.sleep(arguments.wait)
         now, most = server.memory()
+        children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
+        sizes = [re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{child}/status").read_text()) for child in children]
         server.end()
     print(
         f"ready after {server.seconds:.2f} s, first page after {first:.2f} s, dashboard in {dashboard:.2f} s; "
         f"load of the machine {os.getloadavg()[0]:.1f}"
     )
-    print(f"memory of the server: {now:.0f} MB, at most {most:.0f} MB")
+    behind = ", ".join(f"{int(size[1]) / 1024:.0f} MB" for size in sizes if size)
+    print(f"memory of the server: {now:.0f} MB, at most {most:.0f} MB; of its background process: {behind}")
 
 
 @dataclass(frozen=True)

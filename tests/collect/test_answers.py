@@ -63,6 +63,22 @@ def test_the_back_button_shows_the_answer_and_takes_another(client):
     assert answers(path) == [(1, "[4]"), (1, "[5]")]
 
 
+def test_an_answer_that_cannot_be_written_is_said_to_be_lost_and_can_be_sent_again(campaign, monkeypatch):
+    monkeypatch.setattr("ranker.collect.campaign._BUSY_SECONDS", 0.2)
+    path, made = campaign("fluency", data=small())
+    with serving(path) as address, closing(sqlite3.connect(path, isolation_level=None)) as other:
+        judge = Client(address)
+        fields = {**judge.enter(made.links["judge1"]).page().forms["/judge"], "value0": 4}
+        other.execute("BEGIN IMMEDIATE")
+        refused = judge.post("/judge", fields)
+        other.execute("ROLLBACK")
+        assert refused.status == 503
+        assert "could not be saved" in refused.text
+        assert answers(path) == []
+        assert judge.post("/judge", fields).status == 200
+    assert answers(path) == [(1, "[4]")]
+
+
 def test_undo_opens_the_last_item_again_and_only_once(client):
     path, judge, link = client
     second = judge.judge(judge.enter(link), lambda texts: [4])

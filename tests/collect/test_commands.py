@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
 from ranker.cli.main import run
+
+
+def test_a_port_that_is_taken_and_an_address_of_nobody(campaign, capsys):
+    pytest.importorskip("uvicorn", reason="ranker[collect] is not installed")
+    path, _ = campaign("fluency")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        for words in (["--port", port], ["--host", "203.0.113.1"], ["--host", "no such host"]):
+            with pytest.raises(SystemExit) as ended:
+                run(["collect", "serve", str(path), *words])
+            said = capsys.readouterr().err
+            assert ended.value.code == 2
+            assert "ranker: error: cannot listen on" in said
+            assert said.endswith("; choose another --host or --port\n")
 
 
 def test_wrong_input_is_refused_in_one_line(tmp_path, capsys, campaign):

@@ -34,6 +34,7 @@ def figures(capsys: pytest.CaptureFixture[str], data: Path, model: Path) -> list
 
 
 def test_from_a_campaign_to_a_ranker(tmp_path, capsys, sample):
+    pytest.importorskip("uvicorn", reason="ranker[collect] is not installed")
     path, port = tmp_path / "demo.campaign", free_port()
     made = ranker(capsys, "collect", "new", path, "--data", "sample", "--judges", 4, "--kind", "ranking")
     links = {row["who"]: row["link"] for row in made["rows"]}

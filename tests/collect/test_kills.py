@@ -11,6 +11,8 @@ import sys
 import threading
 from contextlib import closing
 
+import pytest
+
 from tests.collect.conftest import Client, free_port
 
 
@@ -25,6 +27,7 @@ def start(path, port):
 
 
 def test_what_was_acknowledged_is_in_the_file_and_judges_go_on_where_they_were(campaign):
+    pytest.importorskip("uvicorn", reason="ranker[collect] is not installed")
     path, made = campaign("fluency", judges=4)
     port = free_port()
     clients = {code: Client(f"http://127.0.0.1:{port}") for code in made.links if code != "owner"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+import socket
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
@@ -370,6 +371,13 @@ def serve(path: str | Path, host: str, port: int, ready: Callable[[], None]) -> 
     port : int
     ready : callable
         Called once the server takes requests.
+
+    Raises
+    ------
+    OptionError
+        If it cannot listen there.
+    MissingError
+        If uvicorn is not installed.
     """
     try:
         import uvicorn
@@ -377,6 +385,7 @@ def serve(path: str | Path, host: str, port: int, ready: Callable[[], None]) -> 
         from ranker.collect.web.connections import Protocol
     except ImportError:
         raise missing() from None
+    listening = _listening(host, port)
     site = Site(path)
 
     class _Server(uvicorn.Server):
@@ -387,8 +396,6 @@ def serve(path: str | Path, host: str, port: int, ready: Callable[[], None]) -> 
 
     config = uvicorn.Config(
         site.app(),
-        host=host,
-        port=port,
         http=Protocol,
         ws="none",
         access_log=False,
@@ -398,4 +405,26 @@ def serve(path: str | Path, host: str, port: int, ready: Callable[[], None]) -> 
         timeout_graceful_shutdown=5,
         backlog=1024,
     )
-    _Server(config).run()
+    _Server(config).run(sockets=[listening])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    Raises
+    ------
+    OptionError
+        If the address is not one of this computer, or the port is taken.
+    """
+    made = None
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        made = socket.socket(family, kind, protocol)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+    except OSError as error:
+        if made is not None:
+            made.close()
+        what = f"cannot listen on {host}, port {port}: {error.strerror or error}"
+        raise OptionError(f"{what}; choose another --host or --port") from None
+    return made
