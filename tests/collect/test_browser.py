@@ -11,9 +11,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from ranker.collect.campaign import store_result, transaction
+from ranker.collect.figures import figures_of
 from ranker.collect.tasks import KINDS
+from ranker.corpora.judgements import human_scores
 from ranker.corpora.records import Candidate, Record, assemble
 from tests.collect.conftest import EVIL, serving, small
+from tests.collect.test_quality import careful, careless, judge_in_file
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -211,3 +215,29 @@ def test_labels_contrast_and_layout(campaign, open_page, kind, width, scheme):
         start(page, address, made.links["owner"])
         assert page.evaluate(CHECK) == []
         assert page.title().startswith("Dashboard")
+
+
+def test_the_owner_sees_flags_charts_and_a_new_link(campaign, open_page, sample):
+    quality = dict(zip(sample.candidates["text"], human_scores(sample, "fluency"), strict=True))
+    path, made = campaign("ranking", judges=3, next="overlap", overlap=1.0, judges_per_item=3, degraded=0.1)
+    judges = {f"judge{number}": (careful(quality, "ranking", 0.1, number), 9) for number in (1, 3)}
+    judges["judge2"] = careless("ranking"), 1
+    connection, settings = judge_in_file(path, judges, 40)
+    document = figures_of(connection, settings).document(KINDS["ranking"])
+    with transaction(connection):
+        store_result(connection, "figures", 80, json.dumps(document))
+    connection.close()
+    for width, scheme in ((390, "dark"), (1280, "light")):
+        page = open_page(width, scheme)
+        with serving(path) as address:
+            start(page, address, made.links["owner"])
+            assert page.locator(".note").count() == 1
+            assert page.locator(".note").inner_text().startswith("judge2:")
+            assert page.locator("svg[role=img]").count() == 2
+            assert page.evaluate(CHECK) == []
+            page.get_by_label("Code of a new judge").fill(f"new{width}")
+            page.get_by_role("button", name="Make a link").click()
+            assert "/enter/" in page.locator(".link").inner_text()
+            assert page.evaluate(CHECK) == []
+            page.get_by_role("button", name=f"Close the link of new{width}").click()
+            assert page.get_by_role("row", name=f"new{width}").get_by_text("closed").is_visible()
