@@ -90,9 +90,7 @@ def new_command(
     from ranker.collect.campaign import Settings
     from ranker.collect.making import make_campaign
     from ranker.corpora import catalogue
-    from ranker.extractors.feature_sets import FeatureSet
 
-    FeatureSet.parse(features)
     dataset = read_input(data or [], None, None, None, lp)
     settings = Settings(
         id=secrets.token_hex(4),

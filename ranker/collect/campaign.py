@@ -191,6 +191,15 @@ def count_judgements(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT count(*) FROM assignment WHERE answer IS NOT NULL").fetchone()[0])
 
 
+def count_counted(connection: sqlite3.Connection) -> int:
+    """Return the number of answers that are exported: not those to checks and repeated items."""
+    query = (
+        "SELECT count(*) FROM assignment JOIN item ON item.id = item "
+        "WHERE answer IS NOT NULL AND repeat = 0 AND role = 'plain'"
+    )
+    return int(connection.execute(query).fetchone()[0])
+
+
 def store_result(connection: sqlite3.Connection, name: str, judgements: int, value: bytes | str) -> None:
     """Keep something computed in the background, in place of what was there."""
     connection.execute("INSERT OR REPLACE INTO result VALUES (?, ?, ?, ?)", (name, time.time(), judgements, value))

@@ -13,7 +13,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.collect.assigning import PLAIN, place_of
-from ranker.collect.campaign import Settings, count_judgements, result, store_result, transaction
+from ranker.collect.campaign import Settings, count_counted, result, store_result, transaction
 from ranker.collect.exporting import dataset_of
 from ranker.collect.quality import JudgeQuality, agreement_of, judge_qualities
 from ranker.collect.selection import choose, directions, posterior_of, training_pairs
@@ -146,7 +146,7 @@ def learning_curve(connection: sqlite3.Connection, settings: Settings, dataset: 
         return []
     fold = np.zeros(len(dataset.sources), dtype=np.int64)
     fold[judged] = deal(np.zeros(len(judged), dtype=np.int64), _FOLDS, settings.seed)
-    total = count_judgements(connection)
+    total = count_counted(connection)
     points = []
     for count in sorted({max(1, round(total * 2.0**-step)) for step in range(_POINTS)}):
         pairs = training_pairs(dataset_of(connection, settings, first=count), kind)

@@ -68,12 +68,13 @@ def make_campaign(
     Raises
     ------
     OptionError
-        If what is to be shown does not suit the kind of task.
+        If what is to be shown does not suit the kind of task, or the features are not known.
     DataError
         If there is nothing to judge, or the file exists already.
     """
     kind = KINDS[settings.kind]
     _check(dataset, settings, kind)
+    _check_features(dataset, settings)
     for code in judges:
         access.check_code(code)
     gold_answers = None if gold is None else _gold_answers(gold, kind)
@@ -111,6 +112,15 @@ def _check(dataset: Dataset, settings: Settings, kind: Kind) -> None:
         raise DataError(
             f"has sources without a reference, which --show {settings.show} needs{other}", file=dataset.name
         )
+
+
+def _check_features(dataset: Dataset, settings: Settings) -> None:
+    """Refuse active selection by features that need references, where there are none."""
+    from ranker.extractors.feature_sets import FeatureSet
+
+    features = FeatureSet.parse(settings.features)
+    if settings.next == "active":
+        features.check_references(dataset)
 
 
 def _fill(

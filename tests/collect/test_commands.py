@@ -51,3 +51,25 @@ def test_wrong_input_is_refused_in_one_line(tmp_path, capsys, campaign):
         assert expected in said, words
         assert said.count("\n") == 1
     assert not (tmp_path / "a").exists()
+
+
+def test_active_selection_without_references_is_refused(tmp_path, capsys):
+    data = tmp_path / "plain.json"
+    data.write_text('[{"source": "x", "candidates": {"A": "a", "B": "b"}}]')
+    words = [
+        "new",
+        str(tmp_path / "a"),
+        "--data",
+        str(data),
+        "--kind",
+        "pairwise",
+        "--show",
+        "source",
+        "--next",
+        "active",
+    ]
+    with pytest.raises(SystemExit) as ended:
+        run(["collect", *words])
+    assert ended.value.code == 2
+    assert "reference" in capsys.readouterr().err
+    assert not (tmp_path / "a").exists()

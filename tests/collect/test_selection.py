@@ -138,7 +138,7 @@ def test_the_background_process_says_what_it_cannot_do_and_ends_with_its_input(c
     from ranker.corpora.records import Candidate, Record, assemble
 
     records = [Record(f"s{n}", [], [Candidate("A", f"a {n}"), Candidate("B", f"b {n}")]) for n in range(12)]
-    path, _ = campaign("pairwise", data=assemble(records, "x"), show="source", next="active")
+    path, _ = campaign("pairwise", data=assemble(records, "x"), show="source")
     connection, settings = judge_in_file(path, {"judge1": (lambda texts: [1, 2], 9)}, 12)
     assert figures_of(connection, settings).curve == []
     connection.close()

@@ -14,7 +14,7 @@ from typing import Any
 
 from ranker.collect.access import JUDGE
 from ranker.collect.assigning import PLAIN
-from ranker.collect.campaign import Settings, connect, count_judgements, result
+from ranker.collect.campaign import Settings, connect, count_counted, count_judgements, result
 from ranker.collect.web import drawing
 
 _LOG = logging.getLogger(__name__)
@@ -57,11 +57,7 @@ class Progress:
 def progress_of(connection: sqlite3.Connection) -> Progress:
     """Count what is done and what is left."""
     wanted = connection.execute("SELECT coalesce(sum(wanted), 0) FROM item WHERE role = ?", (PLAIN,)).fetchone()[0]
-    judged = connection.execute(
-        "SELECT count(*) FROM assignment JOIN item ON item.id = item "
-        "WHERE answer IS NOT NULL AND repeat = 0 AND role = ?",
-        (PLAIN,),
-    ).fetchone()[0]
+    judged = count_counted(connection)
     total = count_judgements(connection)
     judges = connection.execute("SELECT count(*) FROM person WHERE role = ?", (JUDGE,)).fetchone()[0]
     now = time.time()
