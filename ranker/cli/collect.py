@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ranker.cli.options import DataOption, LpOption, Output, OutputOption, SeedOption, read_input, working
-from ranker.cli.output import emit_json, emit_rows, print_table
+from ranker.cli.options import DataOption, LpOption, OutputOption, SeedOption, read_input, working
+from ranker.cli.output import Result, emit, print_table, say_note
 from ranker.collect.tasks import KINDS, KindName, Next, Show
 from ranker.errors import OptionError
 
@@ -79,7 +79,7 @@ def new_command(
     days: DaysOption = 90.0,
     lp: LpOption = None,
     seed: SeedOption = 0,
-    output: OutputOption = Output.table,
+    output: OutputOption = "table",
 ) -> None:
     """Make a campaign: a file with everything to be judged, and personal links for its owner and its judges.
 
@@ -113,11 +113,11 @@ def new_command(
         known = catalogue.load(gold) if gold else None
         made = make_campaign(campaign, dataset, settings, _codes(judges), gold=known, days=days)
     if made.passed_over:
-        typer.echo(f"ranker: note: {made.passed_over:,} sources have fewer than two different outputs", err=True)
+        say_note(f"{made.passed_over:,} sources have fewer than two different outputs")
     rows = [{"who": code, "link": link} for code, link in made.links.items()]
     gold_note = f", {made.gold:,} gold items" if made.gold else ""
     note = f"{campaign}: {made.items:,} items to judge{gold_note}; start with: ranker collect serve {campaign}"
-    emit_rows(rows, output, signature=note)
+    emit(Result.of_rows(rows, signature=note), output)
 
 
 def _codes(judges: str) -> list[str]:
@@ -152,11 +152,7 @@ def serve_command(
     from ranker.collect.web.server import serve
 
     if host not in ("127.0.0.1", "localhost", "::1"):
-        typer.echo(
-            f"ranker: note: others can reach {host}, and links and answers are not encrypted: put a proxy with TLS in "
-            "front",
-            err=True,
-        )
+        say_note(f"others can reach {host}, and links and answers are not encrypted: put a proxy with TLS in front")
 
     def ready() -> None:
         typer.echo(f"ranker: serving {campaign} at http://{host}:{port}; stop with Ctrl-C", err=True)
@@ -165,12 +161,12 @@ def serve_command(
 
 
 @app.command("status")
-def status_command(campaign: CampaignArgument, output: OutputOption = Output.table) -> None:
+def status_command(campaign: CampaignArgument, output: OutputOption = "table") -> None:
     """Show how far a campaign is, and what is known about its judges.
 
     Example: ranker collect status demo.campaign
     """
-    from dataclasses import asdict
+    from dataclasses import asdict, replace
 
     from ranker.collect.campaign import connect, settings_of
     from ranker.collect.figures import figures_of
@@ -181,9 +177,6 @@ def status_command(campaign: CampaignArgument, output: OutputOption = Output.tab
     with working("computing"):
         progress = progress_of(connection)
         figures = figures_of(connection, settings, curve=False).document(KINDS[settings.kind])
-    if output is Output.json:
-        emit_json({"settings": asdict(settings), "progress": asdict(progress), **figures})
-        return
     rows = [
         {
             "judge": one["code"],
@@ -203,7 +196,8 @@ def status_command(campaign: CampaignArgument, output: OutputOption = Output.tab
     for name, value in figures["agreement"]["figures"].items() if figures["agreement"] else ():
         if value["value"] is not None:
             signature += f"\n{name}: {value['value']:.3f}"
-    emit_rows(rows, output, signature=signature)
+    document = {"settings": asdict(settings), "progress": asdict(progress), **figures}
+    emit(replace(Result.of_rows(rows, signature=signature), document=document), output)
 
 
 @app.command("export")
@@ -229,7 +223,7 @@ def export_command(
         float | None,
         typer.Option("--max-fast", help="Leave out judges with more judgements that were too fast.", min=0, max=1),
     ] = None,
-    output: OutputOption = Output.table,
+    output: OutputOption = "table",
 ) -> None:
     """Write the judgements so far in a form that ranker train reads, while the campaign goes on.
 
@@ -251,16 +245,18 @@ def export_command(
             excluded = left_out(judge_qualities(connection, settings, agreement), thresholds)
         dataset, written = export(connection, settings, out, without={one["judge"] for one in excluded})
     judgements = dataset.preferences["primary"].sum() if len(dataset.preferences) else len(dataset.ratings)
-    if output is Output.json:
-        emit_json({"written": [str(path) for path in written], "judgements": int(judgements), "left_out": excluded})
-        return
-    if excluded:
-        print_table(excluded, "left out:", wide=("reason",))
-        typer.echo("")
-    for path in written:
-        typer.echo(f"written: {path}")
-    what = "comparisons of two outputs" if len(dataset.preferences) else "scores"
-    typer.echo(f"{judgements:,} {what}; next: ranker train --data {out}")
+
+    def show() -> None:
+        if excluded:
+            print_table(excluded, "left out:", wide=("reason",))
+            typer.echo("")
+        for path in written:
+            typer.echo(f"written: {path}")
+        what = "comparisons of two outputs" if len(dataset.preferences) else "scores"
+        typer.echo(f"{judgements:,} {what}; next: ranker train --data {out}")
+
+    document = {"written": [str(path) for path in written], "judgements": int(judgements), "left_out": excluded}
+    emit(Result(document, excluded, show), output)
 
 
 @app.command("link")

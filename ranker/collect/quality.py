@@ -230,7 +230,7 @@ def agreement_of(dataset: Dataset, kind: Kind, *, resamples: int = 200) -> Judge
     """
     if kind.name == "score":
         values = (dataset.ratings["value"] / 10).round() * 10
-        dataset = dataclasses.replace(dataset, ratings=dataset.ratings.assign(value=values), _memo={})
+        dataset = dataclasses.replace(dataset, ratings=dataset.ratings.assign(value=values))
     try:
         return judges_agreement(dataset, kind.judgements, resamples=resamples)[-1]
     except DataError:

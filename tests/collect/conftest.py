@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -154,12 +154,12 @@ class Client:
     patient: bool = True
 
     def send(self, method: str, path: str, body: str | bytes | None = None, **headers: str) -> Answer:
-        connection = http.client.HTTPConnection(urlsplit(self.address).netloc, timeout=30)
         sent = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items()), **headers}
-        connection.request(method, path, body, {name.replace("_", "-"): value for name, value in sent.items()})
-        got = connection.getresponse()
-        answer = Answer(got.status, {name.lower(): value for name, value in got.getheaders()}, got.read().decode())
-        connection.close()
+        with closing(http.client.HTTPConnection(urlsplit(self.address).netloc, timeout=30)) as connection:
+            connection.request(method, path, body, {name.replace("_", "-"): value for name, value in sent.items()})
+            with connection.getresponse() as got:
+                received = {name.lower(): value for name, value in got.getheaders()}
+                answer = Answer(got.status, received, got.read().decode())
         if answer.status == 429 and self.patient:
             time.sleep(0.5)
             return self.send(method, path, body, **headers)
