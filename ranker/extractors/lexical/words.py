@@ -52,13 +52,14 @@ def stem_numbers(vocabulary: Sequence[str], stem: Callable[[str], str]) -> Int32
     return np.fromiter((numbers.setdefault(stem(word), len(numbers)) for word in vocabulary), dtype=np.int32)
 
 
-@njit(cache=True, nogil=True)
+# inlined: a call would count references to all of the tables for every pair of words
+@njit(cache=True, nogil=True, inline="always")
 def share_stem(tables: WordTables, first: int, second: int) -> bool:
     """Tell whether two words have the same stem and stems match."""
     return len(tables.stems) > 0 and tables.stems[first] == tables.stems[second]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def share_synset(tables: WordTables, first: int, second: int) -> bool:
     """Tell whether two words have a synset in common."""
     if tables.signatures[first] & tables.signatures[second] == 0:

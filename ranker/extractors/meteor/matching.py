@@ -60,6 +60,7 @@ def list_matches(
     offsets = np.zeros(length + 1, dtype=np.int64)
     synonyms = np.empty(size, dtype=np.int32)
     stemmed = np.empty(size, dtype=np.int32)
+    words = tables.words
     phrase_offsets, phrases = tables.paraphrases.sentence_offsets, tables.paraphrases.occurrences
     occurrence, occurrence_stop = phrase_offsets[sentences[1]], phrase_offsets[sentences[1] + 1]
     phrase_start, phrase_stop = phrase_offsets[sentences[0]], phrase_offsets[sentences[0] + 1]
@@ -82,10 +83,10 @@ def list_matches(
                 matches[count, 0], matches[count, 1], matches[count, 2], matches[count, 3] = i, 1, 1, EXACT
                 count += 1
                 continue
-            if share_stem(tables.words, other, word):
+            if share_stem(words, other, word):
                 stemmed[stem_count] = i
                 stem_count += 1
-            if share_synset(tables.words, other, word):
+            if share_synset(words, other, word):
                 synonyms[synonym_count] = i
                 synonym_count += 1
         for k in range(stem_count):
