@@ -92,11 +92,15 @@ def _read_pair(root: Path, pair: str, name: str) -> Dataset:
     size, like = len(sources), display_name(source_file)
 
     def texts(paths: list[Path], prefix: str) -> dict[str, list[str]]:
-        return {
-            display_name(path.name.removesuffix(".txt").removeprefix(prefix)): read_lines(path, size, like)
-            for path in paths
-            if path.name.endswith(".txt") and path.name.startswith(prefix)
-        }
+        found: dict[str, list[str]] = {}
+        for path in paths:
+            if path.name.endswith(".txt") and path.name.startswith(prefix):
+                name = display_name(path.name.removesuffix(".txt").removeprefix(prefix))
+                if name in found:
+                    what = "has the name of another file, but for characters that cannot be shown; rename one of them"
+                    raise DataError(what, file=display_name(path))
+                found[name] = read_lines(path, size, like)
+        return found
 
     references = texts(_listed(root / "references"), f"{pair}.")
     systems = texts(_listed(root / _OUTPUTS / pair), "")

@@ -140,6 +140,13 @@ def test_damaged_files(name: str, folder: Path) -> None:
     assert str(refused.value).startswith(f"{folder / name}:{line}:" if line else f"{folder / name}: ")
 
 
+def test_names_that_look_alike_are_refused(folder: Path) -> None:
+    for name in ("S\n.txt", "S\\n.txt"):
+        (folder / "system-outputs" / "en-de" / name).write_text("a\nb\nc\n")
+    with pytest.raises(DataError, match=r"S\\n\.txt: has the name of another file.*; rename one of them"):
+        read_mtme(folder)
+
+
 def test_missing_parts(folder: Path) -> None:
     (folder / "sources" / "en-de.txt").unlink()
     refusal(lambda: read_mtme(folder), folder / "sources" / "en-de.txt", None, "no such file")
