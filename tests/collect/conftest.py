@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.client
 import re
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -79,6 +81,27 @@ def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start ``ranker collect serve`` in a process that does not outlive the test."""
+    pytest.importorskip("uvicorn", reason="ranker[collect] is not installed")
+    started: list[subprocess.Popen[str]] = []
+
+    def start(path: Path, port: int) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "ranker.cli.main", "collect", "serve", str(path), "--port", str(port)]
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        started.append(server)
+        assert server.stderr is not None
+        assert "serving" in server.stderr.readline()
+        return server
+
+    yield start
+    for server in started:
+        if server.poll() is None:
+            server.kill()
+            server.communicate()
 
 
 @contextmanager

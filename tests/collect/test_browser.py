@@ -87,8 +87,7 @@ def test_a_whole_campaign_by_mouse(campaign, open_page, kind, width):
             page.get_by_role("button", name="Save and go on").click()
         assert page.get_by_role("heading", name="Thank you").is_visible()
         page.get_by_role("button", name="Undo").click()
-        assert "/item/" in page.url
-        page.go_back()
+        page.wait_for_url("**/item/*")
     given = answers(path)
     assert len(given) == made.items - 1
     assert kind != "score" or all(20 <= value <= 30 for (value,) in given)
@@ -164,6 +163,25 @@ def test_two_quick_clicks_send_once(campaign, open_page):
         page.wait_for_url("**/item/2")
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT count(*) FROM judgement").fetchone()[0] == 1
+
+
+def test_an_earlier_page_answered_again_by_the_back_button(campaign, open_page):
+    path, made = campaign("fluency", data=small())
+    page = open_page()
+    with serving(path) as address:
+        start(page, address, made.links["judge1"])
+        for value in (0, 1):
+            page.locator(".scale label").nth(value).click()
+            page.get_by_role("button", name="Save and go on").click()
+            page.wait_for_url(f"**/item/{value + 2}")
+        page.go_back()
+        page.wait_for_url("**/item/2")
+        page.locator(".scale label").nth(4).click()
+        page.get_by_role("button", name="Save and go on").click()
+        page.wait_for_url("**/item/3")
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT count(*) FROM judgement").fetchone()[0] == 3
+    assert answers(path) == [[5], [1]]
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -33,18 +31,11 @@ def figures(capsys: pytest.CaptureFixture[str], data: Path, model: Path) -> list
     return [trained["training"]["preferences"], trained["weights"], against_judges, known]
 
 
-def test_from_a_campaign_to_a_ranker(tmp_path, capsys, sample):
-    pytest.importorskip("uvicorn", reason="ranker[collect] is not installed")
+def test_from_a_campaign_to_a_ranker(tmp_path, capsys, sample, serve):
     path, port = tmp_path / "demo.campaign", free_port()
     made = ranker(capsys, "collect", "new", path, "--data", "sample", "--judges", 4, "--kind", "ranking")
     links = {row["who"]: row["link"] for row in made["rows"]}
-    server = subprocess.Popen(
-        [sys.executable, "-m", "ranker.cli.main", "collect", "serve", str(path), "--port", str(port)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert "serving" in server.stderr.readline()
+    server = serve(path, port)
 
     # the simulated judges know the sample's mean fluency; every tenth time they take two neighbours for equal
     quality = dict(zip(sample.candidates["text"], human_scores(sample, "fluency"), strict=True))
