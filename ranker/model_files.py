@@ -17,12 +17,15 @@ import functools
 import hashlib
 import io
 import json
+import math
+import re
 import zipfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from tokenize import TokenError
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +37,18 @@ FORMAT = 2
 """Models of format 1 are refused: in their feature sets ``bleu`` and ``ter`` stood for other defaults."""
 _MODEL, _CARD = "model.json", "CARD.md"
 _LARGEST = 1 << 30
+_LARGEST_TEXT = 1 << 25
+_ARRAY_FILE = re.compile(r"[A-Za-z0-9_]+\.npz")
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    ValueError,
+    NotImplementedError,
+    RuntimeError,
+    SyntaxError,
+)
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -132,7 +147,8 @@ def read_model(path: str | Path) -> StoredModel:
         If it is missing, no model, of another format, damaged or changed.
     """
     path = Path(path)
-    files = _read_files(path)
+    stored_files = _Files(path)
+    files = stored_files.read(_MODEL, most=_LARGEST_TEXT)
     if _MODEL not in files:
         raise ModelError(f"{path}: holds no {_MODEL}, so it is no model of ranker")
     try:
@@ -148,10 +164,14 @@ def read_model(path: str | Path) -> StoredModel:
     try:
         model, digests = document["model"], document["arrays"]
         intact = document["digest"] == _digest({"model": model, "arrays": digests})
-        arrays = {name.removesuffix(".npz"): _arrays(path, name, files[name]) for name in digests if intact}
+        intact = intact and all(_ARRAY_FILE.fullmatch(name) for name in digests)
+        files = stored_files.read(*digests) if intact else {}
+        arrays = {name.removesuffix(".npz"): _arrays(path, name, raw, stored_files.room) for name, raw in files.items()}
         stored = StoredModel(model, arrays)
         intact = intact and stored.array_digests == digests
-    except (KeyError, TypeError, AttributeError):
+    except ModelError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
         intact = False
     if not intact:
         raise ModelError(f"{path}: content and digest disagree, so the file is damaged or was changed")
@@ -181,24 +201,110 @@ def _npz(arrays: Arrays) -> bytes:
     return buffer.getvalue()
 
 
-def _arrays(path: Path, name: str, raw: bytes) -> dict[str, npt.NDArray[Any]]:
+def _arrays(path: Path, name: str, raw: bytes, room: _Room) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays of an npz file; no array is allocated before all of its bytes are there.
+
+    Raises
+    ------
+    ModelError
+    """
     try:
-        with np.load(io.BytesIO(raw), allow_pickle=False) as archive:
-            return dict(archive)
-    except (ValueError, OSError, zipfile.BadZipFile):
-        raise ModelError(f"{path}: {name} holds no plain arrays") from None
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            members = {entry.filename: _unpacked(archive, entry, room) for entry in archive.infolist()}
+        return {member.removesuffix(".npy"): _array(content) for member, content in members.items()}
+    except ModelError:
+        raise
+    except _DAMAGE:
+        raise ModelError(f"{path}: {name} holds no plain arrays; train or copy the model again") from None
 
 
-def _read_files(path: Path) -> dict[str, bytes]:
+def _array(raw: bytes) -> npt.NDArray[Any]:
+    """Return the array of an npy file.
+
+    Raises
+    ------
+    ValueError
+        If it is none, holds objects, or has not as many bytes as its head says.
+    """
+    stream = io.BytesIO(raw)
+    read_head = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }.get(np.lib.format.read_magic(stream))
+    if read_head is None:
+        raise ValueError("npy version")
     try:
-        if path.is_dir():
-            return {one.name: one.read_bytes() for one in sorted(path.iterdir()) if one.is_file()}
-        with zipfile.ZipFile(path) as archive:
-            entries = archive.infolist()
-            if sum(entry.file_size for entry in entries) > _LARGEST:
-                raise ModelError(f"{path}: unpacks to more than {_LARGEST >> 20} MB, which no model does")
-            return {entry.filename: archive.read(entry) for entry in entries}
-    except FileNotFoundError:
-        raise ModelError(f"{path}: no such model; make one with: ranker train --data sample --model {path}") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError) as error:
-        raise ModelError(f"{path}: is no model file ({error})") from None
+        shape, by_column, dtype = read_head(stream)
+    except (SyntaxError, TokenError, TypeError, KeyError, RecursionError, MemoryError, OverflowError):
+        raise ValueError("head") from None
+    if dtype.hasobject or dtype.kind not in "biuf" or min(shape, default=0) < 0:
+        raise ValueError("type or shape")
+    values = raw[stream.tell() :]
+    if math.prod(shape) * dtype.itemsize != len(values):
+        raise ValueError("size")
+    array = np.frombuffer(values, dtype=dtype).reshape(shape, order="F" if by_column else "C")
+    return array.astype(dtype.newbyteorder("="))
+
+
+class _Room:
+    """How much of a model may still be unpacked."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.left = path, _LARGEST
+
+    def take(self, stream: IO[bytes], most: int = _LARGEST) -> bytes:
+        """Read a stream to its end, however much its head announces; `most` bytes at the most.
+
+        Raises
+        ------
+        ModelError
+            If it is longer than the room that is left.
+        """
+        content = stream.read(min(self.left, most) + 1)
+        self.left -= len(content)
+        if self.left < 0 or len(content) > most:
+            limit = min(_LARGEST, most) >> 20
+            raise ModelError(f"{self.path}: unpacks to more than {limit} MB, which no model does")
+        return content
+
+
+def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: _Room, most: int = _LARGEST) -> bytes:
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError("compressed in a way that no model is")
+    with archive.open(entry) as stream:
+        return room.take(stream, most)
+
+
+class _Files:
+    """The files of a model, read when they are asked for: those of a zip, or of a directory."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.room = path, _Room(path)
+
+    def read(self, *names: str, most: int = _LARGEST) -> dict[str, bytes]:
+        """Return the content of files by their names, `most` bytes each; those that are not there are left out.
+
+        Raises
+        ------
+        ModelError
+            If the model cannot be read, or is too large.
+        """
+        path = self.path
+        try:
+            if path.is_dir():
+                found = {}
+                for name in names:
+                    if (path / name).is_file():
+                        with (path / name).open("rb") as stream:
+                            found[name] = self.room.take(stream, most)
+                return found
+            with zipfile.ZipFile(path) as archive:
+                entries = {entry.filename: entry for entry in archive.infolist()}
+                return {name: _unpacked(archive, entries[name], self.room, most) for name in names if name in entries}
+        except FileNotFoundError:
+            what = f"no such model; make one with: ranker train --data sample --model {path}"
+            raise ModelError(f"{path}: {what}") from None
+        except ModelError:
+            raise
+        except _DAMAGE as error:
+            raise ModelError(f"{path}: is no model file ({error or type(error).__name__})") from None

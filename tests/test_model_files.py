@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+from ranker import model_files
 from ranker.errors import ModelError
 from ranker.model_files import FORMAT, StoredModel, array_digest, read_model, write_model
 
@@ -99,17 +100,85 @@ def test_arrays_that_would_run_code_are_refused(path, tmp_path):
     write_model(path, StoredModel(MODEL, ARRAYS), "")
     buffer = io.BytesIO()
     np.savez(buffer, bomb=np.array([Bomb()], dtype=object), allow_pickle=True)
-    with zipfile.ZipFile(path) as archive:
-        document = json.loads(archive.read("model.json"))
-    from ranker import model_files
-
     rewrite(path, "extractor0.npz", buffer.getvalue())
-    document["arrays"] = {"extractor0.npz": {"bomb": "0"}}
-    document["digest"] = model_files._digest({"model": document["model"], "arrays": document["arrays"]})
-    rewrite(path, "model.json", json.dumps(document).encode())
+    resign(path, {"extractor0.npz": {"bomb": "0"}})
     with pytest.raises(ModelError, match="no plain arrays"):
         read_model(path)
     assert not marker.exists()
+
+
+def resign(path, arrays: dict[str, dict[str, str]]) -> None:
+    """Give a model digests of other arrays, as whoever writes a hostile file would."""
+    with zipfile.ZipFile(path) as archive:
+        document = json.loads(archive.read("model.json"))
+    body = {"model": document["model"], "arrays": arrays}
+    rewrite(path, "model.json", json.dumps({**document, **body, "digest": model_files._digest(body)}).encode())
+
+
+def npy(head: str, values: bytes = b"") -> bytes:
+    """An npy file with any head."""
+    text = head.encode() + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + values
+
+
+def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for name, raw in members.items():
+            archive.writestr(name, raw)
+    return buffer.getvalue()
+
+
+HEAD = "{{'descr': '{}', 'fortran_order': False, 'shape': {}}}"
+NOT_ARRAYS = {
+    "empty file": b"",
+    "empty member": zipped({"a.npy": b""}),
+    "promises more than there is": zipped({"a.npy": npy(HEAD.format("<f8", "(1099511627776,)"), bytes(8))}),
+    "holds more than it promises": zipped({"a.npy": npy(HEAD.format("<f8", "(1,)"), bytes(80))}),
+    "negative side": zipped({"a.npy": npy(HEAD.format("<f8", "(-1,)"))}),
+    "two negative sides": zipped({"a.npy": npy(HEAD.format("<f8", "(-1, -1)"), bytes(8))}),
+    "overflowing sides": zipped({"a.npy": npy(HEAD.format("<f8", "(4294967296, 4294967296)"))}),
+    "head that is no dict": zipped({"a.npy": npy("__import__('os')")}),
+    "deep head": zipped({"a.npy": npy("(" * 5000)}),
+    "text": zipped({"a.npy": npy(HEAD.format("<U2", "(1,)"), bytes(8))}),
+    "damaged LZMA": (lambda raw: raw[:60] + bytes([raw[60] ^ 255]) + raw[61:])(
+        zipped({"a.npy": npy(HEAD.format("<f8", "(1,)"), bytes(8))}, zipfile.ZIP_LZMA)
+    ),
+}
+
+
+@pytest.mark.parametrize("raw", NOT_ARRAYS.values(), ids=NOT_ARRAYS)
+def test_what_is_no_array_is_refused_before_anything_is_allocated(path, raw):
+    rewrite(path, "extractor0.npz", raw)
+    resign(path, {"extractor0.npz": {"a": "0"}})
+    with pytest.raises(ModelError, match=r"extractor0\.npz holds no plain arrays"):
+        read_model(path)
+
+
+def test_what_unpacks_to_too_much_is_refused_whatever_the_heads_say(path, tmp_path, monkeypatch):
+    monkeypatch.setattr(model_files, "_LARGEST", 1 << 20)
+    zeros = npy(HEAD.format("<u1", f"({1 << 20},)"), bytes(1 << 20))
+    bomb = zipped({"a.npy": zeros})
+    rewrite(path, "extractor0.npz", bomb)
+    resign(path, {"extractor0.npz": {"a": "0"}})
+    with pytest.raises(ModelError, match="unpacks to more than 1 MB"):
+        read_model(path)
+    # many small ones
+    rewrite(path, "extractor0.npz", zipped({f"{n}.npy": zeros[: 1 << 18] for n in range(8)}))
+    with pytest.raises(ModelError, match="unpacks to more than 1 MB"):
+        read_model(path)
+    # a directory counts too
+    (tmp_path / "unpacked").mkdir()
+    (tmp_path / "unpacked" / "model.json").write_bytes(b" " * (1 << 20) + b"{}")
+    with pytest.raises(ModelError, match="unpacks to more than 1 MB"):
+        read_model(tmp_path / "unpacked")
+
+
+@pytest.mark.parametrize("name", ["../x.npz", "/etc/passwd", "a/b.npz", "model.json", "CON\0.npz"])
+def test_arrays_lie_in_files_of_plain_names(path, name):
+    resign(path, {name: {"a": "0"}})
+    with pytest.raises(ModelError, match="digest disagree"):
+        read_model(path)
 
 
 def saved(save, arrays, **options) -> bytes:

@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from ranker import notation, progress
 from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
 from ranker.corpora.dataset import Dataset, view
-from ranker.errors import OptionError
+from ranker.errors import ModelError, OptionError
 from ranker.extractors.base import Extractor, FitScope, FittedExtractor
 from ranker.extractors.lexical.function_words import function_words
 from ranker.extractors.lexical.stems import stemmer_of
@@ -34,6 +34,7 @@ from ranker.extractors.paraphrase.table import Cooccurrences, Substitutions, est
 from ranker.extractors.text.ratios import ratio
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.tokens import Tokenizer, token_batch
+from ranker.stored_arrays import ArrayRule, check_arrays
 
 COLUMNS = (
     *("precision", "recall", "f"),
@@ -43,6 +44,15 @@ COLUMNS = (
 _STEEPNESS = 8.0
 # added to the number of references that have a word; over WMT 2012 to 2014 better than 1/2 or 2
 _SMOOTHING = 5.0
+STATE = {
+    "words": ArrayRule("uint8", ("bytes",)),
+    "texts": ArrayRule("int32", ("words",), least=0),
+    "total": ArrayRule("int64", (1,), least=0, most=1e15),
+    "first": ArrayRule("int32", ("rows",), least=0, below="words"),
+    "second": ArrayRule("int32", ("rows",), least=0, below="words"),
+    "similarity": ArrayRule("float32", ("rows",), above=0.0, most=1.0),
+}
+"""The arrays of `FittedParaphrase.state`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,10 +184,24 @@ class Paraphrase(Extractor):
         return fitted, matrix
 
     def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> FittedParaphrase:
-        """Return this extractor as it was when `state` returned `arrays`."""
-        text = arrays["words"].tobytes().decode("utf-8", "surrogatepass")
-        table = Substitutions(arrays["first"], arrays["second"], arrays["similarity"])
+        """Return this extractor as it was when `state` returned `arrays`.
+
+        Raises
+        ------
+        ModelError
+            If they are not what `state` returns.
+        """
+        sizes = check_arrays(arrays, STATE, str(self))
+        try:
+            text = arrays["words"].tobytes().decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            raise ModelError(f"{self}: its words are not UTF-8; the file is damaged or was changed") from None
         words = text.split("\n") if text else []
+        table = Substitutions(arrays["first"], arrays["second"], arrays["similarity"])
+        pairs = table.first.astype(np.int64) << 32 | table.second
+        sound = len(words) == sizes["words"] and bool((arrays["texts"] <= arrays["total"][0]).all())
+        if not sound or (pairs[1:] <= pairs[:-1]).any():
+            raise ModelError(f"{self}: its words and its table do not fit together; the file is damaged or was changed")
         return self._knowing(LearntSubstitutions(words, arrays["texts"], int(arrays["total"][0]), table))
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:

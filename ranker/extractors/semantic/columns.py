@@ -20,11 +20,19 @@ from ranker.extractors.semantic import cache as semantic_cache
 from ranker.extractors.semantic.matching import TokenVectors, match, tokens_of, word_matches
 from ranker.learning.encoder.encoder import Encoder, Pieces, load
 from ranker.learning.encoder.files import SMALL
+from ranker.stored_arrays import ArrayRule, check_arrays
 
 COLUMNS = ("precision", "recall", "f", "cosine")
 # numbers in the sub-word vectors of a block if each character were a sub-word: 400 MB at the very most
 _BLOCK = 100_000_000
 _ROUND = 4096
+STATE = {
+    "encoder": ArrayRule("uint8", (32,)),
+    "ids": ArrayRule("int32", ("seen",), least=0, increasing=True),
+    "texts": ArrayRule("int64", ("seen",), least=0),
+    "total": ArrayRule("int64", (1,), least=0, most=1e15),
+}
+"""The arrays of `FittedSemantic.state`."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +145,16 @@ class Semantic(FittedExtractor):
         return FittedSemantic(**self._options(), learnt=learnt)
 
     def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> FittedSemantic:
-        """Return the fitted form whose `state` returned `arrays`."""
+        """Return the fitted form whose `state` returned `arrays`.
+
+        Raises
+        ------
+        ModelError
+            If they are not what `state` returns.
+        """
+        check_arrays(arrays, STATE, str(self))
+        if (arrays["texts"] > arrays["total"][0]).any():
+            raise ModelError(f"{self}: a sub-word is in more references than there are; train or copy the model again")
         learnt = LearntWeights(
             arrays["encoder"].tobytes().hex(), arrays["ids"], arrays["texts"], int(arrays["total"][0])
         )

@@ -18,11 +18,23 @@ from ranker.learning.aligner.hmm import JUMPS, HmmTables
 from ranker.learning.aligner.pairs import batches, make_pairs
 from ranker.links import Links
 from ranker.model_files import StoredModel, read_model, write_model
+from ranker.stored_arrays import ArrayRule, check_arrays
 
 THRESHOLD = 0.5
 """Product of the posteriors of the two directions from which on a link is taken."""
 _KIND = "word aligner"
-_TYPES = (np.int64, np.int32, np.float32, np.float32, np.float32, np.float32, np.float64)
+TABLES = {
+    "offsets": ArrayRule("int64", ("source words + 1",), offsets_into="entries"),
+    "columns": ArrayRule("int32", ("entries",), least=0, below="target words"),
+    "forward": ArrayRule("float32", ("entries",), least=0.0),
+    "backward": ArrayRule("float32", ("entries",), least=0.0),
+    "null_target": ArrayRule("float32", ("target words",), least=0.0),
+    "null_source": ArrayRule("float32", ("source words",), least=0.0),
+    "jumps": ArrayRule("float64", (2, JUMPS), above=0.0),
+}
+"""The arrays of `HmmTables`."""
+WORDS = {"utf8": ArrayRule("uint8", ("bytes",)), "lengths": ArrayRule("int32", ("words",), least=0)}
+"""The arrays of a vocabulary."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,8 +195,11 @@ class AlignmentModel:
         if model.get("kind") != _KIND:
             raise ModelError(f"{path}: is no word aligner; make one with: ranker align train -s SRC -t TGT --model M")
         try:
+            sizes = check_arrays(arrays["tables"], TABLES, str(path))
             tables = HmmTables(**arrays["tables"])
-            vocabularies = _unpacked(arrays["source"]), _unpacked(arrays["target"])
+            vocabularies = tuple(
+                _unpacked(arrays[side], sizes[f"{side} words"], str(path)) for side in ("source", "target")
+            )
             loaded = cls(
                 tables=tables,
                 null_probability=float(model["null_probability"]),
@@ -196,31 +211,20 @@ class AlignmentModel:
                 target_vocabulary=vocabularies[1],
                 text=dict(model["text"]),
             )
-        except (KeyError, TypeError, ValueError, IndexError):
+        except ModelError:
+            raise
+        except (KeyError, TypeError, ValueError, IndexError, OverflowError):
             loaded = None
-        if loaded is None or not _sound(loaded):
+        if loaded is None or not 0.0 < loaded.null_probability < 1.0 or not _sorted(loaded.tables):
             raise ModelError(f"{path}: a part of the aligner is missing or damaged; train it again")
         return loaded
 
 
-def _sound(model: AlignmentModel) -> bool:
-    """Tell whether the parts fit together, so that no kernel can read behind the end of an array."""
-    tables, words = model.tables, (model.source_vocabulary, model.target_vocabulary)
-    if any(one.dtype != kind for one, kind in zip(tables, _TYPES, strict=True)) or tables.jumps.shape != (2, JUMPS):
-        return False
-    if any(one.ndim != 1 for one in tables[:-1]) or len(tables.offsets) != len(tables.null_source) + 1:
-        return False
-    bounds, size = tables.offsets, len(tables.columns)
-    if bounds[0] != 0 or bounds[-1] != size or (np.diff(bounds) < 0).any():
-        return False
-    if len(tables.forward) != size or len(tables.backward) != size:
-        return False
-    if not size or not 0 <= tables.columns.min() <= tables.columns.max() < len(tables.null_target):
-        return False
-    if any(len(one) not in (0, len(null)) for one, null in zip(words, tables[5:3:-1], strict=True)):
-        return False
-    probable = all(np.isfinite(one).all() and (one >= 0).all() for one in tables[2:])
-    return bool(probable and tables.jumps.min() > 0 and 0.0 < model.null_probability < 1.0)
+def _sorted(tables: HmmTables) -> bool:
+    """Tell whether there are entries, and the columns of every source word are sorted, each once."""
+    word = np.repeat(np.arange(len(tables.offsets) - 1), np.diff(tables.offsets))
+    keys = word * len(tables.null_target) + tables.columns
+    return len(keys) > 0 and bool((keys[1:] > keys[:-1]).all())
 
 
 def _numbers(words: Sequence[str], known: Sequence[str]) -> Int32Array:
@@ -236,7 +240,17 @@ def _packed(words: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
     return {"utf8": np.frombuffer(b"".join(raw), dtype=np.uint8), "lengths": lengths}
 
 
-def _unpacked(arrays: Mapping[str, npt.NDArray[Any]]) -> tuple[str, ...]:
-    raw = arrays["utf8"].tobytes()
+def _unpacked(arrays: Mapping[str, npt.NDArray[Any]], size: int, what: str) -> tuple[str, ...]:
+    """Return what `_packed` packed: as many words as the tables know, or none.
+
+    Raises
+    ------
+    ModelError
+        If the arrays are not what `_packed` returns.
+    """
+    found = check_arrays(arrays, WORDS, what)
     bounds = [0, *itertools.accumulate(arrays["lengths"].tolist())]
+    if found["words"] not in (0, size) or bounds[-1] != found["bytes"]:
+        raise ModelError(f"{what}: its words and its tables do not fit together; train the aligner again")
+    raw = arrays["utf8"].tobytes()
     return tuple(raw[first:last].decode("utf-8", "surrogatepass") for first, last in itertools.pairwise(bounds))

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ranker.arrays import BoolArray, Int32Array, Int64Array, UInt64Array
-from ranker.errors import DataError, MissingError, ModelError, OptionError
+from ranker.errors import DataError, ModelError, OptionError
 from ranker.learning.parser.lemmas import LemmaTable
+from ranker.learning.parser.origin import check_config, directory_of
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -282,21 +283,17 @@ def load(origin: str | Path) -> DependencyParser:
     MissingError
         If there is neither such a directory nor such a package.
     ModelError
-        If the pipeline is damaged, of an incompatible version, or does not parse.
+        If the pipeline is damaged, of an incompatible version, does not parse, or could run code.
     """
+    directory = directory_of(origin)
+    check_config(directory)
     import spacy
 
-    directory = Path(origin)
-    if not directory.is_dir() and not spacy.util.is_package(str(origin)):
-        raise MissingError(
-            f"no parser {str(origin)!r}: give the directory of one (made by `ranker parser train`), "
-            "or the name of an installed spaCy package"
-        )
     # spaCy warns about versions and about GPU libraries that nobody here asked for
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            pipeline = spacy.load(directory if directory.is_dir() else str(origin))
+            pipeline = spacy.load(directory)
         except Exception as error:  # whatever is damaged, spaCy's readers raise as it comes
             raise ModelError(
                 f"{origin}: not a working spaCy pipeline ({error}): restore it or train it again"
@@ -320,27 +317,18 @@ def _parse_chunk(origin: str, sentences: Sentences, batch_size: int, *, lemmas: 
 def digest(origin: str | Path) -> str:
     """Return the SHA-256 digest of all that a pipeline's directory computes with, as 64 hexadecimal digits.
 
-    Its card and licence do not count. Of an installed package, name and version are digested.
+    Its card and licence do not count.
 
     Raises
     ------
     MissingError
         If there is neither such a directory nor such a package.
     """
-    directory = Path(origin)
+    directory = directory_of(origin)
     summary = hashlib.sha256()
-    if directory.is_dir():
-        for file in sorted(_content(directory)):
-            summary.update(f"{file.relative_to(directory).as_posix()}\0".encode())
-            summary.update(hashlib.sha256(file.read_bytes()).digest())
-        return summary.hexdigest()
-    import importlib.metadata
-
-    try:
-        version = importlib.metadata.version(str(origin))
-    except importlib.metadata.PackageNotFoundError:
-        raise MissingError(f"no parser {str(origin)!r}: no such directory or installed package") from None
-    summary.update(f"{origin}=={version}".encode())
+    for file in sorted(_content(directory)):
+        summary.update(f"{file.relative_to(directory).as_posix()}\0".encode())
+        summary.update(hashlib.sha256(file.read_bytes()).digest())
     return summary.hexdigest()
 
 

@@ -285,7 +285,7 @@ def test_models_whose_parts_do_not_fit(name: str, tmp_path: Path) -> None:
     else:
         parts["tables"][name] = DAMAGE[name](parts["tables"][name])
     write_model(path, StoredModel(model, parts), "")
-    with pytest.raises(ModelError, match="a part of the aligner is missing or damaged"):
+    with pytest.raises(ModelError, match=r"train (it|the aligner) again|train or copy it again"):
         AlignmentModel.load(path)
 
 

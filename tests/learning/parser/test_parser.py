@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 import warnings
 from pathlib import Path
 
@@ -197,4 +199,51 @@ def test_the_digest_is_of_what_computes(tmp_path: Path) -> None:
     assert parsing.digest(tmp_path) == first
     (tmp_path / "parser" / "model").write_bytes(b"2")
     assert parsing.digest(tmp_path) != first
-    assert parsing.digest("spacy") != parsing.digest("numpy")
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Install a pipeline package as spaCy makes them; importing it would leave a trace."""
+    inner = tmp_path / "site" / "xx_tiny" / "xx_tiny-1.0"
+    shutil.copytree(share.directory("models") / "parser-en", inner)
+    (inner.parent / "__init__.py").write_text("raise SystemExit('imported')\n")
+    about = tmp_path / "site" / "xx_tiny-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: xx_tiny\nVersion: 1.0\n")
+    (about / "RECORD").write_text("xx_tiny/__init__.py,,\nxx_tiny/xx_tiny-1.0/config.cfg,,\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    return inner
+
+
+def test_a_package_is_read_and_never_imported(package: Path) -> None:
+    parser = parsing.load("xx_tiny")
+    assert (parser.parse(["Dogs bark."]).heads == -1).sum() == 1
+    assert parsing.digest("xx_tiny") == parsing.digest(package)
+    assert "xx_tiny" not in sys.modules
+
+
+@pytest.mark.parametrize("name", ["numpy", "os", "spacy", "../x", "a\0b"])
+def test_packages_that_are_no_parsers_are_not_touched(name: str) -> None:
+    for ask in (parsing.load, parsing.digest):
+        with pytest.raises(MissingError, match="no parser"):
+            ask(name)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"spacy.Tok2Vec.v2"', '"spacy-transformers.TransformerModel.v3"', "the function 'spacy-transformers"),
+        ('"spacy.MaxoutWindowEncoder.v2"', '"spacy.TorchBiLSTMEncoder.v1"', "the function 'spacy.TorchBiLSTM"),
+        ('factory = "tagger"', 'factory = "curated_transformer"', "the component 'curated_transformer'"),
+        ('"spacy.Tokenizer.v1"', '"evil.v1"', "the function 'evil.v1'"),
+        ("before_creation = null", 'before_creation = {"@callbacks": "evil.v1"}', "the function 'evil.v1'"),
+        ('factory = "tagger"', 'source = "other_package"', "the function 'other_package'"),
+        ("[nlp]", "[nlp", "not a working spaCy pipeline"),
+    ],
+)
+def test_parsers_that_could_run_code_are_refused(package: Path, old: str, new: str, says: str) -> None:
+    config = (package / "config.cfg").read_text(encoding="utf-8")
+    assert old in config
+    (package / "config.cfg").write_text(config.replace(old, new), encoding="utf-8")
+    with pytest.raises(ModelError, match=says):
+        parsing.load(package)
