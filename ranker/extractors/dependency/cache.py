@@ -1,35 +1,41 @@
 """Parses of sentences, each parsed once and kept on disk.
 
-The cache is one SQLite file a parser, in ``$RANKER_CACHE`` or the platform's user cache directory, its rows named by
-the text they parse: content-addressed, safe under concurrent runs and under kill -9, and free to be deleted.
+There is one file per parser; rows are named by the digest of the text that they parse. See `ranker.row_cache`.
 """
 
 from __future__ import annotations
 
 import hashlib
-import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from ranker import share
 from ranker.arrays import offsets_of
 from ranker.errors import MissingError
-from ranker.files import cache_directory
 from ranker.learning.parser import parser as parsing
 from ranker.learning.parser.parser import DependencyParser, Parses
+from ranker.row_cache import RowCache
 from ranker.threads import jobs
 
 SHIPPED = "shipped"
 _SHIPPED_DIRECTORY = "parser-en"
 _ROUND = 4096
 _FORK_FROM = 2000
-_TABLE = (
-    "CREATE TABLE IF NOT EXISTS parses (text BLOB PRIMARY KEY, heads BLOB NOT NULL, relations BLOB NOT NULL, "
-    "tags BLOB NOT NULL, words TEXT NOT NULL, lemmas TEXT NOT NULL) WITHOUT ROWID"
-)
-_Row = tuple[bytes, bytes, bytes, str, str]
+_NAMES = b"names"
+_ESCAPE = re.compile("\1[\1\2]")
+
+
+class _Parse(NamedTuple):
+    """The parse of one sentence: columns as bytes, and strings."""
+
+    heads: bytes
+    relations: bytes
+    tags: bytes
+    words: list[str]
+    lemmas: list[str]
 
 
 def origin_of(parser: str) -> str:
@@ -61,26 +67,24 @@ def parse(sentences: Sequence[str], parser: str = SHIPPED) -> Parses:
     """
     origin = origin_of(parser)
     keys = [hashlib.sha256(sentence.encode("utf-8", "surrogatepass")).digest() for sentence in sentences]
-    with _opened(parsing.digest(origin)) as cache:
-        rows = dict(_known(cache, keys))
+    with RowCache("parses", parsing.digest(origin)) as cache:
+        found = cache.known([_NAMES, *keys])
+        names = _strings(found.pop(_NAMES, b""))
+        rows = {key: _unpacked(row) for key, row in found.items()} if names else {}
         missing = [index for index, key in enumerate(keys) if key not in rows]
-        if missing:
+        if missing or not names:
             pipeline = parsing.load(origin)
-            known = pipeline.relation_names, pipeline.tag_names
-            cache.executemany("INSERT OR REPLACE INTO names VALUES (?, ?)", enumerate(map("\0".join, known)))
+            names = [*pipeline.relation_names, "", *pipeline.tag_names]
+            cache.keep({_NAMES: _packed_strings(names)})
         # what a round has parsed is kept even if the next one is interrupted
         for start in range(0, len(missing), _ROUND * jobs()):
             batch = missing[start : start + _ROUND * jobs()]
             parsed = _parse(pipeline, [sentences[index] for index in batch], len(missing))
             fresh = dict(zip((keys[index] for index in batch), _rows(parsed), strict=True))
-            cache.executemany(
-                "INSERT OR REPLACE INTO parses VALUES (?, ?, ?, ?, ?, ?)", ((key, *row) for key, row in fresh.items())
-            )
-            cache.commit()
+            cache.keep({key: _packed(row) for key, row in fresh.items()})
             rows.update(fresh)
-        names = [text.split("\0") for (text,) in cache.execute("SELECT names FROM names ORDER BY kind")]
-    relation_names, tag_names = names or ((), ())
-    return _joined([rows[key] for key in keys], tuple(relation_names), tuple(tag_names))
+    end = names.index("")
+    return _joined([rows[key] for key in keys], tuple(names[:end]), tuple(names[end + 1 :]))
 
 
 def _parse(pipeline: DependencyParser, sentences: list[str], planned: int) -> Parses:
@@ -89,50 +93,48 @@ def _parse(pipeline: DependencyParser, sentences: list[str], planned: int) -> Pa
     return pipeline.parse(sentences, lemmas=pipeline.has_lemmas, processes=processes)
 
 
-@contextmanager
-def _opened(name: str) -> Iterator[sqlite3.Connection]:
-    directory = cache_directory() / "parses"
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(directory / f"{name[:32]}.sqlite", timeout=60)
-    except (OSError, sqlite3.Error):
-        # a cache that cannot be written only costs time
-        connection = sqlite3.connect(":memory:")
-    with closing(connection):
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
-        connection.execute(_TABLE)
-        connection.execute("CREATE TABLE IF NOT EXISTS names (kind INTEGER PRIMARY KEY, names TEXT NOT NULL)")
-        connection.commit()
-        yield connection
-
-
-def _known(cache: sqlite3.Connection, keys: list[bytes]) -> Iterator[tuple[bytes, _Row]]:
-    for start in range(0, len(keys), 500):
-        part = keys[start : start + 500]
-        marks = ",".join("?" * len(part))
-        for key, *row in cache.execute(f"SELECT * FROM parses WHERE text IN ({marks})", part):
-            yield key, tuple(row)
-
-
-def _rows(parsed: Parses) -> Iterator[_Row]:
+def _rows(parsed: Parses) -> Iterator[_Parse]:
     lemmas = parsed.lemmas or [word.lower() for word in parsed.words]
     relations, tags = parsed.relations.astype(np.uint16), parsed.tags.astype(np.uint16)
     for start, stop in zip(parsed.offsets[:-1], parsed.offsets[1:], strict=True):
         heads, relation, tag = (column[start:stop].tobytes() for column in (parsed.heads, relations, tags))
-        yield heads, relation, tag, "\0".join(parsed.words[start:stop]), "\0".join(lemmas[start:stop])
+        yield _Parse(heads, relation, tag, parsed.words[start:stop], lemmas[start:stop])
 
 
-def _joined(rows: list[_Row], relation_names: tuple[str, ...], tag_names: tuple[str, ...]) -> Parses:
-    lengths = [len(row[0]) // np.dtype(np.int32).itemsize for row in rows]
-    filled = [row for row in rows if row[0]]
+def _packed(row: _Parse) -> bytes:
+    """Return a parse as bytes: the number of words, three columns, then words and lemmas."""
+    size = len(row.words).to_bytes(4, "little")
+    return b"".join((size, row.heads, row.relations, row.tags, _packed_strings([*row.words, *row.lemmas])))
+
+
+def _unpacked(raw: bytes) -> _Parse:
+    size = int.from_bytes(raw[:4], "little")
+    ends = 4 + 4 * size, 4 + 6 * size, 4 + 8 * size
+    strings = _strings(raw[ends[2] :])
+    return _Parse(raw[4 : ends[0]], raw[ends[0] : ends[1]], raw[ends[1] : ends[2]], strings[:size], strings[size:])
+
+
+def _packed_strings(strings: Iterable[str]) -> bytes:
+    """Return strings as bytes; a NUL in one of them is escaped."""
+    escaped = [string.replace("\1", "\1\1").replace("\0", "\1\2") for string in strings]
+    return "\0".join([*escaped, ""]).encode("utf-8", "surrogatepass")
+
+
+def _strings(raw: bytes) -> list[str]:
+    strings = raw.decode("utf-8", "surrogatepass").split("\0")[:-1]
+    if b"\1" in raw:
+        strings = [_ESCAPE.sub(lambda found: found[0][1].replace("\2", "\0"), string) for string in strings]
+    return strings
+
+
+def _joined(rows: list[_Parse], relation_names: tuple[str, ...], tag_names: tuple[str, ...]) -> Parses:
     return Parses(
-        offsets_of(lengths),
-        [word for row in filled for word in row[3].split("\0")],
-        np.frombuffer(b"".join(row[0] for row in rows), dtype=np.int32),
-        np.frombuffer(b"".join(row[1] for row in rows), dtype=np.uint16).astype(np.int32),
-        np.frombuffer(b"".join(row[2] for row in rows), dtype=np.uint16).astype(np.int32),
-        [lemma for row in filled for lemma in row[4].split("\0")],
+        offsets_of([len(row.words) for row in rows]),
+        [word for row in rows for word in row.words],
+        np.frombuffer(b"".join(row.heads for row in rows), dtype=np.int32),
+        np.frombuffer(b"".join(row.relations for row in rows), dtype=np.uint16).astype(np.int32),
+        np.frombuffer(b"".join(row.tags for row in rows), dtype=np.uint16).astype(np.int32),
+        [lemma for row in rows for lemma in row.lemmas],
         relation_names,
         tag_names,
     )

@@ -16,10 +16,11 @@ from ranker.arrays import Float32Array, FloatArray, Int32Array, Int64Array, offs
 from ranker.corpora.dataset import Dataset
 from ranker.errors import ModelError, OptionError
 from ranker.extractors.base import FitScope, FittedExtractor
-from ranker.extractors.semantic import cache as semantic_cache
+from ranker.extractors.semantic.cache import keep_columns, known_columns, text_keys
 from ranker.extractors.semantic.matching import TokenVectors, match, tokens_of, word_matches
 from ranker.learning.encoder.encoder import Encoder, Pieces, load
 from ranker.learning.encoder.files import SMALL
+from ranker.row_cache import RowCache
 from ranker.stored_arrays import ArrayRule, check_arrays
 
 COLUMNS = ("precision", "recall", "f", "cosine")
@@ -171,7 +172,7 @@ class Semantic(FittedExtractor):
         self._check_weights()
         encoder = self._encoder()
         result = np.full((len(dataset), len(COLUMNS)), -np.inf)
-        with semantic_cache.opened(self._cache_name(encoder), len(COLUMNS)) as cache:
+        with RowCache("semantic", self._cache_name(encoder)) as cache:
             done = 0
             for rows in _blocks(dataset, self.against, _BLOCK // encoder.files.width):
                 candidate, target = self._pairs(dataset, rows)
@@ -250,24 +251,24 @@ class Semantic(FittedExtractor):
     def _values(
         self,
         encoder: Encoder,
-        cache: semantic_cache.ColumnCache,
+        cache: RowCache,
         texts: list[str],
         codes: Int64Array,
         place: tuple[int, int, int],
     ) -> FloatArray:
         """Return the columns of pairs of texts `codes`, shape (pairs, 2): from the cache, or computed and kept."""
         pieces = encoder.split(texts)
-        keys, different = pd.factorize(np.array(semantic_cache.text_keys(pieces), dtype=object))
+        keys, different = pd.factorize(np.array(text_keys(pieces), dtype=object))
         codes, which = np.unique(keys[codes], axis=0, return_inverse=True)
         names = [different[one] + different[other] for one, other in codes.tolist()]
-        values, there = cache.known(names)
+        values, there = known_columns(cache, names, len(COLUMNS))
         if not there.all():
             missing = np.flatnonzero(~there)
             needed, pairs = np.unique(codes[missing], return_inverse=True)
             first = np.zeros(len(different), dtype=np.int64)
             first[keys[::-1]] = np.arange(len(keys))[::-1]
             values[missing] = self._compute(encoder, pieces.take(first[needed]), pairs.reshape(-1, 2), place)
-            cache.keep([names[index] for index in missing.tolist()], values[missing])
+            keep_columns(cache, [names[index] for index in missing.tolist()], values[missing])
         return values[which.ravel()]
 
     def _compute(self, encoder: Encoder, pieces: Pieces, pairs: Int64Array, place: tuple[int, int, int]) -> FloatArray:

@@ -192,6 +192,17 @@ def test_the_cache_gives_what_the_parser_gave(tmp_path, monkeypatch):
     assert first.lemmas[7:] == again.lemmas[:3]
 
 
+def test_the_cache_keeps_words_with_any_character(tmp_path, monkeypatch):
+    monkeypatch.setenv("RANKER_CACHE", str(tmp_path))
+    odd = ["a\0b c", "\1", "\1\2 \0\0 \ud800", ""]
+    first = parse(odd)
+    assert "".join(first.words).count("\0") == 3
+    monkeypatch.setattr("ranker.learning.parser.parser.load", lambda origin: pytest.fail("parsed again"))
+    again = parse(odd)
+    assert (again.words, again.lemmas) == (first.words, first.lemmas)
+    assert again.offsets.tolist() == first.offsets.tolist()
+
+
 def test_an_unwritable_cache_only_costs_time(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("RANKER_CACHE", str(tmp_path / "file"))

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranker.extractors.semantic.cache import opened, text_keys
+from ranker.extractors.semantic.cache import keep_columns, known_columns, text_keys
 from ranker.extractors.semantic.matching import TokenVectors, match, tokens_of, word_matches
 from ranker.learning.encoder.encoder import Pieces, unit
+from ranker.row_cache import RowCache
 
 
 def random_tokens(lengths: list[int], seed: int, width: int = 5) -> TokenVectors:
@@ -102,30 +103,15 @@ def test_words_and_what_they_matched():
 def test_the_cache_gives_back_what_it_was_given():
     rows = np.random.default_rng(0).normal(size=(1200, 4))
     keys = [str(number).encode() for number in range(1200)]
-    with opened("one", 4) as cache:
-        assert not cache.known(keys)[1].any()
-        cache.keep(keys[::2], rows[::2])
-    with opened("one", 4) as cache:
-        found, there = cache.known(keys)
+    with RowCache("semantic", "one") as cache:
+        assert not known_columns(cache, keys, 4)[1].any()
+        keep_columns(cache, keys[::2], rows[::2])
+    with RowCache("semantic", "one") as cache:
+        found, there = known_columns(cache, keys, 4)
         np.testing.assert_array_equal(there, np.arange(1200) % 2 == 0)
         np.testing.assert_array_equal(found[there], rows[::2])
-    with opened("another", 4) as cache:
-        assert not cache.known(keys)[1].any()
-
-
-@pytest.mark.parametrize("damage", ["no directory", "no database"])
-def test_an_unusable_cache_only_costs_time(tmp_path, monkeypatch, damage):
-    monkeypatch.setenv("RANKER_CACHE", str(tmp_path / "place"))
-    if damage == "no directory":
-        (tmp_path / "place").write_text("")
-    else:
-        with opened("one", 1):
-            pass
-        for file in (tmp_path / "place" / "semantic").glob("*.sqlite"):
-            file.write_bytes(b"no database " * 100)
-    with opened("one", 1) as cache:
-        cache.keep([b"a"], np.ones((1, 1)))
-        assert cache.known([b"a"])[0].tolist() == [[1.0]]
+        # rows of another width are not taken
+        assert not known_columns(cache, keys, 3)[1].any()
 
 
 def test_keys_tell_texts_apart_by_their_sub_words():
