@@ -11,6 +11,7 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import sys
 import tempfile
 import zlib
@@ -29,6 +30,11 @@ _OTHER_FORMATS = {
     b"PK\x03\x04": "a zip archive",
     b"PAR1": "a Parquet file",
 }
+
+
+_LONGEST_NAME = 200
+_NOT_IN_NAMES = re.compile(r'[/\\:*?"<>|]')
+_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|\Z)", re.IGNORECASE)
 
 
 def printable(text: str) -> str:
@@ -149,6 +155,22 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         raise DataError(f"cannot be written: {error.strerror or error}", file=name) from None
     finally:
         Path(temporary).unlink(missing_ok=True)
+
+
+def inside(folder: str | Path, *names: str) -> Path:
+    """Return the path of `names`, one below the other, in `folder`; for names that come from data.
+
+    Raises
+    ------
+    DataError
+        If one is no plain name of a file on every system, so that the path could leave the folder.
+    """
+    for name in names:
+        plain = name.isprintable() and not _NOT_IN_NAMES.search(name) and 0 < len(name.encode()) <= _LONGEST_NAME
+        if not plain or name != name.strip(". ") or _DEVICE.match(name):
+            what = f"{printable(name)[:60]!r} cannot be the name of a file: expected letters, digits and -_.,=+[]"
+            raise DataError(what, file=display_name(folder))
+    return Path(folder).joinpath(*names)
 
 
 def gzip_bytes(raw: bytes) -> bytes:

@@ -212,6 +212,18 @@ def test_score_files_are_named_after_references_and_without_slashes(score: Score
     assert sorted(path.name for path in Path("y").glob("*.score")) == ["bleu-all.seg.score", "bleu-all.sys.score"]
 
 
+@pytest.mark.parametrize(
+    "pair", ["../../../up", "/absolute", "..", "a/b", "a\\b", "nul", "de-en ", "a\tb", "a\0b", "x" * 300]
+)
+def test_score_files_never_leave_their_directory(refused: Refused, folder: Path, pair: str) -> None:
+    one = {"lp": pair, "seg_id": 1, "source": "x", "references": ["r"], "candidates": {"A": "t"}}
+    (folder / "evil.json").write_text(json.dumps([one]))
+    before = sorted(folder.parent.rglob("*"))
+    words = "score evil.json -m bleu -o mtme --out safe --level system"
+    refused(*words.split(), says="cannot be the name of a file|NUL")
+    assert sorted(folder.parent.rglob("*")) == before
+
+
 def test_several_references_and_systems_in_parallel_files(score: Score) -> None:
     first, last = ([one[side] for one in REFERENCES] for side in (0, -1))
     for name, lines in {"src": SOURCES, **SYSTEMS, "r1": first, "r2": last}.items():

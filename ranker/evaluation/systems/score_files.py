@@ -14,7 +14,7 @@ from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.systems.levels import Units, documents
 from ranker.extractors.scorers import Scorer
-from ranker.files import display_name, write_bytes
+from ranker.files import display_name, inside, write_bytes
 
 
 def write_score_files(
@@ -50,7 +50,8 @@ def write_score_files(
     Raises
     ------
     DataError
-        If a system's name holds white space, or a file cannot be written.
+        If a system's name holds white space, a language pair cannot be the name of a folder, or a file cannot be
+        written.
     OptionError
         If two metrics would go to one file.
 
@@ -60,7 +61,7 @@ def write_score_files(
     """
     files: dict[Path, str] = {}
     for pair in dataset.language_pairs:
-        parent = Path(folder) if pair == "?" else Path(folder) / pair
+        places = [] if pair == "?" else [pair]
         stems = [stem(name, _references(dataset, pair, one)) for name, one in scorers.items()]
         twice = first_repeated(stems)
         if twice is not None:
@@ -69,8 +70,8 @@ def write_score_files(
             for units in levels:
                 scores = one.sign * units.score(one, statistics[name])
                 text = format_scores(_by_system(dataset, pair, units, scores))
-                files[parent / f"{start}.{SUFFIXES[units.level]}.score"] = text
-            files[parent / f"{start}.signature"] = signatures[name] + "\n"
+                files[inside(folder, *places, f"{start}.{SUFFIXES[units.level]}.score")] = text
+            files[inside(folder, *places, f"{start}.signature")] = signatures[name] + "\n"
     for path, text in files.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
