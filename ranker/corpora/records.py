@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ranker.corpora.dataset import ALIGNMENT, TEXT, Dataset, table
 from ranker.errors import DataError
@@ -135,11 +137,12 @@ def build_dataset(
     Raises
     ------
     DataError
-        If there is no source, a system has no name or is listed twice under one source, or a (lp, seg_id) is
-        duplicated.
+        If there is no source, a text or name holds a NUL, a system has no name or is listed twice under one source,
+        or a (lp, seg_id) is duplicated.
     """
     tables = {"sources": sources, "references": references, "candidates": candidates, "ratings": ratings}
     made = {kind: table(kind, columns) for kind, columns in tables.items()}
+    _check_characters(made, file or name, lines)
     if not len(made["sources"]):
         raise DataError("holds no source, expected at least one", file=file or name)
     keys = made["sources"]
@@ -170,6 +173,19 @@ def side_by_side(texts: Sequence[Sequence[str]], size: int, **properties: Sequen
         "text": [text for row in zip(*texts, strict=True) for text in row],
         **{column: [*values] * size for column, values in properties.items()},
     }
+
+
+def _check_characters(made: Mapping[str, pd.DataFrame], file: str, lines: Sequence[int | None]) -> None:
+    """Refuse texts and names with a NUL, which files of text cannot hold and programs take for the end."""
+    for kind, rows in made.items():
+        for column in rows.columns[rows.dtypes == TEXT]:
+            values = pa.chunked_array(rows[column].array.__arrow_array__())
+            place = pc.index(pc.match_substring(values, "\0"), True).as_py()
+            if place < 0:
+                continue
+            source = place if kind == "sources" else rows["source"].iloc[place] if "source" in rows else None
+            what = f"{column} holds the character NUL (\\u0000): remove it"
+            raise DataError(what, file=file, line=lines[source] if lines and source is not None else None)
 
 
 def _check_keys(sources: pd.DataFrame, candidates: pd.DataFrame, file: str | None, lines: Sequence[int | None]) -> None:

@@ -241,3 +241,20 @@ def test_sources_that_stand_twice(tmp_path: Path) -> None:
         row[column] = value
         says = "seg_id '2': source, references or doc differ from line 4, expected the same"
         damaged(tmp_path / "x.csv", table(",", [HEADER, *ROWS[:3], row, *ROWS[4:]]), 5, says)
+
+
+@pytest.mark.parametrize(
+    ("path", "column"),
+    [(("source",), "text"), (("references", 0), "text"), (("candidates", "A"), "text"), (("seg_id",), "seg_id")],
+)
+def test_a_nul_is_refused_with_its_line(tmp_path: Path, path: tuple[str | int, ...], column: str) -> None:
+    rows = [{"seg_id": str(n), "source": "x", "references": ["r"], "candidates": {"A": "t"}} for n in range(3)]
+    place: Any = rows[1]
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = "a\0b"
+    file = tmp_path / "x.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(DataError, match=rf"{column} holds the character NUL") as refused:
+        read_dataset(file)
+    assert (refused.value.file, refused.value.line) == (str(file), 2)

@@ -54,6 +54,8 @@ def write_dataset(dataset: Dataset, path: str | Path) -> list[Path]:
 def _table(dataset: Dataset, kind: str) -> bytes:
     from ranker.corpora.formats.tables import long_form
 
+    if ALIGNMENT in dataset.references or ALIGNMENT in dataset.candidates:
+        _cannot_hold(dataset, kind, "word alignments", "JSONL")
     frame = long_form(dataset)
     buffer = io.BytesIO()
     if kind == "parquet":
@@ -61,11 +63,10 @@ def _table(dataset: Dataset, kind: str) -> bytes:
         return buffer.getvalue()
     if (dataset.references["text"] == "").any():
         _cannot_hold(dataset, kind, "an empty reference")
-    characters = {"tsv": r"[\t\n\r\0]", "csv": r"\0"}[kind]
-    for column in frame:
+    for column in frame if kind == "tsv" else ():
         cells = [str(column), *(cell for cell in frame[column] if isinstance(cell, str))]
-        if any(re.search(characters, cell) for cell in cells):
-            _cannot_hold(dataset, kind, f"tabs, line breaks or zero bytes in column {shown(column)}")
+        if any(re.search(r"[\t\n\r]", cell) for cell in cells):
+            _cannot_hold(dataset, kind, f"tabs or line breaks in column {shown(column)}")
     if kind == "csv":
         # quoting whatever is no number, because the csv module leaves a lone carriage return unquoted
         return frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC).encode()
@@ -73,8 +74,9 @@ def _table(dataset: Dataset, kind: str) -> bytes:
     return ("\n".join("\t".join(str(value) for value in row) for row in rows) + "\n").encode()
 
 
-def _cannot_hold(dataset: Dataset, kind: str, what: str) -> NoReturn:
-    raise DataError(f"holds {what}, which {kind.upper()} cannot: write JSONL or Parquet", file=dataset.name)
+def _cannot_hold(dataset: Dataset, kind: str, what: str, instead: str = "JSONL or Parquet") -> NoReturn:
+    name = "Parquet" if kind == "parquet" else kind.upper()
+    raise DataError(f"holds {what}, which {name} cannot: write {instead}", file=dataset.name)
 
 
 def _json(dataset: Dataset, *, lines: bool) -> bytes:
