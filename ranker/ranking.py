@@ -25,9 +25,9 @@ from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer, Scorer, rank_by
 from ranker.extractors.target_language import ENGLISH, other_language
-from ranker.model_files import StoredModel, read_model, write_model
 from ranker.settings import AUTO, GIVEN, GRADED, ONE_SOURCE, SEARCHED, STANDARD, Settings, Training
 from ranker.shipped import locate, standard_features, suited
+from ranker.storage.model_files import StoredModel, read_model, write_model
 from ranker.training_data import TrainingTable, standardiser
 from ranker.version import VERSION
 
@@ -227,7 +227,7 @@ class Ranker:
         return self._content().digest
 
     def save(self, path: str | Path) -> None:
-        """Write the trained ranker to a model file; see `ranker.model_files`.
+        """Write the trained ranker to a model file; see `ranker.storage.model_files`.
 
         Raises
         ------

@@ -19,7 +19,7 @@ MODULES = {
 }
 # from the bottom up; a module may import from its own layer and from those before it
 LAYERS = (
-    "arrays errors files links model_files notation progress ranks share threads version",
+    "arrays errors files links notation progress ranks share storage threads version",
     "corpora learning",
     "extractors",
     "ranking settings shipped training_data",

@@ -12,8 +12,8 @@ from ranker import Ranker, load_dataset, model_files
 from ranker.corpora.dataset import table
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.model_files import StoredModel, read_model, write_model
 from ranker.settings import Settings
+from ranker.storage.model_files import StoredModel, read_model, write_model
 from tests.datasets import dataset_of
 
 

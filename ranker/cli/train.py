@@ -87,8 +87,8 @@ def command(
     from ranker.evaluation.cross_validation import cross_validate
     from ranker.evaluation.direction import direction_note
     from ranker.extractors.target_language import english_note
-    from ranker.model_files import check_target
     from ranker.ranking import Ranker
+    from ranker.storage.model_files import check_target
 
     ranker = Ranker(
         features,

@@ -7,8 +7,8 @@ downloaded.
 
 from __future__ import annotations
 
+import logging
 import os
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,7 +20,10 @@ from ranker.corpora.formats.mtme import is_mtme, read_mtme
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.records import shown
 from ranker.errors import DataError, MissingError, nearest
-from ranker.files import STDIN, display_name
+from ranker.files import STDIN, display_name, read_text
+from ranker.storage.plain_data import parse_toml
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -76,9 +79,14 @@ def cards() -> dict[str, Card]:
     """Return the cards of all corpora known by name, sorted by name."""
     found = {}
     for path in sorted(share.directory("data").glob("*.toml")):
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-        values["files"] = tuple(values["files"])
-        found[path.stem] = Card(name=path.stem, **values)
+        try:
+            values = parse_toml(read_text(path), display_name(path))
+            found[path.stem] = Card(**{**values, "name": path.stem, "files": tuple(values["files"])})
+        except (DataError, KeyError, TypeError) as error:
+            problem = (
+                error if isinstance(error, DataError) else f"{display_name(path)}: is no card of a corpus ({error})"
+            )
+            _LOG.warning("ranker: note: corpus left out: %s", problem)
     return found
 
 

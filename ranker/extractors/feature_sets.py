@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,10 @@ from ranker.corpora.dataset import Dataset, view
 from ranker.errors import DataError, OptionError
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, join_notes
-from ranker.files import sha256
+from ranker.files import display_name, read_text, sha256
+from ranker.storage.plain_data import parse_toml
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -33,10 +36,16 @@ def declarations() -> dict[str, Declaration]:
     """Return the declared feature sets, sorted by name."""
     found = {}
     for path in sorted(share.directory("features").glob("*.toml")):
-        fields = tomllib.loads(path.read_text(encoding="utf-8"))
-        found[path.stem] = Declaration(
-            path.stem, fields["description"], tuple(fields["extractors"]), fields.get("source", "")
-        )
+        try:
+            fields = parse_toml(read_text(path), display_name(path))
+            found[path.stem] = Declaration(
+                path.stem, str(fields["description"]), tuple(fields["extractors"]), str(fields.get("source", ""))
+            )
+        except DataError as error:
+            _LOG.warning("ranker: note: feature set left out: %s", error)
+        except (KeyError, TypeError):
+            what = "expected description and extractors"
+            _LOG.warning("ranker: note: feature set left out: %s: %s", display_name(path), what)
     return found
 
 

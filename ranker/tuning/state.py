@@ -25,6 +25,7 @@ from ranker.corpora.formats.nbest_reading import read_nbest
 from ranker.corpora.records import shown
 from ranker.errors import DataError, OptionError
 from ranker.files import display_name, read_text, write_bytes
+from ranker.storage.plain_data import parse_json
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ class State:
     @staticmethod
     def _read_json(path: Path) -> dict[str, Any]:
         try:
-            found = json.loads(read_text(path))
+            found = parse_json(read_text(path), display_name(path))
         except ValueError:
             raise _damaged(path) from None
         if not isinstance(found, dict):

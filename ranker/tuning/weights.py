@@ -16,6 +16,7 @@ from ranker.corpora.formats.nbest import NAMELESS, Layout, column_names, describ
 from ranker.corpora.records import shown
 from ranker.errors import DataError, OptionError, nearest
 from ranker.files import display_name, read_text, write_bytes
+from ranker.storage.plain_data import parse_json
 
 _EXPECTED = 'expected lines as "LM0= 0.5", or JSON as ranker tune writes it'
 
@@ -106,11 +107,11 @@ def read_weights(path: str | Path) -> Weights:
 
 
 def _from_json(text: str, file: str) -> list[tuple[str, list[float]]]:
+    document = parse_json(text, file)
     try:
-        found = [(one["name"], [float(value) for value in one["weights"]]) for one in json.loads(text)["features"]]
-    except (ValueError, KeyError, TypeError) as error:
-        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-        raise DataError(f"holds no weights; {_EXPECTED}", file=file, line=line) from None
+        found = [(one["name"], [float(value) for value in one["weights"]]) for one in document["features"]]
+    except (ValueError, KeyError, TypeError, OverflowError):
+        raise DataError(f"holds no weights; {_EXPECTED}", file=file) from None
     for name, values in found:
         if not isinstance(name, str) or not values or not np.isfinite(values).all():
             raise DataError(f"feature {shown(name)}: expected finite weights", file=file)

@@ -41,9 +41,11 @@ def test_the_weights_of_a_moses_configuration_are_read(tmp_path):
         ("LM0 1\n", ":1: found 'LM0 1'"),
         ("LM0= inf\n", ":1: found 'LM0= inf'"),
         ("LM0= 1\nLM0= 2\n", "feature 'LM0' stands twice"),
-        ('{"features": [\n', "holds no weights; expected lines as"),
+        ('{"features": [\n', ":2:1: not JSON: expecting value"),
         ('{"features": [{"name": "x"}]}', "holds no weights"),
-        ('{"features": [{"name": "x", "weights": [NaN]}]}', "feature 'x': expected finite weights"),
+        ('{"features": [{"name": "x", "weights": [NaN]}]}', "expected a JSON value, found NaN"),
+        ('{"features": [{"name": "x", "weights": [1e999]}]}', "number 1e999 is too large"),
+        ('{"a":' * 5000, "nested too deeply"),
     ],
 )
 def test_unsound_files_are_refused(text, says, tmp_path):

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
@@ -17,6 +16,7 @@ from ranker.corpora.documents.sgml import Role, key
 from ranker.corpora.records import shown
 from ranker.errors import DataError, nearest
 from ranker.files import printable
+from ranker.storage.plain_data import parse_toml
 
 FILE_NAME = "manifest.toml"
 
@@ -72,13 +72,7 @@ def parse_manifest(text: str, file: str) -> Manifest:
     DataError
         With the line where it can be told: no TOML, an unknown key, a value of another kind than expected.
     """
-    try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
-        what = f"not TOML, expected such: {printable(str(error).split(' (at ')[0])[:200]}"
-        line, column = (int(place[1]), int(place[2])) if place else (None, None)
-        raise DataError(what, file=file, line=line, column=column) from None
+    values = parse_toml(text, file)
     return _ManifestReader(text, file).manifest(values)
 
 

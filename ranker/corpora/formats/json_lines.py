@@ -28,8 +28,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
 from ranker.corpora import columns as names
-from ranker.corpora.records import Candidate, Record, first_repeated, shown, system_stands_twice
+from ranker.corpora.records import Candidate, Record, shown, system_stands_twice
 from ranker.errors import DataError, nearest
+from ranker.storage.plain_data import DECODER, RefusedError, reason_of
 
 _EXPECTED = 'expected keys "source", "references", "candidates", or "src", "ref", "tgt", or "src", "mt", "ref"'
 _CANDIDATE = ("mt", "text", "translation", "candidate")
@@ -157,25 +158,6 @@ def _fail_at(text: str, position: int, file: str, first_line: int, what: str) ->
     raise DataError(f"{what} {found}", file=file, line=line, column=position - text.rfind("\n", 0, position))
 
 
-class _RefusedError(Exception):
-    """JSON that Python would take and we do not."""
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise _RefusedError(f"expected a JSON value, found {name} (leave out numbers that are not known)")
-
-
-def _refuse_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        twice = first_repeated(key for key, _ in pairs)
-        raise _RefusedError(f"key {shown(twice)} stands twice in one object; rename or remove one of them")
-    return value
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_refuse_twins)
-
-
 def _is_json(text: str) -> bool:
     try:
         json.loads(text)
@@ -189,12 +171,11 @@ def _decode(text: str, position: int, file: str, first_line: int) -> tuple[Any, 
     start, position = position, _skip_space(text, position)
     first_line += text.count("\n", start, position)
     try:
-        return _DECODER.raw_decode(text, position)
+        return DECODER.raw_decode(text, position)
     except json.JSONDecodeError as error:
-        reason = error.msg[0].lower() + error.msg[1:].removesuffix(" at").rstrip(": ")
-        what = f"not JSON (is the file cut off or badly quoted?): {reason} at"
+        what = f"not JSON (is the file cut off or badly quoted?): {reason_of(error)} at"
         _fail_at(text, error.pos, file, first_line - text.count("\n", 0, position), what)
-    except _RefusedError as error:
+    except RefusedError as error:
         raise DataError(str(error), file=file, line=first_line) from None
     except ValueError:
         # Python converts no whole number of thousands of digits

@@ -37,6 +37,7 @@ from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.choices import Correction, Level, Test
 from ranker.evaluation.significance import resamples_needed, smallest_p
 from ranker.files import read_text, write_bytes
+from ranker.storage.plain_data import parse_json
 
 FORMAT = "ranker-comparison/1"
 ScopeType = Literal["language-pair", "mean"]
@@ -340,12 +341,7 @@ class Comparison:
         DataError
             If the text is no JSON, of another format, or lacks a key.
         """
-        try:
-            value = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise DataError(
-                f"this is no JSON ({error.msg})", file=file, line=error.lineno, column=error.colno
-            ) from None
+        value = parse_json(text, file or "comparison")
         found = value.get("format") if isinstance(value, dict) else None
         if found != FORMAT:
             raise DataError(

@@ -1,6 +1,6 @@
 """Parses of sentences, each parsed once and kept on disk.
 
-There is one file per parser; rows are named by the digest of the text that they parse. See `ranker.row_cache`.
+There is one file per parser; rows are named by the digest of the text that they parse. See `ranker.storage.row_cache`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ranker.arrays import offsets_of
 from ranker.errors import MissingError
 from ranker.learning.parser import parser as parsing
 from ranker.learning.parser.parser import DependencyParser, Parses
-from ranker.row_cache import RowCache
+from ranker.storage.row_cache import RowCache
 from ranker.threads import jobs
 
 SHIPPED = "shipped"

@@ -34,7 +34,7 @@ from ranker.extractors.paraphrase.table import Cooccurrences, Substitutions, est
 from ranker.extractors.text.ratios import ratio
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.tokens import Tokenizer, token_batch
-from ranker.stored_arrays import ArrayRule, check_arrays
+from ranker.storage.array_rules import ArrayRule, check_arrays
 
 COLUMNS = (
     *("precision", "recall", "f"),

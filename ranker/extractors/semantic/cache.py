@@ -1,6 +1,7 @@
 """Columns of the semantic extractor, each different pair of texts computed once and kept on disk.
 
-There is one file per encoder and set of options; rows are named by the sub-words of both texts. See `ranker.row_cache`.
+There is one file per encoder and set of options; rows are named by the sub-words of both texts. See
+`ranker.storage.row_cache`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray
 from ranker.learning.encoder.encoder import Pieces
-from ranker.row_cache import RowCache
+from ranker.storage.row_cache import RowCache
 
 _DIGEST = 16
 

@@ -20,8 +20,8 @@ from ranker.extractors.semantic.cache import keep_columns, known_columns, text_k
 from ranker.extractors.semantic.matching import TokenVectors, match, tokens_of, word_matches
 from ranker.learning.encoder.encoder import Encoder, Pieces, load
 from ranker.learning.encoder.files import SMALL
-from ranker.row_cache import RowCache
-from ranker.stored_arrays import ArrayRule, check_arrays
+from ranker.storage.array_rules import ArrayRule, check_arrays
+from ranker.storage.row_cache import RowCache
 
 COLUMNS = ("precision", "recall", "f", "cosine")
 # numbers in the sub-word vectors of a block if each character were a sub-word: 400 MB at the very most

@@ -17,8 +17,8 @@ from ranker.learning.aligner.decoding import KnownWords, link_posteriors
 from ranker.learning.aligner.hmm import JUMPS, HmmTables
 from ranker.learning.aligner.pairs import batches, make_pairs
 from ranker.links import Links
-from ranker.model_files import StoredModel, read_model, write_model
-from ranker.stored_arrays import ArrayRule, check_arrays
+from ranker.storage.array_rules import ArrayRule, check_arrays
+from ranker.storage.model_files import StoredModel, read_model, write_model
 
 THRESHOLD = 0.5
 """Product of the posteriors of the two directions from which on a link is taken."""
@@ -149,7 +149,7 @@ class AlignmentModel:
         return KnownWords(numbers[0], numbers[1], twins)
 
     def save(self, path: str | Path) -> None:
-        """Write the model to one file, as `ranker.model_files` describes; equal models give equal bytes.
+        """Write the model to one file, as `ranker.storage.model_files` describes; equal models give equal bytes.
 
         Raises
         ------

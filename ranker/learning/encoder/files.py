@@ -10,12 +10,12 @@ import dataclasses
 import functools
 import hashlib
 import importlib.util
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ranker.errors import MissingError, ModelError
+from ranker.storage.plain_data import parse_json
 
 SMALL = "all-minilm-l6-v2"
 """Name of the encoder used unless another is chosen."""
@@ -192,7 +192,7 @@ def _weights(directory: Path) -> tuple[Path, ...]:
 
 def _json(directory: Path, name: str, *, required: bool = True) -> dict[str, Any]:
     try:
-        value = json.loads((directory / name).read_text(encoding="utf-8"))
+        value = parse_json((directory / name).read_text(encoding="utf-8"), name)
     except FileNotFoundError:
         if not required:
             return {}

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ranker.errors import ModelError
+from ranker.storage.plain_data import parse_json
 
 _LONGEST_ENDING = 5
 _RARE = 2
@@ -75,13 +76,13 @@ class LemmaTable:
             If `text` is not such a table.
         """
         try:
-            table = json.loads(text)
+            table = parse_json(text, file)
             rules = {
                 tag: {ending: (int(cut), str(append)) for ending, (cut, append) in edits.items()}
                 for tag, edits in table["rules"].items()
             }
             exceptions = {tag: dict(listed) for tag, listed in table["exceptions"].items()}
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise ModelError(
                 f"{file}: damaged table of lemmas ({error}): restore the file or train the pipeline again"
             ) from None

@@ -246,7 +246,7 @@ def test_json_holds_everything_and_is_read_back(found, tmp_path):
     found.write(tmp_path / "x.json")
     assert Comparison.read(tmp_path / "x.json").cells == found.cells
     (tmp_path / "x.json").write_text("nothing")
-    with pytest.raises(DataError, match=r"x\.json:1:1: this is no JSON"):
+    with pytest.raises(DataError, match=r"x\.json:1:1: not JSON"):
         Comparison.read(tmp_path / "x.json")
     with pytest.raises(DataError, match="expected a comparison of format 'ranker-comparison/1', found None"):
         Comparison.from_json("{}")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ranker.extractors.semantic.cache import keep_columns, known_columns, text_keys
 from ranker.extractors.semantic.matching import TokenVectors, match, tokens_of, word_matches
 from ranker.learning.encoder.encoder import Pieces, unit
-from ranker.row_cache import RowCache
+from ranker.storage.row_cache import RowCache
 
 
 def random_tokens(lengths: list[int], seed: int, width: int = 5) -> TokenVectors:

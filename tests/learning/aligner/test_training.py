@@ -22,7 +22,7 @@ from ranker.learning.aligner.hmm import REACH
 from ranker.learning.aligner.model import AlignmentModel
 from ranker.learning.aligner.training import train
 from ranker.links import alignment_error_rate, make_links
-from ranker.model_files import StoredModel, read_model, write_model
+from ranker.storage.model_files import StoredModel, read_model, write_model
 
 
 def arrays(text: ParallelText) -> tuple[np.ndarray, ...]:

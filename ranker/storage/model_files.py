@@ -32,6 +32,7 @@ import numpy.typing as npt
 
 from ranker.errors import ModelError
 from ranker.files import replacing, sha256
+from ranker.storage.plain_data import parse_json
 
 FORMAT = 2
 """Models of format 1 are refused: in their feature sets ``bleu`` and ``ter`` stood for other defaults."""
@@ -152,7 +153,7 @@ def read_model(path: str | Path) -> StoredModel:
     if _MODEL not in files:
         raise ModelError(f"{path}: holds no {_MODEL}, so it is no model of ranker")
     try:
-        document = json.loads(files[_MODEL].decode("utf-8"))
+        document = parse_json(files[_MODEL].decode("utf-8"), _MODEL)
         found = document["format"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ModelError(f"{path}: {_MODEL} is damaged; train or copy the model again") from None

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from ranker import model_files
 from ranker.errors import ModelError
-from ranker.model_files import FORMAT, StoredModel, array_digest, read_model, write_model
+from ranker.storage import model_files
+from ranker.storage.model_files import FORMAT, StoredModel, array_digest, read_model, write_model
 
 MODEL = {"features": "bleu", "columns": [{"name": "bleu", "weight": 0.1 + 0.2}]}
 ARRAYS = {"extractor0": {"idf": np.linspace(0, 1, 7), "ids": np.arange(3, dtype=np.int32)}}

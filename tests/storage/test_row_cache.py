@@ -12,7 +12,7 @@ from contextlib import closing
 
 import pytest
 
-from ranker.row_cache import RowCache
+from ranker.storage.row_cache import RowCache
 
 ROWS = {f"name {number}".encode(): bytes([number % 256]) * (number % 50) for number in range(700)}
 
@@ -102,7 +102,7 @@ def test_flipped_bits_never_change_a_row(caplog):
 
 
 def test_a_lock_held_by_another_run_is_not_waited_for_long(monkeypatch, caplog):
-    monkeypatch.setattr("ranker.row_cache._WAIT_SECONDS", 0.1)
+    monkeypatch.setattr("ranker.storage.row_cache._WAIT_SECONDS", 0.1)
     path = fill()
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
@@ -112,7 +112,7 @@ def test_a_lock_held_by_another_run_is_not_waited_for_long(monkeypatch, caplog):
 
 CHILD = """
 import sys
-from ranker.row_cache import RowCache
+from ranker.storage.row_cache import RowCache
 rows = {str(n).encode(): b"x" * 1000 for n in range(int(sys.argv[1]))}
 with RowCache("things", "one") as cache:
     known = cache.known([*rows])
@@ -155,7 +155,7 @@ def test_rows_that_cannot_be_written(monkeypatch, caplog):
     def read_only(connection):
         connection.execute("PRAGMA query_only=ON")
 
-    monkeypatch.setattr("ranker.row_cache._prepare", read_only)
+    monkeypatch.setattr("ranker.storage.row_cache._prepare", read_only)
     with RowCache("things", "one") as cache:
         cache.keep({b"new": b"row"})
     assert "readonly" in notes(caplog)[0]

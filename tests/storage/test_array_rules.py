@@ -11,8 +11,8 @@ from ranker.extractors.paraphrase.columns import STATE as PARAPHRASE
 from ranker.extractors.semantic.columns import STATE as SEMANTIC
 from ranker.extractors.semantic.columns import Semantic
 from ranker.learning.aligner.model import TABLES
-from ranker.model_files import StoredModel, read_model, write_model
-from ranker.stored_arrays import ArrayRule, check_arrays
+from ranker.storage.array_rules import ArrayRule, check_arrays
+from ranker.storage.model_files import StoredModel, read_model, write_model
 
 SCHEMA = {
     "offsets": ArrayRule("int64", ("words + 1",), offsets_into="entries"),

@@ -1,0 +1,121 @@
+"""JSON and TOML from files that people or other programs wrote: one way to read both, with limits.
+
+Refused in one line with the place: what is neither, keys that are there twice, NaN and Infinity, numbers of thousands
+of digits, nesting of hundreds of levels, and files far larger than what they are for.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tomllib
+from typing import Any, NoReturn
+
+from ranker.errors import DataError
+from ranker.files import printable
+
+MOST_CHARACTERS = 1 << 26
+"""Longest text that is read by `parse_json`; records of corpora are read one at a time."""
+_MOST_TOML = 1 << 20
+
+
+class RefusedError(Exception):
+    """JSON that Python would take and we do not; the message says what was expected."""
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise RefusedError(f"expected a JSON value, found {name} (leave out numbers that are not known)")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise RefusedError(f"number {printable(digits)[:30]} is too large")
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise RefusedError(f"key {printable(twice)[:30]!r} stands twice in one object; rename or remove one of them")
+    return value
+
+
+DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_unique)
+"""Raises what `json.JSONDecoder` raises, and `RefusedError`; numbers may overflow to infinity."""
+_FINITE = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique)
+
+
+def reason_of(error: ValueError | RecursionError | RefusedError) -> str:
+    """Return what is wrong with JSON that `DECODER` did not take, without the place."""
+    if isinstance(error, json.JSONDecodeError):
+        return error.msg[0].lower() + error.msg[1:].removesuffix(" at").rstrip(": ")
+    if isinstance(error, RefusedError):
+        return str(error)
+    # Python converts no whole number of thousands of digits
+    return "nested too deeply" if isinstance(error, RecursionError) else "a number has too many digits"
+
+
+def parse_json(text: str, file: str, *, most: int = MOST_CHARACTERS) -> Any:
+    """Parse a JSON document.
+
+    Parameters
+    ----------
+    text : str
+    file : str
+        Name for messages.
+    most : int, optional
+        Characters at most.
+
+    Raises
+    ------
+    DataError
+        With line and column where they are known.
+    """
+    if len(text) > most:
+        raise DataError(f"has {len(text):,} characters, expected {most:,} at most", file=file)
+    try:
+        value, end = _FINITE.raw_decode(text, len(text) - len(text.lstrip(" \t\r\n")))
+    except json.JSONDecodeError as error:
+        what = f"not JSON: {reason_of(error)}"
+        raise DataError(what, file=file, line=error.lineno, column=error.colno) from None
+    except (RefusedError, ValueError, RecursionError) as error:
+        raise DataError(f"not JSON as expected: {reason_of(error)}", file=file) from None
+    if text[end:].strip(" \t\r\n"):
+        line = text.count("\n", 0, end) + 1
+        raise DataError("not JSON: more follows after the end", file=file, line=line)
+    return value
+
+
+def parse_toml(text: str, file: str) -> dict[str, Any]:
+    """Parse a TOML document.
+
+    Raises
+    ------
+    DataError
+        With line and column where they are known.
+    """
+    if len(text) > _MOST_TOML:
+        raise DataError(f"has {len(text):,} characters, expected {_MOST_TOML:,} at most", file=file)
+    try:
+        values = tomllib.loads(text, parse_float=_finite_toml)
+    except tomllib.TOMLDecodeError as error:
+        place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
+        what = f"not TOML, expected such: {printable(str(error).split(' (at ')[0])[:200]}"
+        line, column = (int(place[1]), int(place[2])) if place else (None, None)
+        raise DataError(what, file=file, line=line, column=column) from None
+    except RefusedError as error:
+        raise DataError(f"not TOML as expected: {error}", file=file) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"not TOML as expected: {reason_of(error)}", file=file) from None
+    return values
+
+
+def _finite_toml(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise RefusedError(f"expected a finite number, found {digits[:30]}")
+    return value
