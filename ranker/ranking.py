@@ -31,6 +31,8 @@ from ranker.storage.model_files import StoredModel, read_model, write_model
 from ranker.training_data import TrainingTable, standardiser
 from ranker.version import VERSION
 
+_LARGEST = 1e100
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -262,8 +264,10 @@ class Ranker:
             fallback = [column.get("fallback") for column in columns]
             names = tuple(column["name"] for column in columns)
             known = [value for value in fallback if value is not None]
-            sound = all(np.isfinite(values).all() for values in (*numbers.values(), np.array(known, dtype=np.float64)))
-            if not (sound and (numbers["scale"] > 0).all() and isinstance(training.data_hash, str)):
+            values = np.concatenate([*numbers.values(), np.array(known, dtype=np.float64), 1 / numbers["scale"]])
+            # larger numbers could overflow to infinite scores
+            sound = bool((np.abs(values) <= _LARGEST).all()) and (numbers["scale"] > 0).all()
+            if not (sound and isinstance(training.data_hash, str)):
                 raise ValueError
         except OptionError as error:
             raise ModelError(f"{path}: {error}") from None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from ranker.errors import OptionError
+from ranker.learning.svm.penalty import EXPECTED, is_penalty
 
 Loss = Literal["hinge", "squared_hinge"]
 PairCounting = Literal["judgements", "aggregated", "balanced"]
@@ -57,8 +58,8 @@ class Settings:
     references_as_candidates: bool = False
 
     def __post_init__(self) -> None:
-        if self.C != AUTO and not (isinstance(self.C, int | float) and 0 < self.C < float("inf")):
-            raise OptionError(f"C={self.C!r}: expected a positive number or 'auto'")
+        if self.C != AUTO and not (isinstance(self.C, int | float) and is_penalty(self.C)):
+            raise OptionError(f"C={self.C!r}: {EXPECTED}")
 
 
 DEFAULTS = Settings()

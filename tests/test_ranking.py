@@ -8,11 +8,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ranker import Ranker, load_dataset, model_files
+from ranker import Ranker, load_dataset
 from ranker.corpora.dataset import table
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.settings import Settings
+from ranker.storage import model_files
 from ranker.storage.model_files import StoredModel, read_model, write_model
 from tests.datasets import dataset_of
 
@@ -226,7 +227,7 @@ def test_an_untrained_ranker_is_not_saved(tmp_path):
 
 @pytest.mark.parametrize("C", [0, -1.0, float("inf"), float("nan"), "much"])
 def test_C_out_of_range(C):
-    with pytest.raises(OptionError, match="expected a positive number or 'auto'"):
+    with pytest.raises(OptionError, match="expected a number from 1e-30"):
         Ranker("bleu", C=C)
 
 
@@ -269,3 +270,14 @@ def test_models_that_do_not_fit_this_version_are_refused(trained, tmp_path, chan
     write_model(tmp_path / "x.model", StoredModel(model, stored.arrays), "card")
     with pytest.raises(ModelError, match=message):
         Ranker.load(tmp_path / "x.model")
+
+
+@pytest.mark.parametrize(("key", "value"), [("weight", 1e300), ("scale", 1e-300), ("mean", -1e200), ("scale", 0.0)])
+def test_models_whose_scores_would_overflow_are_refused(tmp_path, key, value):
+    path = tmp_path / "x.model"
+    Ranker("bleu1-4", C=0.1).fit(load_dataset("sample")).save(path)
+    stored = read_model(path)
+    columns = [{**column, key: value} for column in stored.model["columns"]]
+    write_model(path, StoredModel({**stored.model, "columns": columns}, stored.arrays), "")
+    with pytest.raises(ModelError, match=r"model\.json lacks what a ranker needs"):
+        Ranker.load(path)

@@ -40,10 +40,11 @@ REFUSALS: dict[str, str] = {
     "evaluate -d good.json -m bleu --resamples x": "'--resamples'.*integer",
     "train -d good.json --C abc": "--C abc: expected a positive number or 'auto'",
     "train -d good.json --C AUTO": "expected a positive number or 'auto'",
-    "train -d good.json --C 0": "C=0.0: expected a positive number or 'auto'",
-    "train -d good.json --C -1": "C=-1.0: expected a positive number or 'auto'",
-    "train -d good.json --C nan": "C=nan: expected a positive number or 'auto'",
-    "train -d good.json --C inf": "C=inf: expected a positive number or 'auto'",
+    "train -d good.json --C 0": "C=0.0: expected a number from 1e-30 to 1e.30, or 'auto'",
+    "train -d good.json --C -1": "C=-1.0: expected a number from 1e-30 to 1e.30, or 'auto'",
+    "train -d good.json --C nan": "C=nan: expected a number from 1e-30 to 1e.30, or 'auto'",
+    "train -d good.json --C 1e200": "C=1e.200: expected a number from 1e-30 to 1e.30",
+    "train -d good.json --C inf": "C=inf: expected a number from 1e-30 to 1e.30, or 'auto'",
     # corpora
     "train": "nothing to read: give a corpus name, a file, - for stdin, or -s SRC",
     "evaluate -m bleu": "nothing to read",
@@ -122,7 +123,7 @@ REFUSALS: dict[str, str] = {
     "data convert good.json out": "out: unknown format",
     "data convert good.json -": "-: unknown format",
     "data convert good.json none/out.csv": "none/out.csv: cannot be written: there is no directory none",
-    "data convert odd.json out.tsv": "odd: holds tabs, line breaks or zero bytes in column .*write JSONL or Parquet",
+    "data convert odd.json out.tsv": "odd: holds tabs or line breaks in column .*write JSONL or Parquet",
 }
 
 

@@ -13,6 +13,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError
 from ranker.evaluation.choices import Level
 from ranker.extractors.scorers import Scorer
+from ranker.files import printable
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +70,23 @@ class Units:
         return cls(level, keys, code.astype(np.int64))
 
     def score(self, scorer: Scorer, statistics: FloatArray) -> FloatArray:
-        """Return the score of every unit, shape (units,), from the statistics of the candidates."""
+        """Return the score of every unit, shape (units,), from the statistics of the candidates.
+
+        Raises
+        ------
+        DataError
+            If a score is not finite.
+        """
         if self.level == "segment":
-            return scorer.score(statistics)
-        totals = [np.bincount(self.group, weights=column, minlength=len(self.keys)) for column in statistics.T]
-        return scorer.score(np.stack(totals, axis=1))
+            scores = scorer.score(statistics)
+        else:
+            totals = [np.bincount(self.group, weights=column, minlength=len(self.keys)) for column in statistics.T]
+            scores = scorer.score(np.stack(totals, axis=1))
+        bad = np.flatnonzero(~np.isfinite(scores))
+        if len(bad):
+            unit = ", ".join(f"{name} {value}" for name, value in self.keys.iloc[bad[0]].items() if value is not None)
+            raise DataError(f"the score by {scorer.name} of {printable(unit)} is {scores[bad[0]]}, expected a number")
+        return scores
 
 
 def documents(dataset: Dataset) -> tuple[Int64Array, npt.NDArray[np.object_]]:

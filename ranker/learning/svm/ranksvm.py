@@ -27,6 +27,7 @@ from ranker.errors import DataError, OptionError
 from ranker.learning.svm.judgements import Grades, Judgements, checked_preferences, group_codes
 from ranker.learning.svm.newton import LossName, Solution, minimise
 from ranker.learning.svm.pair_sums import PairSet
+from ranker.learning.svm.penalty import EXPECTED, is_penalty
 from ranker.ranks import average_ranks, group_offsets, group_spearman
 
 LOSSES = ("hinge", "squared_hinge")
@@ -255,9 +256,9 @@ class RankSVM(BaseEstimator):
         return tags
 
     def _check_parameters(self) -> None:
-        positive = isinstance(self.C, Real) and not isinstance(self.C, bool) and 0.0 < float(self.C) < np.inf
-        if not positive and not (isinstance(self.C, str) and self.C == "auto"):
-            raise OptionError(f"C={self.C!r}: expected a positive number or 'auto'")
+        possible = isinstance(self.C, Real) and not isinstance(self.C, bool) and is_penalty(float(self.C))
+        if not possible and not (isinstance(self.C, str) and self.C == "auto"):
+            raise OptionError(f"C={self.C!r}: {EXPECTED}")
         if self.loss not in LOSSES:
             raise OptionError(f"loss={self.loss!r}: expected one of {', '.join(map(repr, LOSSES))}")
         if not (isinstance(self.tol, Real) and 0.0 < float(self.tol) < np.inf):

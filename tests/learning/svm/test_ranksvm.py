@@ -303,8 +303,8 @@ def test_too_few_steps_are_warned_of_with_the_gap_they_left():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"C": 0.0}, r"C=0.0: expected a positive number or 'auto'"),
-        ({"C": "best"}, r"C='best': expected a positive number or 'auto'"),
+        ({"C": 0.0}, r"C=0.0: expected a number from 1e-30 to 1e\+30, or 'auto'"),
+        ({"C": "best"}, r"C='best': expected a number"),
         ({"C": float("inf")}, r"C=inf: expected"),
         ({"loss": "logistic"}, r"loss='logistic': expected one of 'hinge', 'squared_hinge'"),
         ({"tol": -1.0}, r"tol=-1.0: expected a positive number"),

@@ -1,0 +1,12 @@
+"""Which values the penalty C of a ranking SVM may have."""
+
+from __future__ import annotations
+
+LEAST_C, MOST_C = 1e-30, 1e30
+"""Values beyond these are no penalties but mistakes, and overflow."""
+EXPECTED = f"expected a number from {LEAST_C:g} to {MOST_C:g}, or 'auto'"
+
+
+def is_penalty(value: float) -> bool:
+    """Tell whether C may have this value."""
+    return LEAST_C <= value <= MOST_C
