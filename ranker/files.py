@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from ranker.errors import DataError
+from ranker.errors import DataError, OptionError
 
 STDIN = "-"
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -32,6 +32,7 @@ _OTHER_FORMATS = {
 }
 
 
+_GZIP_RATIO, _GZIP_FREE, _PART = 200, 1 << 26, 1 << 20
 _LONGEST_NAME = 200
 _NOT_IN_NAMES = re.compile(r'[/\\:*?"<>|]')
 _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|\Z)", re.IGNORECASE)
@@ -70,10 +71,26 @@ def read_bytes(path: str | Path) -> bytes:
         raise DataError(f"is no file name ({error})", file=name) from None
     if not raw.startswith(_GZIP_MAGIC):
         return raw
+    return _unzipped(raw, name)
+
+
+def _unzipped(raw: bytes, name: str) -> bytes:
+    """Undo gzip, but not of what expands as no text does."""
+    chosen = os.environ.get("RANKER_GZIP_RATIO", str(_GZIP_RATIO))
+    if not (chosen.isascii() and chosen.isdigit() and len(chosen) < 10):
+        raise OptionError(f"RANKER_GZIP_RATIO={printable(chosen)[:30]}: expected a number, 0 for no limit")
+    most = max(_GZIP_FREE, int(chosen) * len(raw)) if int(chosen) else sys.maxsize
+    text = bytearray()
     try:
-        return gzip.decompress(raw)
+        with gzip.GzipFile(fileobj=io.BytesIO(raw)) as stream:
+            while len(text) <= most and (part := stream.read(_PART)):
+                text += part
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"damaged or incomplete gzip file ({error}): copy or download it again", file=name) from None
+    if len(text) > most:
+        what = f"unpacks to more than {chosen} times its size, as no text does"
+        raise DataError(f"{what}; set RANKER_GZIP_RATIO=0 to read it anyway", file=name)
+    return bytes(text)
 
 
 def read_text(path: str | Path, *, keep_line_ends: bool = False) -> str:

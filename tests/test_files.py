@@ -1,0 +1,42 @@
+"""Reading and writing files."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from ranker import files
+from ranker.errors import DataError, OptionError
+
+
+def test_what_expands_as_no_text_does_is_refused_unless_allowed(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_GZIP_FREE", 1 << 16)
+    bomb, text = tmp_path / "bomb.gz", tmp_path / "text.gz"
+    bomb.write_bytes(gzip.compress(bytes(1 << 20)))
+    written = b"".join(b"line %d\n" % number for number in range(50_000))
+    text.write_bytes(gzip.compress(written))
+    with pytest.raises(DataError, match=r"bomb\.gz: unpacks to more than 200 times its size.*RANKER_GZIP_RATIO=0"):
+        files.read_bytes(bomb)
+    assert files.read_bytes(text) == written
+    # several members, as of concatenated files
+    text.write_bytes(gzip.compress(written) + gzip.compress(b"end\n"))
+    assert files.read_bytes(text) == written + b"end\n"
+    monkeypatch.setenv("RANKER_GZIP_RATIO", "0")
+    assert files.read_bytes(bomb) == bytes(1 << 20)
+    monkeypatch.setenv("RANKER_GZIP_RATIO", "many")
+    with pytest.raises(OptionError, match="RANKER_GZIP_RATIO=many: expected a number"):
+        files.read_bytes(bomb)
+
+
+@pytest.mark.parametrize("name", ["de-en", "bleu-refA.seg.score", "combine[bleu,ter]-src.signature", "über", "名前"])
+def test_plain_names_lie_in_their_folder(tmp_path, name):
+    assert files.inside(tmp_path, "a", name) == tmp_path / "a" / name
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "/", "a/b", "a\\b", "C:x", "a\0", "a\n", "\u202e", "x" * 201, "NUL", "com1.txt"]
+)
+def test_other_names_are_refused(tmp_path, name):
+    with pytest.raises(DataError, match="cannot be the name of a file"):
+        files.inside(tmp_path, name)
