@@ -21,6 +21,8 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*\Z")
 _SUMMAND = re.compile(r"[A-Za-z][A-Za-z0-9_.]*")
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _SPACE = re.compile(r"\s*")
+DEEPEST = 6
+"""Brackets in brackets."""
 T = TypeVar("T")
 
 
@@ -82,13 +84,23 @@ def open_brackets(text: str) -> tuple[str, str]:
     Raises
     ------
     OptionError
-        If `text` is not of that form.
+        If `text` is not of that form, or nested too deeply.
     """
     text = text.strip()
+    _check_depth(text)
     name, bracket, rest = text.partition("[")
     if not _NAME.match(name) or (bracket and not rest.endswith("]")):
         raise OptionError(f"{text!r} is not of the form name[option=value,...]")
     return name, rest[:-1]
+
+
+def _check_depth(text: str) -> None:
+    """Refuse brackets in brackets in brackets, whose meaning would take longer and longer to work out."""
+    depth = 0
+    for character in text:
+        depth += (character == "[") - (character == "]")
+        if depth > DEEPEST:
+            raise OptionError(f"{text[:40]!r}...: brackets are nested more than {DEEPEST} deep")
 
 
 def parse(text: str) -> Spec:

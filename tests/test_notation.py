@@ -162,3 +162,19 @@ def test_malformed_sums(text, message):
     with pytest.raises(OptionError) as caught:
         notation.parse_sum(text)
     assert message in str(caught.value)
+
+
+def test_nesting_is_bounded():
+    import time
+
+    from ranker.extractors.registry import make
+
+    text = "bleu"
+    for _ in range(4):
+        text = f"combine[{text} + {text}]"
+    make(text)
+    started = time.monotonic()
+    for deep in ("combine[" * 40 + "bleu" + "]" * 40, "bleu[order=" + "[" * 5000):
+        with pytest.raises(OptionError, match=r"nested more than 6 deep|without|not of the form"):
+            make(deep)
+    assert time.monotonic() - started < 5

@@ -253,7 +253,7 @@ class Site:
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
             raise HTTPException(415)
         length = request.headers.get("content-length", "0")
-        if not length.isdigit() or int(length[:12]) > MOST_BYTES:
+        if not (length.isascii() and length.isdigit()) or int(length[:12]) > MOST_BYTES:
             raise HTTPException(413)
         body = b""
         try:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from ranker.errors import DataError
 from ranker.files import universal_line_ends
 
+_NOT_OF_TEXT = ("idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined", "utf-7", "mbcs", "oem")
 _DECLARED = re.compile(rb"""\A\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
 # text that calls itself by the older name often uses characters that only the newer has
 _SUPERSETS = {"gb2312": "gb18030", "gbk": "gb18030"}
@@ -45,6 +46,8 @@ def fallback_encodings(language: str, translated_from: str = "") -> tuple[str, .
 def is_encoding(name: str) -> bool:
     """Whether `name` is a text encoding that Python knows."""
     try:
+        if codecs.lookup(name).name.replace("_", "-") in _NOT_OF_TEXT:
+            return False
         # of no bytes at all, Python would not even look the name up
         b"aa".decode(name)
     except UnicodeDecodeError:

@@ -91,7 +91,7 @@ def parse_records(text: str, file: str) -> list[Record]:
 
 def _as_table_row(reader: _RecordReader, fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return `fields` with the references of a table's row, ``reference1`` and so on, as one list."""
-    numbered = names.reference_columns([key for key in map(names.canonical, fields) if key[9:].isdigit()])
+    numbered = names.reference_columns([key for key in map(names.canonical, fields) if key[9:].isdecimal()])
     if not numbered:
         return fields
     if (key := reader.spelling(fields, *_REFERENCES)) is not None and fields[key] is not None:
@@ -318,7 +318,7 @@ class _RecordReader:
         ratings = [] if human is None else self.ratings(human, _inside(path, "human"))
         known: tuple[str, ...] = _CANDIDATE_KEYS
         if row:
-            numbered = tuple(key for key in fields if names.canonical(key)[9:].isdigit())
+            numbered = tuple(key for key in fields if names.canonical(key)[9:].isdecimal())
             known = (*_SOURCE_KEYS, *_CANDIDATE_KEYS, *_CANDIDATES, *_CANDIDATE, "judge", *numbered)
         more = {key: fields[key] for key in self.others(fields, known, numbers=True)}
         twice = next((kind for kind, *_ in ratings if kind in more), None)

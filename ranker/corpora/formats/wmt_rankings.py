@@ -227,7 +227,7 @@ class _Places:
         self.counted: dict[str, np.ndarray] = {}
         for pair in dataset.language_pairs:
             rows = np.flatnonzero(pairs == pair)
-            if not any(ids[row].isdigit() for row in rows):
+            if not any(ids[row].isdecimal() for row in rows):
                 self.counted[pair] = rows
         self.pairs = set(dataset.language_pairs)
         self.only: str | None = None
@@ -249,7 +249,7 @@ class _Places:
             if found is not None:
                 return found
         rows = self.counted.get(pair)
-        if rows is not None and one.index.isdigit() and 1 <= int(one.index) <= len(rows):
+        if rows is not None and one.index.isdecimal() and len(one.index) < 10 and 1 <= int(one.index) <= len(rows):
             return int(rows[int(one.index) - 1])
         what = f"srcIndex: expected a source of {self.dataset.name} ({one.pair}), found {shown(one.index)}"
         raise DataError(what, file=file, line=one.line)

@@ -160,7 +160,7 @@ def _word(columns: Sequence[str], expected: int, file: str, line: int) -> _Word:
 def _span(columns: Sequence[str], file: str, line: int) -> tuple[int, int, str, bool, int]:
     """Return (first word, past the last word, form, space after, line) of a multi-word token."""
     first, _, last = columns[_ID].partition("-")
-    if not (first.isdigit() and last.isdigit() and 1 <= int(first) < int(last)):
+    if not (first.isdecimal() and last.isdecimal() and len(first + last) < 10 and 1 <= int(first) < int(last)):
         raise DataError(f"id {columns[_ID]!r} is not a range such as 1-2", file=file, line=line)
     return int(first) - 1, int(last), columns[_FORM], "SpaceAfter=No" not in columns[_MISC].split("|"), line
 

@@ -88,7 +88,9 @@ def test_declarations() -> None:
 
 def test_what_is_an_encoding() -> None:
     assert all(map(is_encoding, ("utf-8", "GB18030", "latin-1", "big5")))
-    assert not any(map(is_encoding, ("klingon", "base64", "", "utf\0", "undefined")))
+    assert not any(
+        map(is_encoding, ("idna", "Punycode", "UTF7", "unicode-escape", "klingon", "base64", "", "utf\0", "undefined"))
+    )
 
 
 def test_places() -> None:
