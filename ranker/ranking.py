@@ -19,7 +19,7 @@ from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged, resolve_kind
 from ranker.errors import DataError, ModelError, OptionError, counted
-from ranker.extractors.base import join_notes, mean_score
+from ranker.extractors.base import FeatureFamily, join_notes, mean_score
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.extractors.registry import make_metric
@@ -406,6 +406,11 @@ class RankerScorer(Scorer):
     def contributions(self, dataset: Dataset) -> dict[str, FloatArray]:
         """Return what every column adds to the scores."""
         return dict(zip(self.ranker.feature_set.columns, self.ranker.explain(dataset).T, strict=True))
+
+    @property
+    def families(self) -> tuple[FeatureFamily, ...]:
+        """Family of every column."""
+        return self.ranker.feature_set.families
 
 
 def make_scorer(metric: str | None, model: str | Path | None) -> Scorer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -20,24 +21,30 @@ from ranker.cli.options import (
 )
 from ranker.cli.output import Result, emit, print_table, say_note
 from ranker.cli.scorer import suited_model
-from ranker.errors import OptionError
-
-_MANY = 40
+from ranker.errors import OptionError, counted
+from ranker.files import printable
 
 if TYPE_CHECKING:
     from ranker.arrays import FloatArray
     from ranker.corpora.dataset import Dataset
+    from ranker.evaluation.explanations import PairExplanation
     from ranker.extractors.feature_sets import FeatureSet
     from ranker.ranking import Ranker
 
 
-By = Literal["column", "extractor"]
-"""What a line of a table is of."""
+By = Literal["family", "extractor"]
+"""What a line of a table adds up."""
 
 
 def command(
     data: DataArgument = None,
     model: ModelOption = None,
+    pair: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--pair", help="Two systems: explain in a few lines why one is above the other.", metavar="SYSTEM SYSTEM"
+        ),
+    ] = None,
     lp: LpOption = None,
     source: SourceOption = None,
     references: ReferencesOption = None,
@@ -47,22 +54,31 @@ def command(
         By | None,
         typer.Option(
             "--by",
-            help="In tables: what each column adds, or each extractor with all its columns.",
-            show_default=f"column up to {_MANY} columns, else extractor",
+            help="Add up contributions by family of features (words, fluency, ...) or by extractor, in tables.",
+            show_default="family",
         ),
     ] = None,
+    every: Annotated[bool, typer.Option("--all", help="List every feature in tables.")] = False,
     output: OutputOption = "table",
 ) -> None:
-    """Show why: a model's weights, or with data what every column adds to every score.
+    """Show why a candidate has its score, or why one system is above another.
 
-    The model is linear, so the contributions add up to the score exactly. Where an extractor can say what matched, as
-    ds can, that is shown too. Without --model the ranker that ships is explained.
+    The model is linear, so the contributions of its features add up to the score exactly. Many features measure nearly
+    the same thing, so tables add them up by what they are about: words, word order, syntax, fluency, meaning, length.
+    --pair names two systems and gives, for every source, the difference of their scores by family, the five extractors
+    with the largest differences, and the words behind them. Without data, the weights of a model are listed. Without
+    --model the included ranker that suits the data is explained.
 
-    Example: ranker explain candidates.json
+    Example: ranker explain candidates.json --pair A C
     """
+    from ranker.evaluation.explanations import check_pair, explain_systems
     from ranker.ranking import Ranker
 
+    if every and by is not None:
+        raise OptionError("--all lists every feature and --by adds them up: give one of the two")
     if not (data or source or references or translations):
+        if pair is not None:
+            raise OptionError("--pair compares two systems of a data set: give the data, as in explain DATA --pair A B")
         if model is None:
             raise OptionError("give --model FILE or NAME for its weights, or data for scores explained")
         shown = Ranker.load(model)
@@ -75,6 +91,8 @@ def command(
         return
     loaded = Ranker.load(model) if model is not None else None
     dataset = read_input([data] if data else [], source, references, translations, lp)
+    if pair is not None:
+        check_pair(dataset, *pair)
     ranker = loaded or Ranker.load(suited_model(dataset))
     with working("explaining"):
         note = ranker.note(dataset)
@@ -82,23 +100,44 @@ def command(
     if note:
         say_note(note)
     signature = f"{ranker.signature()}|ranked:{dataset.name}#{dataset.fingerprint[:8]}"
+    if pair is not None:
+        with working("explaining"):
+            explained = explain_systems(ranker, dataset, matrix, *pair)
+        if explained.left_out:
+            say_note(f"left out: {counted(explained.left_out, 'source')} translated by only one of the two systems")
+        groups = [{**asdict(one), **_facts(dataset, one.source)} for one in explained.sources]
+        parts = _parts(ranker.feature_set, "feature" if every else by) if every or by else {}
+
+        def show_pairs() -> None:
+            for one in explained.sources:
+                _print_pair(dataset, one, parts)
+            if len(explained.sources) > 1:
+                typer.echo(printable(f"mean of {len(explained.sources):,} sources: {explained.headline}") + "\n")
+            typer.echo(signature)
+
+        document = {"signature": signature, **asdict(explained), "sources": groups}
+        emit(Result(document, [_flat(group) for group in groups], show_pairs, groups), output)
+        return
     groups = [_group(ranker, dataset, matrix, index) for index in range(len(dataset.sources))]
-    rows = [
+    flat = [
         {"seg_id": group["seg_id"], "system": one["system"], "score": one["score"], **one["contributions"]}
         for group in groups
         for one in group["candidates"]
     ]
 
     def show() -> None:
+        parts = _parts(ranker.feature_set, "feature" if every else by or "family")
         for group in groups:
-            _print(group, ranker.feature_set, by or ("column" if len(ranker.weights) <= _MANY else "extractor"))
+            _print(group, parts)
         typer.echo(signature)
 
-    emit(Result({"signature": signature, "sources": groups}, rows, show, groups), output)
+    emit(Result({"signature": signature, "sources": groups}, flat, show, groups), output)
 
 
 def _group(ranker: Ranker, dataset: Dataset, matrix: FloatArray, source: int) -> dict[str, Any]:
     """Put together all that is to be said of one source."""
+    from ranker.evaluation.explanations import by_family
+
     candidates = []
     for row in range(*dataset.candidate_offsets[source : source + 2]):
         evidence: dict[str, Any] = {}
@@ -106,34 +145,84 @@ def _group(ranker: Ranker, dataset: Dataset, matrix: FloatArray, source: int) ->
             found = extractor.evidence(dataset, row)
             if found:
                 evidence[str(extractor)] = found
+        families = by_family(matrix[row], ranker.feature_set.families)
         candidates.append(
             {
                 "system": dataset.candidates["system"].iloc[row],
                 "text": dataset.candidates["text"].iloc[row],
                 "score": float(matrix[row].sum()),
+                "families": {name: float(value) for name, value in families.items()},
                 "contributions": dict(zip(ranker.feature_set.columns, matrix[row].tolist(), strict=True)),
                 **({"matches": evidence} if evidence else {}),
             }
         )
-    facts = dataset.sources.iloc[source]
-    return {"seg_id": facts["seg_id"], "source": facts["text"], "candidates": candidates}
+    return {**_facts(dataset, source), "candidates": candidates}
 
 
-def _print(group: dict[str, Any], features: FeatureSet, by: By) -> None:
-    """Print one source: columns or extractors down, candidates across, and below what matched."""
-    candidates = group["candidates"]
-    parts: dict[str, tuple[str, ...]] = {name: (name,) for name in features.columns}
+def _facts(dataset: Dataset, source: int) -> dict[str, Any]:
+    row = dataset.sources.iloc[source]
+    return {"seg_id": row["seg_id"], "source": row["text"]}
+
+
+def _flat(group: dict[str, Any]) -> dict[str, Any]:
+    """Return the figures of an explained pair as a row."""
+    facts = {key: group[key] for key in ("seg_id", "first", "second", "first_score", "second_score", "difference")}
+    return {**facts, **{f"family.{name}": value for name, value in group["families"].items()}, **group["features"]}
+
+
+def _parts(features: FeatureSet, by: str | None) -> dict[str, list[str]]:
+    """Return the columns that every line of a table adds up."""
+    if by == "feature":
+        return {name: [name] for name in features.columns}
     if by == "extractor":
-        parts = {str(extractor): extractor.columns for extractor in features.extractors}
+        return {str(extractor): list(extractor.columns) for extractor in features.extractors}
+    from ranker.evaluation.explanations import FAMILIES
+
+    members = list(zip(features.columns, features.families, strict=True))
+    return {one: [name for name, family in members if family == one] for one in FAMILIES if one in features.families}
+
+
+def _print(group: dict[str, Any], parts: dict[str, list[str]]) -> None:
+    """Print one source: what contributes down, candidates across, and below what matched."""
+    candidates = group["candidates"]
     rows = [
         {"contribution of": name, **{one["system"]: sum(map(one["contributions"].get, columns)) for one in candidates}}
         for name, columns in parts.items()
     ]
     rows.append({"contribution of": "score", **{one["system"]: one["score"] for one in candidates}})
-    print_table(rows, f"{group['seg_id']}  {group['source']}")
+    print_table(rows, _title(group))
     for one in candidates:
-        typer.echo(f"\n{one['system']}: {one['text']}")
+        typer.echo(f"\n{printable(one['system'])}: {printable(one['text'])}")
         for extractor, matches in one.get("matches", {}).items():
             for reference, found in matches.items():
-                typer.echo(f"  {extractor}, matched in {reference}: {', '.join(found) or 'nothing'}")
+                typer.echo(f"  {extractor}, matched in {reference}: {printable(', '.join(found)) or 'nothing'}")
     typer.echo("")
+
+
+def _print_pair(dataset: Dataset, explained: PairExplanation, parts: dict[str, list[str]]) -> None:
+    """Print why one candidate is above another: the texts, the families, and the strongest differences."""
+    from ranker.evaluation.explanations import decimals
+
+    typer.echo(_title(_facts(dataset, explained.source)))
+    for system, text in ((explained.first, explained.first_text), (explained.second, explained.second_text)):
+        typer.echo(f"  {printable(system)}: {printable(text)}")
+    typer.echo(printable(explained.headline))
+    if parts:
+        rows = [{"": name, "difference": sum(map(explained.features.__getitem__, parts[name]))} for name in parts]
+        print_table([*rows, {"": "score", "difference": explained.difference}])
+    else:
+        sign = -1.0 if explained.difference < 0 else 1.0
+        digits = decimals(explained.difference)
+        told: set[str] = set()
+        for one in explained.strongest:
+            number = counted(one.features, "feature")
+            words = f": {one.evidence.text}" if one.evidence.text and one.evidence.text not in told else ""
+            told.add(one.evidence.text)
+            typer.echo(
+                printable(f"  {sign * one.difference:+.{digits}f} {one.extractor} ({one.family}, {number}){words}")
+            )
+    typer.echo("")
+
+
+def _title(group: dict[str, Any]) -> str:
+    return printable(f"{group['seg_id']}  {group['source']}")

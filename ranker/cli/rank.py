@@ -30,7 +30,12 @@ def command(
     model: ModelOption = None,
     metric: MetricOption = None,
     contributions: Annotated[
-        bool, typer.Option("--contributions", help="Add what every column contributes to a score.")
+        bool,
+        typer.Option(
+            "--contributions",
+            help="Add what the features contribute to a score: tables by family (words, fluency, ...), other forms of "
+            "output also one by one.",
+        ),
     ] = False,
     lp: LpOption = None,
     source: SourceOption = None,
@@ -51,18 +56,22 @@ def command(
     )
     import numpy as np
 
+    from ranker.evaluation.explanations import by_family
     from ranker.extractors.scorers import rank_by
 
     with working("ranking"):
         parts = scorer.contributions(dataset) if contributions else {}
         say_notes([scorer], dataset)
         # the sum along rows, as the ranker takes it itself
-        scores = np.stack(list(parts.values()), axis=1).sum(axis=1) if parts else scorer.candidate_scores(dataset)
+        matrix = np.stack(list(parts.values()), axis=1) if parts else None
+        scores = scorer.candidate_scores(dataset) if matrix is None else matrix.sum(axis=1)
+        families = {} if matrix is None else by_family(matrix, scorer.families)
         ranking = rank_by(dataset, scores)
     texts = dataset.candidates["text"].to_numpy(object)[ranking["candidate"]]
     rows: list[dict[Any, Any]] = ranking[["rank", "tied", "system", "score", "margin"]].to_dict("records")
     for row, candidate, text in zip(rows, ranking["candidate"], texts, strict=True):
         if parts:
+            row["families"] = {name: values[candidate] for name, values in families.items()}
             row["contributions"] = {name: column[candidate] for name, column in parts.items()}
         row["text"] = text
     groups = _groups(dataset, list(ranking["source"]), rows)
@@ -93,8 +102,9 @@ def _groups(dataset: Dataset, sources: list[int], rows: list[dict[str, Any]]) ->
 
 def _flat(group: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
     facts = {key: group.get(key) for key in ("lp", "doc", "seg_id", "source")}
-    parts = row.get("contributions", {})
-    return {**facts, **{key: value for key, value in row.items() if key != "contributions"}, **parts}
+    families = {f"family.{name}": value for name, value in row.get("families", {}).items()}
+    figures = {key: value for key, value in row.items() if key not in ("families", "contributions")}
+    return {**facts, **figures, **families, **row.get("contributions", {})}
 
 
 def _title(group: dict[str, Any]) -> str:
@@ -109,5 +119,5 @@ def _shown(row: dict[str, Any]) -> dict[str, Any]:
         "score": show(row["score"]),
         "margin": show(row["margin"]),
     }
-    shown.update({name: show(value) for name, value in row.get("contributions", {}).items()})
+    shown.update({name: show(value) for name, value in row.get("families", {}).items()})
     return {**shown, "text": row["text"]}

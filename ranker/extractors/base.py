@@ -26,6 +26,8 @@ from ranker.extractors.text.scripts import tokenizer_note
 from ranker.extractors.text.tokens import Tokenizer, language_tokenizers
 
 FitScope = Literal["none", "train", "ranked"]
+FeatureFamily = Literal["words", "word order", "syntax", "fluency", "meaning", "length", "other"]
+"""What features are about; explanations add up contributions by family, in this order."""
 
 
 class Extractor(ABC):
@@ -37,6 +39,8 @@ class Extractor(ABC):
 
     name: ClassVar[str]
     """Name in the registry."""
+    family: ClassVar[FeatureFamily] = "other"
+    """What its features are about."""
     needs_references: ClassVar[bool] = True
     """Whether every source with candidates must have a reference."""
     fit_scope: ClassVar[FitScope] = "none"

@@ -15,7 +15,7 @@ from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors import registry
-from ranker.extractors.base import Extractor, FitScope, Metric, join_notes
+from ranker.extractors.base import Extractor, FeatureFamily, FitScope, Metric, join_notes
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,12 @@ class Combination(Metric):
     def members(self) -> tuple[Extractor, ...]:
         """What the metrics are made of."""
         return tuple(part for metric in self.metrics for part in metric.members)
+
+    @property
+    def family(self) -> FeatureFamily:  # type: ignore[override]
+        """The family of the metrics, if they have one in common."""
+        found = {metric.family for metric in self.metrics}
+        return found.pop() if len(found) == 1 else "other"
 
     @property
     def is_fraction(self) -> bool:  # type: ignore[override]

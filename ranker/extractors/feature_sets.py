@@ -15,7 +15,7 @@ from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import DataError, OptionError
 from ranker.extractors import registry
-from ranker.extractors.base import Extractor, join_notes
+from ranker.extractors.base import Extractor, FeatureFamily, join_notes
 from ranker.files import display_name, read_text, sha256
 from ranker.storage.plain_data import parse_toml
 
@@ -104,6 +104,11 @@ class FeatureSet:
     def columns(self) -> tuple[str, ...]:
         """Names of all columns."""
         return tuple(column for extractor in self.extractors for column in extractor.columns)
+
+    @property
+    def families(self) -> tuple[FeatureFamily, ...]:
+        """Family of every column."""
+        return tuple(extractor.family for extractor in self.extractors for _ in extractor.columns)
 
     def fit(self, dataset: Dataset) -> FeatureSet:
         """Return the feature set with what its extractors of scope ``train`` learn from `dataset`."""

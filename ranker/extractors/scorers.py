@@ -17,7 +17,7 @@ import pandas as pd
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError, OptionError
-from ranker.extractors.base import Metric
+from ranker.extractors.base import FeatureFamily, Metric
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.text.tokens import language_tokenizers
 from ranker.ranks import merge_ties
@@ -98,6 +98,11 @@ class Scorer(ABC):
             If the score is no sum of columns.
         """
         raise OptionError("--contributions needs --model; a metric has one column")
+
+    @property
+    def families(self) -> tuple[FeatureFamily, ...]:
+        """Family of every column of `contributions`."""
+        return ()
 
     @property
     def sign(self) -> float:

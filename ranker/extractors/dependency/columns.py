@@ -51,6 +51,7 @@ class DependencyStructure(FittedExtractor):
     """
 
     name: ClassVar[str] = "ds"
+    family = "syntax"
     parser: str = SHIPPED
     lemma: bool = False
     f1: bool = False

@@ -38,6 +38,7 @@ class PositionIndependentErrorRate(Metric):
     """
 
     name: ClassVar[str] = "per"
+    family = "words"
     higher_is_better: ClassVar[bool] = False
     width: ClassVar[int] = 2
     tokenizer: Tokenizer = "13a"

@@ -89,6 +89,7 @@ class TranslationEditRate(Metric):
     """
 
     name: ClassVar[str] = "ter"
+    family = "words"
     higher_is_better: ClassVar[bool] = False
     width: ClassVar[int] = 2
     search: SearchProgram = "sacrebleu"

@@ -69,6 +69,7 @@ class WordErrorRate(Metric):
     """
 
     name: ClassVar[str] = "wer"
+    family = "words"
     higher_is_better: ClassVar[bool] = False
     width: ClassVar[int] = 2
     tokenizer: Tokenizer = "13a"

@@ -63,6 +63,7 @@ class Perplexity(Extractor):
     """
 
     name: ClassVar[str] = "perp"
+    family = "fluency"
     fit_scope: ClassVar[FitScope] = "ranked"
     order: int = 3
     leave_out: bool = False

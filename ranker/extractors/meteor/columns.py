@@ -43,6 +43,7 @@ class MeteorParts(FittedExtractor):
     """
 
     name: ClassVar[str] = "meteor_parts"
+    family = "words"
     parameters: ParameterSet = "rank"
     modules: Matchers = "exact+stem"
     language: str = AUTO

@@ -124,6 +124,7 @@ class Meteor(Metric):
     """
 
     name: ClassVar[str] = "meteor"
+    family = "words"
     width: ClassVar[int] = STATISTICS + len(LANGUAGES)
     parameters: ParameterSet = "rank"
     language: str = AUTO

@@ -65,6 +65,7 @@ class Bleu(Metric):
     """
 
     name: ClassVar[str] = "bleu"
+    family = "words"
     order: int = 4
     smoothing: Smoothing = "exp"
     value: float | None = None

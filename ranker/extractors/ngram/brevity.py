@@ -37,6 +37,7 @@ class BrevityPenalty(Metric):
     """
 
     name: ClassVar[str] = "bp"
+    family = "length"
     width: ClassVar[int] = 2
     tokenizer: Tokenizer = "13a"
     lowercase: bool = False

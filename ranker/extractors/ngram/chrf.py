@@ -51,6 +51,7 @@ class Chrf(Metric):
     """
 
     name: ClassVar[str] = "chrf"
+    family = "words"
     order: int = 6
     word_order: int = 0
     beta: float = 2.0

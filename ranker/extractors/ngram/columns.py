@@ -10,7 +10,7 @@ import numpy as np
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
-from ranker.extractors.base import FittedExtractor
+from ranker.extractors.base import FeatureFamily, FittedExtractor
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, tag_batch
 from ranker.extractors.lexical.word_classes import WordClass, class_batch
@@ -80,6 +80,11 @@ class NgramAgreement(FittedExtractor):
             raise OptionError(f"ngrams[order={self.order}]: expected 1 to {MAX_ORDER}")
         if self.unit != "word" and (self.words != "all" or self.match != "form" or self.tokenizer != "13a"):
             raise OptionError(f"{self}: of {self.unit}s, expected no option of words: words, match, tokenizer")
+
+    @property
+    def family(self) -> FeatureFamily:  # type: ignore[override]
+        """Words, or syntax where parts of speech are compared."""
+        return "syntax" if self.unit == "tag" else "words"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -168,6 +173,7 @@ class LengthRatio(FittedExtractor):
     """
 
     name: ClassVar[str] = "length"
+    family = "length"
     unit: Unit = "word"
     tokenizer: Tokenizer = "13a"
 

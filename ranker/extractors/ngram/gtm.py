@@ -42,6 +42,7 @@ class Gtm(Metric):
     """
 
     name: ClassVar[str] = "gtm"
+    family = "words"
     width: ClassVar[int] = 3
     exponent: float = 1.0
     measure: Literal["f", "precision", "recall"] = "f"

@@ -49,6 +49,7 @@ class Nist(Metric):
     """
 
     name: ClassVar[str] = "nist"
+    family = "words"
     fit_scope: ClassVar[FitScope] = "ranked"
     is_fraction: ClassVar[bool] = False
     order: int = 5

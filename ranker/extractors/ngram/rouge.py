@@ -69,6 +69,7 @@ class RougeN(_Rouge):
     """
 
     name: ClassVar[str] = "rouge_n"
+    family = "words"
     order: int = 2
 
     def __post_init__(self) -> None:
@@ -99,6 +100,7 @@ class RougeL(_Rouge):
     """
 
     name: ClassVar[str] = "rouge_l"
+    family = "words"
 
     def precision_recall(self, pairs: TokenBatch) -> tuple[FloatArray, FloatArray]:
         """Return precision and recall of every pair."""
@@ -124,6 +126,7 @@ class RougeW(_Rouge):
     """
 
     name: ClassVar[str] = "rouge_w"
+    family = "words"
     weight: float = 1.2
 
     def __post_init__(self) -> None:
@@ -156,6 +159,7 @@ class RougeS(_Rouge):
     """
 
     name: ClassVar[str] = "rouge_s"
+    family = "words"
     distance: int = 4
 
     def __post_init__(self) -> None:
@@ -191,6 +195,7 @@ class RougeSU(RougeS):
     """
 
     name: ClassVar[str] = "rouge_su"
+    family = "words"
     last: bool = False
 
     def _counts(self, pairs: TokenBatch) -> Int64Array:

@@ -77,6 +77,7 @@ class Precision(_MatchedWords):
     """
 
     name: ClassVar[str] = "precision"
+    family = "words"
 
     def _measure(self, precision: FloatArray, recall: FloatArray) -> FloatArray:
         return precision
@@ -96,6 +97,7 @@ class Recall(_MatchedWords):
     """
 
     name: ClassVar[str] = "recall"
+    family = "words"
 
     def _measure(self, precision: FloatArray, recall: FloatArray) -> FloatArray:
         return recall
@@ -117,6 +119,7 @@ class F1(_MatchedWords):
     """
 
     name: ClassVar[str] = "f1"
+    family = "words"
 
     def _measure(self, precision: FloatArray, recall: FloatArray) -> FloatArray:
         return f_score(precision, recall)

@@ -72,6 +72,7 @@ class LRscore(Metric):
     """
 
     name: ClassVar[str] = "lrscore"
+    family = "word order"
     distance: Distance = "kendall_sqrt"
     lexical: str = "bleu[smoothing=add-one]"
     alpha: float = 0.5

@@ -85,6 +85,7 @@ def alignment_signed(alignment: str) -> dict[str, object]:
 class PermutationMetric(SentenceMean):
     """What all metrics of permutations share; `Kendall` documents the options."""
 
+    family = "word order"
     alignment: OrderAlignment = "isozaki"
     aligner: str | None = None
     alpha: float = 0.0

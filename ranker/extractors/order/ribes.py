@@ -127,6 +127,7 @@ class NormalisedKendall(_RankCorrelation):
     """
 
     name: ClassVar[str] = "nkt"
+    family = "word order"
 
     def _correlation(self, orders: WordOrders) -> FloatArray:
         return normalised_kendall(orders)
@@ -150,6 +151,7 @@ class NormalisedSpearman(_RankCorrelation):
     """
 
     name: ClassVar[str] = "nsr"
+    family = "word order"
 
     def _correlation(self, orders: WordOrders) -> FloatArray:
         return normalised_spearman(orders)
@@ -178,6 +180,7 @@ class Ribes(SentenceMean):
     """
 
     name: ClassVar[str] = "ribes"
+    family = "word order"
     alpha: float = 0.25
     beta: float = 0.1
     tokenizer: Tokenizer = "13a"

@@ -136,6 +136,7 @@ class Paraphrase(Extractor):
     """
 
     name: ClassVar[str] = "paraphrase"
+    family = "meaning"
     fit_scope: ClassVar[FitScope] = "train"
     stemmer: str = "english"
     function_words: str = "english"

@@ -98,6 +98,7 @@ class Semantic(FittedExtractor):
     """
 
     name: ClassVar[str] = "semantic"
+    family = "meaning"
     fit_scope: ClassVar[FitScope] = "train"
     encoder: str = SMALL
     layer: int | None = None

@@ -87,6 +87,7 @@ class TranslationEditRatePlus(Metric):
     """
 
     name: ClassVar[str] = "terp"
+    family = "words"
     higher_is_better: ClassVar[bool] = False
     width: ClassVar[int] = 2
     costs: CostSet = "terp"

@@ -1,0 +1,29 @@
+"""Two systems of a data set, source by source."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ranker.arrays import Int64Array
+from ranker.corpora.dataset import Dataset
+from ranker.errors import OptionError, nearest
+
+
+def system_pair(dataset: Dataset, first: str, second: str) -> Int64Array:
+    """Return the candidates of two systems for every source, shape (sources, 2); -1 where there is none.
+
+    Raises
+    ------
+    OptionError
+        If a system is not known; the message lists those there are.
+    """
+    systems = dataset.candidates["system"].to_numpy(object)
+    names = list(dict.fromkeys(systems))
+    rows = np.full((len(dataset.sources), 2), -1, dtype=np.int64)
+    for side, name in enumerate((first, second)):
+        found = np.flatnonzero(systems == name)
+        if not len(found):
+            listed = ", ".join(map(repr, names))
+            raise OptionError(f"no system {name!r} in {dataset.name}{nearest(name, names)}; there are: {listed}")
+        rows[dataset.candidate_source[found], side] = found
+    return rows

@@ -1,0 +1,153 @@
+"""``ranker explain --pair`` and ``ranker rank --contributions``, as a user runs them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ranker.cli.main import run
+from tests.cli.conftest import Refused
+
+Printed = Callable[..., str]
+RECORDS: list[dict[str, Any]] = [
+    {
+        "source": "eins",
+        "references": ["the committee approved the plan"],
+        "candidates": {"A": "the committee approved it", "C": "it was a plan", "B": "none"},
+    },
+    {"source": "zwei", "references": ["it rains"], "candidates": {"A": "it rains", "C": "it rains"}},
+    {"source": "drei", "references": ["it snows"], "candidates": {"A": "it snows", "B": "snow"}},
+]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("models") / "sample.model"
+    with pytest.raises(SystemExit) as ended:
+        run(
+            [
+                "train",
+                "-d",
+                "sample",
+                "-f",
+                "bleu1-4,ngrams,hamming,length",
+                "--C",
+                "0.01",
+                "--folds",
+                "0",
+                "-M",
+                str(path),
+            ]
+        )
+    assert ended.value.code == 0
+    return str(path)
+
+
+@pytest.fixture
+def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Printed:
+    monkeypatch.chdir(tmp_path)
+    Path("data.json").write_text(json.dumps(RECORDS))
+
+    def call(*arguments: str, notes: str = "") -> str:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            run(list(arguments))
+        out, err = capsys.readouterr()
+        assert ended.value.code == 0, err
+        assert notes in err
+        return out
+
+    return call
+
+
+def test_a_pair_is_explained_in_a_few_lines(printed: Printed, model: str) -> None:
+    text = printed(
+        "explain", "data.json", "-M", model, "--pair", "C", "A", notes="left out: 1 source translated by only"
+    )
+    first, second, mean, signature = text.rstrip("\n").split("\n\n")
+    lines = first.splitlines()
+    assert lines[:3] == ["1  eins", "  C: it was a plan", "  A: the committee approved it"]
+    assert lines[3].startswith("A is above C by ")
+    assert "words +" in lines[3]
+    assert any("only A matches 'the committee approved'" in line for line in lines[4:])
+    assert len(lines) <= 9
+    assert second.splitlines()[-1] == "C and A tie"
+    assert mean.startswith("mean of 2 sources: A is above C by ")
+    assert signature.startswith("ranker:")
+
+
+def test_the_sums_in_all_forms_of_output(printed: Printed, model: str) -> None:
+    arguments = ("explain", "data.json", "-M", model, "--pair", "A", "C", "-o")
+    document = json.loads(printed(*arguments, "json"))
+    lines = [json.loads(line) for line in printed(*arguments, "jsonl").splitlines()]
+    rows = list(csv.DictReader(io.StringIO(printed(*arguments, "csv"))))
+    assert document["sources"] == lines
+    assert [one["source"] for one in lines] == ["eins", "zwei"]
+    scores = json.loads(printed("rank", "data.json", "-M", model, "-o", "json"))["sources"]
+    for one, row, source in zip(lines, rows, scores, strict=False):
+        score = {each["system"]: each["score"] for each in source["ranking"]}
+        assert one["difference"] == score["A"] - score["C"] == float(row["difference"])
+        assert sum(one["families"].values()) == pytest.approx(one["difference"], abs=1e-12)
+        assert sum(one["features"].values()) == pytest.approx(one["difference"], abs=1e-12)
+        assert sum(float(row[name]) for name in one["features"]) == pytest.approx(one["difference"], abs=1e-12)
+    assert document["difference"] == pytest.approx(sum(one["difference"] for one in lines) / 2)
+
+
+def test_all_lists_every_feature(printed: Printed, model: str) -> None:
+    text = printed("explain", "data.json", "-M", model, "--pair", "A", "C", "--all")
+    assert "bleu[order=2,smoothing=add-one]" in text
+    assert "ngrams.4.f1" in text
+    text = printed("explain", "data.json", "-M", model, "--all")
+    assert "ngrams.4.f1" in text
+    text = printed("explain", "data.json", "-M", model)
+    assert "ngrams.4.f1" not in text
+    assert [line.split()[0] for line in text.splitlines()[2:6]] == ["words", "word", "length", "score"]
+    assert "bleu[order=2,smoothing=add-one]" in printed("explain", "data.json", "-M", model, "--by", "extractor")
+
+
+def test_rank_prints_families_and_keeps_every_feature(printed: Printed, model: str) -> None:
+    table = printed("rank", "data.json", "-M", model, "--contributions")
+    assert "  words    word order  length   text" in table
+    assert max(map(len, table.splitlines()[:6])) < 120
+    arguments = ("rank", "data.json", "-M", model, "--contributions", "-o")
+    for source in json.loads(printed(*arguments, "json"))["sources"]:
+        for row in source["ranking"]:
+            assert sum(row["families"].values()) == pytest.approx(row["score"], abs=1e-12)
+            assert sum(row["contributions"].values()) == pytest.approx(row["score"], abs=1e-12)
+    header = printed(*arguments, "csv").splitlines()[0].split(",")
+    assert {"family.words", "family.word order", "family.length", "ngrams.4.f1"} <= set(header)
+
+
+def test_hostile_texts_are_printed_harmlessly(printed: Printed, model: str) -> None:
+    hostile = "it\x1b[31m \u202ewas\u2028 <script>plan"
+    records = [{**RECORDS[0], "candidates": {"A\x1b[0m": hostile, "C": "x\ny"}}]
+    Path("data.json").write_text(json.dumps(records))
+    for more in (["--pair", "A\x1b[0m", "C"], []):
+        text = printed("explain", "data.json", "-M", model, *more)
+        assert not {"\x1b", "\u202e", "\u2028"} & set(text)
+        assert "\\x1b[31m" in text
+
+
+REFUSALS = {
+    "explain good.json --pair A": "'--pair' requires 2 arguments",
+    "explain good.json -M full-any --pair A A": "--pair compares two systems, and 'A' is given twice",
+    "explain good.json -M full-any --pair A Z": "no system 'Z' in good; there are: 'A', 'B'",
+    "explain --pair A B": "--pair compares two systems of a data set: give the data",
+    "explain -M full-any --pair A B": "--pair compares two systems of a data set: give the data",
+    "explain good.json -M full-any --all --by family": "--all lists every feature and --by adds them up",
+    "explain good.json -M full-any --by column": "'--by'.*'family', 'extractor'",
+    "explain apart.json -M full-any --pair A B": "--pair: no source of apart has a translation by both 'A' and 'B'",
+}
+
+
+@pytest.mark.parametrize("words", REFUSALS)
+def test_refusals(words: str, refused: Refused, folder: Path) -> None:
+    apart = [{"source": name, "references": ["r"], "candidates": {name: "x"}} for name in "AB"]
+    (folder / "apart.json").write_text(json.dumps(apart))
+    refused(*words.split(), says=REFUSALS[words])

@@ -1,0 +1,221 @@
+"""Explanations: sums by family and by extractor, the words behind them, and how they are told."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranker import Ranker, load_dataset
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.system_pairs import system_pair
+from ranker.errors import OptionError
+from ranker.evaluation.explanations import FAMILIES, by_family, explain_pair, explain_systems, headline, round_to_sum
+from ranker.extractors import registry
+from ranker.extractors.base import Extractor
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.registry import BUILT_IN, extractor_class, make
+from ranker.extractors.text.matched_words import (
+    matched_words,
+    readable_batch,
+    stretches,
+    words_matched_by_one,
+    words_missed_by_both,
+)
+from tests.datasets import dataset_of
+
+FEATURES = "ngrams,bleu1-4,rouge_l,rouge_w,hamming,length,paraphrase[folds=2],perp[leave_out=true]"
+
+
+@pytest.fixture(scope="module")
+def sample() -> Dataset:
+    return load_dataset("sample")
+
+
+@pytest.fixture(scope="module")
+def ranker(sample: Dataset) -> Ranker:
+    return Ranker(FEATURES, C=0.01).fit(sample)
+
+
+def few(first: str, second: str, *references: str) -> Dataset:
+    """Return a data set of one source with two candidates, too small for a language model."""
+    return dataset_of([(references, [first, second])])
+
+
+def explained(ranker: Ranker, dataset: Dataset):
+    return explain_pair(ranker, dataset, ranker.explain(dataset), 0, 1, strongest=99)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_registered_extractor_says_what_its_features_are_about(name: str) -> None:
+    kind = extractor_class(name)
+    declared = next(one for one in kind.__mro__ if "family" in vars(one))
+    assert declared is not Extractor, f"{name} declares no family"
+    assert make(name).family in FAMILIES
+    assert name == "combine" or make(name).family != "other"
+
+
+def test_options_and_sums_may_change_the_family() -> None:
+    assert [make(text).family for text in ("ngrams", "ngrams[unit=tag]")] == ["words", "syntax"]
+    assert [make(f"combine[{text}]").family for text in ("bleu - ter", "bleu + nkt")] == ["words", "other"]
+    assert FeatureSet.parse("length,bleu").families == ("length", "length", "words")
+
+
+def test_contributions_are_added_up_by_family() -> None:
+    values = np.array([[1.0, 2.0, 4.0], [0.5, 0.25, 0.0]])
+    found = by_family(values, ["fluency", "words", "fluency"])
+    assert list(found) == ["words", "fluency"]
+    assert found["fluency"].tolist() == [5.0, 0.5]
+    assert found["words"].tolist() == [2.0, 0.25]
+
+
+def test_sums_are_the_difference_of_the_scores(ranker: Ranker, sample: Dataset) -> None:
+    scores = ranker.score(sample)
+    found = explain_systems(ranker, sample, ranker.explain(sample), "sys1", "sys5")
+    rows = system_pair(sample, "sys1", "sys5")
+    assert len(found.sources) == 120
+    for one, (first, second) in zip(found.sources, rows, strict=True):
+        assert one.difference == scores[first] - scores[second]
+        assert sum(one.families.values()) == pytest.approx(one.difference, abs=1e-12)
+        assert sum(one.features.values()) == pytest.approx(one.difference, abs=1e-12)
+        assert len(one.strongest) <= 5
+    assert found.difference == pytest.approx(np.mean(scores[rows[:, 0]] - scores[rows[:, 1]]))
+    assert sum(found.families.values()) == pytest.approx(found.difference, abs=1e-12)
+
+
+def test_features_of_one_extractor_are_one_figure(ranker: Ranker, sample: Dataset) -> None:
+    found = explained(ranker, sample)
+    names = [(one.family, one.extractor) for one in found.strongest]
+    assert len(set(names)) == len(names)
+    assert sum(one.difference for one in found.strongest) == pytest.approx(found.difference, abs=1e-9)
+    by_name = {one.extractor: one for one in found.strongest}
+    assert by_name["bleu"].features == 4
+    assert by_name["rouge"].features == 2
+    columns = [name for name in found.features if name.startswith("bleu")]
+    assert by_name["bleu"].difference == pytest.approx(sum(found.features[name] for name in columns))
+    sizes = [abs(one.difference) for one in found.strongest]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_swapped_candidates_swap_the_signs_and_the_words(ranker: Ranker, sample: Dataset) -> None:
+    matrix = ranker.explain(sample)
+    there, back = (explain_pair(ranker, sample, matrix, *rows) for rows in ((0, 4), (4, 0)))
+    assert back.difference == -there.difference
+    assert back.families == {name: -value for name, value in there.families.items()}
+    for one, other in zip(there.strongest, back.strongest, strict=True):
+        assert other.difference == -one.difference
+        assert (one.evidence.first, one.evidence.second) == (other.evidence.second, other.evidence.first)
+
+
+def test_a_language_model_without_data_contributes_nothing(ranker: Ranker) -> None:
+    found = explained(ranker, few("the committee approved it", "it was turned down", "the committee approved the plan"))
+    assert found.families["fluency"] == 0.0
+    assert "perp" not in [one.extractor for one in found.strongest]
+    assert "fluency" not in found.headline
+
+
+def test_the_words_that_make_a_difference(ranker: Ranker) -> None:
+    dataset = few("the committee approved it now", "now it was the plan", "the committee approved the plan")
+    words = {one.extractor: one.evidence for one in explained(ranker, dataset).strongest}
+    assert words["ngrams"].first == ("committee approved",)
+    assert words["ngrams"].second == ("plan",)
+    assert words["ngrams"].text == "only s0 matches 'committee approved'; only s1 matches 'plan'"
+    assert "committee" in words["paraphrase"].first
+
+
+def test_words_out_of_order(ranker: Ranker) -> None:
+    dataset = few("a b c d e", "e a b c d", "a b c d e")
+    (order,) = (one.evidence for one in explained(ranker, dataset).strongest if one.family == "word order")
+    assert (order.first, order.second) == ((), ("e",))
+    assert order.text == "only s1 has out of order 'e'"
+
+
+def test_lengths_are_told(ranker: Ranker) -> None:
+    dataset = few("a", "a b c d", "a b c", "a b c d e f")
+    (length,) = (one.evidence for one in explained(ranker, dataset).strongest if one.family == "length")
+    assert length.text == "s0 has 1 word, its closest reference 3; s1 has 4 words, its closest reference 3"
+
+
+def test_word_sequences_that_no_other_reference_has(sample: Dataset) -> None:
+    """Brute force over all references of other sources."""
+    learnt = Ranker("perp", C=0.01).fit(sample)
+    matrix = learnt.explain(sample)
+    batch = readable_batch(sample)
+
+    def pairs(words: list[str]) -> set[tuple[str, str]]:
+        return set(itertools.pairwise(words))
+
+    for first, second in ((0, 4), (7, 10), (70, 76)):
+        source = batch.candidate_source[first]
+        known: set[tuple[str, str]] = set()
+        for row, owner in enumerate(sample.references["source"]):
+            if owner != source:
+                known |= pairs(batch.segments.words(int(batch.reference[row])))
+        mine, other = (pairs(batch.segments.words(int(batch.candidate[row]))) for row in (first, second))
+        (found,) = explain_pair(learnt, sample, matrix, first, second).strongest
+        expected = mine - other - known
+        assert bool(found.evidence.first) == bool(expected)
+        text = " ".join(found.evidence.first)
+        assert all(word in text for pair in expected for word in pair)
+
+
+def test_evidence_of_edits_and_similarities_is_told_as_matches() -> None:
+    from ranker.evaluation.explanations import _readable
+
+    told = ["the = the", "+ too", "- missing", "big ~ large (synonym)", "red ~ blue (substitution)", "cat~cat 0.99"]
+    assert [_readable(one) for one in told] == ["the", "", "", "big ~ large (synonym)", "", "cat"]
+    assert [_readable(one) for one in ("cat~dog 0.61", "cat~(none) 0.00")] == ["cat~dog", ""]
+
+
+def test_a_headline_is_in_plain_words() -> None:
+    families = {"words": 0.61, "fluency": 0.31, "length": -0.08}
+    told = "A is above C by 0.84: words +0.61, fluency +0.31, length -0.08"
+    assert headline("A", "C", 0.84, families) == told
+    assert headline("C", "A", -0.84, {name: -value for name, value in families.items()}) == told
+    assert headline("A", "C", 0.0, families) == "A and C tie"
+    assert headline("A", "C", 0.0123, {"words": 0.0123}) == "A is above C by 0.012: words +0.012"
+
+
+@given(st.lists(st.floats(-3, 3), min_size=1, max_size=7), st.integers(0, 4))
+def test_figures_add_up_as_they_are_written(values: list[float], digits: int) -> None:
+    total = sum(values)
+    found = round_to_sum(values, total, digits)
+    assert round(sum(found), digits) == pytest.approx(round(total, digits), abs=10.0**-digits * 0.51)
+    assert round(sum(found) * 10**digits) == round(total / 10.0**-digits)
+    for value, figure in zip(values, found, strict=True):
+        assert abs(value - figure) < 10.0**-digits * 1.0001
+
+
+def test_pairs_that_cannot_be_explained(ranker: Ranker, sample: Dataset) -> None:
+    matrix = ranker.explain(sample)
+    with pytest.raises(OptionError, match=r"no system 'syss1' in sample \(did you mean 'sys1'\?\); there are: 'sys1'"):
+        explain_systems(ranker, sample, matrix, "syss1", "sys2")
+    with pytest.raises(OptionError, match="'sys1' is given twice"):
+        explain_systems(ranker, sample, matrix, "sys1", "sys1")
+
+
+def test_matched_words_are_clipped_by_the_reference_that_has_most() -> None:
+    dataset = few("the the the cat", "a dog", "the cat the", "a cat")
+    batch = readable_batch(dataset)
+    assert matched_words(batch, 0) == Counter({"the": 2, "cat": 1})
+    assert matched_words(batch, 1) == Counter({"a": 1})
+    assert words_matched_by_one(batch, 0, 1) == (("the the", "cat"), ("a",))
+    assert words_missed_by_both(batch, 0, 1) == ()
+    assert words_missed_by_both(readable_batch(few("a", "b", "a B c d, a")), 0, 1) == ("a", "c d,")
+
+
+def test_stretches_are_of_the_text_as_it_is_written() -> None:
+    words = ["he", "said", ":", "no", "!"]
+    assert stretches('He said: "No!"', words, [False, True, True, False, False]) == ("said:",)
+    assert stretches("He said", ["he", "&quot;", "said"], [True, True, True]) == ("he &quot; said",)
+    assert stretches("", [], []) == ()
+
+
+def test_the_family_is_no_option(sample: Dataset) -> None:
+    for name in registry.names():
+        assert "family" not in [field.name for field in dataclasses.fields(type(make(name)))]
