@@ -15,6 +15,7 @@ from ranker.cli import (
     align,
     collect,
     compare,
+    contrast,
     data,
     evaluate,
     experiment,
@@ -47,6 +48,7 @@ app.command("rank")(rank.command)
 app.command("score")(score.command)
 app.command("evaluate")(evaluate.command)
 app.command("compare")(compare.command)
+app.command("contrast")(contrast.command)
 app.command("agreement")(agreement.command)
 app.command("explain")(explain.command)
 app.command("report")(report.command)

@@ -1,0 +1,294 @@
+"""``ranker contrast``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+import typer
+
+from ranker.cli.options import (
+    JobsOption,
+    LpOption,
+    ModelOption,
+    OutputOption,
+    ReferencesOption,
+    SeedOption,
+    SourceOption,
+    TranslationsOption,
+    read_input,
+    working,
+)
+from ranker.cli.output import Result, emit, interval, print_table, say_note
+from ranker.cli.scorer import result_signature, say_notes
+from ranker.errors import OptionError, counted, nearest
+from ranker.files import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ranker.corpora.dataset import Dataset
+    from ranker.evaluation.systems.contrast.result import (
+        Breakdown,
+        Bucket,
+        NgramContrast,
+        SegmentContrast,
+        SystemContrast,
+    )
+
+_METRIC = "chrf"
+_SEGMENTS, _NGRAMS, _ALL = 3, 5, 50
+_ROWS = 6
+
+
+def command(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Corpus by name, or a file, and the two systems; the systems alone with -s, -r and -t, and none where "
+            "there are only two.",
+            metavar="[DATA] [SYSTEM SYSTEM]",
+            show_default=False,
+        ),
+    ] = None,
+    model: ModelOption = None,
+    metric: Annotated[
+        str | None,
+        typer.Option("--metric", "-m", help="Metric that scores the segments.", metavar="METRIC", show_default=_METRIC),
+    ] = None,
+    train_text: Annotated[
+        Path | None,
+        typer.Option(
+            "--train-text",
+            help="Text, one sentence a line, to count words in; by default the references.",
+            metavar="FILE",
+        ),
+    ] = None,
+    parser: Annotated[
+        str, typer.Option("--parser", help="Parser for parts of speech, as of ds, or none.", metavar="NAME|DIR")
+    ] = "shipped",
+    tokenizer: Annotated[
+        str, typer.Option("--tokenizer", help="How words are split, as of bleu.", metavar="NAME")
+    ] = "auto",
+    lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore the case of words.")] = False,
+    segments: Annotated[
+        int | None,
+        typer.Option(
+            "--segments",
+            help="Segments to show for each system.",
+            min=0,
+            show_default=f"{_SEGMENTS} in tables, else {_ALL}",
+        ),
+    ] = None,
+    ngrams: Annotated[
+        int | None,
+        typer.Option(
+            "--ngrams",
+            help="N-grams to show for each system.",
+            min=0,
+            show_default=f"{_NGRAMS} in tables, else {_ALL}",
+        ),
+    ] = None,
+    lp: LpOption = None,
+    source: SourceOption = None,
+    references: ReferencesOption = None,
+    translations: TranslationsOption = None,
+    resamples: Annotated[int, typer.Option("--resamples", help="Bootstrap samples of sources.", min=1)] = 1000,
+    seed: SeedOption = 0,
+    jobs: JobsOption = None,
+    output: OutputOption = "table",
+) -> None:
+    """Show how two systems differ: what one gets right and the other does not.
+
+    Gives the scores of both, the F measure and recall of their words, length ratio and word order (nkt); the words by
+    frequency in the references or in a text, and by part of speech; the scores by sentence length, language pair and
+    document; n-grams that only one of them matches; and the segments that differ most. All figures have 95 % bootstrap
+    intervals over sources. Other forms of output than tables hold everything.
+
+    Example: ranker contrast sample sys1 sys2 --metric bleu
+    """
+    from ranker.extractors.text.tokens import Tokenizer
+    from ranker.ranking import make_scorer
+
+    if tokenizer not in get_args(Tokenizer):
+        known = get_args(Tokenizer)
+        raise OptionError(
+            f"--tokenizer {tokenizer}: no such tokenizer{nearest(tokenizer, known)}; there are: {', '.join(known)}"
+        )
+    scorer = make_scorer(metric, model) if metric or model else make_scorer(_METRIC, None)
+    data, names = _data_and_systems(words or [], parallel=bool(source or references or translations))
+    dataset = read_input(data, source, references, translations, lp)
+    first, second = names or _only_two(dataset)
+    from ranker.evaluation.systems.contrast.run import contrast
+
+    table = output == "table"
+    with working("contrasting"):
+        found = contrast(
+            dataset,
+            first,
+            second,
+            scorer,
+            train_text=train_text,
+            parser=parser,
+            tokenizer=tokenizer,  # type: ignore[arg-type]
+            lowercase=lowercase,
+            ngrams=(_NGRAMS if table else _ALL) if ngrams is None else ngrams,
+            segments=(_SEGMENTS if table else _ALL) if segments is None else segments,
+            resamples=resamples,
+            seed=seed,
+        )
+    say_notes([scorer], dataset)
+    for note in found.notes:
+        say_note(note)
+    options = {"tokenizer": tokenizer, "lowercase": str(lowercase).lower(), "resamples": resamples, "seed": seed}
+    signature = result_signature(scorer, dataset, "system", scored=None, **options)
+
+    def show() -> None:
+        _show(found)
+        typer.echo(signature)
+
+    emit(Result({"signature": signature, **asdict(found)}, _rows(found), show, _lines(found)), output)
+
+
+def _data_and_systems(words: list[str], *, parallel: bool) -> tuple[list[str], tuple[str, str] | None]:
+    """Take the arguments apart: a data set unless files are given by options, then two systems or none."""
+    data, names = ([], words) if parallel else (words[:1], words[1:])
+    if len(names) not in (0, 2):
+        expected = "SYSTEM SYSTEM before -s, -r and -t" if parallel else "DATA SYSTEM SYSTEM"
+        raise OptionError(f"found {counted(len(names), 'system')}: {', '.join(map(repr, names))}; expected {expected}")
+    if names and names[0] == names[1]:
+        raise OptionError(f"two systems are contrasted, and {names[0]!r} is given twice")
+    return data, (names[0], names[1]) if names else None
+
+
+def _only_two(dataset: Dataset) -> tuple[str, str]:
+    """Return the systems of a data set that has two."""
+    names = [str(name) for name in dataset.candidates["system"].unique()]
+    if len(names) != 2:
+        listed = ", ".join(map(repr, names))
+        raise OptionError(
+            f"name two systems to contrast; {dataset.name} holds {counted(len(names), 'system')}: {listed}"
+        )
+    return names[0], names[1]
+
+
+def _lines(found: SystemContrast) -> list[dict[str, Any]]:
+    """Return every bucket, n-gram and segment as a record of its own."""
+    lines: list[dict[str, Any]] = [
+        {"subject": one.subject, "measure": one.measure or bucket.name, "unit": one.unit, **asdict(bucket)}
+        for one in found.breakdowns
+        for bucket in one.buckets
+    ]
+    lines += [{"subject": "n-gram", **asdict(one)} for one in (*found.first_ngrams, *found.second_ngrams)]
+    return lines + [{"subject": "segment", **asdict(one)} for one in (*found.first_segments, *found.second_segments)]
+
+
+def _rows(found: SystemContrast) -> list[dict[str, Any]]:
+    """Return the same as rows of one shape; the difference of an n-gram is that of its matches."""
+    rows = []
+    for one in found.breakdowns:
+        for bucket in one.buckets:
+            rows.append(_row(one.subject, one.measure or bucket.name, bucket.name, bucket.size, bucket))
+    for ngram in (*found.first_ngrams, *found.second_ngrams):
+        matches = {"first": ngram.first, "second": ngram.second, "difference": ngram.first - ngram.second}
+        ratio = {"ratio": ngram.ratio.value, "ratio.low": ngram.ratio.low, "ratio.high": ngram.ratio.high}
+        rows.append({**_row("n-gram", "matches", ngram.ngram, ngram.first + ngram.second), **matches, **ratio})
+    for segment in (*found.first_segments, *found.second_segments):
+        values = {"first": segment.first_score, "second": segment.second_score, "difference": segment.difference}
+        facts = {name: getattr(segment, name) for name in ("lp", "doc", "source", "first_text", "second_text")}
+        rows.append({**_row("segment", found.scorer, segment.seg_id or "", 1), **values, **facts})
+    return rows
+
+
+def _row(subject: str, measure: str, name: str, size: int, bucket: Bucket | None = None) -> dict[str, Any]:
+    row: dict[str, Any] = {"subject": subject, "measure": measure, "name": name, "size": size}
+    for side in ("first", "second", "difference"):
+        estimate = getattr(bucket, side, None)
+        row[side] = estimate and estimate.value
+        row[f"{side}.low"], row[f"{side}.high"] = estimate and estimate.low, estimate and estimate.high
+    return {
+        **row,
+        **dict.fromkeys(("ratio", "ratio.low", "ratio.high", "lp", "doc", "source", "first_text", "second_text")),
+    }
+
+
+def _show(found: SystemContrast) -> None:
+    """Print the short tables."""
+    from ranker.evaluation.systems.contrast.result import WORD_F1
+
+    names = printable(found.first), printable(found.second)
+    better = "" if found.higher_is_better else f"; of {found.scorer} lower is better"
+    typer.echo(
+        printable(
+            f"{found.first} and {found.second} on {found.data}, {counted(found.sources, 'source')}; "
+            f"[95 % bootstrap interval over sources]{better}"
+        )
+    )
+    titles = {
+        ("overall", ""): "overall",
+        ("frequency", WORD_F1): f"F1 of words by how often {found.frequencies} "
+        f"{'have' if found.frequencies == 'the references' else 'has'} them",
+        ("part of speech", WORD_F1): "F1 of words by part of speech",
+        ("length", found.scorer): f"{found.scorer} by words of the reference",
+        ("language pair", found.scorer): f"{found.scorer} by language pair",
+        ("document", found.scorer): f"{found.scorer} by document",
+    }
+    for one in found.breakdowns:
+        title = titles.get((one.subject, one.measure))
+        if title is not None:
+            _show_breakdown(one, title, names)
+    for name, ngrams in zip(names, (found.first_ngrams, found.second_ngrams), strict=True):
+        if ngrams:
+            typer.echo("")
+            print_table([_ngram(one, names) for one in ngrams], f"n-grams that {name} matches more often")
+    for name, segments in zip(names, (found.first_segments, found.second_segments), strict=True):
+        for number, segment in enumerate(segments):
+            if not number:
+                typer.echo(f"\nsegments that {name} translates better by {found.scorer}")
+            _show_segment(segment, names)
+    typer.echo("")
+
+
+def _show_breakdown(breakdown: Breakdown, title: str, names: tuple[str, str]) -> None:
+    """Print the buckets; of many documents or parts of speech those that tell most."""
+    buckets: Sequence[Bucket] = breakdown.buckets
+    if len(buckets) > _ROWS and breakdown.subject in ("document", "part of speech"):
+        by_size = breakdown.subject == "part of speech"
+        key = (lambda one: -one.size) if by_size else (lambda one: -abs(one.difference.value))
+        title += f", the {_ROWS} {'most frequent' if by_size else 'that differ most'} of {len(buckets)}"
+        buckets = sorted(buckets, key=key)[:_ROWS]
+    sized = breakdown.subject != "overall"
+    rows = [
+        {
+            "": printable(one.name),
+            **({breakdown.unit: one.size} if sized else {}),
+            names[0]: interval(one.first),
+            names[1]: interval(one.second),
+            "difference": interval(one.difference),
+        }
+        for one in buckets
+    ]
+    typer.echo("")
+    print_table(rows, printable(title))
+
+
+def _ngram(one: NgramContrast, names: tuple[str, str]) -> dict[str, Any]:
+    figures = {f"{names[0]} matches": one.first, f"{names[1]} matches": one.second}
+    return {"n-gram": printable(one.ngram), **figures, "ratio": interval(one.ratio)}
+
+
+def _show_segment(segment: SegmentContrast, names: tuple[str, str]) -> None:
+    where = " ".join(part for part in (segment.lp, segment.seg_id) if part)
+    typer.echo(printable(f"  {where}  {segment.source}"))
+    number = len(segment.references)
+    typer.echo(printable(f"    reference{f' 1 of {number}' if number > 1 else ''}: {segment.references[0]}"))
+    sides = (
+        (names[0], segment.first_text, segment.first_score, segment.first_only),
+        (names[1], segment.second_text, segment.second_score, segment.second_only),
+    )
+    for name, text, score, only in sides:
+        told = f" (alone matches {', '.join(map(repr, only))})" if only else ""
+        typer.echo(printable(f"    {name} {score:.3f}: {text}{told}"))
+    if segment.missed:
+        typer.echo(printable(f"    both lack {', '.join(map(repr, segment.missed))}"))

@@ -1,0 +1,1 @@
+"""What one of two systems gets right and the other does not."""

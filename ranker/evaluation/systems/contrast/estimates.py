@@ -1,0 +1,110 @@
+"""Figures of two systems with paired bootstrap intervals over sources, from sums of additive statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ranker.arrays import FloatArray, Int64Array
+from ranker.evaluation.bootstrap import draws, estimate, resampled_sums, stream
+from ranker.evaluation.systems.contrast.result import Bucket
+
+Score = Callable[[FloatArray], FloatArray]
+"""From sums of statistics (..., k) to figures (...)."""
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """How sources are resampled: every subject has random numbers of its own, and all its figures share them."""
+
+    resamples: int
+    seed: int
+
+    def of_words(self, subject: str, statistics: FloatArray, score: Score, names: Sequence[str]) -> tuple[Bucket, ...]:
+        """Return the figures of buckets of words, which every source may have.
+
+        Parameters
+        ----------
+        subject : str
+        statistics : float array, shape (sources, buckets, 2, k)
+            Of either system; the last of the k is the number of reference words.
+        score : callable
+        names : sequence of str
+            Of the buckets; those without a reference word are left out.
+        """
+        total = statistics.sum(axis=0)
+        columns = statistics.reshape(len(statistics), -1)
+        sums = resampled_sums(columns, self.resamples, stream(self.seed, subject))
+        sample = score(sums.reshape(self.resamples, *total.shape))
+        # several references may make the words of the two systems' references differ in number
+        sizes = np.ceil(total[..., -1].mean(axis=-1)).astype(np.int64)
+        return _buckets(names, sizes, score(total), sample)
+
+    def of_segments(
+        self, subject: str, statistics: FloatArray, score: Score, group: Int64Array, names: Sequence[str]
+    ) -> tuple[Bucket, ...]:
+        """Return the figures of groups of segments.
+
+        Parameters
+        ----------
+        subject : str
+        statistics : float array, shape (sources, 2, k)
+        score : callable
+        group : int64 array, shape (sources,)
+            Group of every source, a place in `names`.
+        names : sequence of str
+            Groups without a source are left out.
+        """
+        sources, _, width = statistics.shape
+        order = np.argsort(group, kind="stable")
+        sizes = np.bincount(group, minlength=len(names))
+        members = np.split(order, np.cumsum(sizes)[:-1])
+        columns = statistics.reshape(sources, -1)
+        value = np.full((len(names), 2), np.nan)
+        sample = np.full((self.resamples, len(names), 2), np.nan)
+        for place in np.flatnonzero(sizes):
+            value[place] = score(columns[members[place]].sum(axis=0).reshape(2, width))
+        for start, weights in draws(sources, self.resamples, stream(self.seed, subject)):
+            for place in np.flatnonzero(sizes):
+                own = weights[:, members[place]]
+                found = score((own @ columns[members[place]]).reshape(len(own), 2, width))
+                found[own.sum(axis=1) == 0] = np.nan
+                sample[start : start + len(own), place] = found
+        return _buckets(names, sizes, value, sample)
+
+
+def f_measure(sums: FloatArray) -> FloatArray:
+    """Return 2 m / (c + r) of summed matches m, words c and reference words r, (..., 3) to (...); NaN where r is 0."""
+    return _fraction(2 * sums[..., 0], sums[..., 1] + sums[..., 2], sums[..., 2])
+
+
+def recall(sums: FloatArray) -> FloatArray:
+    """Return m / r of the same sums; NaN where r is 0."""
+    return _fraction(sums[..., 0], sums[..., 2], sums[..., 2])
+
+
+def length_ratio(sums: FloatArray) -> FloatArray:
+    """Return c / r of summed words c and reference words r, (..., 2) to (...); NaN where r is 0."""
+    return _fraction(sums[..., 0], sums[..., 1], sums[..., 1])
+
+
+def _fraction(part: FloatArray, whole: FloatArray, reference: FloatArray) -> FloatArray:
+    return np.asarray(np.divide(part, whole, out=np.full(part.shape, np.nan), where=reference > 0))
+
+
+def _buckets(names: Sequence[str], sizes: Int64Array, value: FloatArray, sample: FloatArray) -> tuple[Bucket, ...]:
+    """Put together buckets of figures (buckets, 2) and resampled ones (resamples, buckets, 2)."""
+    difference = value[:, 0] - value[:, 1]
+    differences = sample[..., 0] - sample[..., 1]
+    return tuple(
+        Bucket(
+            names[place],
+            int(sizes[place]),
+            estimate(value[place, 0], sample[:, place, 0]),
+            estimate(value[place, 1], sample[:, place, 1]),
+            estimate(difference[place], differences[:, place]),
+        )
+        for place in np.flatnonzero(sizes).tolist()
+    )

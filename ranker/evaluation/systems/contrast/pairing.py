@@ -1,0 +1,87 @@
+"""Two systems of a data set on the same sources, each with the references that it matches best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ranker.arrays import Int64Array
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.system_pairs import system_pair
+from ranker.errors import DataError
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.ngram.unigrams import F1
+from ranker.extractors.text.ngrams import ngram_matches
+from ranker.extractors.text.ratios import ratio
+from ranker.extractors.text.reference_pairs import reference_pairs
+from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
+
+
+@dataclass(frozen=True, eq=False)
+class SystemPair:
+    """Two systems and their references.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The sources that the systems translate, with their translations alone.
+    first, second : str
+    rows : int64 array, shape (sources, 2)
+        Candidates of both.
+    batch : TokenBatch
+        Words of `dataset`.
+    reference : int64 array, shape (sources, 2)
+        The reference that either translation matches best, by the F score of words; of equal ones the first.
+    """
+
+    dataset: Dataset
+    first: str
+    second: str
+    rows: Int64Array
+    batch: TokenBatch
+    reference: Int64Array
+
+    @classmethod
+    def of(cls, dataset: Dataset, first: str, second: str, tokenizer: Tokenizer, *, lowercase: bool) -> SystemPair:
+        """Take two systems out of `dataset`.
+
+        Raises
+        ------
+        OptionError
+            If a system is not known.
+        DataError
+            If only one of them translates a source, or a source has no reference.
+        """
+        rows = system_pair(dataset, first, second)
+        there = rows >= 0
+        either = there.any(axis=1)
+        lacking = either & ~there.all(axis=1)
+        if lacking.any():
+            source = int(np.argmax(lacking))
+            system = first if rows[source, 0] < 0 else second
+            raise DataError(
+                f"{dataset.where(source)} has no translation by system {system!r} ({int(lacking.sum()):,} of "
+                f"{int(either.sum()):,} sources have one of the two only): contrast systems that translate the same "
+                "sources"
+            )
+        chosen = np.zeros(len(dataset), dtype=bool)
+        chosen[rows[either].ravel()] = True
+        kept = dataset.select_candidates(chosen).select_sources(either)
+        FeatureSet((F1(),)).check_references(kept)
+        batch = token_batch(kept, tokenizer, lowercase=lowercase)
+        rows = system_pair(kept, first, second)
+        return cls(kept, first, second, rows, batch, _best_references(kept, batch)[rows])
+
+    @property
+    def sentences(self) -> Int64Array:
+        """Sentences of `batch`: the translations and the best references of both, shape (4, sources)."""
+        return np.concatenate([self.batch.candidate[self.rows.T], self.batch.reference[self.reference.T]])
+
+
+def _best_references(dataset: Dataset, batch: TokenBatch) -> Int64Array:
+    """Return the best reference of every candidate."""
+    pairs = reference_pairs(dataset)
+    matched = ngram_matches(pairs.expand(batch), 1)[:, 0]
+    lengths = batch.candidate_lengths[pairs.candidate] + batch.reference_lengths[pairs.reference]
+    return pairs.reference[pairs.best(ratio(2 * matched, lengths))]

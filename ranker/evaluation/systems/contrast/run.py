@@ -1,0 +1,199 @@
+"""Two systems against each other: what one gets right and the other does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ranker.arrays import FloatArray, Int64Array
+from ranker.corpora.dataset import Dataset
+from ranker.errors import OptionError
+from ranker.evaluation.systems.contrast.estimates import Bootstrap, Score, f_measure, length_ratio, recall
+from ranker.evaluation.systems.contrast.ngrams import one_sided_ngrams
+from ranker.evaluation.systems.contrast.pairing import SystemPair
+from ranker.evaluation.systems.contrast.result import WORD_F1, WORD_RECALL, Breakdown, Bucket, Subject, SystemContrast
+from ranker.evaluation.systems.contrast.segments import differing_segments
+from ranker.evaluation.systems.contrast.words import (
+    LENGTHS,
+    bucket_names,
+    bucket_of,
+    by_frequency,
+    by_part_of_speech,
+    reference_frequencies,
+    text_frequencies,
+)
+from ranker.evaluation.systems.levels import documents
+from ranker.extractors.dependency.cache import SHIPPED
+from ranker.extractors.order.ribes import NormalisedKendall
+from ranker.extractors.scorers import Scorer
+from ranker.extractors.target_language import other_language
+from ranker.extractors.text.ngrams import closest_reference_lengths
+from ranker.extractors.text.tokens import Tokenizer, language_tokenizers
+from ranker.files import display_name, read_lines
+
+NO_PARSER = "none"
+
+
+def contrast(
+    dataset: Dataset,
+    first: str,
+    second: str,
+    scorer: Scorer,
+    *,
+    train_text: Path | None = None,
+    parser: str = SHIPPED,
+    tokenizer: Tokenizer = "auto",
+    lowercase: bool = False,
+    ngrams: int = 50,
+    segments: int = 50,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> SystemContrast:
+    """Say how two systems differ: by segments, kinds of words, n-grams, length and word order.
+
+    A bucket of words has their F measure, 2 m / (c + r), and their recall, m / r, with m clipped matches of the c words
+    of the translations and the r words of the references; of several references a translation is compared with the one
+    that it matches best, as by `f1`. All intervals are percentiles of a paired bootstrap over sources;
+    those of n-grams take no account of the choice of the most one-sided ones.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    first, second : str
+        Systems that translate the same sources.
+    scorer : Scorer
+        Of segments, documents, language pairs and the whole.
+    train_text : Path, optional
+        A text, one sentence a line, in which the words are counted; by default the references.
+    parser : str, default "shipped"
+        What gives words their part of speech, as of `ds`; ``none`` for nothing.
+    tokenizer : str, default "auto"
+    lowercase : bool, default False
+        Take no notice of case.
+    ngrams, segments : int, default 50
+        How many to return for each system at most.
+    resamples : int, default 1000
+    seed : int, default 0
+
+    Raises
+    ------
+    OptionError, DataError
+        As `SystemPair.of`, or if `train_text` is read for several tokenizers.
+    """
+    pair = SystemPair.of(dataset, first, second, tokenizer, lowercase=lowercase)
+    lines = _lines(pair.dataset, tokenizer, train_text)
+    statistics = scorer.statistics(pair.dataset)
+    scores = scorer.sign * scorer.scores_of(pair.dataset, statistics)[pair.rows]
+    statistics = statistics[pair.rows]
+    bootstrap = Bootstrap(resamples, seed)
+    frequency = (
+        reference_frequencies(pair)
+        if lines is None
+        else text_frequencies(pair, lines[1], lines[0], lowercase=lowercase)
+    )
+    words, frequencies = by_frequency(pair, frequency)
+    order = NormalisedKendall(tokenizer=tokenizer, lowercase=lowercase)
+    overall = (
+        _named(bootstrap, scorer.name, statistics, scorer.score),
+        _named(bootstrap, WORD_F1, words.sum(axis=1), f_measure),
+        _named(bootstrap, WORD_RECALL, words.sum(axis=1), recall),
+        _named(bootstrap, "length ratio", _lengths(pair), length_ratio),
+        _named(bootstrap, order.name, order.statistics(pair.dataset)[pair.rows], order.score),
+    )
+    breakdowns = [
+        Breakdown("overall", "", "segments", overall),
+        *_by_words(bootstrap, "frequency", words, frequencies),
+    ]
+    note = _no_tags(pair.dataset, parser)
+    if note is None and parser != NO_PARSER:
+        breakdowns += _by_words(bootstrap, "part of speech", *by_part_of_speech(pair, parser, lowercase=lowercase))
+    breakdowns += _by_segments(bootstrap, pair, scorer, statistics, words.sum(axis=1))
+    first_ngrams, second_ngrams = one_sided_ngrams(pair, ngrams, bootstrap)
+    first_segments, second_segments = differing_segments(pair, scores, scorer.sign, segments)
+    return SystemContrast(
+        data=dataset.name,
+        first=first,
+        second=second,
+        sources=len(pair.rows),
+        scorer=scorer.name,
+        higher_is_better=scorer.higher_is_better,
+        resamples=resamples,
+        seed=seed,
+        frequencies="the references" if train_text is None else display_name(train_text),
+        breakdowns=tuple(breakdowns),
+        first_ngrams=first_ngrams,
+        second_ngrams=second_ngrams,
+        first_segments=first_segments,
+        second_segments=second_segments,
+        notes=() if note is None else (note,),
+    )
+
+
+def _lines(dataset: Dataset, tokenizer: Tokenizer, path: Path | None) -> tuple[Tokenizer, list[str]] | None:
+    """Return the text in which words are counted, and how it is split."""
+    if path is None:
+        return None
+    names = language_tokenizers(dataset)[0] if tokenizer == "auto" else (tokenizer,)
+    if len(names) > 1:
+        raise OptionError(
+            f"--train-text is one text, and {dataset.name} is split by {', '.join(names)} for its target languages: "
+            "choose one language pair, or one --tokenizer"
+        )
+    return names[0], read_lines(path)
+
+
+def _named(bootstrap: Bootstrap, name: str, statistics: FloatArray, score: Score) -> Bucket:
+    """Return one figure of the whole."""
+    everything = np.zeros(len(statistics), dtype=np.int64)
+    return bootstrap.of_segments("overall", statistics, score, everything, [name])[0]
+
+
+def _lengths(pair: SystemPair) -> FloatArray:
+    """Return words of the translations and of the reference closest in length, shape (sources, 2, 2)."""
+    lengths = pair.batch.candidate_lengths, closest_reference_lengths(pair.batch)
+    return np.stack(lengths, axis=1).astype(np.float64)[pair.rows]
+
+
+def _by_words(bootstrap: Bootstrap, subject: Subject, statistics: FloatArray, names: list[str]) -> list[Breakdown]:
+    return [
+        Breakdown(subject, measure, "words", bootstrap.of_words(subject, statistics, score, names))
+        for measure, score in ((WORD_F1, f_measure), (WORD_RECALL, recall))
+    ]
+
+
+def _by_segments(
+    bootstrap: Bootstrap, pair: SystemPair, scorer: Scorer, statistics: FloatArray, words: FloatArray
+) -> list[Breakdown]:
+    """Return the scores and the F measure of segments by length, language pair and document, as far as they differ."""
+    return [
+        Breakdown(subject, measure, "segments", bootstrap.of_segments(subject, columns, score, group, names))
+        for subject, group, names in _groups(pair, words[..., 2].mean(axis=1))
+        for measure, columns, score in ((scorer.name, statistics, scorer.score), (WORD_F1, words, f_measure))
+    ]
+
+
+def _groups(pair: SystemPair, lengths: FloatArray) -> list[tuple[Subject, Int64Array, list[str]]]:
+    dataset = pair.dataset
+    found: list[tuple[Subject, Int64Array, list[str]]] = [
+        ("length", bucket_of(lengths, LENGTHS), bucket_names(LENGTHS))
+    ]
+    if len(dataset.language_pairs) > 1:
+        group = np.searchsorted(dataset.language_pairs, dataset.source_language_pairs.astype(str))
+        found.append(("language pair", group.astype(np.int64), dataset.language_pairs))
+    if dataset.sources["doc"].notna().all():
+        document, names = documents(dataset)
+        if len(names) > 1:
+            _, first = np.unique(document, return_index=True)
+            pairs = dataset.source_language_pairs[first] if len(dataset.language_pairs) > 1 else [""] * len(names)
+            told = [f"{pair} {name}".strip() for pair, name in zip(pairs, names, strict=True)]
+            found.append(("document", document, told))
+    return found
+
+
+def _no_tags(dataset: Dataset, parser: str) -> str | None:
+    """Return why words cannot be told by part of speech, or None."""
+    other = other_language(dataset) if parser == SHIPPED else None
+    if other is None:
+        return None
+    return f"no words by part of speech: the included parser is for English, these are in {other}; choose --parser"

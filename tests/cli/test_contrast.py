@@ -1,0 +1,151 @@
+"""``ranker contrast``: two systems against each other, as a user runs it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ranker.cli.main import run
+from tests.cli.conftest import Refused
+
+Printed = Callable[..., str]
+LINES = {
+    "src": ["eins", "zwei", "drei"],
+    "ref": ["the committee approved the plan", "it rains", "the end of it"],
+    "A": ["the committee approved it", "it rains", "the end"],
+    "B": ["a plan", "it rains", "the end of it"],
+}
+FILES = ("-s", "src", "-r", "ref", "-t", "A", "B")
+QUICK = ("--parser", "none", "--resamples", "20")
+
+
+@pytest.fixture
+def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Printed:
+    monkeypatch.chdir(tmp_path)
+    for name, lines in LINES.items():
+        Path(name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+    def call(*arguments: str, notes: str = "") -> str:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            run(["contrast", *arguments])
+        out, err = capsys.readouterr()
+        assert ended.value.code == 0, err
+        assert notes in err
+        return out
+
+    return call
+
+
+def test_two_files_are_contrasted(printed: Printed) -> None:
+    text = printed(*FILES, *QUICK, "--metric", "ter")
+    assert text.startswith(
+        "A and B on src, 3 sources; [95 % bootstrap interval over sources]; of ter lower is better\n"
+    )
+    titles = ["overall", "F1 of words by how often the references have them", "ter by words of the reference"]
+    titles += [f"n-grams that {one} matches more often" for one in "AB"]
+    titles += [f"segments that {one} translates better by ter" for one in "AB"]
+    places = [text.index(f"\n{title}\n") for title in titles]
+    assert places == sorted(places)
+    assert "(alone matches 'the committee approved')" in text
+    assert "A 0.500: the end\n" in text
+    assert len(text.splitlines()) < 60
+    assert printed("B", "A", *FILES, *QUICK).startswith("B and A on ")
+
+
+def test_all_forms_hold_the_same(printed: Printed) -> None:
+    arguments = (*FILES, *QUICK, "--metric", "bleu[smoothing=add-one]", "-o")
+    document = json.loads(printed(*arguments, "json"))
+    lines = [json.loads(line) for line in printed(*arguments, "jsonl").splitlines()]
+    rows = list(csv.DictReader(io.StringIO(printed(*arguments, "csv"))))
+    assert len(lines) == len(rows)
+    counts = [len(one["buckets"]) for one in document["breakdowns"]]
+    ngrams = document["first_ngrams"] + document["second_ngrams"]
+    segments = document["first_segments"] + document["second_segments"]
+    assert len(lines) == sum(counts) + len(ngrams) + len(segments)
+    assert len(ngrams) > 10
+    for line, row in zip(lines, rows, strict=True):
+        assert row["subject"] == line["subject"]
+        if row["subject"] == "n-gram":
+            assert (row["name"], int(row["first"])) == (line["ngram"], line["first"])
+            assert float(row["ratio.low"]) == line["ratio"]["low"]
+        elif row["subject"] == "segment":
+            assert (row["first_text"], float(row["difference"])) == (line["first_text"], line["difference"])
+        else:
+            assert (row["name"], row["measure"], int(row["size"])) == (line["name"], line["measure"], line["size"])
+            assert float(row["difference.high"]) == line["difference"]["high"]
+    assert "resamples:20" in document["signature"]
+    short = json.loads(printed(*arguments, "json", "--ngrams", "1", "--segments", "0"))
+    assert (len(short["first_ngrams"]), short["first_segments"]) == (1, [])
+
+
+def test_words_of_a_training_text(printed: Printed) -> None:
+    Path("train.txt").write_text("the the the the the\nit\n")
+    text = printed(*FILES, *QUICK, "--train-text", "train.txt", "--lowercase")
+    assert "F1 of words by how often train.txt has them" in text
+
+
+def test_parts_of_speech_and_documents(printed: Printed) -> None:
+    text = printed("sample", "sys1", "sys5", "--resamples", "20", "--segments", "1", "--ngrams", "1")
+    assert "F1 of words by part of speech, the 6 most frequent of " in text
+    assert "chrf by document, the 6 that differ most of 12" in text
+    assert len(text.splitlines()) < 75
+    german = printed(*FILES, "--resamples", "20", "--lp", "en-de", notes="no words by part of speech: the included")
+    assert "part of speech" not in german
+
+
+def test_hostile_texts_and_names_are_printed_harmlessly(printed: Printed) -> None:
+    hostile = "\x1b[31mthe\u202e end\u2028 of\u200b <script>alert(1)</script>"
+    records = [
+        {"source": f"x\x07{number}", "references": [hostile, "the end"], "candidates": candidates}
+        for number, candidates in enumerate(
+            [{"A\x1b]0;x": hostile, "B": "\x1b[2J"}, {"A\x1b]0;x": "", "B": f"the end {hostile}"}]
+        )
+    ]
+    Path("data.json").write_text(json.dumps(records))
+    text = printed("data.json", "A\x1b]0;x", "B", *QUICK)
+    assert not {"\x1b", "\x07", "\u202e", "\u2028", "\u200b"} & set(text)
+    assert "\\x1b[31mthe" in text
+    document = json.loads(printed("data.json", *QUICK, "-o", "json"))
+    assert document["first"] == "A\x1b]0;x"
+
+
+REFUSALS = {
+    "contrast": "nothing to read",
+    "contrast good.json A": "found 1 system: 'A'; expected DATA SYSTEM SYSTEM",
+    "contrast good.json A B A": "found 3 systems: 'A', 'B', 'A'; expected DATA SYSTEM SYSTEM",
+    "contrast A B C -s two -r two -t two": r"found 3 systems: .*; expected SYSTEM SYSTEM before -s, -r and -t",
+    "contrast good.json A A": "two systems are contrasted, and 'A' is given twice",
+    "contrast good.json A Z": "no system 'Z' in good; there are: 'A', 'B'",
+    "contrast one-candidate.json": "name two systems to contrast; one-candidate holds 1 system: 'A'",
+    "contrast sample": "name two systems to contrast; sample holds 7 systems: 'sys1', 'sys2'",
+    "contrast uneven.json A B": r"uneven\[2\] has no translation by system 'B' \(1 of 2 sources have one of the two",
+    "contrast not-judged.json A B -m nist -M full": "give either --metric NAME",
+    "contrast good.json A B -m blue": "no extractor is called 'blue'",
+    "contrast good.json A B -m ds": "makes columns for a ranker",
+    "contrast no-reference-2.json A B": "has no reference",
+    "contrast good.json A B --train-text none.txt": "none.txt: no such file",
+    "contrast good.json A B --train-text empty.csv": "empty.csv: is empty",
+    "contrast good.json A B --tokenizer 13": r"--tokenizer 13: no such tokenizer \(did you mean '13a'\?\); there",
+    "contrast good.json A B --parser nope": "nope",
+    "contrast good.json A B --resamples 0": "'--resamples'",
+    "contrast good.json A B --segments -1": "'--segments'",
+    "contrast good.json A B --lp de-en": "no source of language pair 'de-en'",
+}
+
+
+@pytest.mark.parametrize("words", REFUSALS)
+def test_refusals(words: str, refused: Refused, folder: Path) -> None:
+    both = {"A": "a", "B": "b"}
+    uneven = [
+        {"source": "x", "references": ["r"], "candidates": both},
+        {"source": "y", "references": ["r"], "candidates": {"A": "a"}},
+    ]
+    (folder / "uneven.json").write_text(json.dumps(uneven))
+    (folder / "no-reference-2.json").write_text(json.dumps([{"source": "x", "candidates": both}]))
+    refused(*words.split(), says=REFUSALS[words])
