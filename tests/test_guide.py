@@ -1,11 +1,14 @@
-"""The Python examples in the documents run."""
+"""The Python examples in the documents run, and commands print what the documents show."""
 
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+
+from ranker.cli.main import run
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
@@ -14,6 +17,13 @@ EXAMPLES = [
     pytest.param(code, id=f"{page.relative_to(ROOT)}-{number}")
     for page in PAGES
     for number, code in enumerate(PYTHON.findall(page.read_text(encoding="utf-8")), 1)
+]
+
+CONSOLE = re.compile(r"^```console\n\$ ranker (.*)\n((?:.*\n)*?)```", flags=re.MULTILINE)
+SHOWN = [
+    pytest.param(page, command, output, id=f"{page.relative_to(ROOT)}-{command.split()[0]}-{number}")
+    for page in PAGES
+    for number, (command, output) in enumerate(CONSOLE.findall(page.read_text(encoding="utf-8")), 1)
 ]
 
 
@@ -26,3 +36,22 @@ def test_the_documents_have_python_examples():
 def test_an_example_runs(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "example", "exec"), {})
+
+
+@pytest.mark.parametrize(("page", "command", "output"), SHOWN)
+def test_a_command_prints_what_is_shown(page, command, output, capsys, monkeypatch):
+    """A line with three dots stands for lines that are left out."""
+    monkeypatch.chdir(page.parent)
+    with pytest.raises(SystemExit) as ended:
+        run(shlex.split(command))
+    printed = capsys.readouterr()
+    assert ended.value.code == 0, printed.err
+    lines = iter(printed.out.splitlines())
+    skipping = False
+    for expected in output.splitlines():
+        if expected == "...":
+            skipping = True
+            continue
+        found = next((line for line in lines if not skipping or line == expected), None)
+        assert found == expected
+        skipping = False

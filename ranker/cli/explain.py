@@ -27,7 +27,7 @@ from ranker.files import printable
 if TYPE_CHECKING:
     from ranker.arrays import FloatArray
     from ranker.corpora.dataset import Dataset
-    from ranker.evaluation.explanations import PairExplanation
+    from ranker.evaluation.explanations.pairs import PairExplanation
     from ranker.extractors.feature_sets import FeatureSet
     from ranker.ranking import Ranker
 
@@ -71,7 +71,7 @@ def command(
 
     Example: ranker explain candidates.json --pair A C
     """
-    from ranker.evaluation.explanations import check_pair, explain_systems
+    from ranker.evaluation.explanations.pairs import check_pair, explain_systems
     from ranker.ranking import Ranker
 
     if every and by is not None:
@@ -136,7 +136,7 @@ def command(
 
 def _group(ranker: Ranker, dataset: Dataset, matrix: FloatArray, source: int) -> dict[str, Any]:
     """Put together all that is to be said of one source."""
-    from ranker.evaluation.explanations import by_family
+    from ranker.evaluation.explanations.pairs import by_family
 
     candidates = []
     for row in range(*dataset.candidate_offsets[source : source + 2]):
@@ -176,7 +176,7 @@ def _parts(features: FeatureSet, by: str | None) -> dict[str, list[str]]:
         return {name: [name] for name in features.columns}
     if by == "extractor":
         return {str(extractor): list(extractor.columns) for extractor in features.extractors}
-    from ranker.evaluation.explanations import FAMILIES
+    from ranker.evaluation.explanations.pairs import FAMILIES
 
     members = list(zip(features.columns, features.families, strict=True))
     return {one: [name for name, family in members if family == one] for one in FAMILIES if one in features.families}
@@ -201,7 +201,7 @@ def _print(group: dict[str, Any], parts: dict[str, list[str]]) -> None:
 
 def _print_pair(dataset: Dataset, explained: PairExplanation, parts: dict[str, list[str]]) -> None:
     """Print why one candidate is above another: the texts, the families, and the strongest differences."""
-    from ranker.evaluation.explanations import decimals
+    from ranker.evaluation.explanations.pairs import decimals
 
     typer.echo(_title(_facts(dataset, explained.source)))
     for system, text in ((explained.first, explained.first_text), (explained.second, explained.second_text)):

@@ -56,7 +56,7 @@ def command(
     )
     import numpy as np
 
-    from ranker.evaluation.explanations import by_family
+    from ranker.evaluation.explanations.pairs import by_family
     from ranker.extractors.scorers import rank_by
 
     with working("ranking"):

@@ -15,7 +15,14 @@ from ranker import Ranker, load_dataset
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.system_pairs import system_pair
 from ranker.errors import OptionError
-from ranker.evaluation.explanations import FAMILIES, by_family, explain_pair, explain_systems, headline, round_to_sum
+from ranker.evaluation.explanations.pairs import (
+    FAMILIES,
+    by_family,
+    explain_pair,
+    explain_systems,
+    headline,
+    round_to_sum,
+)
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor
 from ranker.extractors.feature_sets import FeatureSet
@@ -165,11 +172,11 @@ def test_word_sequences_that_no_other_reference_has(sample: Dataset) -> None:
 
 
 def test_evidence_of_edits_and_similarities_is_told_as_matches() -> None:
-    from ranker.evaluation.explanations import _readable
+    from ranker.evaluation.explanations.evidence import as_match
 
     told = ["the = the", "+ too", "- missing", "big ~ large (synonym)", "red ~ blue (substitution)", "cat~cat 0.99"]
-    assert [_readable(one) for one in told] == ["the", "", "", "big ~ large (synonym)", "", "cat"]
-    assert [_readable(one) for one in ("cat~dog 0.61", "cat~(none) 0.00")] == ["cat~dog", ""]
+    assert [as_match(one) for one in told] == ["the", "", "", "big ~ large (synonym)", "", "cat"]
+    assert [as_match(one) for one in ("cat~dog 0.61", "cat~(none) 0.00")] == ["cat~dog", ""]
 
 
 def test_a_headline_is_in_plain_words() -> None:

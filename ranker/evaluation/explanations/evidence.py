@@ -1,0 +1,196 @@
+"""The words behind a difference of two candidates of one source."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ranker.arrays import Int64Array
+from ranker.corpora.dataset import Dataset, view
+from ranker.errors import counted
+from ranker.extractors.base import Extractor
+from ranker.extractors.text.matched_words import readable_batch, stretches, words_matched_by_one
+from ranker.extractors.text.ngrams import closest_reference_lengths
+from ranker.extractors.text.reference_pairs import reference_pairs
+from ranker.extractors.text.repeated_words import align_contexts
+from ranker.extractors.text.tokens import TokenBatch, token_batch
+
+_SHOWN = 3
+"""Stretches of text that a line shows."""
+_LONGEST = 6
+"""Words of a stretch that a line shows."""
+_SIMILARITY = re.compile(r" -?\d\.\d\d\Z")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The words behind a difference of two candidates.
+
+    Parameters
+    ----------
+    first, second : tuple of str
+        What only the one candidate has.
+    text : str
+        The same in words, empty if there is nothing to show.
+    """
+
+    first: tuple[str, ...] = ()
+    second: tuple[str, ...] = ()
+    text: str = ""
+
+
+def evidence_of(
+    extractors: Sequence[Extractor], dataset: Dataset, rows: tuple[int, int], names: tuple[str, str]
+) -> Evidence:
+    """Return what only the one or only the other of two candidates has, for the extractors of one name."""
+    if not extractors:
+        return Evidence()
+    matches = [_matches(extractors, dataset, row) for row in rows]
+    if any(matches):
+        only = tuple((matches[0] - matches[1]).elements()), tuple((matches[1] - matches[0]).elements())
+        return _only(only, names, "matches")
+    family = extractors[0].family
+    if family == "length":
+        return _lengths(dataset, rows, names)
+    if family == "word order":
+        return _only(_out_of_order(dataset, rows), names, "has out of order")
+    if family == "fluency":
+        return _only(_unseen(dataset, rows), names, "has, found in no other reference:")
+    if family in ("words", "meaning"):
+        return _only(words_matched_by_one(readable_batch(dataset), *rows), names, "matches")
+    return Evidence()
+
+
+def _matches(extractors: Sequence[Extractor], dataset: Dataset, row: int) -> Counter[str]:
+    """Count what of one candidate matched, as often as in the reference where it matched most."""
+    found: Counter[str] = Counter()
+    for extractor in extractors:
+        for told in extractor.evidence(dataset, row).values():
+            found |= Counter(match for one in told if (match := as_match(one)))
+    return found
+
+
+def as_match(evidence: str) -> str:
+    """Write a match of equal words as one word, without its similarity; what is no match becomes empty."""
+    if evidence.startswith(("+ ", "- ")) or evidence.endswith("(substitution)"):
+        return ""
+    match = _SIMILARITY.sub("", evidence)
+    for sign in (" = ", "~"):
+        left, found, right = match.partition(sign)
+        if found and right == "(none)":
+            return ""
+        if found and left == right:
+            return left
+    return match
+
+
+def _only(found: tuple[tuple[str, ...], tuple[str, ...]], names: tuple[str, str], does: str) -> Evidence:
+    told = [
+        f"only {name} {does} {', '.join(map(_quoted, one[:_SHOWN]))}{', ...' if len(one) > _SHOWN else ''}"
+        for name, one in zip(names, found, strict=True)
+        if one
+    ]
+    return Evidence(*found, "; ".join(told))
+
+
+def _quoted(stretch: str) -> str:
+    words = stretch.split(" ")
+    return repr(" ".join([*words[:_LONGEST], "..."] if len(words) > _LONGEST else words))
+
+
+def _lengths(dataset: Dataset, rows: tuple[int, int], names: tuple[str, str]) -> Evidence:
+    batch = readable_batch(dataset)
+    lengths, closest = batch.candidate_lengths, closest_reference_lengths(batch)
+    told = [
+        f"{name} has {counted(int(lengths[row]), 'word')}, its closest reference {closest[row]}"
+        for name, row in zip(names, rows, strict=True)
+    ]
+    return Evidence(text="; ".join(told))
+
+
+def _out_of_order(dataset: Dataset, rows: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return for each of two candidates the stretches of a reference whose words only it has in another order.
+
+    Of several references the one counts that shares most words; words out of order are those outside a longest
+    ascending sequence of reference positions.
+    """
+    batch, pairs = token_batch(dataset, "13a", lowercase=True), reference_pairs(dataset)
+    orders = align_contexts(dataset, "isozaki", "13a", lowercase=True)
+    source = batch.candidate_source[rows[0]]
+    references = np.arange(*batch.reference_offsets[source : source + 2])
+    displaced: list[Counter[tuple[int, int]]] = []
+    for row in rows:
+        block = pairs.offsets[references] + row - batch.candidate_offsets[source]
+        best = int(np.argmax(orders.lengths[block]))
+        positions = orders.positions[slice(*orders.offsets[block[best] : block[best] + 2])].tolist()
+        kept = set(_longest_ascending(positions))
+        displaced.append(Counter((int(references[best]), at) for at in dict.fromkeys(positions) if at not in kept))
+    found = []
+    for mine, other in zip(displaced, reversed(displaced), strict=True):
+        only = mine - other
+        told: list[str] = []
+        for reference in sorted({one for one, _ in only}):
+            words = batch.segments.words(int(batch.reference[reference]))
+            flagged = [(reference, at) in only for at in range(len(words))]
+            told.extend(stretches(batch.texts[batch.reference[reference]], words, flagged))
+        found.append(tuple(told))
+    return found[0], found[1]
+
+
+def _longest_ascending(values: Sequence[int]) -> list[int]:
+    """Return a longest strictly ascending subsequence (patience sorting)."""
+    tops: list[int] = []
+    before: list[int] = []
+    for place, value in enumerate(values):
+        low = int(np.searchsorted([values[top] for top in tops], value))
+        before.append(tops[low - 1] if low else -1)
+        tops[low : low + 1] = [place]
+    at = tops[-1] if tops else -1
+    found = []
+    while at >= 0:
+        found.append(values[at])
+        at = before[at]
+    return found[::-1]
+
+
+def _unseen(dataset: Dataset, rows: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return for each of two candidates the stretches whose pairs of words no reference of another source has."""
+    batch = readable_batch(dataset)
+    source = batch.candidate_source[rows[0]]
+    own = _word_pairs(batch, batch.reference[slice(*batch.reference_offsets[source : source + 2])])
+    known, counts = _reference_word_pairs(dataset)
+    pairs = [_word_pairs(batch, batch.candidate[[row]]) for row in rows]
+    found = []
+    for row, mine, other in zip(rows, pairs, reversed(pairs), strict=True):
+        place = np.minimum(np.searchsorted(known, mine), max(len(known) - 1, 0))
+        elsewhere = np.zeros(len(mine), dtype=np.int64)
+        if len(known):
+            elsewhere = np.where(known[place] == mine, counts[place], 0)
+        elsewhere -= (mine[:, np.newaxis] == own).sum(axis=1)
+        unseen = (elsewhere <= 0) & ~np.isin(mine, other)
+        sentence = int(batch.candidate[row])
+        words = batch.segments.words(sentence)
+        # a word is in a stretch if the pair that it begins or ends is
+        around = np.concatenate([[False], unseen, [False]])[: len(words) + 1]
+        found.append(stretches(batch.texts[sentence], words, (around[:-1] | around[1:]).tolist()))
+    return found[0], found[1]
+
+
+def _word_pairs(batch: TokenBatch, sentences: Int64Array) -> Int64Array:
+    """Return the pairs of neighbouring words of sentences, as numbers."""
+    values, offsets = batch.segments.take(sentences)
+    sentence = np.repeat(np.arange(len(sentences)), np.diff(offsets))
+    codes = values[:-1].astype(np.int64) * len(batch.segments.vocabulary) + values[1:]
+    return np.asarray(codes[sentence[:-1] == sentence[1:]])
+
+
+@view
+def _reference_word_pairs(dataset: Dataset) -> tuple[Int64Array, Int64Array]:
+    """Return the pairs of neighbouring words of all references, ascending, and how often each occurs."""
+    batch = readable_batch(dataset)
+    known, counts = np.unique(_word_pairs(batch, batch.reference), return_counts=True)
+    return known, counts.astype(np.int64)

@@ -1,0 +1,294 @@
+"""Why a ranker puts one candidate above another: contributions added up by what the features are about.
+
+A ranker is linear, so the difference of two scores is the sum of what its features add to one and to the other. Many
+features measure nearly the same thing, and their weights differ in sign; their sum is what counts, so it is taken by
+family (words, fluency, ...) and by extractor.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+
+from ranker.arrays import FloatArray, Int64Array
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.system_pairs import system_pair
+from ranker.errors import OptionError
+from ranker.evaluation.explanations.evidence import Evidence, evidence_of
+from ranker.extractors.base import Extractor, FeatureFamily
+from ranker.ranking import Ranker
+from ranker.ranks import TIE
+
+STRONGEST = 5
+FAMILIES: tuple[FeatureFamily, ...] = get_args(FeatureFamily)
+
+
+@dataclass(frozen=True)
+class ExtractorDifference:
+    """What all features of one extractor, with its variants and options, add to the difference of two scores.
+
+    Parameters
+    ----------
+    extractor : str
+        Name in the registry; of variants such as ``rouge_l`` and ``rouge_w`` what they share, ``rouge``.
+    family : str
+    features : int
+        Number of its features.
+    difference : float
+        Contribution to the first score minus that to the second.
+    evidence : Evidence
+    """
+
+    extractor: str
+    family: FeatureFamily
+    features: int
+    difference: float
+    evidence: Evidence
+
+
+@dataclass(frozen=True)
+class PairExplanation:
+    """Why one candidate of a source scores higher than another.
+
+    Parameters
+    ----------
+    source : int
+        Row of the source.
+    first, second, first_text, second_text : str
+        Systems and their translations.
+    first_score, second_score, difference : float
+        The difference is first minus second.
+    families : dict of str to float
+        What every family adds to the difference, in the order of `FAMILIES`; they add up to it.
+    strongest : tuple of ExtractorDifference
+        The largest differences, by absolute value.
+    features : dict of str to float
+        What every feature adds to the difference.
+    """
+
+    source: int
+    first: str
+    second: str
+    first_text: str
+    second_text: str
+    first_score: float
+    second_score: float
+    difference: float
+    families: dict[str, float]
+    strongest: tuple[ExtractorDifference, ...]
+    features: dict[str, float]
+
+    @property
+    def headline(self) -> str:
+        """Who is above whom by how much, and what each family adds."""
+        return headline(self.first, self.second, self.difference, self.families)
+
+
+@dataclass(frozen=True)
+class SystemExplanation:
+    """Why one system scores higher than another on average.
+
+    Parameters
+    ----------
+    first, second : str
+    difference : float
+        Mean of the differences of their scores, first minus second.
+    families : dict of str to float
+        What every family adds to it.
+    left_out : int
+        Sources with a translation by only one of the two.
+    sources : tuple of PairExplanation
+    """
+
+    first: str
+    second: str
+    difference: float
+    families: dict[str, float]
+    left_out: int
+    sources: tuple[PairExplanation, ...]
+
+    @property
+    def headline(self) -> str:
+        """Who is above whom by how much on average, and what each family adds."""
+        return headline(self.first, self.second, self.difference, self.families)
+
+
+def check_pair(dataset: Dataset, first: str, second: str) -> Int64Array:
+    """Return the candidates of two systems, as `system_pair`, if there is something to compare.
+
+    Raises
+    ------
+    OptionError
+        If a system is not known, both are the same, or no source has a translation by both.
+    """
+    if first == second:
+        raise OptionError(f"--pair compares two systems, and {first!r} is given twice")
+    rows = system_pair(dataset, first, second)
+    if not (rows >= 0).all(axis=1).any():
+        raise OptionError(f"--pair: no source of {dataset.name} has a translation by both {first!r} and {second!r}")
+    return rows
+
+
+def explain_systems(
+    ranker: Ranker, dataset: Dataset, contributions: FloatArray, first: str, second: str
+) -> SystemExplanation:
+    """Explain the differences between the scores of two systems, source by source and on average.
+
+    Raises
+    ------
+    OptionError
+        As `check_pair`.
+    """
+    rows = check_pair(dataset, first, second)
+    both = (rows >= 0).all(axis=1)
+    features = _Features.of(ranker, dataset)
+    pairs = [(int(one), int(other)) for one, other in rows[both]]
+    found = tuple(_explain(features, dataset, contributions, pair, STRONGEST) for pair in pairs)
+    return SystemExplanation(
+        first,
+        second,
+        float(np.mean([one.difference for one in found])),
+        {name: float(np.mean([one.families[name] for one in found])) for name in found[0].families},
+        int(((rows >= 0).any(axis=1) & ~both).sum()),
+        found,
+    )
+
+
+def by_family(contributions: FloatArray, families: Sequence[FeatureFamily]) -> dict[str, FloatArray]:
+    """Add up contributions (..., columns) by family; families without a column are left out.
+
+    Returns
+    -------
+    dict of str to float array, shape (...)
+    """
+    family = np.array(families, dtype=object)
+    return {one: contributions[..., family == one].sum(axis=-1) for one in FAMILIES if one in families}
+
+
+def explain_pair(
+    ranker: Ranker, dataset: Dataset, contributions: FloatArray, first: int, second: int, *, strongest: int = STRONGEST
+) -> PairExplanation:
+    """Explain the difference between the scores of two candidates of one source.
+
+    Parameters
+    ----------
+    ranker : Ranker
+    dataset : Dataset
+    contributions : float array, shape (candidates, columns)
+        What `Ranker.explain` returned for `dataset`.
+    first, second : int
+        Rows of the candidates.
+    strongest : int, default 5
+        Differences of extractors to give.
+    """
+    return _explain(_Features.of(ranker, dataset), dataset, contributions, (first, second), strongest)
+
+
+@dataclass(frozen=True, eq=False)
+class _Features:
+    """The columns of a ranker, and the extractors whose variants and options are one figure.
+
+    Parameters
+    ----------
+    columns : tuple of str
+    families : tuple of str
+        Of the columns.
+    group : int array, shape (columns,)
+        Group of every column.
+    groups : list of (family, name)
+    extractors : list of lists of Extractor
+        Those of every group that contribute, in the order of the groups.
+    """
+
+    columns: tuple[str, ...]
+    families: tuple[FeatureFamily, ...]
+    group: Int64Array
+    groups: list[tuple[FeatureFamily, str]]
+    extractors: list[list[Extractor]]
+
+    @classmethod
+    def of(cls, ranker: Ranker, dataset: Dataset) -> _Features:
+        features = ranker.feature_set
+        unusable = features.unusable(dataset) is not None
+        places: dict[tuple[FeatureFamily, str], int] = {}
+        members: list[list[Extractor]] = []
+        group = []
+        for extractor in features.extractors:
+            # rouge_l and rouge_w are variants of one metric
+            place = places.setdefault((extractor.family, extractor.name.partition("_")[0]), len(places))
+            group.extend([place] * len(extractor.columns))
+            members.extend([[]] * (place == len(members)))
+            if not (unusable and extractor.fit_scope == "ranked"):
+                members[place] = [*members[place], extractor]
+        return cls(features.columns, features.families, np.array(group, dtype=np.int64), list(places), members)
+
+
+def _explain(
+    features: _Features, dataset: Dataset, contributions: FloatArray, rows: tuple[int, int], strongest: int
+) -> PairExplanation:
+    first, second = rows
+    difference = contributions[first] - contributions[second]
+    scores = float(contributions[first].sum()), float(contributions[second].sum())
+    systems, texts = (dataset.candidates[name].iloc[[first, second]].tolist() for name in ("system", "text"))
+    sums = np.bincount(features.group, weights=difference, minlength=len(features.groups))
+    sizes = np.bincount(features.group, minlength=len(features.groups))
+    largest = [place for place in np.argsort(-np.abs(sums), kind="stable").tolist() if abs(sums[place]) > TIE]
+    return PairExplanation(
+        source=int(dataset.candidate_source[first]),
+        first=systems[0],
+        second=systems[1],
+        first_text=texts[0],
+        second_text=texts[1],
+        first_score=scores[0],
+        second_score=scores[1],
+        difference=scores[0] - scores[1],
+        families={name: float(value) for name, value in by_family(difference, features.families).items()},
+        strongest=tuple(
+            ExtractorDifference(
+                extractor=features.groups[place][1],
+                family=features.groups[place][0],
+                features=int(sizes[place]),
+                difference=float(sums[place]),
+                evidence=evidence_of(features.extractors[place], dataset, rows, (systems[0], systems[1])),
+            )
+            for place in largest[:strongest]
+        ),
+        features=dict(zip(features.columns, difference.tolist(), strict=True)),
+    )
+
+
+def headline(first: str, second: str, difference: float, families: Mapping[str, float]) -> str:
+    """Say who is above whom by how much, and what each family adds; the figures add up as they are written."""
+    if abs(difference) <= TIE:
+        return f"{first} and {second} tie"
+    if difference < 0:
+        first, second, difference = second, first, -difference
+        families = {name: -value for name, value in families.items()}
+    digits = decimals(difference)
+    figures = round_to_sum(list(families.values()), difference, digits)
+    parts = sorted((pair for pair in zip(families, figures, strict=True) if pair[1]), key=lambda pair: -abs(pair[1]))
+    told = ", ".join(f"{name} {value:+.{digits}f}" for name, value in parts)
+    return f"{first} is above {second} by {difference:.{digits}f}: {told}"
+
+
+def decimals(difference: float) -> int:
+    """Return how many decimals show a difference: two, and more for one below a tenth."""
+    if abs(difference) <= TIE:
+        return 2
+    return min(max(2, 1 - math.floor(math.log10(abs(difference)))), 12)
+
+
+def round_to_sum(values: Sequence[float], total: float, digits: int) -> list[float]:
+    """Round `values`, which add up to `total`, so that they add up to the rounded total (largest remainders)."""
+    unit = 10.0**-digits
+    scaled = [value / unit for value in values]
+    floors = [math.floor(value) for value in scaled]
+    missing = round(total / unit) - sum(floors)
+    order = sorted(range(len(values)), key=lambda place: floors[place] - scaled[place])
+    for place in order[: max(missing, 0)]:
+        floors[place] += 1
+    return [round(value * unit, digits) for value in floors]
