@@ -101,10 +101,10 @@ def command(
 ) -> None:
     """Show how two systems differ: what one gets right and the other does not.
 
-    Gives the scores of both, the F measure and recall of their words, length ratio and word order (nkt); the words by
-    frequency in the references or in a text, and by part of speech; the scores by sentence length, language pair and
-    document; n-grams that only one of them matches; and the segments that differ most. All figures have 95 % bootstrap
-    intervals over sources. Other forms of output than tables hold everything.
+    Much as compare-mt does, it gives the scores of both, the F measure and recall of their words, length ratio and word
+    order (nkt); the words by frequency in the references or in a text, and by part of speech; the scores by sentence
+    length, language pair and document; n-grams that one of them matches more often; and the segments that differ most.
+    All figures have 95 % bootstrap intervals over sources. Forms of output other than tables hold everything.
 
     Example: ranker contrast sample sys1 sys2 --metric bleu
     """
@@ -120,6 +120,7 @@ def command(
     data, names = _data_and_systems(words or [], parallel=bool(source or references or translations))
     dataset = read_input(data, source, references, translations, lp)
     first, second = names or _only_two(dataset)
+    from ranker.corpora.system_pairs import system_pair
     from ranker.evaluation.systems.contrast.run import contrast
 
     table = output == "table"
@@ -138,11 +139,12 @@ def command(
             resamples=resamples,
             seed=seed,
         )
-    say_notes([scorer], dataset)
+    scored = dataset.select_sources((system_pair(dataset, first, second) >= 0).any(axis=1))
+    say_notes([scorer], scored)
     for note in found.notes:
         say_note(note)
     options = {"tokenizer": tokenizer, "lowercase": str(lowercase).lower(), "resamples": resamples, "seed": seed}
-    signature = result_signature(scorer, dataset, "system", scored=None, **options)
+    signature = result_signature(scorer, dataset, "system", scored=scored, **options)
 
     def show() -> None:
         _show(found)

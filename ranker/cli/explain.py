@@ -120,7 +120,13 @@ def command(
         return
     groups = [_group(ranker, dataset, matrix, index) for index in range(len(dataset.sources))]
     flat = [
-        {"seg_id": group["seg_id"], "system": one["system"], "score": one["score"], **one["contributions"]}
+        {
+            "lp": group.get("lp"),
+            "seg_id": group.get("seg_id"),
+            "system": one["system"],
+            "score": one["score"],
+            **one["contributions"],
+        }
         for group in groups
         for one in group["candidates"]
     ]
@@ -161,12 +167,14 @@ def _group(ranker: Ranker, dataset: Dataset, matrix: FloatArray, source: int) ->
 
 def _facts(dataset: Dataset, source: int) -> dict[str, Any]:
     row = dataset.sources.iloc[source]
-    return {"seg_id": row["seg_id"], "source": row["text"]}
+    known = {key: row[key] for key in ("lp", "doc", "seg_id") if isinstance(row[key], str)}
+    return {**known, "source": row["text"]}
 
 
 def _flat(group: dict[str, Any]) -> dict[str, Any]:
     """Return the figures of an explained pair as a row."""
-    facts = {key: group[key] for key in ("seg_id", "first", "second", "first_score", "second_score", "difference")}
+    keys = ("lp", "doc", "seg_id", "first", "second", "first_score", "second_score", "difference")
+    facts = {key: group.get(key) for key in keys}
     return {**facts, **{f"family.{name}": value for name, value in group["families"].items()}, **group["features"]}
 
 
@@ -225,4 +233,5 @@ def _print_pair(dataset: Dataset, explained: PairExplanation, parts: dict[str, l
 
 
 def _title(group: dict[str, Any]) -> str:
-    return printable(f"{group['seg_id']}  {group['source']}")
+    key = " ".join(group[name] for name in ("lp", "seg_id") if name in group)
+    return printable(f"{key}  {group['source']}")

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranker import Ranker, load_dataset
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.system_pairs import system_pair
 from ranker.errors import OptionError
+from ranker.evaluation.explanations.evidence import as_match, longest_ascending
 from ranker.evaluation.explanations.pairs import (
     FAMILIES,
     by_family,
@@ -172,11 +173,27 @@ def test_word_sequences_that_no_other_reference_has(sample: Dataset) -> None:
 
 
 def test_evidence_of_edits_and_similarities_is_told_as_matches() -> None:
-    from ranker.evaluation.explanations.evidence import as_match
-
     told = ["the = the", "+ too", "- missing", "big ~ large (synonym)", "red ~ blue (substitution)", "cat~cat 0.99"]
     assert [as_match(one) for one in told] == ["the", "", "", "big ~ large (synonym)", "", "cat"]
     assert [as_match(one) for one in ("cat~dog 0.61", "cat~(none) 0.00")] == ["cat~dog", ""]
+
+
+@given(st.lists(st.integers(0, 8), max_size=9))
+def test_alongest_ascending_sequence_is_that_of_brute_force(values: list[int]) -> None:
+    found = longest_ascending(values)
+    chosen = [list(one) for size in range(len(values) + 1) for one in itertools.combinations(values, size)]
+    ascending = [one for one in chosen if all(low < high for low, high in itertools.pairwise(one))]
+    assert found in ascending
+    assert len(found) == max(map(len, ascending))
+
+
+def test_endless_sentences_are_explained(ranker: Ranker, sample: Dataset) -> None:
+    words = [f"w{number}" for number in range(2_000)]
+    records = [([" ".join(words)], [" ".join(words[::-1]), " ".join(words[5:])])]
+    dataset = concatenate([dataset_of(records), sample])
+    found = explain_pair(ranker, dataset, ranker.explain(dataset), 0, 1, strongest=99)
+    assert len(found.headline) < 200
+    assert max(len(one.evidence.text) for one in found.strongest) < 500
 
 
 def test_a_headline_is_in_plain_words() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -127,7 +128,7 @@ def _out_of_order(dataset: Dataset, rows: tuple[int, int]) -> tuple[tuple[str, .
         block = pairs.offsets[references] + row - batch.candidate_offsets[source]
         best = int(np.argmax(orders.lengths[block]))
         positions = orders.positions[slice(*orders.offsets[block[best] : block[best] + 2])].tolist()
-        kept = set(_longest_ascending(positions))
+        kept = set(longest_ascending(positions))
         displaced.append(Counter((int(references[best]), at) for at in dict.fromkeys(positions) if at not in kept))
     found = []
     for mine, other in zip(displaced, reversed(displaced), strict=True):
@@ -141,15 +142,18 @@ def _out_of_order(dataset: Dataset, rows: tuple[int, int]) -> tuple[tuple[str, .
     return found[0], found[1]
 
 
-def _longest_ascending(values: Sequence[int]) -> list[int]:
+def longest_ascending(values: Sequence[int]) -> list[int]:
     """Return a longest strictly ascending subsequence (patience sorting)."""
-    tops: list[int] = []
+    # of every length the lowest last value, and its place
+    lowest: list[int] = []
+    places: list[int] = []
     before: list[int] = []
     for place, value in enumerate(values):
-        low = int(np.searchsorted([values[top] for top in tops], value))
-        before.append(tops[low - 1] if low else -1)
-        tops[low : low + 1] = [place]
-    at = tops[-1] if tops else -1
+        length = bisect_left(lowest, value)
+        before.append(places[length - 1] if length else -1)
+        lowest[length : length + 1] = [value]
+        places[length : length + 1] = [place]
+    at = places[-1] if places else -1
     found = []
     while at >= 0:
         found.append(values[at])
@@ -161,17 +165,16 @@ def _unseen(dataset: Dataset, rows: tuple[int, int]) -> tuple[tuple[str, ...], t
     """Return for each of two candidates the stretches whose pairs of words no reference of another source has."""
     batch = readable_batch(dataset)
     source = batch.candidate_source[rows[0]]
-    own = _word_pairs(batch, batch.reference[slice(*batch.reference_offsets[source : source + 2])])
+    own = np.sort(_word_pairs(batch, batch.reference[slice(*batch.reference_offsets[source : source + 2])]))
     known, counts = _reference_word_pairs(dataset)
     pairs = [_word_pairs(batch, batch.candidate[[row]]) for row in rows]
     found = []
     for row, mine, other in zip(rows, pairs, reversed(pairs), strict=True):
-        place = np.minimum(np.searchsorted(known, mine), max(len(known) - 1, 0))
-        elsewhere = np.zeros(len(mine), dtype=np.int64)
-        if len(known):
-            elsewhere = np.where(known[place] == mine, counts[place], 0)
-        elsewhere -= (mine[:, np.newaxis] == own).sum(axis=1)
-        unseen = (elsewhere <= 0) & ~np.isin(mine, other)
+        place = np.searchsorted(known, mine)
+        there = np.append(known, -1)[place] == mine
+        elsewhere = np.where(there, np.append(counts, 0)[place], 0)
+        elsewhere -= np.searchsorted(own, mine, side="right") - np.searchsorted(own, mine)
+        unseen = (elsewhere == 0) & ~np.isin(mine, other)
         sentence = int(batch.candidate[row])
         words = batch.segments.words(sentence)
         # a word is in a stretch if the pair that it begins or ends is
