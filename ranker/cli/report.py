@@ -13,9 +13,14 @@ from ranker.cli.options import (
     KindOption,
     LpOption,
     ModelOption,
+    ReferencesOption,
     SeedOption,
+    SourceOption,
+    TranslationsOption,
+    read_input,
     working,
 )
+from ranker.cli.output import say_note
 from ranker.errors import OptionError
 
 
@@ -50,29 +55,36 @@ def command(
     resamples: Annotated[
         int, typer.Option("--resamples", help="Bootstrap samples for the 95 % intervals; 0 for none.", min=0)
     ] = 1000,
+    source: SourceOption = None,
+    references: ReferencesOption = None,
+    translations: TranslationsOption = None,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the page in a web browser.")] = False,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
 ) -> None:
     """Write a page about a trained ranker, or about a comparison: one HTML file that needs nothing else.
 
-    Of a ranker: its agreement with people by data set and language pair, its weights, what every extractor is worth,
-    and sources with their candidates. Each --data is ranked by itself.
+    For a ranker, the page shows its agreement with human judgements, its weights, what each extractor is worth, and all
+    sources with their outputs, to search and compare. Outputs without judgements are possible. Each --data is ranked by
+    itself.
 
     Example: ranker report --model sample.model --data sample --html report.html
     """
     if (model is None) == (comparison is None):
         raise OptionError("give either --model FILE with --data, or --comparison FILE (see ranker compare)")
-    if comparison is not None and (data or train_data or lp or train_lp):
-        raise OptionError("--comparison has its figures already: leave out --data, --train-data and language pairs")
-    if model is not None and not data:
-        raise OptionError("nothing to report on: give --data NAME or --data PATH")
+    parallel = bool(source or references or translations)
+    if comparison is not None and (data or train_data or lp or train_lp or parallel):
+        raise OptionError("--comparison has its figures already: leave out data, --train-data and language pairs")
+    if model is not None and not (data or parallel):
+        raise OptionError("nothing to report on: give --data NAME or --data PATH, or -s SRC -r REF... -t SYSTEM...")
     from ranker.reports.drawing import require
-    from ranker.reports.pages import check_targets, comparison_report, ranker_report, write_plots
+    from ranker.reports.pages import check_targets, write_plots
 
     require()
     check_targets(html, plots)
     if comparison is not None:
         from ranker.evaluation.compare.result import Comparison
+        from ranker.reports.comparison_page import comparison_report
 
         with working("writing"):
             page, drawn = comparison_report(Comparison.read(comparison))
@@ -80,14 +92,16 @@ def command(
         from ranker.corpora import catalogue
         from ranker.ranking import Ranker
         from ranker.reports.findings import examine
+        from ranker.reports.ranker_page import ranker_report
 
         assert model is not None
         ranker = Ranker.load(model)
+        if parallel:
+            datasets = [read_input(data or [], source, references, translations, lp)]
+        else:
+            datasets = [read_input([one], None, None, None, lp) for one in data or []]
         with working("reading"):
-            datasets = [catalogue.load(one) for one in data or []]
             training = catalogue.load_all(train_data) if train_data else None
-            if lp:
-                datasets = [one.select_language_pairs(lp) for one in datasets]
             if training is not None and train_lp:
                 training = training.select_language_pairs(train_lp)
         with working("examining"):
@@ -104,10 +118,15 @@ def command(
             page, drawn = ranker_report(findings)
         for one in findings.measured:
             for note in one.notes:
-                typer.echo(f"ranker: note: {one.dataset.name}: {note}", err=True)
+                say_note(f"{one.dataset.name}: {note}")
     from ranker.files import write_bytes
 
     write_bytes(html, page.encode())
     typer.echo(f"written: {html}")
     for path in write_plots(drawn, plots) if plots else ():
         typer.echo(f"written: {path}")
+    if open_page:
+        import webbrowser
+
+        if not webbrowser.open(html.resolve().as_uri()):
+            say_note(f"no web browser could be opened; open {html} yourself")

@@ -15,6 +15,7 @@ from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import source_spearman, tau_counts
 from ranker.ranking import Ranker
 from ranker.ranks import merge_ties
+from ranker.reports.breakdown import within
 from ranker.reports.refits import TrainingColumns
 
 _STATISTICS = 5
@@ -115,9 +116,7 @@ def shares(contributions: Sequence[FloatArray], sources: Sequence[Int64Array], o
     """
     products = np.zeros(len(owner))
     for matrix, source in zip(contributions, sources, strict=True):
-        counts = np.maximum(np.bincount(source), 1)
-        means = np.stack([np.bincount(source, weights=column) for column in matrix.T], axis=1) / counts[:, np.newaxis]
-        centred = matrix - means[source]
+        centred = within(matrix, source)
         products += centred.T @ centred.sum(axis=1)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.bincount(owner, weights=products) / products.sum())

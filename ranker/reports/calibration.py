@@ -77,13 +77,26 @@ def strict_pairs(dataset: Dataset, kind: str) -> tuple[Int64Array, Int64Array]:
         pairs = preference_pairs(dataset)
         return pairs.better, pairs.worse
     human = merge_ties(human_scores(dataset, kind), dataset.candidate_offsets)
-    ends = dataset.candidate_offsets[1:][dataset.candidate_source]
-    partners = ends - np.arange(len(dataset)) - 1
-    first = np.repeat(np.arange(len(dataset)), partners)
+    return graded_pairs(human, dataset.candidate_source)
+
+
+def graded_pairs(values: FloatArray, group: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Return the higher and the lower row of every two rows of a group whose values differ.
+
+    Parameters
+    ----------
+    values : float array, shape (rows,)
+        Rows with NaN are in no pair.
+    group : int array, shape (rows,)
+        Not decreasing.
+    """
+    rows = np.arange(len(values))
+    partners = np.searchsorted(group, group, side="right") - rows - 1
+    first = np.repeat(rows, partners)
     starts = np.cumsum(partners) - partners
     second = np.arange(len(first)) - starts[first] + first + 1
     with np.errstate(invalid="ignore"):
-        difference = human[first] - human[second]
+        difference = values[first] - values[second]
         strict = np.abs(difference) > 0
     first, second, above = first[strict], second[strict], difference[strict] > 0
     return np.where(above, first, second), np.where(above, second, first)

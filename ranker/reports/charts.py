@@ -8,65 +8,74 @@ from typing import Any
 import numpy as np
 
 from ranker.arrays import FloatArray
+from ranker.corpora.dataset import Dataset
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.evaluation import SPEARMAN
 from ranker.evaluation.compare.result import Scope
 from ranker.evaluation.compare.run import ALL
 from ranker.evaluation.compare.statistics import TAUS
+from ranker.reports.breakdown import LengthBuckets, SystemWins
 from ranker.reports.calibration import MarginCalibration
-from ranker.reports.drawing import INK, MUTED, PALE, SERIES, Plot, Series, rows_plot
-from ranker.reports.findings import DatasetFindings, RankerFindings
+from ranker.reports.drawing import (
+    INK,
+    MUTED,
+    PALE,
+    SERIES,
+    Plot,
+    Series,
+    heat_map,
+    points_plot,
+    rows_plot,
+    shortened,
+)
+from ranker.reports.findings import Agreement, RankerFindings
+from ranker.reports.learning_curve import LearningCurve
 
 WEIGHTS = 40
 """Weights in the plot at most; the table has all."""
+MAPPED = 40
+"""Systems in a heat map at most; the table has all."""
 _NAN = float("nan")
 
 
-def plots(findings: RankerFindings) -> dict[str, Plot]:
-    """Return the plots of a report by name, those for which there are figures."""
-    made = [
-        agreement(findings),
-        *(language_pairs(one, place) for place, one in enumerate(findings.measured) if len(one.language_pairs) > 1),
-        *([data_sets(findings)] if len(findings.measured) > 1 else []),
-        distribution(findings.rho),
-        *([calibration(findings.calibration)] if findings.calibration.bins else []),
-        weights(findings),
-        *([ablations(findings)] if findings.ablations else []),
-        shares(findings),
-    ]
-    return {plot.name: plot for plot in made}
-
-
-def statistics(found: DatasetFindings, scope: Scope) -> dict[str, Estimate]:
+def statistics(agreement: Agreement, scope: Scope) -> dict[str, Estimate]:
     """Return the figures of a scope by name: both forms of Spearman's rho, and every tau."""
-    figures = {f"Spearman, {form}": found.evaluation.estimate(one, scope.id) for form, one in SPEARMAN.items()}
+    evaluation = agreement.evaluation
+    figures = {f"Spearman, {form}": evaluation.estimate(one, scope.id) for form, one in SPEARMAN.items()}
     for rows, taus in TAUS.items():
-        if found.evaluation.main_scope.pairs.get(rows):
+        if evaluation.main_scope.pairs.get(rows):
             figures |= {
-                f"tau {variant}, {rows} rows": found.evaluation.estimate(one, scope.id) for variant, one in taus.items()
+                f"tau {variant}, {rows} rows": evaluation.estimate(one, scope.id) for variant, one in taus.items()
             }
     return figures
 
 
-def headline(found: DatasetFindings, scope: Scope) -> dict[str, Estimate]:
+def headline(agreement: Agreement, scope: Scope) -> dict[str, Estimate]:
     """Return the figures by which rankers are compared: Spearman's rho, and taus (wmt14) over preferences."""
-    taus = {
-        name: TAUS[name]["wmt14"] for name in ("primary", "official") if found.evaluation.main_scope.pairs.get(name)
-    }
+    evaluation = agreement.evaluation
+    taus = {name: TAUS[name]["wmt14"] for name in ("primary", "official") if evaluation.main_scope.pairs.get(name)}
     chosen = {"Spearman": SPEARMAN["tie-corrected"], **taus}
-    return {name: found.evaluation.estimate(one, scope.id) for name, one in chosen.items()}
+    return {name: evaluation.estimate(one, scope.id) for name, one in chosen.items()}
 
 
-def agreement(findings: RankerFindings) -> Plot:
-    """Draw every figure of the headline row of each data set."""
+def agreements(judged: Sequence[tuple[Dataset, Agreement]]) -> list[Plot]:
+    """Draw the figures of every data set: all of the headline row, and the most important of every language pair."""
+    return [
+        _headlines(judged),
+        *(_language_pairs(*one, place) for place, one in enumerate(judged, 1) if len(one[1].language_pairs) > 1),
+        *([_data_sets(judged)] if len(judged) > 1 else []),
+    ]
+
+
+def _headlines(judged: Sequence[tuple[Dataset, Agreement]]) -> Plot:
     # three data sets can be told apart; more are in the bars by data set
-    sets = findings.measured[:3]
-    found = [statistics(one, one.headline[1]) for one in sets]
+    sets = judged[:3]
+    found = [statistics(one, one.headline[1]) for _, one in sets]
     names = list(dict.fromkeys(name for one in found for name in one))
     missing = Estimate(_NAN, _NAN, _NAN)
     series = [
-        Series(one.dataset.name, tuple(values.get(name, missing) for name in names))
-        for one, values in zip(sets, found, strict=True)
+        Series(dataset.name, tuple(values.get(name, missing) for name in names))
+        for (dataset, _), values in zip(sets, found, strict=True)
     ]
     return rows_plot(
         "agreement",
@@ -78,17 +87,15 @@ def agreement(findings: RankerFindings) -> Plot:
     )
 
 
-def language_pairs(measured: DatasetFindings, place: int) -> Plot:
-    """Draw the headline figures of every language pair of one data set."""
+def _language_pairs(dataset: Dataset, agreement: Agreement, place: int) -> Plot:
     # into English alone, both means are the same
-    both = any(not scope.lp.endswith("-en") for scope in measured.language_pairs)
-    shown = [(name, headline(measured, scope)) for name, scope in measured.scopes.items() if both or name != ALL]
-    return _bars(f"language-pairs-{place + 1}", f"Language pairs of {measured.dataset.name}", shown)
+    both = any(not scope.lp.endswith("-en") for scope in agreement.language_pairs)
+    shown = [(name, headline(agreement, scope)) for name, scope in agreement.scopes.items() if both or name != ALL]
+    return _bars(f"language-pairs-{place}", f"Language pairs of {dataset.name}", shown)
 
 
-def data_sets(findings: RankerFindings) -> Plot:
-    """Draw the headline figures of every data set."""
-    shown = [(one.dataset.name, headline(one, one.headline[1])) for one in findings.measured]
+def _data_sets(judged: Sequence[tuple[Dataset, Agreement]]) -> Plot:
+    shown = [(dataset.name, headline(one, one.headline[1])) for dataset, one in judged]
     return _bars("data-sets", "Data sets", shown)
 
 
@@ -102,6 +109,106 @@ def _bars(name: str, title: str, shown: Sequence[tuple[str, dict[str, Estimate]]
     ]
     description = f"Bars with 95 % intervals: {_read_out(labels, series)}."
     return rows_plot(name, title, description, labels, series, axis="correlation with people", bars=True)
+
+
+def systems(wins: SystemWins, data: str, name: str) -> Plot:
+    """Draw the share of comparisons that every system wins, by the ranker and by people."""
+    where = " ".join(one for one in (data, wins.language_pair) if one != "?")
+    read = "; ".join(
+        f"{system} {people:.2f} by people, {ranker:.2f} by the ranker"
+        for system, people, ranker in zip(wins.systems[:10], wins.people, wins.ranker, strict=False)
+    )
+    r = f", Pearson's r {wins.correlation:.3f}" if np.isfinite(wins.correlation) else ""
+    return points_plot(
+        name,
+        f"Systems of {where}{r}",
+        f"Share of comparisons won: {read}.",
+        wins.systems,
+        wins.ranker,
+        wins.people,
+        x_axis="share won by the ranker",
+        y_axis="share won by people",
+    )
+
+
+def lengths(found: LengthBuckets, data: str, place: int) -> list[Plot]:
+    """Draw agreement by length of the reference, where people judged, and the scores of systems by length."""
+    made = []
+    if found.agreement:
+        labels = [f"{label} words, {count:,} sources" for label, count in zip(found.labels, found.sources, strict=True)]
+        series = [Series("agreement", found.agreement)]
+        made.append(
+            rows_plot(
+                f"lengths-{place}",
+                f"Agreement by length, {data}",
+                f"Share of the pairs on which people agree, with 95 % intervals: {_read_out(labels, series)}.",
+                labels,
+                series,
+                axis="share of pairs on which people agree",
+                zero=False,
+            )
+        )
+    if 1 < len(found.systems) <= MAPPED:
+        largest = float(np.nanmax(np.abs(found.scores)))
+        worst = [found.labels[int(np.nanargmin(row))] for row in found.scores]
+        told = "; ".join(
+            f"{system} lowest at {label}" for system, label in zip(found.systems[:10], worst, strict=False)
+        )
+        made.append(
+            heat_map(
+                f"system-lengths-{place}",
+                f"Scores of systems by length, {data}",
+                f"Mean score above the mean of the source, by words of the reference: {told}.",
+                found.systems,
+                found.labels,
+                found.scores,
+                largest=largest,
+            )
+        )
+    return made
+
+
+def correlation_map(names: Sequence[str], values: FloatArray) -> Plot:
+    """Draw the correlations of several measures; the columns are numbered as the rows."""
+    high, wide = np.triu_indices(len(names), 1)
+    known = [pair for pair in zip(high.tolist(), wide.tolist(), strict=True) if np.isfinite(values[pair])]
+    strongest = sorted(known, key=lambda pair: -abs(float(values[pair])))[:5]
+    told = "; ".join(f"{names[one]} and {names[other]} {values[one, other]:.2f}" for one, other in strongest)
+    return heat_map(
+        "correlations",
+        "Correlations inside sources",
+        f"Pearson's correlation of every two, the strongest: {told}.",
+        [f"{shortened(name, 22)}  {place}" for place, name in enumerate(names, 1)],
+        [str(place) for place in range(1, len(names) + 1)],
+        values,
+        largest=1.0,
+    )
+
+
+def learning_curve(found: LearningCurve) -> Plot:
+    """Draw the agreement on held-out sources by the number of sources learnt from."""
+
+    def paint(axes: Any) -> None:
+        axes.fill_between(found.sources, found.low, found.high, color=PALE, linewidth=0)
+        axes.plot(found.sources, found.agreement, "o-", color=SERIES[0], markersize=5)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(found.sources, [f"{count:,}" for count in found.sources])
+        axes.minorticks_off()
+        axes.set_xlabel("sources learnt from")
+        axes.set_ylabel("share of pairs")
+        axes.grid()
+        axes.set_axisbelow(True)
+
+    points = "; ".join(
+        f"{count:,} sources {value:.1%}" for count, value in zip(found.sources, found.agreement, strict=True)
+    )
+    return Plot(
+        "learning-curve",
+        "Learning curve",
+        f"Share of held-out pairs on which people agree, mean and range of {found.folds} folds: {points}.",
+        2.6,
+        paint,
+    )
 
 
 def distribution(rho: FloatArray) -> Plot:
@@ -215,7 +322,7 @@ def ablations(findings: RankerFindings) -> Plot:
 
 def shares(findings: RankerFindings) -> Plot:
     """Draw the extractors' shares of the variance of the scores."""
-    names = [str(one) for one in findings.ranker.feature_set.extractors]
+    names = findings.extractors
     order = np.argsort(-findings.shares, kind="stable")[:WEIGHTS]
     values = tuple(Estimate(float(findings.shares[place]), _NAN, _NAN) for place in order)
     series = [Series("share", values)]

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ranker.arrays import FloatArray
 from ranker.errors import MissingError
+from ranker.reports.texts import on_one_line
 
 if TYPE_CHECKING:
     from ranker.evaluation.bootstrap import Estimate
@@ -59,6 +61,14 @@ _STYLE = {
 }
 _LABEL = 56
 _LEGEND = 44
+_POINT_LABEL = 24
+SHADES = 8
+"""Of a colour in a heat map."""
+_SMALL = 8.5
+_LINE = 11.0
+"""Height of a small label, and the width of its letters, in the units of the plot."""
+_LETTER = 5.6
+_DROPPED = {"font-family"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,12 +108,14 @@ class Plot:
         text = text[text.index("<svg") :]
         text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
         text = re.sub(r"<style type=\"text/css\">.*?</style>", "", text, flags=re.DOTALL)
+        # the page's policy allows no style attribute
+        text = re.sub(r"<[^>]+>", lambda tag: re.sub(r" style=\"([^\"]*)\"", _attributes, tag[0]), text)
         used = set(re.findall(r"(?:href=\"|url\()#([^\")]+)", text))
         text = re.sub(r" id=\"([^\"]+)\"", lambda found: found[0] if found[1] in used else "", text)
         text = re.sub(r"(href=\"#|url\(#| id=\")", rf"\g<1>{self.name}-", text)
         for colour, variable in VARIABLES.items():
             text = text.replace(colour, f"var({variable})")
-        label = html.escape(f"{self.title}. {self.description}")
+        label = html.escape(on_one_line(f"{self.title}. {self.description}"))
         head = re.match(r"<svg[^>]*>", text)
         assert head is not None
         box = re.search(r"viewBox=\"[^\"]+\"", head[0])
@@ -212,8 +224,167 @@ def rows_plot(
     )
 
 
+def heat_map(
+    name: str,
+    title: str,
+    description: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: FloatArray,
+    *,
+    largest: float,
+    decimals: int = 2,
+) -> Plot:
+    """Draw a table of values around 0 as coloured squares with the values in them.
+
+    Parameters
+    ----------
+    name, title, description : str
+        Of the plot.
+    rows : sequence of str
+        From the top.
+    columns : sequence of str
+        Heads; those that are longer than four characters are better numbers of rows.
+    values : float array, shape (rows, columns)
+        NaN leaves a square empty.
+    largest : float
+        Value of the strongest colour.
+    decimals : int
+        Of the values; they are left out where the squares are too small.
+    """
+    high, wide = len(rows), len(columns)
+    written = wide <= 12
+
+    def paint(axes: Any) -> None:
+        for row in range(high):
+            for column in range(wide):
+                value = values[row, column]
+                if not np.isfinite(value):
+                    continue
+                shade = round(SHADES * min(1.0, abs(value) / largest)) / SHADES if largest > 0 else 0.0
+                colour = SERIES[0] if value > 0 else SERIES[1]
+                axes.broken_barh([(column, 1)], (row, 1), color=colour, linewidth=0, alpha=0.6 * shade)
+                if written:
+                    axes.annotate(
+                        f"{value + 0.0:.{decimals}f}", (column + 0.5, row + 0.5), ha="center", va="center", fontsize=7.5
+                    )
+        every = 1 + wide // 24
+        axes.set_xticks([place + 0.5 for place in range(wide)][::every], list(columns)[::every])
+        axes.set_yticks([place + 0.5 for place in range(high)], [shortened(one, 26) for one in rows])
+        axes.set_xlim(0, wide)
+        axes.set_ylim(high, 0)
+        axes.xaxis.tick_top()
+        axes.tick_params(length=0, labelsize=8)
+        for side in axes.spines.values():
+            side.set_visible(False)
+
+    return Plot(name, title, description, 0.5 + 0.22 * high, paint)
+
+
+def points_plot(
+    name: str,
+    title: str,
+    description: str,
+    labels: Sequence[str],
+    x: FloatArray,
+    y: FloatArray,
+    *,
+    x_axis: str,
+    y_axis: str,
+) -> Plot:
+    """Draw points, each with its label where that covers no other label and no point."""
+    height = 3.2 + 0.06 * len(labels)
+
+    def paint(axes: Any) -> None:
+        axes.plot(x, y, MARKERS[0], color=SERIES[0], markersize=5)
+        axes.set_xlabel(x_axis)
+        axes.set_ylabel(y_axis)
+        axes.margins(0.12)
+        axes.locator_params(nbins=6)
+        axes.grid()
+        axes.set_axisbelow(True)
+        # the size of the axes is known only now
+        axes.figure.draw_without_rendering()
+        box = axes.get_window_extent()
+        scale = 72 / axes.figure.dpi
+        points = (axes.transData.transform(np.column_stack([x, y])) - (box.x0, box.y0)) * scale
+        names = [shortened(one, _POINT_LABEL) for one in labels]
+        for name, point, corner in zip(
+            names, points, beside(points, names, box.width * scale, box.height * scale), strict=True
+        ):
+            if corner is None:
+                continue
+            shift = corner - point
+            far = np.hypot(*shift) > 3 * _LINE
+            axes.annotate(
+                name,
+                point,
+                corner,
+                xycoords="axes points",
+                textcoords="axes points",
+                fontsize=_SMALL,
+                va="bottom",
+                arrowprops={"arrowstyle": "-", "color": MUTED, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
+                if far
+                else None,
+            ).set_in_layout(False)
+
+    return Plot(name, title, description, height, paint)
+
+
+def beside(points: FloatArray, labels: Sequence[str], width: float, height: float) -> list[FloatArray | None]:
+    """Find a place for the label of every point: as near as can be, on no other label and no point.
+
+    Parameters
+    ----------
+    points : float array, shape (points, 2)
+        In units of 1/72 inch, from the lower left corner.
+    labels : sequence of str
+    width, height : float
+        Of what there is to write on.
+
+    Returns
+    -------
+    list of float array, shape (2,), or None
+        Lower left corner of every label; None if there is no place for it.
+    """
+    taken = [(x - 3, y - 3, x + 3, y + 3) for x, y in points]
+    found: list[FloatArray | None] = []
+    for (x, y), label in zip(points, labels, strict=True):
+        size = _LETTER * len(label)
+        chosen = None
+        for away in range(12):
+            reach = 5 + 7.0 * away
+            corners = [
+                (x + reach, y - _LINE / 2),
+                (x - reach - size, y - _LINE / 2),
+                (x - size / 2, y + reach),
+                (x - size / 2, y - reach - _LINE),
+                (x + reach, y + reach),
+                (x - reach - size, y + reach),
+                (x + reach, y - reach - _LINE),
+                (x - reach - size, y - reach - _LINE),
+            ]
+            for left, bottom in corners:
+                box = (left, bottom, left + size, bottom + _LINE)
+                inside = box[0] >= 0 and box[1] >= 0 and box[2] <= width and box[3] <= height
+                if inside and not any(_overlap(box, other) for other in taken):
+                    chosen = np.array([left, bottom])
+                    taken.append(box)
+                    break
+            if chosen is not None:
+                break
+        found.append(chosen)
+    return found
+
+
+def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
 def shortened(label: str, length: int = _LABEL) -> str:
-    """Return a label that fits, its end cut off if need be."""
+    """Return a label that fits on one line, its end cut off if need be."""
+    label = on_one_line(label)
     return label if len(label) <= length else f"{label[: length - 1]}…"
 
 
@@ -243,6 +414,13 @@ def _matplotlib() -> tuple[Any, Any]:
 
 def _missing(package: str) -> MissingError:
     return MissingError(f"reports need {package}: pip install 'ranker[report]'")
+
+
+def _attributes(found: re.Match[str]) -> str:
+    """Write the declarations of a ``style`` attribute as attributes of their own."""
+    declared = (one.partition(":") for one in html.unescape(found[1]).split(";") if one.strip())
+    pairs = [(name.strip(), value.strip()) for name, _, value in declared]
+    return "".join(f' {name}="{html.escape(value)}"' for name, value in pairs if name not in _DROPPED)
 
 
 def _compact(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Sources to look at: where a ranker agrees worst and best with people, and some at random."""
+"""Sources to look at: where a ranker agrees worst and best with people, or is surest, and some at random."""
 
 from __future__ import annotations
 
@@ -14,85 +14,69 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.extractors.text.tokens import token_batch
 from ranker.ranking import Ranker
-from ranker.ranks import merge_ties
+from ranker.reports.sources import Output, SourceOutputs
+from ranker.reports.texts import start_of
 
 _TRIPLET = re.compile(r"[\w-]+\((.+), (.+)\)")
 _EQUAL = re.compile(r"(.+) = \1")
-_NEAR = re.compile(r"(.+) ~ .+ \(.+\)")
+_NEAR = re.compile(r"(.+) ~ (.+) \(.+\)")
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A run of characters of a candidate.
+    """A run of characters of a candidate or of a reference.
 
     Parameters
     ----------
     text : str
-    word : {"", "same", "near"}
-        It is of words that a reference has too, or of words that an extractor matched with others, as by stem or
-        synonym.
+    word : {"", "same", "near", "missing"}
+        Of a candidate: it is of words that a reference has too, or of words that an extractor matched with others, as
+        by stem or synonym. Of a reference: it is of words that no candidate has.
     triplet : bool
         It is of words of a dependency triplet that a reference has too.
     """
 
     text: str
-    word: Literal["", "same", "near"]
-    triplet: bool
+    word: Literal["", "same", "near", "missing"]
+    triplet: bool = False
 
 
 @dataclass(frozen=True)
 class ShownCandidate:
-    """One candidate of a source.
+    """One output of a source.
 
     Parameters
     ----------
-    system : str
+    output : Output
     pieces : tuple of Piece
-        Its text.
-    rank, human_rank : int
-        1 best, ties share the better rank.
-    score, human : float
-    contributions : tuple of float
-        What every extractor adds to the score.
+        Its text, of one that is long the start.
+    missing : tuple of str
+        Words that it lacks of the reference that has most words in common with it.
     matches : tuple of (str, str, tuple of str)
         Extractor, reference, and what matched as the extractor tells it, equal words left out.
     """
 
-    system: str
+    output: Output
     pieces: tuple[Piece, ...]
-    rank: int
-    human_rank: int
-    score: float
-    human: float
-    contributions: tuple[float, ...]
+    missing: tuple[str, ...]
     matches: tuple[tuple[str, str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True)
 class ShownSource:
-    """One source with its candidates, best score first.
+    """One source with its outputs, best score first.
 
     Parameters
     ----------
-    data, name : str
-        Data set, and language pair with segment.
-    text : str
-    references : tuple of str
-    rho : float
-        Spearman's correlation with people; NaN where undefined.
+    source : SourceOutputs
+    references : tuple of tuple of Piece
+        Their texts, of those that are long the start.
     candidates : tuple of ShownCandidate
-    predicted, by_people : tuple of tuple of str
-        Systems in order, best first; equal ones together.
     """
 
-    data: str
-    name: str
-    text: str
-    references: tuple[str, ...]
-    rho: float
+    source: SourceOutputs
+    references: tuple[tuple[Piece, ...], ...]
     candidates: tuple[ShownCandidate, ...]
-    predicted: tuple[tuple[str, ...], ...]
-    by_people: tuple[tuple[str, ...], ...]
 
 
 def choose(rho: FloatArray, ordered: Int64Array, count: int, seed: int) -> dict[str, Int64Array]:
@@ -124,71 +108,78 @@ def choose(rho: FloatArray, ordered: Int64Array, count: int, seed: int) -> dict[
     return {"worst": worst, "best": best, "random": drawn}
 
 
-def show(
-    ranker: Ranker,
-    dataset: Dataset,
-    contributions: FloatArray,
-    human: FloatArray,
-    rho: FloatArray,
-    owner: Int64Array,
-    source: int,
-) -> ShownSource:
-    """Put together what there is to see of one source.
+def choose_unjudged(spread: FloatArray, count: int, seed: int) -> dict[str, Int64Array]:
+    """Choose sources that nobody judged: those whose scores are furthest apart, and at random.
 
     Parameters
     ----------
-    ranker : Ranker
-    dataset : Dataset
-    contributions : float array, shape (candidates, columns)
-    human : float array, shape (candidates,)
-    rho : float array, shape (sources,)
-    owner : int array, shape (columns,)
-        Extractor of every column.
-    source : int
+    spread : float array, shape (sources,)
+        Highest less lowest score; NaN without an output.
+    count, seed : int
+        As for `choose`.
     """
-    first, last = dataset.candidate_offsets[source : source + 2]
-    parts = contributions[first:last]
-    scores, ratings = parts.sum(axis=1), human[first:last]
-    ranks, human_ranks = _ranks(scores), _ranks(ratings)
-    systems = dataset.candidates["system"].iloc[first:last].tolist()
-    texts = dataset.candidates["text"].iloc[first:last].tolist()
-    facts = dataset.sources.iloc[source]
-    references = slice(*dataset.reference_offsets[source : source + 2])
+    tie = np.random.default_rng(seed).permutation(len(spread))
+    apart = np.lexsort((tie, -spread))[: min(count, int((spread > 0).sum()))]
+    rest = np.setdiff1d(np.flatnonzero(~np.isnan(spread)), apart)
+    return {"apart": apart, "random": rest[np.argsort(tie[rest])][:count]}
+
+
+def show(ranker: Ranker, dataset: Dataset, source: SourceOutputs) -> ShownSource:
+    """Mark what matched in one source."""
     batch = token_batch(dataset, "13a")
+    place = int(dataset.candidate_source[source.outputs[0].row])
+    references = [
+        batch.segments.words(batch.reference[row]) for row in range(*dataset.reference_offsets[place : place + 2])
+    ]
+    counted = [Counter(map(str.lower, words)) for words in references]
     known: Counter[str] = Counter()
-    for sentence in batch.reference[references]:
-        known |= Counter(word.lower() for word in batch.segments.words(sentence))
+    for one in counted:
+        known |= one
+    found: Counter[str] = Counter()
     candidates = []
-    for row in np.lexsort((np.arange(last - first), ranks)):
-        matches = [
-            (str(extractor), reference, tuple(one for one in found if not _EQUAL.fullmatch(one)))
+    for output in source.outputs:
+        words = batch.segments.words(batch.candidate[output.row])
+        told = [
+            (str(extractor), reference, matched)
             for extractor in ranker.feature_set.extractors
-            for reference, found in extractor.evidence(dataset, int(first + row)).items()
+            for reference, matched in extractor.evidence(dataset, output.row).items()
         ]
-        words = batch.segments.words(batch.candidate[first + row])
+        matched = [one for *_, each in told for one in each]
+        near = [pair for match in matched if (pair := _NEAR.fullmatch(match))]
+        has = Counter(map(str.lower, words)) + Counter(word for pair in near for word in pair[2].lower().split())
+        found |= has
+        nearest = max(range(len(references)), key=lambda row: (counted[row] & has).total(), default=None)
         candidates.append(
             ShownCandidate(
-                system=systems[row],
-                pieces=mark(texts[row], words, known, [one for *_, found in matches for one in found]),
-                rank=int(ranks[row]),
-                human_rank=int(human_ranks[row]),
-                score=float(scores[row]),
-                human=float(ratings[row]),
-                contributions=tuple(np.bincount(owner, weights=parts[row]).tolist()),
-                matches=tuple(match for match in matches if match[-1]),
+                output,
+                mark(output.text, words, known, matched),
+                () if nearest is None else _lacking(references[nearest], has),
+                tuple(
+                    (name, reference, unequal)
+                    for name, reference, each in told
+                    if (unequal := tuple(one for one in each if not _EQUAL.fullmatch(one)))
+                ),
             )
         )
-    key = [str(facts[part]) for part in ("lp", "seg_id") if isinstance(facts[part], str)]
-    return ShownSource(
-        data=dataset.name,
-        name=" ".join(key) or str(source + 1),
-        text=facts["text"],
-        references=tuple(dataset.references["text"].iloc[references]),
-        rho=float(rho[source]),
-        candidates=tuple(candidates),
-        predicted=_order(systems, ranks),
-        by_people=_order(systems, human_ranks),
+    marked = tuple(
+        _cut(_runs(text, words, [("" if has else "missing", False) for has in _present(words, found)]))
+        for text, words in zip(source.references, references, strict=True)
     )
+    return ShownSource(source, marked, tuple(candidates))
+
+
+def _present(words: Sequence[str], known: Counter[str]) -> list[bool]:
+    """Return which `words` are among the `known` ones, each no more often than there."""
+    free = Counter(known)
+    present = []
+    for word in map(str.lower, words):
+        present.append(free[word] > 0)
+        free[word] -= 1
+    return present
+
+
+def _lacking(words: Sequence[str], has: Counter[str]) -> tuple[str, ...]:
+    return tuple(word for word, present in zip(words, _present(words, has), strict=True) if not present)
 
 
 def mark(text: str, words: Sequence[str], known: Counter[str], matches: Sequence[str]) -> tuple[Piece, ...]:
@@ -208,30 +199,47 @@ def mark(text: str, words: Sequence[str], known: Counter[str], matches: Sequence
     Returns
     -------
     tuple of Piece
-        Their texts joined are `text`, or the tokens with spaces between where those are not in `text` as they are.
+        Their texts joined are `text`, or the tokens with spaces between where those are not in `text` as they are; of
+        a long text, the start.
     """
-    found = [one for text_of in matches if (one := _TRIPLET.fullmatch(text_of))]
-    in_triplet = {word for one in found for word in one.groups()}
-    near = {word for text_of in matches if (one := _NEAR.fullmatch(text_of)) for word in one[1].lower().split()}
+    in_triplet = {word for match in matches if (one := _TRIPLET.fullmatch(match)) for word in one.groups()}
+    near = {word for match in matches if (one := _NEAR.fullmatch(match)) for word in one[1].lower().split()}
+    kinds: list[tuple[Literal["", "same", "near", "missing"], bool]] = [
+        ("same" if present else "near" if word.lower() in near else "", word.lower() in in_triplet)
+        for word, present in zip(words, _present(words, known), strict=True)
+    ]
+    return _cut(_runs(text, words, kinds))
+
+
+def _runs(
+    text: str, words: Sequence[str], kinds: Sequence[tuple[Literal["", "same", "near", "missing"], bool]]
+) -> list[Piece]:
+    """Return the text as pieces, one for neighbouring words of the same kind."""
     text, spans = _spans(text, words)
-    free = Counter(known)
     pieces: list[Piece] = []
     end = 0
-    for word, (start, stop) in zip(words, spans, strict=True):
-        lower = word.lower()
-        same: Literal["", "same", "near"] = "same" if free[lower] > 0 else "near" if lower in near else ""
-        here = (same, lower in in_triplet)
-        free[lower] -= 1
+    for (start, stop), here in zip(spans, kinds, strict=True):
         if pieces and (pieces[-1].word, pieces[-1].triplet) == here:
             pieces[-1] = Piece(pieces[-1].text + text[end:stop], *here)
         else:
             if start > end:
-                pieces.append(Piece(text[end:start], "", False))
+                pieces.append(Piece(text[end:start], ""))
             pieces.append(Piece(text[start:stop], *here))
         end = stop
     if end < len(text):
-        pieces.append(Piece(text[end:], "", False))
-    return tuple(pieces)
+        pieces.append(Piece(text[end:], ""))
+    return pieces
+
+
+def _cut(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    """Return the pieces of the start of a text that is long."""
+    left = len(start_of("".join(one.text for one in pieces)))
+    kept = []
+    for one in pieces:
+        if left > 0:
+            kept.append(Piece(one.text[:left], one.word, one.triplet))
+        left -= len(one.text)
+    return tuple(kept)
 
 
 def _spans(text: str, words: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
@@ -249,15 +257,3 @@ def _spans(text: str, words: Sequence[str]) -> tuple[str, list[tuple[int, int]]]
             text = attempt
             break
     return text, spans
-
-
-def _ranks(values: FloatArray) -> Int64Array:
-    """Rank from 1 for the highest; what ties shares the better rank, and NaN comes last."""
-    filled = np.where(np.isnan(values), -np.inf, merge_ties(values))
-    return np.asarray(1 + (filled[np.newaxis, :] > filled[:, np.newaxis]).sum(axis=1), dtype=np.int64)
-
-
-def _order(systems: Sequence[str], ranks: Int64Array) -> tuple[tuple[str, ...], ...]:
-    return tuple(
-        tuple(system for system, each in zip(systems, ranks, strict=True) if each == rank) for rank in np.unique(ranks)
-    )

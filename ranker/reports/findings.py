@@ -10,7 +10,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import AUTO, human_scores, judged, resolve_kind
+from ranker.corpora.judgements import AUTO, human_scores, judged, kinds, resolve_kind
 from ranker.errors import DataError
 from ranker.evaluation.compare.evaluation import evaluate, main_scope, named_scopes
 from ranker.evaluation.compare.result import Cell, Comparison, Scope
@@ -18,49 +18,40 @@ from ranker.evaluation.correlation.segment import source_spearman
 from ranker.ranking import Ranker, RankerScorer
 from ranker.ranks import merge_ties
 from ranker.reports.ablation import Ablation, ablate, extractor_columns, shares
+from ranker.reports.breakdown import LengthBuckets, SystemWins, by_length, by_system, correlations
 from ranker.reports.calibration import MarginCalibration, calibrate, strict_pairs
-from ranker.reports.examples import ShownSource, choose, show
+from ranker.reports.examples import ShownSource, choose, choose_unjudged, show
+from ranker.reports.learning_curve import LearningCurve, learning_curve
 from ranker.reports.refits import TrainingColumns, WeightIntervals, jackknife
+from ranker.reports.sources import SourceOutputs, outputs_by_source, source_keys
 
 if TYPE_CHECKING:
     from ranker.settings import Training
 
 
 @dataclass(frozen=True, eq=False)
-class DatasetFindings:
-    """A ranker on one data set.
+class Agreement:
+    """How far a ranker agrees with people on one data set.
 
     Parameters
     ----------
-    dataset : Dataset
-        The candidates that people judged.
     kind : str
         Kind of judgement.
     evaluation : Comparison
-    columns : float array, shape (candidates, columns)
-        Standardised as in training.
-    contributions : float array, shape (candidates, columns)
-        They add up to the scores.
-    human : float array, shape (candidates,)
-        Scores of people, higher is better.
     rho : float array, shape (sources,)
         Spearman's correlation, tie-corrected; NaN where undefined.
     better, worse : int array, shape (pairs,)
         Candidates of every pair that people order.
-    notes : tuple of str
-        What a reader should know of these figures.
+    systems : tuple of SystemWins
+        By language pair.
     """
 
-    dataset: Dataset
     kind: str
     evaluation: Comparison
-    columns: FloatArray
-    contributions: FloatArray
-    human: FloatArray
     rho: FloatArray
     better: Int64Array
     worse: Int64Array
-    notes: tuple[str, ...]
+    systems: tuple[SystemWins, ...]
 
     @property
     def headline(self) -> tuple[str, Scope]:
@@ -89,32 +80,84 @@ class DatasetFindings:
         return self._rho(scope).detail.get("variance")
 
     @classmethod
+    def of(
+        cls, dataset: Dataset, scores: FloatArray, human: FloatArray, kind: str, *, resamples: int, seed: int
+    ) -> Agreement:
+        """Compare the scores of judged candidates with people."""
+        better, worse = strict_pairs(dataset, kind)
+        return cls(
+            kind,
+            evaluate(dataset, scores, kind=kind, resamples=resamples, seed=seed),
+            source_spearman(dataset, scores, human),
+            better,
+            worse,
+            by_system(dataset, scores, better, worse),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class DatasetFindings:
+    """A ranker on one data set.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The candidates that people judged, or all where nobody judged any.
+    columns : float array, shape (candidates, columns)
+        Standardised as in training.
+    contributions : float array, shape (candidates, columns)
+        They add up to the scores.
+    human : float array, shape (candidates,)
+        Scores of people, higher is better; NaN where nobody judged any.
+    agreement : Agreement or None
+        None where nobody judged any.
+    lengths : LengthBuckets
+    notes : tuple of str
+        What a reader should know of these figures.
+    """
+
+    dataset: Dataset
+    columns: FloatArray
+    contributions: FloatArray
+    human: FloatArray
+    agreement: Agreement | None
+    lengths: LengthBuckets
+    notes: tuple[str, ...]
+
+    @classmethod
     def of(cls, ranker: Ranker, dataset: Dataset, kind: str, *, resamples: int, seed: int) -> DatasetFindings:
-        """Rank the judged candidates of a data set and compare with people."""
+        """Rank a data set: its judged candidates, to compare with people, or all if none is judged."""
         training = ranker.training
         assert training is not None
-        seen = None
-        if RankerScorer(ranker).trained_on(dataset):
-            seen = "the ranker was trained on this very data"
-        elif dataset.name in training.data.split("+"):
-            seen = f"the ranker was trained on {training.data}, so it may have seen this data"
-        kind = resolve_kind(dataset, kind, learnt=[training.kind])
-        kept = dataset.select_candidates(judged(dataset, kind))
+        notes = []
+        compared = kind != AUTO or bool(kinds(dataset))
+        kept, human = dataset, np.full(len(dataset), np.nan)
+        if not compared:
+            notes.append("holds no human judgements, so this report does not compare with people")
+        else:
+            if RankerScorer(ranker).trained_on(dataset):
+                notes.append("the ranker was trained on this very data")
+            elif dataset.name in training.data.split("+"):
+                notes.append(f"the ranker was trained on {training.data}, so it may have seen this data")
+            kind = resolve_kind(dataset, kind, learnt=[training.kind])
+            kept = dataset.select_candidates(judged(dataset, kind))
+            human = human_scores(kept, kind)
         weights = ranker.weights_for(kept)
         columns = (ranker.feature_set.transform(kept) - ranker.mean) / ranker.scale
-        human = human_scores(kept, kind)
         scores = (weights * columns).sum(axis=1)
-        notes = [ranker.note(kept), seen]
+        agreement = None
+        if compared:
+            agreement = Agreement.of(kept, scores, human, kind, resamples=resamples, seed=seed)
+        pairs = (agreement.better, agreement.worse) if agreement else None
+        note = ranker.note(kept)
         return cls(
             kept,
-            kind,
-            evaluate(kept, scores, kind=kind, resamples=resamples, seed=seed),
             columns,
             weights * columns,
             human,
-            source_spearman(kept, scores, human),
-            *strict_pairs(kept, kind),
-            tuple(note for note in notes if note),
+            agreement,
+            by_length(kept, scores, pairs, resamples=resamples, seed=seed),
+            tuple(([note] if note else []) + notes),
         )
 
     @property
@@ -123,9 +166,33 @@ class DatasetFindings:
         return np.asarray(self.contributions.sum(axis=1))
 
     @property
-    def pair_source(self) -> Int64Array:
-        """Source of every pair that people order, shape (pairs,)."""
-        return self.dataset.candidate_source[self.better]
+    def kind(self) -> str:
+        """Kind of judgement; empty where nobody judged any."""
+        return self.agreement.kind if self.agreement else ""
+
+    @property
+    def rho(self) -> FloatArray:
+        """Spearman's correlation of every source, NaN where undefined, shape (sources,)."""
+        return self.agreement.rho if self.agreement else np.full(len(self.dataset.sources), np.nan)
+
+    @property
+    def ordered(self) -> Int64Array:
+        """Number of pairs that people order of every source, shape (sources,)."""
+        size = len(self.dataset.sources)
+        if self.agreement is None:
+            return np.zeros(size, dtype=np.int64)
+        return np.bincount(self.dataset.candidate_source[self.agreement.better], minlength=size)
+
+    @property
+    def spread(self) -> FloatArray:
+        """Highest less lowest score of every source, NaN without candidates, shape (sources,)."""
+        spread = np.full(len(self.dataset.sources), np.nan)
+        filled = np.diff(self.dataset.candidate_offsets) > 0
+        if filled.any():
+            starts = self.dataset.candidate_offsets[:-1][filled]
+            scores = self.scores
+            spread[filled] = np.maximum.reduceat(scores, starts) - np.minimum.reduceat(scores, starts)
+        return spread
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,17 +206,23 @@ class RankerFindings:
     measured : tuple of DatasetFindings
         By data set.
     calibration : MarginCalibration
-        Over all data sets.
+        Over all data sets that people judged.
     shares : float array, shape (extractors,)
         Of the variance of the scores inside sources.
+    correlations : float array, shape (extractors + 1, extractors + 1), or with people + 2
+        Inside sources, of what extractors contribute, of the scores, and of the scores of people if there are any.
     intervals : WeightIntervals or None
         Only with the training data.
     ablations : tuple of Ablation
+        Only with the training data, and judgements.
+    curve : LearningCurve or None
         Only with the training data.
     deviation : float
         How far refitted weights are from the ranker's; NaN without the training data.
+    sources : tuple of SourceOutputs
+        All there are.
     examples : dict
-        ``worst``, ``best`` and ``random`` sources.
+        ``worst``, ``best`` and ``random`` sources, or ``apart`` and ``random`` where nobody judged any.
     resamples, seed : int
     """
 
@@ -158,12 +231,20 @@ class RankerFindings:
     measured: tuple[DatasetFindings, ...]
     calibration: MarginCalibration
     shares: FloatArray
+    correlations: FloatArray
     intervals: WeightIntervals | None
     ablations: tuple[Ablation, ...]
+    curve: LearningCurve | None
     deviation: float
+    sources: tuple[SourceOutputs, ...]
     examples: dict[str, tuple[ShownSource, ...]]
     resamples: int
     seed: int
+
+    @property
+    def judged(self) -> tuple[tuple[Dataset, Agreement], ...]:
+        """The data sets that people judged."""
+        return tuple((one.dataset, one.agreement) for one in self.measured if one.agreement)
 
     @property
     def rho(self) -> FloatArray:
@@ -174,14 +255,22 @@ class RankerFindings:
     @property
     def undefined(self) -> int:
         """Number of sources with judged candidates but without a correlation."""
-        return sum(one.undefined(scope) for one in self.measured for scope in one.language_pairs)
+        return sum(one.undefined(scope) for _, one in self.judged for scope in one.language_pairs)
+
+    @property
+    def extractors(self) -> tuple[str, ...]:
+        """Notations of the extractors."""
+        return tuple(map(str, self.ranker.feature_set.extractors))
 
     @property
     def signature(self) -> str:
         """One line with all that changes the figures."""
         parts = [
             self.ranker.signature(),
-            *(f"ranked:{one.dataset.name}#{one.dataset.fingerprint[:8]}|against:{one.kind}" for one in self.measured),
+            *(
+                f"ranked:{one.dataset.name}#{one.dataset.fingerprint[:8]}" + (f"|against:{one.kind}" * bool(one.kind))
+                for one in self.measured
+            ),
             f"resamples:{self.resamples}",
             *([f"jackknife:{self.intervals.groups}"] if self.intervals else []),
             f"seed:{self.seed}",
@@ -205,10 +294,10 @@ def examine(
     ----------
     ranker : Ranker
     datasets : sequence of Dataset
-        To rank and to compare with people, each by itself.
+        To rank and to compare with people, each by itself. One that nobody judged is ranked only.
     training_data : Dataset, optional
         What the ranker was trained on; one of `datasets` that is just that serves too. Without it weights have no
-        intervals, and nothing is said of training without an extractor.
+        intervals, and nothing is said of training without an extractor or with fewer sources.
     kind : str, default "auto"
         Kind of judgement to compare with.
     examples : int, default 10
@@ -224,7 +313,7 @@ def examine(
     Raises
     ------
     DataError
-        If a data set has no such judgements, or `training_data` is not what the ranker was trained on.
+        If a data set has no judgements of a `kind` asked for, or `training_data` is not what the ranker was trained on.
     """
     if ranker.training is None or not datasets:
         raise DataError("a report needs a trained ranker and at least one data set")
@@ -233,53 +322,86 @@ def examine(
         training_data = next((one for one in datasets if one.fingerprint == ranker.training.data_hash), None)
     owner = extractor_columns(ranker)
     kept = [one.dataset for one in measured]
+    judged_ones = [one for one in measured if one.agreement]
     learnt = TrainingColumns.of(ranker, training_data) if training_data is not None else None
     intervals: WeightIntervals | None = None
     ablations: tuple[Ablation, ...] = ()
+    curve: LearningCurve | None = None
     deviation = float("nan")
     if learnt is not None:
         deviation = learnt.deviation()
         intervals = jackknife(learnt, seed=seed) if ranker.training.sources > 1 else None
-        kinds, columns = [one.kind for one in measured], [one.columns for one in measured]
-        ablations = ablate(learnt, kept, kinds, columns, resamples=resamples, seed=seed)
+        curve = learning_curve(learnt, seed=seed)
+        if judged_ones:
+            ablations = ablate(
+                learnt,
+                [one.dataset for one in judged_ones],
+                [one.kind for one in judged_ones],
+                [one.columns for one in judged_ones],
+                resamples=resamples,
+                seed=seed,
+            )
+    by_extractor = np.equal.outer(owner, np.arange(len(ranker.feature_set.extractors))).astype(np.float64)
+    parts = [one.contributions @ by_extractor for one in measured]
+    sources = [
+        outputs_by_source(one.dataset, keys, part, one.human, one.rho)
+        for one, keys, part in zip(measured, source_keys(kept), parts, strict=True)
+    ]
     return RankerFindings(
         ranker=ranker,
         training=ranker.training,
         measured=measured,
         calibration=_calibration(measured, resamples, seed),
         shares=shares([one.contributions for one in measured], [one.candidate_source for one in kept], owner),
+        correlations=correlations(parts, [one.human for one in measured], [one.candidate_source for one in kept]),
         intervals=intervals,
         ablations=ablations,
+        curve=curve,
         deviation=deviation,
-        examples=_examples(ranker, measured, owner, examples, seed),
+        sources=tuple(source for each in sources for source in each),
+        examples=_examples(ranker, measured, sources, examples, seed),
         resamples=resamples,
         seed=seed,
     )
 
 
 def _calibration(measured: Sequence[DatasetFindings], resamples: int, seed: int) -> MarginCalibration:
-    margins, sources, start = [], [], 0
+    margins, sources, start = [np.zeros(0)], [np.zeros(0, dtype=np.int64)], 0
     for one in measured:
+        if one.agreement is None:
+            continue
         scores = merge_ties(one.scores, one.dataset.candidate_offsets)
-        margins.append(scores[one.better] - scores[one.worse])
-        sources.append(one.pair_source + start)
+        better, worse = one.agreement.better, one.agreement.worse
+        margins.append(scores[better] - scores[worse])
+        sources.append(one.dataset.candidate_source[better] + start)
         start += len(one.dataset.sources)
     return calibrate(np.concatenate(margins), np.concatenate(sources), start, resamples=resamples, seed=seed)
 
 
 def _examples(
-    ranker: Ranker, measured: Sequence[DatasetFindings], owner: Int64Array, count: int, seed: int
+    ranker: Ranker,
+    measured: Sequence[DatasetFindings],
+    sources: Sequence[Sequence[SourceOutputs]],
+    count: int,
+    seed: int,
 ) -> dict[str, tuple[ShownSource, ...]]:
-    rho = np.concatenate([one.rho for one in measured])
-    ordered = np.concatenate([np.bincount(one.pair_source, minlength=len(one.rho)) for one in measured])
-    starts = np.cumsum([0, *(len(one.rho) for one in measured)])
+    """Choose sources, and mark what matched in them."""
+    if any(one.agreement for one in measured):
+        rho, ordered = (np.concatenate([getattr(one, name) for one in measured]) for name in ("rho", "ordered"))
+        chosen = choose(rho, ordered, count, seed)
+    else:
+        chosen = choose_unjudged(np.concatenate([one.spread for one in measured]), count, seed)
+    starts = np.cumsum([0, *(len(one.dataset.sources) for one in measured)])
+    # sources without a candidate are not among the sources shown
+    places = [
+        {int(one.dataset.candidate_source[source.outputs[0].row]): source for source in each}
+        for one, each in zip(measured, sources, strict=True)
+    ]
     found = {}
-    for sort, sources in choose(rho, ordered, count, seed).items():
+    for sort, rows in chosen.items():
         shown = []
-        for source in sources:
-            place = int(np.searchsorted(starts, source, side="right")) - 1
-            one = measured[place]
-            local = int(source - starts[place])
-            shown.append(show(ranker, one.dataset, one.contributions, one.human, one.rho, owner, local))
+        for row in rows.tolist():
+            place = int(np.searchsorted(starts, row, side="right")) - 1
+            shown.append(show(ranker, measured[place].dataset, places[place][row - int(starts[place])]))
         found[sort] = tuple(shown)
     return found

@@ -1,18 +1,22 @@
-"""Writes reports: one page of HTML that needs nothing else, and its plots as files."""
+"""Puts sections together to a page: one file of HTML that needs nothing else, with its plots as files."""
 
 from __future__ import annotations
 
+import base64
 import functools
+import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from ranker.errors import DataError
 from ranker.files import display_name, write_bytes
-from ranker.reports import charts, comparison_charts
-from ranker.reports.drawing import Plot, require
+from ranker.reports.drawing import Plot
+from ranker.reports.texts import LONG, START, visible
 from ranker.version import VERSION
 
 if TYPE_CHECKING:
@@ -20,98 +24,103 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from ranker.evaluation.bootstrap import Estimate
-    from ranker.evaluation.compare.result import Comparison
-    from ranker.reports.findings import RankerFindings
 
 TINTS = 4
 """Shades of a contribution, on either side of 0."""
-
 _FIRST_BYTES = b"<!DOCTYPE html>"
-SAME_WEIGHTS = 1e-6
-"""Weights further apart than this were learnt in different ways."""
-
-SORTS = {
-    "worst": "Worst: the lowest correlation with people",
-    "best": "Best: the highest correlation with people",
-    "random": "At random, of the others",
-}
 
 
-def ranker_report(findings: RankerFindings) -> tuple[str, dict[str, Plot]]:
-    """Write the report of a trained ranker.
+@dataclass(frozen=True)
+class Section:
+    """A part of a page.
+
+    Parameters
+    ----------
+    name : str
+        Its anchor, unique in the page.
+    title : str
+    body : Markup
+        What stands below the title.
+    plots : tuple of Plot
+        Those in the body.
+    link : str
+        Its title in the list of contents.
+    half : bool
+        Two such sections in a row stand side by side where there is room.
+    """
+
+    name: str
+    title: str
+    body: Markup
+    plots: tuple[Plot, ...] = ()
+    link: str = ""
+    half: bool = False
+
+
+def section(
+    template: str,
+    name: str,
+    title: str,
+    *,
+    plots: Sequence[Plot] = (),
+    link: str = "",
+    half: bool = False,
+    **values: Any,
+) -> Section:
+    """Make a section from a template, which is given `name`, the `plots` and all other `values`."""
+    body = fragment(template, name=name, plots=plots, **values)
+    return Section(name, title, body, tuple(plots), link or title, half)
+
+
+def fragment(template: str, **values: Any) -> Markup:
+    """Return what a template makes of `values`."""
+    from markupsafe import Markup
+
+    return Markup(_environment().get_template(template).render(**values))
+
+
+def write_page(title: str, lead: Markup, sections: Sequence[Section]) -> tuple[str, dict[str, Plot]]:
+    """Put sections together.
+
+    Parameters
+    ----------
+    title : str
+    lead : Markup
+        Stands before the sections.
+    sections : sequence of Section
 
     Returns
     -------
     page : str
-        HTML; equal findings give equal text.
+        HTML. A browser that obeys its policy runs nothing but the script of this package and loads nothing.
     plots : dict
         The plots in it, by name.
-
-    Raises
-    ------
-    MissingError
-        If jinja2 or matplotlib is not installed.
     """
-    require()
-    plots = charts.plots(findings)
-    page = (
-        _environment()
-        .get_template("ranker.html")
-        .render(
-            title="Ranker report: " + " + ".join(one.dataset.name for one in findings.measured),
-            version=VERSION,
-            findings=findings,
-            ranker=findings.ranker,
-            training=findings.training,
-            lost={one.extractor: one for one in findings.ablations},
-            extractors=[str(one) for one in findings.ranker.feature_set.extractors],
-            headline=charts.headline,
-            statistics=charts.statistics,
-            deviates=findings.deviation > SAME_WEIGHTS,
-            plots=plots,
-            sorts=SORTS,
-        )
+    environment = _environment()
+    parts = {name: _source(environment, name) for name in ("style.css", "report.js")}
+    page = environment.get_template("page.html").render(
+        title=title,
+        lead=lead,
+        sections=sections,
+        style=parts["style.css"],
+        style_hash=_policy_hash(parts["style.css"]),
+        script=parts["report.js"],
+        script_hash=_policy_hash(parts["report.js"]),
+        version=VERSION,
     )
-    return page, plots
+    return page, {plot.name: plot for each in sections for plot in each.plots}
 
 
-def comparison_report(comparison: Comparison) -> tuple[str, dict[str, Plot]]:
-    """Write the report of a comparison; returns and raises as `ranker_report`."""
-    require()
-    main = comparison.main_scope
-    names = dict.fromkeys(scope.data for scope in comparison.scopes if scope.data)
-    # of the figures shown by default there are plots, of the others tables
-    shown = [one for one in comparison.statistics if one.shown] or list(comparison.statistics)
-    standings, wins = {}, {}
-    for number, statistic in enumerate(shown, 1):
-        if not any(
-            (cell := comparison.cell(statistic.id, main.id, one.name)) and cell.rank for one in comparison.metrics
-        ):
-            continue
-        standings[statistic.id] = comparison_charts.standings(comparison, statistic, main, number)
-        contest = comparison.contest(statistic.id, main.id)
-        if contest:
-            wins[statistic.id] = comparison_charts.win_matrix(comparison, contest, statistic, main, number)
-    several = len(comparison.scopes) > 1 and shown[0].id in standings
-    by_scope = comparison_charts.scopes(comparison, shown[0]) if several else None
-    page = (
-        _environment()
-        .get_template("comparison.html")
-        .render(
-            title=f"Comparison of {len(comparison.metrics)} metrics on {', '.join(names)}",
-            version=VERSION,
-            comparison=comparison,
-            main=main,
-            shown=shown,
-            standings=standings,
-            wins=wins,
-            by_scope=by_scope,
-            leading=min(comparison_charts.LEADING, len(comparison.metrics)),
-            in_order=comparison_charts.in_order,
-        )
-    )
-    made = (*standings.values(), *wins.values(), *([by_scope] if by_scope else []))
-    return page, {plot.name: plot for plot in made}
+def _source(environment: Environment, name: str) -> Markup:
+    from markupsafe import Markup
+
+    assert environment.loader is not None
+    return Markup(environment.loader.get_source(environment, name)[0])
+
+
+def _policy_hash(text: str) -> str:
+    """Return the hash by which a content security policy allows an element with just this text."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def check_targets(page: Path, plots: Path | None) -> None:
@@ -169,7 +178,9 @@ def _environment() -> Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_finalize,
     )
+    environment.globals.update(LONG=LONG, START=START)
     environment.filters.update(
         number=_number,
         signed=_signed,
@@ -178,8 +189,29 @@ def _environment() -> Environment:
         breakable=_breakable,
         largest=_largest,
         tint=_tint,
+        isolated=_isolated,
+        address=_address,
     )
     return environment
+
+
+def _finalize(value: object) -> object:
+    """Return a value as it is put into a page: texts of others are still plain, and lose their control characters."""
+    from markupsafe import Markup
+
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _isolated(text: object) -> Markup:
+    """Keep the direction of a name or text to itself."""
+    from markupsafe import Markup, escape
+
+    return Markup(f"<bdi>{escape(visible(str(text)))}</bdi>")
+
+
+def _address(key: str) -> str:
+    """Return the link to the source of that key."""
+    return f"#s={quote(key, safe='/')}"
 
 
 def _number(value: float | None, decimals: int = 3) -> str:
@@ -203,7 +235,8 @@ def _breakable(name: object) -> Markup:
     """Allow a name or a signature to go on in the next line after a comma, a bracket or a bar."""
     from markupsafe import Markup, escape
 
-    return Markup(re.sub(r"([,|\[])", r"\1<wbr>", str(escape(name))))
+    broken = re.sub(r"([,|\[])", r"\1<wbr>", str(escape(visible(str(name)))))
+    return Markup(f"<bdi>{broken}</bdi>")
 
 
 def _estimate(estimate: Estimate, decimals: int = 3) -> Markup:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import webbrowser
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,9 @@ REFUSALS = {
     "report -M notes.txt -d good.json": "notes.txt: is no model file",
     "report -M good.model -d none.json": "'none.json' is neither a file nor the name of a corpus",
     "report -M good.model -d good.json --lp de-en": "no source of language pair 'de-en'",
-    "report -M good.model -d not-judged.json": "not-judged: holds no human judgements",
+    "report -M good.model -d not-judged.json --kind fluency": "no judgements of kind 'fluency'",
+    "report -M good.model -d good.json -s two": "give either a corpus or parallel files",
+    "report -M good.model -t two": "parallel files need the source too",
     "report -M good.model -d good.json --kind adequacy": "no judgements of kind 'adequacy'",
     "report -M good.model -d good.json --train-data tied.json": "tied: is not what the model was trained on",
     "report -M good.model -d good.json --html none/x.html": "none/x.html: cannot be written: there is no directory",
@@ -72,6 +75,31 @@ def test_report_writes_a_page_and_its_plots(folder: Path, trained: bytes, capsys
     # an older page is replaced
     assert call() == ("written: report.html\n", err)
     assert (folder / "report.html").read_text(encoding="utf-8") == page
+
+
+def test_outputs_without_judgements_have_a_report_that_is_opened(
+    folder: Path, trained: bytes, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "good.model").write_bytes(trained)
+    opened: list[str] = []
+
+    def opens(address: str) -> bool:
+        opened.append(address)
+        return len(opened) == 1
+
+    monkeypatch.setattr(webbrowser, "open", opens)
+    words = ["report", "-M", "good.model", "-s", "two", "-r", "two", "-t", "two", "--resamples", "5", "--open"]
+    for place in range(2):
+        with pytest.raises(SystemExit) as ended:
+            run(words)
+        out, err = capsys.readouterr()
+        assert (ended.value.code, out) == (0, "written: report.html\n")
+        assert "holds no human judgements, so this report does not compare with people" in err
+        assert ("no web browser could be opened; open report.html yourself" in err) == bool(place)
+    assert opened == [(folder / "report.html").resolve().as_uri()] * 2
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert 'id="all-sources"' in page
+    assert "People's order" not in page
 
 
 def test_help_ends_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,94 +1,370 @@
-"""The pages as a browser lays them out."""
+"""The pages in a browser: every width, sorting, searching, by keyboard only, without scripts, with hostile texts."""
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
-import subprocess
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+from ranker.corpora.records import Candidate, Record, assemble
 from ranker.evaluation.compare.result import Comparison
-from ranker.reports.pages import comparison_report, ranker_report
+from ranker.reports.comparison_page import comparison_report
+from ranker.reports.findings import examine
+from ranker.reports.ranker_page import ranker_report
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
-# a window cannot be as narrow as a phone, a frame can; the page itself may not run scripts, its parent may
-FRAME = """<!DOCTYPE html><style>iframe {{ border: 0 }}</style>
-<iframe id="frame" src="report.html" style="width:{width}px;height:800px"></iframe>
-<script>
-frame.onload = () => {{
-  const page = frame.contentDocument, root = page.documentElement, said = {{}};
-  page.querySelectorAll("details").forEach(one => one.open = true);
-  said.title = page.title;
-  said.width = root.clientWidth;
-  said.scrolled = root.scrollWidth;
-  said.outside = [...page.body.querySelectorAll("*")].filter(one => !one.closest(".scroll, .skip")
-    && one.getBoundingClientRect().right > root.clientWidth + 1).map(one => one.outerHTML.slice(0, 80));
-  said.overlaps = [];
-  said.small = [];
-  for (const svg of page.querySelectorAll("svg")) {{
+CHECK = Path(__file__).parents[1].joinpath("accessibility.js").read_text(encoding="utf-8")
+LAYOUT = """() => {
+  document.querySelectorAll("main details").forEach(one => one.open = true);
+  const root = document.documentElement, wrong = [];
+  if (root.scrollWidth > root.clientWidth) wrong.push("scrolls sideways");
+  for (const one of document.querySelectorAll("body *"))
+    if (!one.closest(".scroll, .skip, svg, script") && one.getBoundingClientRect().right > root.clientWidth + 1)
+      wrong.push("outside: " + one.outerHTML.slice(0, 80));
+  for (const svg of document.querySelectorAll("svg")) {
     const frame = svg.getBoundingClientRect();
     const texts = [...svg.querySelectorAll("text")].map(one => [one.textContent, one.getBoundingClientRect()]);
-    texts.forEach(([name, a], index) => {{
-      if (a.left < frame.left - 2 || a.right > frame.right + 2) said.outside.push(name);
+    texts.forEach(([name, a], index) => {
+      if (a.left < frame.left - 2 || a.right > frame.right + 2) wrong.push("beyond the plot: " + name);
       for (const [other, b] of texts.slice(index + 1))
         if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
-          && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2) said.overlaps.push(name + " | " + other);
-    }});
-    if (texts.length && texts[0][1].height < 8) said.small.push(texts[0][0]);
-  }}
-  document.title = JSON.stringify(said);
-}};
-</script>"""
+          && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2) wrong.push(name + " covers " + other);
+    });
+    if (texts.length && texts[0][1].height < 8) wrong.push("small: " + texts[0][0]);
+  }
+  return wrong;
+}"""
+HOSTILE = [
+    "<script>document.title='run'</script>",
+    "\u202eevil\u2066",
+    "nul\0\x1b[31m",
+    "<img src=x onerror=document.title='run'>",
+]
 
 
-def browse(folder, address, *options):
-    assert CHROMIUM
-    done = subprocess.run(
-        [
-            *(CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"),
-            *("--allow-file-access-from-files", "--no-first-run", f"--user-data-dir={folder / 'profile'}"),
-            *("--virtual-time-budget=3000", *options, f"file://{folder / address}"),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=True,
-    )
-    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    assert not console, console
-    return done.stdout
+@pytest.fixture
+def open_page(browser):
+    """Open a file whose console must stay empty and which must load nothing."""
+    said, contexts = [], []
+
+    def make(path, *, address="", width=1280, scheme="light", **more):
+        context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme, **more)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: said.append(request.url) if request.url.startswith("http") else None)
+        page.goto(path.as_uri() + address)
+        if more.get("java_script_enabled", True) and page.query_selector("#browse"):
+            page.wait_for_selector("#browse[data-ready]")
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert said == []
+
+
+def written(text, folder):
+    path = folder / "report.html"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def report(preferred_findings, tmp_path_factory):
+    return written(ranker_report(preferred_findings)[0], tmp_path_factory.mktemp("report"))
 
 
 @pytest.fixture(scope="module", params=["preferred_findings", "compared"])
-def folder(request, tmp_path_factory):
+def either(request, tmp_path_factory):
     found = request.getfixturevalue(request.param)
     text, _ = (comparison_report if isinstance(found, Comparison) else ranker_report)(found)
-    made = tmp_path_factory.mktemp("browser")
-    (made / "report.html").write_text(text, encoding="utf-8")
-    return made
+    return written(text, tmp_path_factory.mktemp("either"))
 
 
-@pytest.mark.parametrize("width", [360, 1280])
-def test_nothing_overlaps_and_the_page_does_not_scroll_sideways(folder, width):
-    (folder / "frame.html").write_text(FRAME.format(width=width), encoding="utf-8")
-    dumped = browse(folder, "frame.html", "--window-size=1400,900", "--dump-dom")
-    title = re.search(r"<title>(.*?)</title>", dumped, flags=re.DOTALL)
-    assert title, dumped[:300]
-    said = json.loads(title[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+@pytest.fixture(scope="module")
+def large(sample, model, tmp_path_factory):
+    """20,160 candidates made of the sample's, three words in ten replaced."""
+    generator = np.random.default_rng(0)
+    vocabulary = sorted({word for text in sample.candidates["text"] for word in text.split()})
+
+    def varied(text: str) -> str:
+        words = text.split()
+        places = generator.integers(len(vocabulary), size=len(words))
+        kept = generator.random(len(words)) < 0.7
+        return " ".join(word if keep else vocabulary[at] for word, keep, at in zip(words, kept, places, strict=True))
+
+    texts, references = sample.candidates["text"].tolist(), sample.references["text"].tolist()
+    records = [
+        Record(
+            f"{text} {copy}",
+            [varied(references[row]) for row in range(*sample.reference_offsets[source : source + 2])],
+            [
+                Candidate(f"system {number}", varied(texts[row]), [("fluency", None, float(generator.integers(1, 6)))])
+                for number, row in enumerate(range(*sample.candidate_offsets[source : source + 2]))
+            ],
+            lp="zh-en",
+            seg_id=f"{copy}-{source}",
+        )
+        for copy in range(24)
+        for source, text in enumerate(sample.sources["text"])
+    ]
+    text, _ = ranker_report(examine(model, [assemble(records, "large")], examples=2, resamples=10))
+    return written(text, tmp_path_factory.mktemp("large"))
+
+
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_nothing_overlaps_and_the_page_does_not_scroll_sideways(either, open_page, width):
+    page = open_page(either, width=width)
     # the evil name would have changed it
-    assert said["title"].startswith(("Ranker report", "Comparison"))
-    assert said["scrolled"] <= said["width"] <= width
-    assert not said["outside"]
-    assert not said["overlaps"]
-    assert not said["small"]
+    assert page.title().startswith(("Ranker report", "Comparison"))
+    assert page.evaluate(LAYOUT) == []
 
 
-def test_printing_opens_the_sources(folder):
-    browse(folder, "report.html", f"--print-to-pdf={folder / 'report.pdf'}", "--no-pdf-header-footer")
-    pages = re.findall(rb"/Type\s*/Page\b", (folder / "report.pdf").read_bytes())
-    # the ranker's report has 40 sources, about five a page; the figures fill two pages
-    sources = (folder / "report.html").read_text(encoding="utf-8").count('class="source')
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (768, "light"), (1280, "dark")])
+def test_the_page_can_be_read_by_all(report, open_page, width, scheme):
+    page = open_page(report, address="#s=de-en/20", width=width, scheme=scheme)
+    page.evaluate("document.querySelectorAll('main details:not(#list details)').forEach(one => one.open = true)")
+    assert page.evaluate(CHECK) == []
+
+
+def test_printing_opens_the_sources(report, open_page):
+    page = open_page(report)
+    printed = page.pdf()
+    pages = re.findall(rb"/Type\s*/Page\b", printed)
+    # 40 sources, about five a page; the figures fill two pages
+    sources = report.read_text(encoding="utf-8").count('class="source')
     assert len(pages) >= 2 + sources // 5
+
+
+CLICKED = """() => [...document.querySelectorAll("main > section table")].filter(one => one.querySelector("button") && one.checkVisibility())
+  .flatMap(table => [0, table.tHead.rows[0].cells.length - 1].map(at => {
+    const head = table.tHead.rows[0].cells[at];
+    const values = () => [...table.tBodies[0].rows].map(one => one.cells[at].innerText.trim());
+    const before = values();
+    return [before, ...[1, 2].map(() => { head.querySelector("button").click(); return [head.ariaSort, values()]; })];
+  }))"""
+
+
+def test_a_click_on_a_head_sorts_the_table(either, open_page):
+    page = open_page(either)
+    page.evaluate("document.querySelectorAll('main details').forEach(one => one.open = true)")
+    tables = page.evaluate(CLICKED)
+    assert len(tables) > 3
+    numeric = 0
+    for before, (direction, once), (other, twice) in tables:
+        assert {direction, other} == {"ascending", "descending"}
+        assert sorted(once) == sorted(twice) == sorted(before)
+        missing = [value for value in before if value in ("", "–")]
+        there = [one[: len(one) - len(missing)] for one in (once, twice)]
+        assert once[len(there[0]) :] == twice[len(there[1]) :] == missing
+        if all(re.match(r"[-+\d.]+", value) for value in there[0]):
+            numbers = [[float(re.match(r"[-+\d.]+", value)[0]) for value in one] for one in there]
+            assert numbers == [sorted(numbers[0], reverse=True), sorted(numbers[0])]
+            assert direction == "descending", once
+            numeric += len(there[0]) > 1
+    assert numeric > 0
+
+
+def test_the_first_column_stays_and_a_hint_says_that_a_table_goes_on(report, open_page):
+    page = open_page(report, width=390)
+    page.evaluate("document.querySelectorAll('main details').forEach(one => one.open = true)")
+    page.wait_for_timeout(100)
+    found = page.evaluate("""() => [...document.querySelectorAll(".scroll")].filter(one => one.checkVisibility()).map(one => {
+      const wide = one.scrollWidth > one.clientWidth + 1, hint = one.previousElementSibling;
+      one.scrollLeft = 60;
+      const cell = one.querySelector("tbody th, tbody td");
+      const stays = Math.round(cell.getBoundingClientRect().left - one.getBoundingClientRect().left) === 0;
+      return [wide, !hint.hidden && hint.className === "hint", stays];
+    })""")
+    assert {wide for wide, *_ in found} == {True, False}
+    assert all(wide == hint for wide, hint, _ in found)
+    assert all(stays for *_, stays in found)
+
+
+def test_a_large_report_is_small_opens_fast_and_answers_fast(large, open_page):
+    assert large.stat().st_size < 12e6
+    page = open_page(large)
+    opened = page.evaluate("performance.now()")
+    assert opened < 2000
+    assert page.inner_text("#found") == "2,880 of 2,880 sources, page 1 of 116"
+    took = page.evaluate("""() => ["the", "the farmers", '"of the"', "system 3 government", "zqx"].map(text => {
+      const query = document.getElementById("query"), start = performance.now();
+      query.value = text;
+      query.dispatchEvent(new Event("input"));
+      document.body.getBoundingClientRect();
+      return performance.now() - start;
+    })""")
+    assert max(took) < 200, took
+    assert page.inner_text("#found") == "0 of 2,880 sources"
+    for order in ("worst", "best", "apart", "long"):
+        page.select_option("#order", order)
+    page.fill("#query", "23-119")
+    assert page.inner_text("#found") == "1 of 2,880 sources"
+
+
+def test_search_finds_words_of_all_texts(report, preferred, open_page):
+    page = open_page(report)
+    texts = [
+        "\n".join(
+            [
+                lp,
+                source,
+                *preferred.references["text"][preferred.references["source"] == at],
+                *mine["system"],
+                *mine["text"],
+            ]
+        ).lower()
+        for at, (lp, source) in enumerate(zip(preferred.sources["lp"], preferred.sources["text"], strict=True))
+        for mine in [preferred.candidates[preferred.candidates["source"] == at]]
+    ]
+    # the data are in the report twice, once of one language pair
+    both = texts + [text for text in texts if text.startswith("de-en")]
+    for query, terms in {"tree HOUSE": ["tree", "house"], '"green the"': ["green the"], "fr-en": ["fr-en"]}.items():
+        page.fill("#query", query)
+        expected = sum(all(term in text for term in terms) for text in both)
+        assert expected > 0
+        assert page.inner_text("#found").startswith(f"{expected} of 60 sources")
+    page.fill("#query", "")
+    page.select_option("#group", index=2)
+    assert page.inner_text("#found").split(" ")[0] in ("20", "40")
+
+
+def test_everything_by_keyboard(large, open_page):
+    page = open_page(large)
+    press = page.keyboard.press
+
+    def here():
+        return page.evaluate("document.activeElement.closest('#list > details')?.dataset.key")
+
+    press("j")
+    assert here() == "zh-en/0-0"
+    press("ArrowDown")
+    press("j")
+    press("k")
+    assert here() == "zh-en/0-1"
+    press("Enter")
+    opened = page.locator("#list details[open]").first
+    assert opened.get_attribute("data-key") == "zh-en/0-1"
+    page.wait_for_url("**#s=zh-en/0-1")
+    press("2")
+    assert opened.locator("button[aria-pressed=true]").count() == 2
+    assert opened.locator(".difference").is_visible()
+    press("1")
+    assert opened.locator("button[aria-pressed=true]").count() == 1
+    press("Escape")
+    assert page.locator("#list details[open]").count() == 0
+    page.wait_for_url("**#all-sources")
+    press("n")
+    assert here() == "zh-en/0-25"
+    press("k")
+    assert here() == "zh-en/0-24"
+    press("/")
+    page.keyboard.type("19-7")
+    press("Enter")
+    assert here() == "zh-en/19-7"
+    press("/")
+    press("Escape")
+    assert page.input_value("#query") == ""
+    press("Escape")
+    assert page.evaluate("document.activeElement === document.body")
+    # focus can be seen
+    press("j")
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+
+
+def test_a_link_opens_its_source(large, open_page):
+    page = open_page(large, address="#s=zh-en/23-119")
+    assert page.locator("#list details[open]").get_attribute("data-key") == "zh-en/23-119"
+    assert "page 116 of 116" in page.inner_text("#found")
+    page.fill("#query", "0-3")
+    page.evaluate("location.hash = '#s=zh-en/12-60'")
+    page.wait_for_selector("[data-key='zh-en/12-60'][open]")
+    assert page.input_value("#query") == ""
+    page.evaluate("location.hash = '#s=none/1%'")
+    page.wait_for_function("document.getElementById('found').textContent.includes('no source none/1%')")
+    page.evaluate("document.querySelector('#worst ~ details').open = true")
+    link = page.locator("#worst ~ details a").first
+    link.click()
+    assert page.url.endswith(page.locator("#list details[open]").first.get_attribute("data-key"))
+
+
+def test_what_matches_and_what_is_missing_is_marked_on_both_sides(open_page, model, tmp_path):
+    candidates = [
+        Candidate("A", "the old cat sat"),
+        Candidate("B", "a cat was the the"),
+        Candidate("C", "the old cat sat"),
+    ]
+    made = assemble([Record("源", ["The cat sat here", "The cat is old"], candidates, lp="zh-en", seg_id="1")], "d")
+    page = open_page(
+        written(ranker_report(examine(model, [made], examples=0, resamples=0))[0], tmp_path), address="#s=zh-en/1"
+    )
+    source = page.locator("#list details[open]").first
+
+    def marks(place):
+        return [(one.get_attribute("class"), one.text_content()) for one in source.locator(place).locator("mark").all()]
+
+    assert source.locator(".outputs > li").count() == 2
+    assert source.locator(".outputs button").first.inner_text() == "1. A, C"
+    assert marks(".outputs > li:nth-child(1)") == [("same", "the old cat sat")]
+    assert marks(".outputs > li:nth-child(2)") == [("same", "cat"), ("same", "the")]
+    assert marks("dd:nth-of-type(2)") == [("same", "The cat sat"), ("missing", "here")]
+    source.locator(".outputs button").nth(1).click()
+    assert marks("dd:nth-of-type(2)") == [("same", "The cat"), ("missing", "sat here")]
+    assert marks(".difference") == [("only", "the old"), ("only", "sat"), ("only", "a"), ("only", "was the the")]
+
+
+def test_without_scripts_all_tables_are_there_and_a_line_says_what_is_not(report, open_page):
+    plain, page = open_page(report, java_script_enabled=False), open_page(report)
+    tables = "[...document.querySelectorAll('main > section > * table, main > section table')].length"
+    assert plain.locator("main table").count() == page.evaluate(tables)
+    assert plain.locator("main table").count() > 20
+    assert plain.locator("noscript .note").is_visible()
+    assert "60 sources" in plain.locator("noscript .note").inner_text()
+    assert not plain.locator("#browse").is_visible()
+    assert plain.locator("#worst ~ details").first.is_visible()
+    assert not page.locator("noscript .note").is_visible()
+
+
+def test_hostile_texts_are_shown_and_do_nothing(open_page, model, tmp_path):
+    long = "x" * 100_000
+    records = [
+        Record(
+            f"{text} {number}",
+            [text, long],
+            [Candidate(f"{name} {place}", f"{name} {text}") for place, name in enumerate([*HOSTILE, long[:300]])],
+            lp="de-en",
+            seg_id=f"{text} {number}",
+        )
+        for number in range(2)
+        for text in [*HOSTILE, long]
+    ]
+    found = examine(model, [assemble(records, HOSTILE[0])], examples=3, resamples=0)
+    page = open_page(written(ranker_report(found)[0], tmp_path), width=390)
+    for summary in page.locator("#list > details > summary").all():
+        summary.click()
+    assert page.locator("#list > details .outputs").count() == 10
+    assert page.evaluate(LAYOUT) == []
+    assert page.title().startswith("Ranker report")
+    assert page.locator("img").count() == 0
+    shown = page.inner_text("#list")
+    assert "<script>document.title='run'</script>" in shown
+    assert "nul␀␛[31m" in shown
+    assert "All 100,000 characters" in shown
+    # no text turns what stands behind it
+    turned = page.evaluate("""() => {
+      const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), wrong = [];
+      while (walker.nextNode()) {
+        const one = walker.currentNode.parentElement;
+        if (!walker.currentNode.textContent.includes("\\u202e")) continue;
+        if (!one.closest("bdi, script, option, svg")) wrong.push(one.outerHTML.slice(0, 80));
+      }
+      return wrong;
+    }""")
+    assert turned == []
+    # every key leads to its source
+    for source in found.sources:
+        page.evaluate("key => location.hash = '#s=' + encodeURIComponent(key)", source.key)
+        page.wait_for_function("key => document.activeElement.parentElement.dataset?.key === key", arg=source.key)

@@ -8,9 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranker import Ranker
+from ranker.corpora.records import Candidate, Record, assemble
 from ranker.extractors.text.tokens import tokenise
-from ranker.reports.examples import choose, mark
+from ranker.reports.examples import choose, choose_unjudged, mark, show
 from ranker.reports.findings import examine
+from ranker.reports.sources import outputs_by_source
+from ranker.reports.texts import START
 
 
 def marks(text, known, matches=()):
@@ -71,20 +74,59 @@ def test_shown_sources_say_what_the_ranker_says(findings, model, sample):
     ranking = model.rank(sample)
     shown = [one for sort in findings.examples.values() for one in sort]
     assert len(shown) == 9
-    worst = [one.rho for one in findings.examples["worst"]]
+    worst = [one.source.rho for one in findings.examples["worst"]]
     assert worst == sorted(findings.rho)[:3]
     for one in shown:
-        source = int(np.flatnonzero((sample.sources["text"] == one.text).to_numpy(bool))[0])
+        source = int(np.flatnonzero((sample.sources["text"] == one.source.text).to_numpy(bool))[0])
         rows = ranking[ranking["source"] == source]
-        assert [candidate.system for candidate in one.candidates] == rows["system"].tolist()
-        assert [candidate.rank for candidate in one.candidates] == rows["rank"].tolist()
-        assert [candidate.score for candidate in one.candidates] == pytest.approx(rows["score"].tolist())
-        for candidate in one.candidates:
-            assert sum(candidate.contributions) == pytest.approx(candidate.score)
-            better = sum(other.human > candidate.human + 1e-9 for other in one.candidates)
-            assert candidate.human_rank == better + 1
-        assert [system for tied in one.predicted for system in tied] == rows["system"].tolist()
-        assert len([system for tied in one.by_people for system in tied]) == len(rows)
+        outputs = [candidate.output for candidate in one.candidates]
+        assert tuple(outputs) == one.source.outputs
+        by_system = {system: output for output in outputs for system in output.systems}
+        assert sorted(by_system) == sorted(rows["system"])
+        assert [output.rank for output in outputs] == sorted(output.rank for output in outputs)
+        for row in rows.itertuples():
+            assert by_system[row.system].rank == row.rank
+            assert by_system[row.system].score == pytest.approx(row.score)
+        for output in outputs:
+            assert sum(output.contributions) == pytest.approx(output.score)
+            for human, rank in zip(output.human, output.human_ranks, strict=True):
+                assert rank == 1 + sum(other > human + 1e-9 for each in outputs for other in each.human)
+        assert [system for tied in one.source.predicted for system in tied] == rows["system"].tolist()
+        assert len([system for tied in one.source.by_people for system in tied]) == len(rows)
+
+
+def test_systems_with_the_same_text_are_one_output(findings, sample):
+    texts = sample.candidates.groupby("source")["text"].nunique()
+    assert [len(one.outputs) for one in findings.sources] == texts.tolist()
+    assert texts.min() < 7
+    for one in findings.sources:
+        assert len({output.text for output in one.outputs}) == len(one.outputs)
+        assert len({system for output in one.outputs for system in output.systems}) == 7
+
+
+def test_missing_words_are_those_that_outputs_lack(model):
+    made = assemble(
+        [Record("s", ["the old cat sat, the end"], [Candidate("A", "the cat"), Candidate("B", "old the sat")])], "d"
+    )
+    (source,) = outputs_by_source(made, ["1"], np.array([[2.0], [1.0]]), np.full(2, np.nan), np.array([np.nan]))
+    found = show(model, made, source)
+    assert [one.missing for one in found.candidates] == [("old", "sat", ",", "the", "end"), ("cat", ",", "the", "end")]
+    assert [(piece.text, piece.word) for piece in found.references[0] if piece.word] == [(", the end", "missing")]
+
+
+def test_a_long_text_is_cut_and_its_length_kept():
+    text = "word " * 20_000
+    assert "".join(one for one, *_ in marks(text, {"word": 3})) == text[:START]
+    assert marks(text, {"word": 3})[0] == ("word word word", "same", False)
+
+
+def test_of_sources_that_nobody_judged_those_furthest_apart_are_chosen():
+    spread = np.array([0.0, 3.0, np.nan, 1.0, 2.0, 0.0])
+    found = choose_unjudged(spread, 2, seed=0)
+    assert found["apart"].tolist() == [1, 4]
+    assert len(found["random"]) == 2
+    assert set(found["random"].tolist()) < {0, 3, 5}
+    assert sorted(choose_unjudged(spread, 9, seed=0)["random"].tolist()) == [0, 5]
 
 
 def test_contributions_are_the_rankers_own(findings, model, sample):

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import base64
 import builtins
 import dataclasses
+import gzip
+import hashlib
 import itertools
+import json
 import re
 from html.parser import HTMLParser
 from xml.etree import ElementTree
@@ -11,12 +15,16 @@ import numpy as np
 import pytest
 
 from ranker import Ranker
+from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, MissingError
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.result import Comparison
+from ranker.reports.comparison_page import comparison_report
 from ranker.reports.drawing import Series, rows_plot, shortened
 from ranker.reports.findings import examine
-from ranker.reports.pages import comparison_report, ranker_report, write_plots
+from ranker.reports.pages import write_plots
+from ranker.reports.ranker_page import ranker_report
+from ranker.reports.sources import source_keys
 
 VOID = {"meta", "link", "br", "wbr", "hr", "img", "input"}
 
@@ -45,7 +53,7 @@ class Page(HTMLParser):
         assert self.open.pop()[0] == tag
 
     def handle_data(self, data):
-        if not {"style", "svg"} & {name for name, _ in self.open}:
+        if not {"style", "svg", "script"} & {name for name, _ in self.open}:
             self.text += data
 
     def all(self, *tags: str) -> list[tuple[str, dict[str, str], list[str]]]:
@@ -61,10 +69,15 @@ def written(request):
 def test_everything_is_in_the_page_and_nothing_is_fetched(written):
     text, plots = written
     page = Page(text)
-    assert not page.all("script", "img", "iframe", "object", "embed")
+    assert not page.all("img", "iframe", "object", "embed")
+    # one script, and data that no browser runs
+    kinds = [attributes for _, attributes, _ in page.all("script")]
+    assert [one for one in kinds if "type" not in one] == [{}]
+    assert {one["type"] for one in kinds if one} <= {"application/gzip+base64"}
     for tag, attributes, _ in page.elements:
         for name, value in attributes.items():
             assert not name.startswith("on"), (tag, name)
+            assert name != "style", (tag, value)
             if name in ("href", "src", "xlink:href"):
                 assert value.startswith("#") or value == "data:,", (tag, value)
     assert "http" not in re.sub(r"<!DOCTYPE.*?>|http-equiv", "", text).replace("https?", "")
@@ -76,12 +89,16 @@ def test_everything_is_in_the_page_and_nothing_is_fetched(written):
 def test_texts_from_outside_are_inert(preferred_findings, compared):
     for text, _ in (ranker_report(preferred_findings), comparison_report(compared)):
         page = Page(text)
-        assert "<script" not in text
+        assert "<script>document" not in text
         assert not page.all("b") or all(attributes == {} for _, attributes, _ in page.all("b"))
         assert '<script>document.title = "run"</script> & "quoted" <b>bold</b>' in page.text
         # the policy would stop a script even if it got through
         policy = next(one for _, one, _ in page.all("meta") if one.get("http-equiv") == "Content-Security-Policy")
-        assert policy["content"].startswith("default-src 'none'")
+        allowed = dict(part.strip().split(" ", 1) for part in policy["content"].split(";"))
+        assert allowed["default-src"] == allowed["base-uri"] == allowed["form-action"] == "'none'"
+        for element, rule in (("script", "script-src"), ("style", "style-src")):
+            (found,) = re.findall(f"<{element}>(.*?)</{element}>", text, flags=re.DOTALL)
+            assert allowed[rule] == f"'sha256-{base64.b64encode(hashlib.sha256(found.encode()).digest()).decode()}'"
 
 
 def test_page_can_be_used_without_eyes_or_mouse(written):
@@ -91,6 +108,8 @@ def test_page_can_be_used_without_eyes_or_mouse(written):
     for tag, attributes, inside in page.elements:
         for reference in (attributes.get("aria-labelledby"), attributes.get("href", "").removeprefix("#")):
             if reference and reference != "data:,":
+                if reference.startswith("s="):
+                    continue
                 assert reference in ids, (tag, reference)
         if tag == "th":
             assert attributes["scope"] in ("row", "col")
@@ -122,8 +141,9 @@ def test_same_findings_same_bytes(preferred, preferred_findings, compared):
 
 def test_report_says_the_figures(findings):
     text = Page(ranker_report(findings)[0]).text
-    _, scope = findings.measured[0].headline
-    assert f"{findings.measured[0].evaluation.estimate('segment.spearman', scope.id).value:.3f}" in text
+    agreement = findings.measured[0].agreement
+    _, scope = agreement.headline
+    assert f"{agreement.evaluation.estimate('segment.spearman', scope.id).value:.3f}" in text
     assert "the ranker was trained on this very data" in text
     assert findings.signature in text
     assert "jackknife:20|seed:0" in findings.signature
@@ -131,7 +151,7 @@ def test_report_says_the_figures(findings):
         assert f"{value:+.4f}" in text
         assert f"{error:.4f}" in text
     for one in findings.examples["worst"]:
-        assert one.text in text
+        assert one.source.text in text
         for candidate in one.candidates:
             assert "".join(piece.text for piece in candidate.pieces) in text
 
@@ -212,3 +232,74 @@ def test_what_is_not_installed_is_named(package, findings, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingError, match=rf"reports need {package}: pip install 'ranker\[report\]'"):
         ranker_report(findings)
+
+
+def unpacked(text):
+    (raw,) = re.findall(r'<script type="application/gzip\+base64" id="packed">(.*?)</script>', text)
+    return json.loads(gzip.decompress(base64.b64decode(raw)))
+
+
+def test_the_page_holds_all_sources(findings, sample):
+    data = unpacked(ranker_report(findings)[0])
+    assert data["extractors"] == list(findings.extractors)
+    assert [row[3] for row in data["sources"]] == sample.sources["text"].tolist()
+    for row, source in zip(data["sources"], findings.sources, strict=True):
+        assert row[0] == source.key == f"zh-en/{source.segment}"
+        assert row[4] == list(source.references)
+        assert [one[:2] for one in row[6]] == [[list(output.systems), output.text] for output in source.outputs]
+        for one, output in zip(row[6], source.outputs, strict=True):
+            assert one[3] == pytest.approx(output.score, abs=6e-4)
+            assert one[5] == pytest.approx(list(output.human), abs=6e-4)
+            assert one[6] == pytest.approx(list(output.contributions), abs=6e-4)
+
+
+def test_keys_of_sources_are_unique(preferred, sample):
+    first, second, third = source_keys([preferred, preferred.select_language_pairs(["de-en"]), sample])
+    assert third[0].startswith("zh-en/")
+    assert len({*first, *second, *third}) == len(first) + len(second) + len(third)
+    assert any(key.endswith("~2") for key in second)
+
+
+def test_outputs_that_nobody_judged_have_a_report(model, preferred):
+    bare = dataclasses.replace(preferred, preferences=preferred.preferences[:0], name="bare")
+    found = examine(model, [bare], examples=2, resamples=20)
+    assert not found.judged
+    assert np.isnan(found.calibration.slope)
+    assert set(found.examples) == {"apart", "random"}
+    apart = [one.source.outputs[0].score - one.source.outputs[-1].score for one in found.examples["apart"]]
+    assert apart == pytest.approx(sorted(found.measured[0].spread, reverse=True)[:2])
+    text, plots = ranker_report(found)
+    page = Page(text)
+    assert "nobody" not in plots
+    assert not {"agreement", "calibration", "sources", "lengths-1"} & set(plots)
+    assert {"weights", "shares", "correlations", "system-lengths-1"} <= set(plots)
+    assert "bare: holds no human judgements" in page.text
+    assert "people:" not in page.text
+    assert all(row[5] is None and not one[4] for row in unpacked(text)["sources"] for one in row[6])
+    # with judged data beside it, only that is compared
+    both = examine(model, [bare, preferred], examples=1, resamples=20)
+    assert [dataset.name for dataset, _ in both.judged] == [preferred.name]
+    assert set(both.examples) == {"worst", "best", "random"}
+    assert ranker_report(both)[0]
+    with pytest.raises(DataError, match="no judgements of kind 'fluency'"):
+        examine(model, [bare], kind="fluency")
+
+
+def test_control_characters_are_pictures_and_long_texts_behind_a_fold(model):
+    names = ["nul\0", "bell\a", "rtl\u202e", "nonchar\ufffe", "c1\x85"]
+    candidates = [Candidate(name, f"{name} text") for name in names]
+    candidates[0] = Candidate(names[0], "long\0 " * 20_000)
+    made = assemble([Record("source\x1b[31m", ["a\x0breference"], candidates)] * 2, "data\0")
+    text, plots = ranker_report(examine(model, [made], examples=2, resamples=0))
+    assert not re.search(r"[\0-\x08\x0b-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]", text)
+    page = Page(text)
+    assert "nul␀" in page.text
+    assert "source␛[31m" in page.text
+    assert "All 120,000 characters" in page.text
+    # the direction of a text does not go on behind it
+    in_markup = re.sub(r"<svg.*?</svg>|<script.*?</script>|\S+=\"[^\"]*\"", "", text, flags=re.DOTALL)
+    assert "rtl\u202e" in in_markup
+    assert set(re.findall(r"(.{5})rtl\u202e", in_markup)) == {"<bdi>"}
+    for plot in plots.values():
+        ElementTree.fromstring(plot.svg())
+    assert any("long␀" in one[1] for row in unpacked(text)["sources"] for one in row[6])

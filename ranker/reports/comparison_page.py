@@ -1,4 +1,4 @@
-"""The plots of a comparison's report."""
+"""The report of a comparison: its sections and their plots."""
 
 from __future__ import annotations
 
@@ -6,11 +6,62 @@ from typing import Any
 
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.result import ComparedMetric, Comparison, Contest, Scope, Statistic
-from ranker.reports.drawing import GRID, INK, PAPER, SERIES, Plot, Series, rows_plot, shortened
+from ranker.reports.drawing import GRID, INK, PAPER, SERIES, Plot, Series, require, rows_plot, shortened
+from ranker.reports.pages import Section, fragment, section, write_page
 
 _NAN = float("nan")
 LEADING = 3
 """Metrics in the plot of all language pairs."""
+
+
+def comparison_report(comparison: Comparison) -> tuple[str, dict[str, Plot]]:
+    """Write the report of a comparison; returns and raises as `ranker.reports.ranker_page.ranker_report`."""
+    require()
+    main = comparison.main_scope
+    names = dict.fromkeys(scope.data for scope in comparison.scopes if scope.data)
+    # of the figures shown by default there are plots, of the others tables
+    shown = [one for one in comparison.statistics if one.shown] or list(comparison.statistics)
+    drawn = [
+        one
+        for one in shown
+        if any((cell := comparison.cell(one.id, main.id, metric.name)) and cell.rank for metric in comparison.metrics)
+    ]
+    values: dict[str, Any] = {"comparison": comparison, "main": main, "in_order": in_order}
+    several = len(comparison.scopes) > 1 and shown[0] in drawn
+    sections = [
+        section("table.html", "table", "Table", shown=shown, **values),
+        *(_statistic(comparison, one, number) for number, one in enumerate(shown, 1) if one in drawn),
+        section(
+            "scopes.html",
+            "scopes",
+            "Language pairs and data sets",
+            plots=[scopes(comparison, shown[0])] if several else [],
+            first=shown[0],
+            leading=min(LEADING, len(comparison.metrics)),
+            **values,
+        ),
+        section("made.html", "made", "How it was made", **values),
+    ]
+    title = f"Comparison of {len(comparison.metrics)} metrics on {', '.join(names)}"
+    return write_page(title, fragment("comparison.html", **values), sections)
+
+
+def _statistic(comparison: Comparison, statistic: Statistic, number: int) -> Section:
+    main = comparison.main_scope
+    contest = comparison.contest(statistic.id, main.id)
+    plots = [standings(comparison, statistic, main, number)]
+    if contest:
+        plots.append(win_matrix(comparison, contest, statistic, main, number))
+    return section(
+        "statistic.html",
+        statistic.id,
+        statistic.title,
+        plots=plots,
+        statistic=statistic,
+        contest=contest,
+        comparison=comparison,
+        main=main,
+    )
 
 
 def in_order(comparison: Comparison, statistic: Statistic, scope: Scope) -> list[ComparedMetric]:

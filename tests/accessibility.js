@@ -7,11 +7,13 @@
     .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
   const parse = text => text.match(/[\d.]+/g).map(Number);
   const background = one => {
+    const layers = [];
     for (let at = one; at; at = at.parentElement) {
-      const colour = parse(getComputedStyle(at).backgroundColor);
-      if (colour.length < 4 || colour[3] > 0) return colour;
+      layers.unshift(parse(getComputedStyle(at).backgroundColor));
+      if (layers[0].length < 4 || layers[0][3] === 1) break;
     }
-    return matchMedia("(prefers-color-scheme: dark)").matches ? [0, 0, 0] : [255, 255, 255];
+    const below = matchMedia("(prefers-color-scheme: dark)").matches ? [0, 0, 0] : [255, 255, 255];
+    return layers.reduce((under, [r, g, b, alpha = 1]) => [r, g, b].map((v, i) => alpha * v + (1 - alpha) * under[i]), below);
   };
   const contrast = (a, b) => { const [x, y] = [luminance(a), luminance(b)].sort((p, q) => q - p); return (x + .05) / (y + .05); };
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);

@@ -1,0 +1,232 @@
+"""The scores of a ranker by system and by length of the reference, and how the parts of them go together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from ranker.arrays import FloatArray, Int64Array
+from ranker.corpora.dataset import Dataset
+from ranker.evaluation.bootstrap import Estimate, estimate, resampled_sums, stream
+from ranker.extractors.text.tokens import source_segments, token_batch
+from ranker.ranks import merge_ties
+
+FEWEST_SYSTEMS = 3
+"""Systems of a language pair that have a correlation."""
+EDGES = (10, 20, 30, 40, 60)
+"""Words of a reference from which on a source is in the next bucket."""
+
+
+@dataclass(frozen=True, eq=False)
+class SystemWins:
+    """The systems of a language pair: how many of the same comparisons they win by a ranker and by people.
+
+    Parameters
+    ----------
+    language_pair : str
+    systems : tuple of str
+        By the people's share, best first.
+    ranker, people : float array, shape (systems,)
+        Share of the pairs of outputs that people order, won against the other output; a tie of the ranker is half a
+        win for both.
+    pairs : int array, shape (systems,)
+    correlation : float
+        Pearson's, of the two shares; NaN if one of them is constant.
+    """
+
+    language_pair: str
+    systems: tuple[str, ...]
+    ranker: FloatArray
+    people: FloatArray
+    pairs: Int64Array
+    correlation: float
+
+
+def by_system(dataset: Dataset, scores: FloatArray, better: Int64Array, worse: Int64Array) -> tuple[SystemWins, ...]:
+    """Count the wins of every system, by language pair; those with fewer than `FEWEST_SYSTEMS` are left out.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    scores : float array, shape (candidates,)
+    better, worse : int array, shape (pairs,)
+        Candidates of every pair that people order.
+    """
+    gain = _agreed(dataset, scores, better, worse)
+    system = dataset.candidates["system"].to_numpy(object)
+    pair = dataset.source_language_pairs[dataset.candidate_source[better]]
+    found = []
+    for name in sorted(set(pair)):
+        here = pair == name
+        code, systems = pd.factorize(np.concatenate([system[better[here]], system[worse[here]]]))
+        if len(systems) < FEWEST_SYSTEMS:
+            continue
+        counts = np.bincount(code)
+        ranker = np.bincount(code, weights=np.concatenate([gain[here], 1 - gain[here]])) / counts
+        people = np.bincount(code[: int(here.sum())], minlength=len(systems)) / counts
+        order = np.lexsort((systems, -people))
+        spread = ranker.std() > 0 and people.std() > 0
+        found.append(
+            SystemWins(
+                str(name),
+                tuple(systems[order]),
+                ranker[order],
+                people[order],
+                counts[order].astype(np.int64),
+                float(np.corrcoef(ranker, people)[0, 1]) if spread else float("nan"),
+            )
+        )
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class LengthBuckets:
+    """Sources by the length of their references.
+
+    Parameters
+    ----------
+    labels : tuple of str
+        Words, of buckets that hold a source.
+    sources : int array, shape (buckets,)
+    agreement : tuple of Estimate
+        By bucket, share of the pairs that people order in which the ranker agrees, a tie counting one half; empty where
+        nobody judged.
+    systems : tuple of str
+        By the mean over their candidates, best first.
+    scores : float array, shape (systems, buckets)
+        Mean score less the mean of all outputs of the source; NaN where a system has no candidate.
+    """
+
+    labels: tuple[str, ...]
+    sources: Int64Array
+    agreement: tuple[Estimate, ...]
+    systems: tuple[str, ...]
+    scores: FloatArray
+
+
+def by_length(
+    dataset: Dataset,
+    scores: FloatArray,
+    pairs: tuple[Int64Array, Int64Array] | None,
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> LengthBuckets:
+    """Put the sources with candidates into buckets by the mean length of their references, else by their own.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    scores : float array, shape (candidates,)
+    pairs : (int array, int array) or None
+        Better and worse candidate of every pair that people order.
+    resamples, seed : int
+        Bootstrap over sources.
+    """
+    source = dataset.candidate_source
+    filled = np.diff(dataset.candidate_offsets) > 0
+    place = np.searchsorted(EDGES, _lengths(dataset), side="right")
+    used, bucket = np.unique(place[filled], return_inverse=True)
+    place = np.full(len(filled), -1)
+    place[filled] = bucket
+    starts = (1, *EDGES)
+    labels = tuple(f"{starts[one]}–{EDGES[one] - 1}" if one < len(EDGES) else f"{EDGES[-1]}+" for one in used)
+    code, systems = pd.factorize(dataset.candidates["system"].to_numpy(object))
+    centred = within(scores[:, np.newaxis], source)[:, 0]
+    order = np.argsort(-np.bincount(code, weights=centred) / np.bincount(code), kind="stable")
+    shape = (len(systems), len(used))
+    cell = code * len(used) + place[source]
+    counts = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
+    with np.errstate(invalid="ignore"):
+        means = np.bincount(cell, weights=centred, minlength=counts.size).reshape(shape) / counts
+    agreement: list[Estimate] = []
+    if pairs is not None:
+        gain, of_pair = _agreed(dataset, scores, *pairs), source[pairs[0]]
+        sums = np.stack(
+            [np.bincount(of_pair, weights=gain, minlength=len(filled)), np.bincount(of_pair, minlength=len(filled))],
+            axis=1,
+        )
+        for number in range(len(used)):
+            block = sums[place == number]
+            sample = resampled_sums(block, resamples, stream(seed, "length", number))
+            with np.errstate(invalid="ignore", divide="ignore"):
+                total = block.sum(axis=0)
+                agreement.append(estimate(total[0] / total[1], sample[:, 0] / sample[:, 1]))
+    return LengthBuckets(
+        labels,
+        np.bincount(bucket, minlength=len(used)).astype(np.int64),
+        tuple(agreement),
+        tuple(systems[order]),
+        means[order],
+    )
+
+
+def correlations(parts: Sequence[FloatArray], human: Sequence[FloatArray], sources: Sequence[Int64Array]) -> FloatArray:
+    """Correlate what extractors contribute, the scores, and the scores of people, inside sources.
+
+    Parameters
+    ----------
+    parts : sequence of float array, shape (candidates, extractors)
+        By data set.
+    human : sequence of float array, shape (candidates,)
+        NaN where nobody judged; of every data set they are divided by their standard deviation.
+    sources : sequence of int array, shape (candidates,)
+        Source of every candidate, by data set.
+
+    Returns
+    -------
+    float array, shape (extractors + 1, extractors + 1), or with people + 2
+        Pearson's correlations of values less their mean over the source; NaN where one of two is constant. People are
+        left out if nobody judged anything, and their correlations are over the candidates that they judged.
+    """
+    blocks, people = [], []
+    for part, judged, source in zip(parts, human, sources, strict=True):
+        blocks.append(within(np.column_stack([part, part.sum(axis=1)]), source))
+        values = np.full(len(judged), np.nan)
+        known = ~np.isnan(judged)
+        if known.any():
+            values[known] = within(judged[known, np.newaxis], source[known])[:, 0]
+            values /= np.nanstd(values) or 1.0
+        people.append(values)
+    matrix, judged = np.concatenate(blocks), np.concatenate(people)
+    known = ~np.isnan(judged)
+    found = _pearson(matrix)
+    if known.any():
+        last = _pearson(np.column_stack([matrix[known], judged[known]]))
+        found = np.pad(found, (0, 1))
+        found[-1], found[:, -1] = last[-1], last[:, -1]
+    return found
+
+
+def within(values: FloatArray, source: Int64Array) -> FloatArray:
+    """Return `values` (candidates, k) less their mean over the candidates of the same source."""
+    counts = np.maximum(np.bincount(source), 1)
+    means = np.stack([np.bincount(source, weights=column) for column in values.T], axis=1) / counts[:, np.newaxis]
+    return np.asarray(values - means[source])
+
+
+def _pearson(matrix: FloatArray) -> FloatArray:
+    """Return the correlations of columns; NaN of those that do not vary, but for rounding."""
+    centred = matrix - matrix.mean(axis=0)
+    scale = np.sqrt((centred**2).sum(axis=0))
+    scale[scale < 1e-9 * np.sqrt(len(matrix))] = np.nan
+    return np.asarray(np.clip((centred / scale).T @ (centred / scale), -1, 1))
+
+
+def _agreed(dataset: Dataset, scores: FloatArray, better: Int64Array, worse: Int64Array) -> FloatArray:
+    """Return 1 for every pair that the scores order as people do, 1/2 for a tie, else 0."""
+    merged = merge_ties(scores, dataset.candidate_offsets)
+    return np.asarray((np.sign(merged[better] - merged[worse]) + 1) / 2)
+
+
+def _lengths(dataset: Dataset) -> FloatArray:
+    """Return the mean length of the references of every source in words, or its own length where there is none."""
+    batch = token_batch(dataset, "13a")
+    counts = np.diff(batch.reference_offsets)
+    source = np.repeat(np.arange(len(counts)), counts)
+    totals = np.bincount(source, weights=batch.reference_lengths, minlength=len(counts))
+    own = source_segments(dataset, "13a").lengths
+    return np.where(counts > 0, totals / np.maximum(counts, 1), own)

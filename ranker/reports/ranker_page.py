@@ -1,0 +1,212 @@
+"""The report of a trained ranker: one function for each section."""
+
+from __future__ import annotations
+
+from ranker.reports import charts
+from ranker.reports.drawing import Plot, require
+from ranker.reports.findings import RankerFindings
+from ranker.reports.pages import Section, fragment, section, write_page
+from ranker.reports.sources import packed
+
+SAME_WEIGHTS = 1e-6
+"""Weights further apart than this were learnt in different ways."""
+SORTS = {
+    "worst": "Worst: the lowest correlation with people",
+    "best": "Best: the highest correlation with people",
+    "apart": "Scores furthest apart",
+    "random": "At random, of the others",
+}
+
+
+def ranker_report(findings: RankerFindings) -> tuple[str, dict[str, Plot]]:
+    """Write the report of a trained ranker.
+
+    Returns
+    -------
+    page : str
+        HTML; equal findings give equal text.
+    plots : dict
+        The plots in it, by name.
+
+    Raises
+    ------
+    MissingError
+        If jinja2 or matplotlib is not installed.
+    """
+    require()
+    lead = fragment("ranker.html", findings=findings, deviates=findings.deviation > SAME_WEIGHTS)
+    sections = [
+        *([agreement(findings)] if findings.judged else []),
+        training(findings),
+        *([by_source(findings), by_margin(findings)] if findings.judged else []),
+        *([systems(findings)] if any(one.systems for _, one in findings.judged) else []),
+        lengths(findings),
+        weights(findings),
+        extractors(findings),
+        correlations(findings),
+        *([learning_curve(findings)] if findings.curve else []),
+        *(examples(findings, sort) for sort in SORTS if findings.examples.get(sort)),
+        sources(findings),
+    ]
+    title = "Ranker report: " + " + ".join(one.dataset.name for one in findings.measured)
+    return write_page(title, lead, sections)
+
+
+def agreement(findings: RankerFindings) -> Section:
+    """Return the figures of every data set that people judged, and of its language pairs."""
+    return section(
+        "agreement.html",
+        "agreement",
+        "Agreement with people",
+        plots=charts.agreements(findings.judged),
+        link="Agreement",
+        judged=findings.judged,
+        resamples=findings.resamples,
+        headline=charts.headline,
+        statistics=charts.statistics,
+    )
+
+
+def training(findings: RankerFindings) -> Section:
+    """Return what the ranker learnt from, and how."""
+    return section("training.html", "training", "Training", findings=findings, training=findings.training)
+
+
+def by_source(findings: RankerFindings) -> Section:
+    """Return how the correlation is spread over sources."""
+    return section(
+        "by_source.html",
+        "sources",
+        "Correlation by source",
+        plots=[charts.distribution(findings.rho)],
+        link="By source",
+        half=True,
+        count=len(findings.rho),
+        without=findings.undefined,
+    )
+
+
+def by_margin(findings: RankerFindings) -> Section:
+    """Return how often people agree with a preference of the ranker, by its margin."""
+    found = findings.calibration
+    return section(
+        "by_margin.html",
+        "margins",
+        "Agreement by margin",
+        plots=[charts.calibration(found)] if found.bins else [],
+        link="By margin",
+        half=True,
+        found=found,
+        preferences=findings.judged[0][1].kind == "preferences",
+    )
+
+
+def systems(findings: RankerFindings) -> Section:
+    """Return the share of comparisons that every system wins, by the ranker and by people."""
+    tables = [(dataset.name, wins) for dataset, one in findings.judged for wins in one.systems]
+    plots = [charts.systems(wins, data, f"systems-{place}") for place, (data, wins) in enumerate(tables, 1)]
+    return section("systems.html", "systems", "Systems", plots=plots, tables=tables)
+
+
+def lengths(findings: RankerFindings) -> Section:
+    """Return agreement and scores by the length of the references."""
+    tables = [(one.dataset.name, one.lengths) for one in findings.measured]
+    plots = [plot for place, (data, found) in enumerate(tables, 1) for plot in charts.lengths(found, data, place)]
+    return section("lengths.html", "lengths", "Length of the references", plots=plots, link="Length", tables=tables)
+
+
+def weights(findings: RankerFindings) -> Section:
+    """Return the weights, by extractor."""
+    ranker = findings.ranker
+    groups: list[tuple[str, range]] = []
+    single: list[int] = []
+    start = 0
+    for name, one in zip(findings.extractors, ranker.feature_set.extractors, strict=True):
+        rows = range(start, start + len(one.columns))
+        start = rows.stop
+        if len(rows) > 1:
+            groups.append((name, rows))
+        else:
+            single.extend(rows)
+    return section(
+        "weights.html",
+        "weights",
+        "Weights",
+        plots=[charts.weights(findings)],
+        half=True,
+        ranker=ranker,
+        intervals=findings.intervals,
+        groups=groups,
+        single=single,
+        shares=dict(zip(findings.extractors, findings.shares, strict=True)),
+    )
+
+
+def extractors(findings: RankerFindings) -> Section:
+    """Return what every extractor is worth."""
+    return section(
+        "extractors.html",
+        "extractors",
+        "What the extractors are worth",
+        plots=[*([charts.ablations(findings)] if findings.ablations else []), charts.shares(findings)],
+        link="Extractors",
+        half=True,
+        findings=findings,
+        lost={one.extractor: one for one in findings.ablations},
+    )
+
+
+def correlations(findings: RankerFindings) -> Section:
+    """Return how what extractors contribute, the scores, and the scores of people go together."""
+    values = findings.correlations
+    names = [*findings.extractors, "score", *(["people"] if len(values) > len(findings.extractors) + 1 else [])]
+    return section(
+        "correlations.html",
+        "correlations",
+        "Correlations of the parts of a score",
+        plots=[charts.correlation_map(names, values)],
+        link="Correlations",
+        half=findings.curve is not None,
+        names=names,
+        values=values,
+    )
+
+
+def learning_curve(findings: RankerFindings) -> Section:
+    """Return how agreement grows with the sources learnt from."""
+    assert findings.curve is not None
+    return section(
+        "learning_curve.html",
+        "learning",
+        "Learning curve",
+        plots=[charts.learning_curve(findings.curve)],
+        half=True,
+        curve=findings.curve,
+    )
+
+
+def examples(findings: RankerFindings, sort: str) -> Section:
+    """Return sources of one sort with what matched in them."""
+    return section(
+        "examples.html",
+        sort,
+        SORTS[sort],
+        link=f"{sort.capitalize()} sources" if sort != "apart" else "Furthest apart",
+        sources=findings.examples[sort],
+        extractors=findings.extractors,
+        first=sort == next(iter(findings.examples)),
+    )
+
+
+def sources(findings: RankerFindings) -> Section:
+    """Return all sources, for the script to search and show."""
+    return section(
+        "sources.html",
+        "all-sources",
+        "All sources",
+        packed=packed(findings.sources, findings.extractors),
+        count=len(findings.sources),
+        outputs=sum(len(one.outputs) for one in findings.sources),
+        judged=bool(findings.judged),
+        shown=sum(map(len, findings.examples.values())),
+    )

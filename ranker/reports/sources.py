@@ -1,0 +1,236 @@
+"""The sources of a report with their outputs, and the form in which a page holds all of them."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.arrays import FloatArray, Int64Array
+from ranker.corpora.dataset import Dataset
+from ranker.ranks import merge_ties
+from ranker.reports.texts import on_one_line, visible
+
+_DECIMALS = 3
+
+
+@dataclass(frozen=True)
+class Output:
+    """A translation of a source, with all systems that produced it.
+
+    Parameters
+    ----------
+    row : int
+        Row of the first of its candidates.
+    systems : tuple of str
+    text : str
+    rank : int
+        1 best, ties share the better rank.
+    score : float
+    human_ranks : tuple of int
+        By system; empty where nobody judged the source.
+    human : tuple of float
+        Human scores by system, NaN where nobody judged.
+    contributions : tuple of float
+        What every extractor adds to the score.
+    """
+
+    row: int
+    systems: tuple[str, ...]
+    text: str
+    rank: int
+    score: float
+    human_ranks: tuple[int, ...]
+    human: tuple[float, ...]
+    contributions: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class SourceOutputs:
+    """One source with its outputs, best score first.
+
+    Parameters
+    ----------
+    key : str
+        Names it in a link to it; unique in a report.
+    data, language_pair, segment : str
+        Data set; language pair, empty where it is not known; segment, or its number where it has no name.
+    text : str
+    references : tuple of str
+    rho : float
+        Spearman's correlation with people; NaN where undefined.
+    outputs : tuple of Output
+        Different texts.
+    predicted, by_people : tuple of tuple of str
+        Systems in order, best first; equal ones together. The second is empty where nobody judged.
+    """
+
+    key: str
+    data: str
+    language_pair: str
+    segment: str
+    text: str
+    references: tuple[str, ...]
+    rho: float
+    outputs: tuple[Output, ...]
+    predicted: tuple[tuple[str, ...], ...]
+    by_people: tuple[tuple[str, ...], ...]
+
+    @property
+    def name(self) -> str:
+        """Language pair and segment."""
+        return " ".join(filter(None, (self.language_pair, self.segment)))
+
+    @property
+    def group(self) -> str:
+        """Data set and language pair."""
+        return " ".join(filter(None, (self.data, self.language_pair)))
+
+
+def source_keys(datasets: Sequence[Dataset]) -> list[list[str]]:
+    """Return a key for every source of every data set: ``LP/SEGMENT``, before it the data set where that is not unique.
+
+    A source without a segment goes by its number. Of equal keys that are left, the second ends with ``~2``, and so on.
+    """
+    short = []
+    for dataset in datasets:
+        pairs = dataset.sources["lp"].fillna("").tolist()
+        segments = dataset.sources["seg_id"].fillna("").tolist()
+        numbered = [segment or str(number) for number, segment in enumerate(segments, 1)]
+        short.append([on_one_line("/".join(filter(None, parts))) for parts in zip(pairs, numbered, strict=True)])
+    counts = Counter(key for keys in short for key in keys)
+    seen: Counter[str] = Counter()
+
+    def unique(keys: list[str], name: str) -> Iterator[str]:
+        for key in keys:
+            full = key if counts[key] == 1 else f"{on_one_line(name)}/{key}"
+            seen[full] += 1
+            yield full if seen[full] == 1 else f"{full}~{seen[full]}"
+
+    return [list(unique(keys, dataset.name)) for keys, dataset in zip(short, datasets, strict=True)]
+
+
+def outputs_by_source(
+    dataset: Dataset, keys: Sequence[str], contributions: FloatArray, human: FloatArray, rho: FloatArray
+) -> tuple[SourceOutputs, ...]:
+    """Put together what there is to see of every source that has a candidate.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    keys : sequence of str
+        One for each source.
+    contributions : float array, shape (candidates, extractors)
+        They add up to the scores.
+    human : float array, shape (candidates,)
+    rho : float array, shape (sources,)
+    """
+    systems, texts = (dataset.candidates[name].tolist() for name in ("system", "text"))
+    facts = {name: dataset.sources[name].fillna("").tolist() for name in ("lp", "seg_id", "text")}
+    references = dataset.references["text"].tolist()
+    scores = contributions.sum(axis=1)
+    made = []
+    for source, key in enumerate(keys):
+        first, last = dataset.candidate_offsets[source : source + 2]
+        if first == last:
+            continue
+        here = slice(first, last)
+        ranks, human_ranks = ranked(scores[here]), ranked(human[here])
+        judged = not np.isnan(human[here]).all()
+        same: dict[str, list[int]] = {}
+        for place in np.argsort(ranks, kind="stable").tolist():
+            same.setdefault(texts[first + place], []).append(place)
+        outputs = tuple(
+            Output(
+                row=int(first + places[0]),
+                systems=tuple(systems[first + place] for place in places),
+                text=text,
+                rank=int(ranks[places[0]]),
+                score=float(scores[first + places[0]]),
+                human_ranks=tuple(int(human_ranks[place]) for place in places) if judged else (),
+                human=tuple(human[first + np.array(places)].tolist()),
+                contributions=tuple(contributions[first + places[0]].tolist()),
+            )
+            for text, places in same.items()
+        )
+        made.append(
+            SourceOutputs(
+                key=key,
+                data=dataset.name,
+                language_pair=facts["lp"][source],
+                segment=facts["seg_id"][source] or str(source + 1),
+                text=facts["text"][source],
+                references=tuple(references[slice(*dataset.reference_offsets[source : source + 2])]),
+                rho=float(rho[source]),
+                outputs=outputs,
+                predicted=_in_order(systems[here], ranks),
+                by_people=_in_order(systems[here], human_ranks) if judged else (),
+            )
+        )
+    return tuple(made)
+
+
+def packed(sources: Sequence[SourceOutputs], extractors: Sequence[str]) -> str:
+    """Return all sources as the page holds them: JSON, compressed by gzip, in base64.
+
+    The JSON is an object of ``extractors``, names, and ``sources``: lists of key, data set and language pair, segment,
+    text, references, rho and outputs; an output is a list of systems, text, rank, score, ranks and scores of people,
+    and contributions. What is not a number is null.
+    """
+    rows = [
+        [
+            one.key,
+            one.group,
+            one.segment,
+            one.text,
+            one.references,
+            _rounded(one.rho),
+            [
+                [
+                    output.systems,
+                    output.text,
+                    output.rank,
+                    _rounded(output.score),
+                    output.human_ranks,
+                    [_rounded(value) for value in output.human] if output.human_ranks else [],
+                    [_rounded(value) for value in output.contributions],
+                ]
+                for output in one.outputs
+            ],
+        ]
+        for one in sources
+    ]
+    whole = {"extractors": list(extractors), "sources": _shown(rows)}
+    text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+
+
+def ranked(values: npt.ArrayLike) -> Int64Array:
+    """Rank from 1 for the highest; what ties shares the better rank, and NaN comes last."""
+    merged = merge_ties(values)
+    filled = np.where(np.isnan(merged), -np.inf, merged)
+    return np.asarray(1 + (filled[np.newaxis, :] > filled[:, np.newaxis]).sum(axis=1), dtype=np.int64)
+
+
+def _in_order(systems: Sequence[str], ranks: Int64Array) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        tuple(system for system, each in zip(systems, ranks, strict=True) if each == rank) for rank in np.unique(ranks)
+    )
+
+
+def _rounded(value: float) -> float | None:
+    return round(value, _DECIMALS) + 0.0 if math.isfinite(value) else None
+
+
+def _shown(value: object) -> object:
+    """Return nested lists with the texts as they are shown."""
+    if isinstance(value, str):
+        return visible(value)
+    return [_shown(one) for one in value] if isinstance(value, list | tuple) else value
