@@ -65,9 +65,9 @@ _POINT_LABEL = 24
 SHADES = 8
 """Of a colour in a heat map."""
 _SMALL = 8.5
-_LINE = 11.0
+LINE = 11.0
 """Height of a small label, and the width of its letters, in the units of the plot."""
-_LETTER = 5.6
+LETTER = 5.6
 _DROPPED = {"font-family"}
 
 
@@ -315,7 +315,7 @@ def points_plot(
             if corner is None:
                 continue
             shift = corner - point
-            far = np.hypot(*shift) > 3 * _LINE
+            far = np.hypot(*shift) > 3 * LINE
             axes.annotate(
                 name,
                 point,
@@ -351,22 +351,22 @@ def beside(points: FloatArray, labels: Sequence[str], width: float, height: floa
     taken = [(x - 3, y - 3, x + 3, y + 3) for x, y in points]
     found: list[FloatArray | None] = []
     for (x, y), label in zip(points, labels, strict=True):
-        size = _LETTER * len(label)
+        size = LETTER * len(label)
         chosen = None
         for away in range(12):
             reach = 5 + 7.0 * away
             corners = [
-                (x + reach, y - _LINE / 2),
-                (x - reach - size, y - _LINE / 2),
+                (x + reach, y - LINE / 2),
+                (x - reach - size, y - LINE / 2),
                 (x - size / 2, y + reach),
-                (x - size / 2, y - reach - _LINE),
+                (x - size / 2, y - reach - LINE),
                 (x + reach, y + reach),
                 (x - reach - size, y + reach),
-                (x + reach, y - reach - _LINE),
-                (x - reach - size, y - reach - _LINE),
+                (x + reach, y - reach - LINE),
+                (x - reach - size, y - reach - LINE),
             ]
             for left, bottom in corners:
-                box = (left, bottom, left + size, bottom + _LINE)
+                box = (left, bottom, left + size, bottom + LINE)
                 inside = box[0] >= 0 and box[1] >= 0 and box[2] <= width and box[3] <= height
                 if inside and not any(_overlap(box, other) for other in taken):
                     chosen = np.array([left, bottom])

@@ -20,7 +20,7 @@ from ranker.errors import DataError, MissingError
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.result import Comparison
 from ranker.reports.comparison_page import comparison_report
-from ranker.reports.drawing import Series, rows_plot, shortened
+from ranker.reports.drawing import LETTER, LINE, Series, beside, rows_plot, shortened
 from ranker.reports.findings import examine
 from ranker.reports.pages import write_plots
 from ranker.reports.ranker_page import ranker_report
@@ -303,3 +303,24 @@ def test_control_characters_are_pictures_and_long_texts_behind_a_fold(model):
     for plot in plots.values():
         ElementTree.fromstring(plot.svg())
     assert any("long␀" in one[1] for row in unpacked(text)["sources"] for one in row[6])
+
+
+def test_labels_stand_beside_their_points_and_cover_nothing():
+    generator = np.random.default_rng(2)
+    points = np.concatenate([generator.normal(size=(25, 2)) * 30 + 120, [[2.0, 2.0], [238.0, 238.0]]])
+    labels = [f"system-{'x' * int(size)}" for size in generator.integers(1, 9, size=27)]
+    places = beside(points, labels, 240, 240)
+    boxes = [
+        (place[0], place[1], place[0] + LETTER * len(label), place[1] + LINE)
+        for place, label in zip(places, labels, strict=True)
+        if place is not None
+    ]
+    assert len(boxes) > 20
+    for number, (left, bottom, right, top) in enumerate(boxes):
+        assert left >= 0
+        assert right <= 240
+        assert bottom >= 0
+        assert top <= 240
+        assert not ((points > (left, bottom)) & (points < (right, top))).all(axis=1).any()
+        assert not any(left < b[2] and b[0] < right and bottom < b[3] and b[1] < top for b in boxes[number + 1 :])
+    assert beside(points, ["x" * 60] * 27, 240, 240) == [None] * 27
