@@ -77,8 +77,8 @@ def command(
         raise OptionError("--comparison has its figures already: leave out data, --train-data and language pairs")
     if model is not None and not (data or parallel):
         raise OptionError("nothing to report on: give --data NAME or --data PATH, or -s SRC -r REF... -t SYSTEM...")
-    from ranker.reports.drawing import require
     from ranker.reports.pages import check_targets, write_plots
+    from ranker.reports.plots.drawing import require
 
     require()
     check_targets(html, plots)

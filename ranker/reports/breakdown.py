@@ -164,15 +164,25 @@ def by_length(
     )
 
 
-def correlations(parts: Sequence[FloatArray], human: Sequence[FloatArray], sources: Sequence[Int64Array]) -> FloatArray:
-    """Correlate what extractors contribute, the scores, and the scores of people, inside sources.
+def correlations(
+    columns: Sequence[FloatArray],
+    owner: Int64Array,
+    scores: Sequence[FloatArray],
+    human: Sequence[FloatArray],
+    sources: Sequence[Int64Array],
+) -> FloatArray:
+    """Correlate what extractors measure, the scores, and the scores of people, inside sources.
+
+    An extractor of several columns is measured by their mean; columns that fall where the score rises are turned round.
 
     Parameters
     ----------
-    parts : sequence of float array, shape (candidates, extractors)
-        By data set.
-    human : sequence of float array, shape (candidates,)
-        NaN where nobody judged; of every data set they are divided by their standard deviation.
+    columns : sequence of float array, shape (candidates, columns)
+        Standardised, by data set.
+    owner : int array, shape (columns,)
+        Extractor of every column.
+    scores, human : sequence of float array, shape (candidates,)
+        By data set; `human` is NaN where nobody judged, and divided by its standard deviation.
     sources : sequence of int array, shape (candidates,)
         Source of every candidate, by data set.
 
@@ -183,19 +193,22 @@ def correlations(parts: Sequence[FloatArray], human: Sequence[FloatArray], sourc
         left out if nobody judged anything, and their correlations are over the candidates that they judged.
     """
     blocks, people = [], []
-    for part, judged, source in zip(parts, human, sources, strict=True):
-        blocks.append(within(np.column_stack([part, part.sum(axis=1)]), source))
+    for matrix, each, judged, source in zip(columns, scores, human, sources, strict=True):
+        blocks.append(within(np.column_stack([matrix, each]), source))
         values = np.full(len(judged), np.nan)
         known = ~np.isnan(judged)
         if known.any():
             values[known] = within(judged[known, np.newaxis], source[known])[:, 0]
             values /= np.nanstd(values) or 1.0
         people.append(values)
-    matrix, judged = np.concatenate(blocks), np.concatenate(people)
+    centred, judged = np.concatenate(blocks), np.concatenate(people)
+    turned = centred[:, :-1] * np.where(centred[:, -1] @ centred[:, :-1] < 0, -1.0, 1.0)
+    by_extractor = np.equal.outer(owner, np.arange(owner.max() + 1)).astype(np.float64)
+    measures = np.column_stack([turned @ (by_extractor / by_extractor.sum(axis=0)), centred[:, -1]])
     known = ~np.isnan(judged)
-    found = _pearson(matrix)
+    found = _pearson(measures)
     if known.any():
-        last = _pearson(np.column_stack([matrix[known], judged[known]]))
+        last = _pearson(np.column_stack([measures[known], judged[known]]))
         found = np.pad(found, (0, 1))
         found[-1], found[:, -1] = last[-1], last[:, -1]
     return found

@@ -6,8 +6,9 @@ from typing import Any
 
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.result import ComparedMetric, Comparison, Contest, Scope, Statistic
-from ranker.reports.drawing import GRID, INK, PAPER, SERIES, Plot, Series, require, rows_plot, shortened
 from ranker.reports.pages import Section, fragment, section, write_page
+from ranker.reports.plots.drawing import GRID, INK, PAPER, SERIES, Plot, require, shortened
+from ranker.reports.plots.forms import Series, rows_plot
 
 _NAN = float("nan")
 LEADING = 3

@@ -12,14 +12,12 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, human_scores, judged, kinds, resolve_kind
 from ranker.errors import DataError
-from ranker.evaluation.compare.evaluation import evaluate, main_scope, named_scopes
-from ranker.evaluation.compare.result import Cell, Comparison, Scope
-from ranker.evaluation.correlation.segment import source_spearman
 from ranker.ranking import Ranker, RankerScorer
 from ranker.ranks import merge_ties
 from ranker.reports.ablation import Ablation, ablate, extractor_columns, shares
-from ranker.reports.breakdown import LengthBuckets, SystemWins, by_length, by_system, correlations
-from ranker.reports.calibration import MarginCalibration, calibrate, strict_pairs
+from ranker.reports.agreement import Agreement
+from ranker.reports.breakdown import LengthBuckets, by_length, correlations
+from ranker.reports.calibration import MarginCalibration, calibrate
 from ranker.reports.examples import ShownSource, choose, choose_unjudged, show
 from ranker.reports.learning_curve import LearningCurve, learning_curve
 from ranker.reports.refits import TrainingColumns, WeightIntervals, jackknife
@@ -27,72 +25,6 @@ from ranker.reports.sources import SourceOutputs, outputs_by_source, source_keys
 
 if TYPE_CHECKING:
     from ranker.settings import Training
-
-
-@dataclass(frozen=True, eq=False)
-class Agreement:
-    """How far a ranker agrees with people on one data set.
-
-    Parameters
-    ----------
-    kind : str
-        Kind of judgement.
-    evaluation : Comparison
-    rho : float array, shape (sources,)
-        Spearman's correlation, tie-corrected; NaN where undefined.
-    better, worse : int array, shape (pairs,)
-        Candidates of every pair that people order.
-    systems : tuple of SystemWins
-        By language pair.
-    """
-
-    kind: str
-    evaluation: Comparison
-    rho: FloatArray
-    better: Int64Array
-    worse: Int64Array
-    systems: tuple[SystemWins, ...]
-
-    @property
-    def headline(self) -> tuple[str, Scope]:
-        """Name and scope of the figures that sum the data set up."""
-        return main_scope(self.evaluation)
-
-    @property
-    def scopes(self) -> dict[str, Scope]:
-        """The language pairs, then the means."""
-        return named_scopes(self.evaluation)
-
-    @property
-    def language_pairs(self) -> tuple[Scope, ...]:
-        """The single language pairs."""
-        return tuple(scope for scope in self.evaluation.scopes if scope.lp)
-
-    def _rho(self, scope: Scope) -> Cell:
-        return {one.scope: one for one in self.evaluation.cells if one.statistic == "segment.spearman"}[scope.id]
-
-    def undefined(self, scope: Scope) -> int:
-        """Return how many sources with judged candidates have no correlation."""
-        return self._rho(scope).undefined
-
-    def variance(self, scope: Scope) -> float | None:
-        """Return the variance of the correlations of the sources; None with fewer than two."""
-        return self._rho(scope).detail.get("variance")
-
-    @classmethod
-    def of(
-        cls, dataset: Dataset, scores: FloatArray, human: FloatArray, kind: str, *, resamples: int, seed: int
-    ) -> Agreement:
-        """Compare the scores of judged candidates with people."""
-        better, worse = strict_pairs(dataset, kind)
-        return cls(
-            kind,
-            evaluate(dataset, scores, kind=kind, resamples=resamples, seed=seed),
-            source_spearman(dataset, scores, human),
-            better,
-            worse,
-            by_system(dataset, scores, better, worse),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +142,7 @@ class RankerFindings:
     shares : float array, shape (extractors,)
         Of the variance of the scores inside sources.
     correlations : float array, shape (extractors + 1, extractors + 1), or with people + 2
-        Inside sources, of what extractors contribute, of the scores, and of the scores of people if there are any.
+        Inside sources, of what extractors measure, of the scores, and of the scores of people if there are any.
     intervals : WeightIntervals or None
         Only with the training data.
     ablations : tuple of Ablation
@@ -353,7 +285,13 @@ def examine(
         measured=measured,
         calibration=_calibration(measured, resamples, seed),
         shares=shares([one.contributions for one in measured], [one.candidate_source for one in kept], owner),
-        correlations=correlations(parts, [one.human for one in measured], [one.candidate_source for one in kept]),
+        correlations=correlations(
+            [one.columns for one in measured],
+            owner,
+            [one.scores for one in measured],
+            [one.human for one in measured],
+            [one.candidate_source for one in kept],
+        ),
         intervals=intervals,
         ablations=ablations,
         curve=curve,

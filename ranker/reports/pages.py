@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from ranker.errors import DataError
 from ranker.files import display_name, write_bytes
-from ranker.reports.drawing import Plot
+from ranker.reports.plots.drawing import Plot
 from ranker.reports.texts import LONG, START, visible
 from ranker.version import VERSION
 

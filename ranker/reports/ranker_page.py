@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ranker.reports import charts
-from ranker.reports.drawing import Plot, require
 from ranker.reports.findings import RankerFindings
 from ranker.reports.pages import Section, fragment, section, write_page
+from ranker.reports.plots import charts
+from ranker.reports.plots.drawing import Plot, require
 from ranker.reports.sources import packed
 
 SAME_WEIGHTS = 1e-6
@@ -157,13 +157,13 @@ def extractors(findings: RankerFindings) -> Section:
 
 
 def correlations(findings: RankerFindings) -> Section:
-    """Return how what extractors contribute, the scores, and the scores of people go together."""
+    """Return how what extractors measure, the scores, and the scores of people correlate."""
     values = findings.correlations
     names = [*findings.extractors, "score", *(["people"] if len(values) > len(findings.extractors) + 1 else [])]
     return section(
         "correlations.html",
         "correlations",
-        "Correlations of the parts of a score",
+        "Correlations of the extractors",
         plots=[charts.correlation_map(names, values)],
         link="Correlations",
         half=findings.curve is not None,

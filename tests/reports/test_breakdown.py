@@ -78,17 +78,21 @@ def test_sources_without_references_go_by_their_own_length(preferred):
     assert found.sources.sum() == 40
 
 
-def test_correlations_are_inside_sources():
+def test_correlations_are_inside_sources_and_of_means_of_columns():
     generator = np.random.default_rng(3)
     source = np.repeat(np.arange(30), 4)
     level = generator.normal(size=30)[source] * 100
-    first, noise = generator.normal(size=(2, 120))
+    first, second, noise = generator.normal(size=(3, 120))
     human = np.where(np.arange(120) % 5 == 0, np.nan, first)
-    found = correlations([np.column_stack([first + level, -first, np.zeros(120)])], [human], [source])
+    columns = np.column_stack([first + level, -first, second, np.zeros(120)])
+    found = correlations([columns], np.array([0, 0, 1, 2]), [first], [human], [source])
     assert found.shape == (5, 5)
-    assert found[0, 1] == pytest.approx(-1)
+    # the column that falls with the score is turned round
+    centred = first - (np.bincount(source, weights=first) / 4)[source]
+    other = second - (np.bincount(source, weights=second) / 4)[source]
+    assert found[0, 3] == pytest.approx(1)
+    assert abs(found[0, 1]) == pytest.approx(abs(np.corrcoef(centred, other)[0, 1]))
     assert np.isnan(found[2]).all()
-    assert found[0, 4] == found[4, 0]
-    # the mean of a source is taken over all candidates of the part, and over the judged ones of people
-    assert found[0, 4] > 0.9
-    assert correlations([np.column_stack([first, noise])], [np.full(120, np.nan)], [source]).shape == (3, 3)
+    assert found[0, 4] == found[4, 0] > 0.9
+    nobody = np.full(120, np.nan)
+    assert correlations([columns[:, :2]], np.array([0, 1]), [noise], [nobody], [source]).shape == (3, 3)

@@ -20,9 +20,10 @@ from ranker.errors import DataError, MissingError
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.result import Comparison
 from ranker.reports.comparison_page import comparison_report
-from ranker.reports.drawing import LETTER, LINE, Series, beside, rows_plot, shortened
 from ranker.reports.findings import examine
 from ranker.reports.pages import write_plots
+from ranker.reports.plots.drawing import shortened
+from ranker.reports.plots.forms import LETTER, LINE, Series, beside, rows_plot
 from ranker.reports.ranker_page import ranker_report
 from ranker.reports.sources import source_keys
 

@@ -336,7 +336,9 @@
     haystacks = sources.map(one => [one[KEY], one[GROUP], one[TEXT], ...one[REFERENCES],
       ...one[OUTPUTS].flatMap(each => [...each[SYSTEMS], each[OUTPUT]])].join("\n").toLowerCase());
     places = new Map(sources.map((one, place) => [one[KEY], place]));
-    [...new Set(sources.map(one => one[GROUP]))].forEach(name => group.append(new Option(name, name)));
+    const groups = [...new Set(sources.map(one => one[GROUP]))];
+    groups.forEach(name => group.append(new Option(name, name)));
+    group.parentElement.hidden = groups.length < 2;
     $("loading").remove();
     document.querySelectorAll(".scripted").forEach(one => one.hidden = false);
     query.addEventListener("input", search);

@@ -14,22 +14,13 @@ from ranker.evaluation.compare.evaluation import SPEARMAN
 from ranker.evaluation.compare.result import Scope
 from ranker.evaluation.compare.run import ALL
 from ranker.evaluation.compare.statistics import TAUS
+from ranker.reports.agreement import Agreement
 from ranker.reports.breakdown import LengthBuckets, SystemWins
 from ranker.reports.calibration import MarginCalibration
-from ranker.reports.drawing import (
-    INK,
-    MUTED,
-    PALE,
-    SERIES,
-    Plot,
-    Series,
-    heat_map,
-    points_plot,
-    rows_plot,
-    shortened,
-)
-from ranker.reports.findings import Agreement, RankerFindings
+from ranker.reports.findings import RankerFindings
 from ranker.reports.learning_curve import LearningCurve
+from ranker.reports.plots.drawing import INK, MUTED, PALE, SERIES, Plot, shortened
+from ranker.reports.plots.forms import Series, heat_map, points_plot, rows_plot
 
 WEIGHTS = 40
 """Weights in the plot at most; the table has all."""

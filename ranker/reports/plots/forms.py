@@ -1,140 +1,27 @@
-"""Plots as files and as parts of a page: the same bytes for the same figures, and colours that follow the page."""
+"""The forms of plots: rows with intervals, tables as colours, and points with labels."""
 
 from __future__ import annotations
 
-import html
-import io
-import re
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ranker.arrays import FloatArray
-from ranker.errors import MissingError
-from ranker.reports.texts import on_one_line
+from ranker.evaluation.bootstrap import Estimate
+from ranker.reports.plots.drawing import INK, MUTED, PAPER, SERIES, Plot, shortened
 
-if TYPE_CHECKING:
-    from ranker.evaluation.bootstrap import Estimate
-
-
-INK, MUTED, GRID = "#1c2126", "#59636e", "#d5dae0"
-SERIES = ("#1f5fa8", "#b3500a", "#4b7a1f")
-"""Colours of series, told apart by their markers too."""
-PALE = "#c9dcf2"
-PAPER = "#fdfdfc"
-VARIABLES = {
-    INK: "--ink",
-    MUTED: "--muted",
-    GRID: "--grid",
-    SERIES[0]: "--series-1",
-    SERIES[1]: "--series-2",
-    SERIES[2]: "--series-3",
-    PALE: "--pale",
-    PAPER: "--paper",
-}
-"""Custom properties of the page's style sheet for the colours of a plot."""
 MARKERS = ("o", "s", "^")
-WIDTH = 5.0
-"""Inches; at 72 units an inch about as wide as the screen of a phone."""
-_STYLE = {
-    "svg.fonttype": "none",
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 10,
-    "axes.edgecolor": MUTED,
-    "axes.labelcolor": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "text.color": INK,
-    "text.parse_math": False,
-    "xtick.color": MUTED,
-    "xtick.labelcolor": INK,
-    "ytick.color": MUTED,
-    "ytick.labelcolor": INK,
-    "grid.color": GRID,
-    "grid.linewidth": 0.8,
-    "legend.frameon": False,
-    "axes.unicode_minus": True,
-}
-_LABEL = 56
-_LEGEND = 44
-_POINT_LABEL = 24
 SHADES = 8
 """Of a colour in a heat map."""
-_SMALL = 8.5
 LINE = 11.0
-"""Height of a small label, and the width of its letters, in the units of the plot."""
+"""Height of a small label, in the units of the plot."""
 LETTER = 5.6
-_DROPPED = {"font-family"}
-
-
-@dataclass(frozen=True, eq=False)
-class Plot:
-    """A plot with what a reader who does not see it is told.
-
-    Parameters
-    ----------
-    name : str
-        Unique in a report; the name of its files.
-    title : str
-    description : str
-        What it shows, in words.
-    height : float
-        Inches.
-    paint : callable
-        Draws on the axes that it is given.
-    """
-
-    name: str
-    title: str
-    description: str
-    height: float
-    paint: Callable[[Any], None]
-
-    def svg(self) -> bytes:
-        """Return the plot as an SVG file."""
-        return self._drawn("svg", {"Date": None, "Creator": None})
-
-    def png(self) -> bytes:
-        """Return the plot as a PNG file, twice as large as on a page."""
-        return self._drawn("png", {"Software": None})
-
-    def inline(self) -> str:
-        """Return the plot as an ``svg`` element whose colours are custom properties of the page."""
-        text = self.svg().decode()
-        text = text[text.index("<svg") :]
-        text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-        text = re.sub(r"<style type=\"text/css\">.*?</style>", "", text, flags=re.DOTALL)
-        # the page's policy allows no style attribute
-        text = re.sub(r"<[^>]+>", lambda tag: re.sub(r" style=\"([^\"]*)\"", _attributes, tag[0]), text)
-        used = set(re.findall(r"(?:href=\"|url\()#([^\")]+)", text))
-        text = re.sub(r" id=\"([^\"]+)\"", lambda found: found[0] if found[1] in used else "", text)
-        text = re.sub(r"(href=\"#|url\(#| id=\")", rf"\g<1>{self.name}-", text)
-        for colour, variable in VARIABLES.items():
-            text = text.replace(colour, f"var({variable})")
-        label = html.escape(on_one_line(f"{self.title}. {self.description}"))
-        head = re.match(r"<svg[^>]*>", text)
-        assert head is not None
-        box = re.search(r"viewBox=\"[^\"]+\"", head[0])
-        assert box is not None
-        return f'<svg role="img" aria-label="{label}" {box[0]}>{_compact(text[head.end() :])}'
-
-    def _drawn(self, form: str, metadata: dict[str, None]) -> bytes:
-        mpl, figure_class = _matplotlib()
-        written = io.BytesIO()
-        with mpl.rc_context({**_STYLE, "svg.hashsalt": self.name}), warnings.catch_warnings():
-            # names of systems may be in any script; a browser has the letters that matplotlib's font lacks
-            warnings.filterwarnings("ignore", message="Glyph .* missing")
-            figure = figure_class(figsize=(WIDTH, self.height), layout="constrained")
-            figure.patch.set_alpha(0.0 if form == "svg" else 1.0)
-            axes = figure.subplots()
-            axes.patch.set_alpha(0.0)
-            self.paint(axes)
-            figure.savefig(written, format=form, metadata=metadata, dpi=144 if form == "png" else 72)
-        return written.getvalue()
+"""Width of its letters."""
+_SMALL = 8.5
+_LEGEND = 44
+_POINT_LABEL = 24
 
 
 @dataclass(frozen=True)
@@ -268,7 +155,7 @@ def heat_map(
                     axes.annotate(
                         f"{value + 0.0:.{decimals}f}", (column + 0.5, row + 0.5), ha="center", va="center", fontsize=7.5
                     )
-        every = 1 + wide // 24
+        every = 1 + wide // 13
         axes.set_xticks([place + 0.5 for place in range(wide)][::every], list(columns)[::every])
         axes.set_yticks([place + 0.5 for place in range(high)], [shortened(one, 26) for one in rows])
         axes.set_xlim(0, wide)
@@ -380,51 +267,3 @@ def beside(points: FloatArray, labels: Sequence[str], width: float, height: floa
 
 def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
-
-
-def shortened(label: str, length: int = _LABEL) -> str:
-    """Return a label that fits on one line, its end cut off if need be."""
-    label = on_one_line(label)
-    return label if len(label) <= length else f"{label[: length - 1]}…"
-
-
-def require() -> None:
-    """Refuse to begin a report that could not be written.
-
-    Raises
-    ------
-    MissingError
-        If matplotlib or jinja2 is not installed.
-    """
-    _matplotlib()
-    try:
-        import jinja2  # noqa: F401
-    except ImportError:
-        raise _missing("jinja2") from None
-
-
-def _matplotlib() -> tuple[Any, Any]:
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise _missing("matplotlib") from None
-    return mpl, Figure
-
-
-def _missing(package: str) -> MissingError:
-    return MissingError(f"reports need {package}: pip install 'ranker[report]'")
-
-
-def _attributes(found: re.Match[str]) -> str:
-    """Write the declarations of a ``style`` attribute as attributes of their own."""
-    declared = (one.partition(":") for one in html.unescape(found[1]).split(";") if one.strip())
-    pairs = [(name.strip(), value.strip()) for name, _, value in declared]
-    return "".join(f' {name}="{html.escape(value)}"' for name, value in pairs if name not in _DROPPED)
-
-
-def _compact(text: str) -> str:
-    """Drop the white space and the comments that a drawing does not need."""
-    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
-    text = re.sub(r" xmlns(?::\w+)?=\"[^\"]+\"", "", text)
-    return re.sub(r">\s+<", "><", text).strip()
