@@ -31,7 +31,7 @@ def command(
         list[str] | None,
         typer.Option(
             "--train-data",
-            help="What the model was trained on; adds intervals of weights and training without an extractor.",
+            help="What the model was trained on; adds intervals of weights, ablations and a learning curve.",
             metavar="NAME|PATH",
         ),
     ] = None,
@@ -50,7 +50,13 @@ def command(
         typer.Option("--train-lp", help="Language pair to keep of --train-data, as in the training.", metavar="LP"),
     ] = None,
     examples: Annotated[
-        int, typer.Option("--examples", help="Sources of each sort to show: worst, best, random.", min=0, max=1000)
+        int,
+        typer.Option(
+            "--examples",
+            help="Sources of each sort to show: worst, best, random; without judgements furthest apart, random.",
+            min=0,
+            max=1000,
+        ),
     ] = 10,
     resamples: Annotated[
         int, typer.Option("--resamples", help="Bootstrap samples for the 95 % intervals; 0 for none.", min=0)
