@@ -30,7 +30,7 @@ REFUSALS = {
     "report -M good.model -d good.json --plots notes.txt": "notes.txt: is no directory",
     "report -M good.model -d good.json --plots none/x": "none/x: cannot be made: there is no directory none",
     "report --comparison good.json": "good.json: expected a comparison of format",
-    "report --comparison cut.json": "cut.json:2:1: this is no JSON",
+    "report --comparison cut.json": "cut.json:2:1: not JSON",
     "report -M good.model -d good.json --examples -1": "'--examples'",
 }
 

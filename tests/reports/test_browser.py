@@ -38,7 +38,7 @@ LAYOUT = """() => {
 HOSTILE = [
     "<script>document.title='run'</script>",
     "\u202eevil\u2066",
-    "nul\0\x1b[31m",
+    "escape\x1b[31m",
     "<img src=x onerror=document.title='run'>",
 ]
 
@@ -352,7 +352,7 @@ def test_hostile_texts_are_shown_and_do_nothing(open_page, model, tmp_path):
     assert page.locator("img").count() == 0
     shown = page.inner_text("#list")
     assert "<script>document.title='run'</script>" in shown
-    assert "nul␀␛[31m" in shown
+    assert "escape␛[31m" in shown
     assert "All 100,000 characters" in shown
     # no text turns what stands behind it
     turned = page.evaluate("""() => {

@@ -288,9 +288,15 @@ def test_outputs_that_nobody_judged_have_a_report(model, preferred):
 
 def test_control_characters_are_pictures_and_long_texts_behind_a_fold(model):
     names = ["nul\0", "bell\a", "rtl\u202e", "nonchar\ufffe", "c1\x85"]
-    candidates = [Candidate(name, f"{name} text") for name in names]
-    candidates[0] = Candidate(names[0], "long\0 " * 20_000)
+    candidates = [Candidate(str(place), f"{name} text") for place, name in enumerate(names[1:], 1)]
+    candidates.insert(0, Candidate("0", "long\a " * 20_000))
     made = assemble([Record("source\x1b[31m", ["a\x0breference"], candidates)] * 2, "data\0")
+    # readers refuse some of these names, and NUL
+    table = made.candidates.assign(
+        system=[names[int(system)] for system in made.candidates["system"]],
+        text=[text.replace("\a", "\0") for text in made.candidates["text"]],
+    )
+    made = dataclasses.replace(made, candidates=table)
     text, plots = ranker_report(examine(model, [made], examples=2, resamples=0))
     assert not re.search(r"[\0-\x08\x0b-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]", text)
     page = Page(text)
