@@ -18,7 +18,7 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, print_table, say_note
+from ranker.cli.output import Result, emit, print_table, say_note, win_rows
 from ranker.errors import OptionError, counted
 from ranker.evaluation.choices import LEVELS, Correction, Test
 
@@ -211,14 +211,7 @@ def _print_wins(found: Comparison, statistic: str) -> None:
         return
     place = {one.name: index for index, one in enumerate(found.metrics)}
     names = _order(found, statistic, scope.id)
-    rows = []
-    for number, name in enumerate(names, 1):
-        mine = place[name]
-        marks = {
-            str(column): ">" if contest.ahead[mine][place[other]] else "<" if contest.ahead[place[other]][mine] else "."
-            for column, other in enumerate(names, 1)
-        }
-        rows.append({"": str(number), "metric": name, **marks, "ahead of": str(sum(contest.ahead[mine]))})
+    rows = win_rows(names, lambda one, other: contest.ahead[place[one]][place[other]], "metric")
     settings = found.settings
     print_table(
         rows,

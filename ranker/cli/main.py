@@ -28,6 +28,7 @@ from ranker.cli import (
     report,
     rerank,
     score,
+    systems,
     train,
     tune,
 )
@@ -46,6 +47,7 @@ app = typer.Typer(
 app.command("train")(train.command)
 app.command("rank")(rank.command)
 app.command("score")(score.command)
+app.command("systems")(systems.command)
 app.command("evaluate")(evaluate.command)
 app.command("compare")(compare.command)
 app.command("contrast")(contrast.command)

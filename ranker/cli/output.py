@@ -16,6 +16,8 @@ import typer
 from ranker.files import printable
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ranker.evaluation.bootstrap import Estimate
 
 _LONG = 1000
@@ -78,17 +80,64 @@ def say_note(note: str) -> None:
     typer.echo(f"ranker: note: {note}", err=True)
 
 
-def print_table(rows: Sequence[Mapping[str, Any]], title: str = "", wide: Sequence[str] = ()) -> None:
-    """Print rows as a table; `wide` columns may wrap, all others keep their width."""
+def print_table(
+    rows: Sequence[Mapping[str, Any]],
+    title: str = "",
+    wide: Sequence[str] = (),
+    keys: Sequence[str] = (),
+    together: Sequence[str] = (),
+) -> None:
+    """Print rows as a table; `wide` columns may wrap, all others keep their width.
+
+    With `keys`, a table that is too wide for the terminal is printed in parts, each of which has these columns; the
+    columns `together` are not separated unless they are too wide themselves.
+    """
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
     if title:
         typer.echo(title)
     if len(rows) > _LONG:
         sys.stdout.writelines(_long_table(rows))
         return
+    console = Console(highlight=False, soft_wrap=False)
+    if keys and console.is_terminal:
+        for number, columns in enumerate(_parts(rows, keys, together, console.width)):
+            if number:
+                typer.echo("")
+            _print_columns([{name: row[name] for name in columns} for row in rows], console, wide)
+        return
+    _print_columns(rows, console, wide)
+
+
+def _parts(
+    rows: Sequence[Mapping[str, Any]], keys: Sequence[str], together: Sequence[str], width: int
+) -> list[list[str]]:
+    """Return which columns to print in each part: `keys`, and of the others as many as fit, at least one."""
+    from rich.cells import cell_len
+
+    widths = {name: max(cell_len(text) for text in [name, *(show(row[name]) for row in rows)]) for name in rows[0]}
+
+    def fits(*names: str) -> bool:
+        return sum(widths[name] + 2 for name in {*keys, *names}) - 2 <= width
+
+    if fits(*rows[0]):
+        return [list(rows[0])]
+    parts: list[list[str]] = [[]]
+    for name in rows[0]:
+        opens = name == next(iter(together), None)
+        if name in keys:
+            continue
+        if parts[-1] and not fits(*parts[-1], *(together if opens else [name])):
+            parts.append([])
+        parts[-1].append(name)
+    return [[name for name in rows[0] if name in keys or name in part] for part in parts]
+
+
+def _print_columns(rows: Sequence[Mapping[str, Any]], console: Console, wide: Sequence[str]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=None, pad_edge=False)
     for name in rows[0] if rows else ():
         table.add_column(
@@ -99,7 +148,6 @@ def print_table(rows: Sequence[Mapping[str, Any]], title: str = "", wide: Sequen
         )
     for row in rows:
         table.add_row(*(Text(show(value)) for value in row.values()))
-    console = Console(highlight=False, soft_wrap=False)
     if not console.is_terminal:
         # a file or a pipe has no width to fit
         console = Console(highlight=False, width=max(_natural_width(table, console), 1))
@@ -131,6 +179,29 @@ def _natural_width(table: Any, console: Any) -> int:
     from rich.measure import Measurement
 
     return int(Measurement.get(console, console.options.update(max_width=1_000_000), table).maximum)
+
+
+def win_rows(names: Sequence[str], ahead: Callable[[str, str], bool], what: str) -> list[dict[str, str]]:
+    """Return the rows of a win matrix, whose columns are the numbers of its rows.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Best first.
+    ahead : callable
+        Whether the first of two names is significantly ahead of the second.
+    what : str
+        What the names are of.
+    """
+    rows = []
+    for number, name in enumerate(names, 1):
+        marks = {
+            str(column): ">" if ahead(name, other) else "<" if ahead(other, name) else "."
+            for column, other in enumerate(names, 1)
+        }
+        won = sum(mark == ">" for mark in marks.values())
+        rows.append({"": str(number), what: name, **marks, "ahead of": str(won)})
+    return rows
 
 
 def show(value: object) -> str:

@@ -20,6 +20,15 @@ MetricOption = Annotated[
     str | None,
     typer.Option("--metric", "-m", help="Metric to use instead of a model, as bleu[smoothing=exp].", metavar="METRIC"),
 ]
+MetricsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        "-m",
+        help="Metrics, separated by commas, as bleu[smoothing=exp],ter; may be given several times.",
+        metavar="METRIC",
+    ),
+]
 
 
 def chosen(model: Path | None, metric: str | None, read: Callable[[], Dataset]) -> tuple[Scorer, Dataset]:

@@ -12,6 +12,7 @@ from ranker.arrays import FloatArray, Int64Array
 
 LEVEL = 0.95
 _CHUNK = 4_000_000
+_INDICES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,35 @@ def draws(size: int, resamples: int, generator: np.random.Generator) -> Iterator
     for start in range(0, resamples, chunk):
         count = min(chunk, resamples - start)
         yield start, generator.multinomial(size, np.full(size, 1.0 / size), size=count)
+
+
+def index_draws(size: int, resamples: int, seed: int) -> Iterator[tuple[int, FloatArray]]:
+    """Yield blocks of bootstrap weights as `draws` does, counted from indices: those that sacreBLEU draws from `seed`.
+
+    Which units a resample holds does not depend on the size of the blocks.
+    """
+    generator = np.random.default_rng(seed)
+    for start, count in _blocks(resamples, size):
+        places = generator.choice(size, size=(count, size), replace=True)
+        places += np.arange(count)[:, np.newaxis] * size
+        yield start, np.bincount(places.reshape(-1), minlength=count * size).reshape(count, size).astype(np.float64)
+
+
+def swap_draws(size: int, resamples: int, seed: int) -> Iterator[tuple[int, FloatArray]]:
+    """Yield blocks of random swaps, shape (block, size): 1 for a unit that is kept, 0 for one that is swapped.
+
+    They are those that sacreBLEU draws from `seed`, whatever the size of the blocks.
+    """
+    generator = np.random.default_rng(seed)
+    for start, count in _blocks(resamples, size):
+        yield start, generator.integers(2, size=(count, size), dtype=bool).astype(np.float64)
+
+
+def _blocks(resamples: int, size: int) -> Iterator[tuple[int, int]]:
+    # a multiple of 32 rows: the generator makes 32 booleans at a time, and drops those left over at the end of a call
+    chunk = max(32, _INDICES // max(size, 1) // 32 * 32)
+    for start in range(0, resamples, chunk):
+        yield start, min(chunk, resamples - start)
 
 
 def resampled_sums(columns: FloatArray, resamples: int, generator: np.random.Generator) -> FloatArray:

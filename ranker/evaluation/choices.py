@@ -13,5 +13,7 @@ Test = Literal["bootstrap", "randomisation", "perm-both", "williams"]
 Correction = Literal["westfall-young", "holm", "none"]
 RankingMethod = Literal["auto", "expected-wins", "trueskill", "mean"]
 """How judgements of people rank systems."""
-Paired = Literal["bs", "ar"]
+SystemTest = Literal["bs", "ar"]
 """Tests of two systems: paired bootstrap, approximate randomisation."""
+Parity = Literal["sacrebleu"]
+"""Programs whose p-values of two systems can be had."""

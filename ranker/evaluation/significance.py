@@ -7,16 +7,15 @@ and nothing is ever scored again. Two systems or metrics whose outputs are the s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.errors import OptionError
+from ranker.errors import OptionError, counted
 from ranker.evaluation.choices import Correction
 
-Score = Callable[[FloatArray], FloatArray]
 _CHUNK = 2_000_000
 # rounding must not turn a resample that is as extreme as what was observed into a less extreme one
 _ROUNDING = 1e-12
@@ -137,39 +136,6 @@ def resampled_p(null: npt.ArrayLike, observed: npt.ArrayLike) -> FloatArray:
 def _bound(observed: FloatArray) -> FloatArray:
     """Return what is as extreme as `observed`; rounding makes a difference of nothing as extreme as any."""
     return np.asarray(np.abs(observed) * (1 - 1e-9) - _ROUNDING)
-
-
-def approximate_randomisation(
-    first: npt.ArrayLike, second: npt.ArrayLike, score: Score, *, permutations: int = 10_000, seed: int = 0
-) -> float:
-    """Two-sided p-value of the difference of two scores, by swapping sources at random (Riezler and Maxwell 2005).
-
-    Parameters
-    ----------
-    first, second : array-like, shape (sources, k)
-        Additive statistics of the same sources.
-    score : callable
-        Statistics of shape (..., k) to scores of shape (...).
-    permutations : int, default 10000
-    seed : int, default 0
-
-    Returns
-    -------
-    float
-        ``(1 + swaps at least as extreme) / (1 + permutations)``.
-    """
-    one, two = (np.asarray(each, dtype=np.float64) for each in (first, second))
-    generator = np.random.default_rng(seed)
-    total_one, total_two = one.sum(axis=0), two.sum(axis=0)
-    bound = abs(float(score(total_one) - score(total_two))) * (1 - _ROUNDING)
-    extreme = 0
-    chunk = max(1, _CHUNK // max(len(one), 1))
-    for start in range(0, permutations, chunk):
-        rows = min(chunk, permutations - start)
-        kept = generator.integers(2, size=(rows, len(one)), dtype=bool)
-        moved = kept.astype(np.float64) @ (one - two)
-        extreme += int((np.abs(score(total_two + moved) - score(total_one - moved)) >= bound - _ROUNDING).sum())
-    return (1 + extreme) / (1 + permutations)
 
 
 def sign_test(wins: int, comparisons: int) -> float:
@@ -303,6 +269,16 @@ def westfall_young(null: npt.ArrayLike, observed: npt.ArrayLike) -> FloatArray:
     return adjusted
 
 
+def corrected(p: npt.ArrayLike, null: npt.ArrayLike, observed: npt.ArrayLike, correction: Correction) -> FloatArray:
+    """Return p-values of several differences, shape (differences,), corrected for their number.
+
+    `null` and `observed` are those of `westfall_young`; the other corrections take `p` alone.
+    """
+    if correction == "westfall-young":
+        return westfall_young(null, observed)
+    return holm(p) if correction == "holm" else np.asarray(p, dtype=np.float64)
+
+
 def _blocks(rows: Int64Array, width: int) -> Iterator[Int64Array]:
     size = max(1, _CHUNK // max(width, 1))
     for start in range(0, len(rows), size):
@@ -318,6 +294,23 @@ def resamples_needed(hypotheses: int, correction: Correction, alpha: float) -> i
     """Return the smallest number of resamples for which `smallest_p` is below `alpha`, which is above 0."""
     near = math.floor(smallest_p(0, hypotheses, correction) / alpha)
     return next(one for one in (max(near - 1, 0), near, near + 1) if smallest_p(one, hypotheses, correction) < alpha)
+
+
+def too_few_resamples(resamples: int, pairs: int, correction: Correction, alpha: float, where: str = "") -> str | None:
+    """Return one line that says that no difference `where` can be significant, and what would help; None if one can."""
+    if smallest_p(resamples, pairs, correction) < alpha:
+        return None
+    smallest = f"{smallest_p(resamples, pairs, 'none'):.2g}"
+    help_ = f"raise --resamples to at least {resamples_needed(pairs, correction, alpha):,}"
+    if correction == "holm" and pairs > 1:
+        smallest += f", times {pairs} pairs (Holm) {smallest_p(resamples, pairs, 'holm'):.2g}"
+        needed = resamples_needed(pairs, "westfall-young", alpha)
+        help_ += f", or to {needed:,} with" if resamples < needed else " or use"
+        help_ += " --correction westfall-young"
+    return (
+        f"no difference can be significant{where}: with {counted(resamples, 'resample')} the smallest p-value is "
+        f"{smallest}, not below {alpha:g}; {help_}"
+    )
 
 
 def clusters(values: npt.ArrayLike, ahead: npt.ArrayLike) -> Int64Array:

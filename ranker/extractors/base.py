@@ -235,6 +235,10 @@ class Metric(FittedExtractor):
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return the score of statistics of shape (..., width), shape (...)."""
 
+    def details(self, statistics: npt.ArrayLike) -> dict[str, FloatArray]:
+        """Return what a score is made of, by name, of statistics of shape (..., width), each of shape (...)."""
+        return {}
+
     def note(self, dataset: Dataset) -> str | None:
         """Return a line if the tokenizer cannot split the references of `dataset` into words, or None."""
         return tokenizer_note(dataset, self.tokenizer)

@@ -73,6 +73,13 @@ class Scorer(ABC):
     def note(self, dataset: Dataset) -> str | None:
         """Return what a user should know about the scores of `dataset`, in one line, or None."""
 
+    def details(self, statistics: npt.ArrayLike) -> dict[str, FloatArray]:
+        """Return what a score is made of, by name, of statistics of shape (..., k), each of shape (...).
+
+        The order is that of the tables.
+        """
+        return {}
+
     def unusable(self, dataset: Dataset) -> str | None:
         """Return why it scores `dataset` by a part of itself only, or None."""
         return None
@@ -187,6 +194,10 @@ class MetricScorer(Scorer):
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return the metric's score of statistics."""
         return self.metric.score(statistics)
+
+    def details(self, statistics: npt.ArrayLike) -> dict[str, FloatArray]:
+        """Return the details of the metric."""
+        return self.metric.details(statistics)
 
     def score_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
         """Return the metric's scores, negated where lower is better."""

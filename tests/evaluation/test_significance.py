@@ -8,14 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
-from ranker.evaluation.bootstrap import draws
 from ranker.evaluation.significance import (
-    approximate_randomisation,
     bootstrap_interval,
     bootstrap_p,
-    centred,
     clusters,
     holm,
     paired_permutation,
@@ -26,8 +22,8 @@ from ranker.evaluation.significance import (
     westfall_young,
     williams,
 )
-from ranker.extractors.registry import make_metric
 from tests.evaluation.correlation.plain import correlate
+from tests.evaluation.step_down import step_down_max_t
 
 
 def test_interval_is_that_of_the_mean():
@@ -92,77 +88,6 @@ def test_williams_equals_mt_metrics_eval(cases):
     assert np.isnan(williams(0.5, 0.4, 0.3, 3))
 
 
-@pytest.fixture(scope="module")
-def outputs(shared_golden):
-    """Statistics of two systems on the same sources, by metric, and what sacreBLEU says of them."""
-    stored = json.loads((shared_golden / "sacrebleu_paired.json").read_text())
-    items = {}
-    for line in (shared_golden / "inputs.jsonl").read_text(encoding="utf-8").splitlines():
-        item = json.loads(line)
-        items[item["id"]] = item
-    records = [
-        Record("", [items[a]["refs"][0]], [Candidate(name, items[key]["hyp"]) for name, key in (("a", a), ("b", b))])
-        for a, b in stored["ids"]
-    ]
-    dataset = assemble(records, "paired")
-    found = {}
-    for name, notation in (("BLEU", "bleu[smoothing=exp,effective_order=false]"), ("chrF2", "chrf")):
-        metric = make_metric(notation)
-        rows = metric.statistics(dataset)
-        found[name] = metric.score, rows[::2], rows[1::2]
-    return stored, found
-
-
-def paired_bootstrap(first, second, score, *, resamples, seed=0, folded=False):
-    """Return the p-value of the paired bootstrap; `folded` counts resamples as sacreBLEU and Moses do."""
-    weights = np.concatenate([block for _, block in draws(len(first), resamples, np.random.default_rng(seed))])
-    apart = score(weights @ first) - score(weights @ second)
-    observed = score(first.sum(axis=0)) - score(second.sum(axis=0))
-    return float(resampled_p(centred(np.abs(apart)), observed) if folded else bootstrap_p(apart, observed))
-
-
-@pytest.mark.parametrize("name", ["BLEU", "chrF2"])
-def test_resampled_p_values_equal_sacrebleus(outputs, name):
-    stored, found = outputs
-    score, first, second = found[name]
-    wanted = {test: stored[test]["results"][name] for test in ("bs", "ar")}
-    for rows, row in ((first, 0), (second, 1)):
-        assert 100 * score(rows.sum(axis=0)) == pytest.approx(wanted["bs"][row]["score"], abs=1e-9)
-    # the same draws from the same seed, so the same p
-    p = approximate_randomisation(first, second, score, permutations=1000, seed=stored["ar"]["seed"])
-    assert p == pytest.approx(wanted["ar"][1]["p"], abs=1e-9)
-    p = paired_bootstrap(first, second, score, resamples=4000, seed=1, folded=True)
-    target = wanted["bs"][1]["p"]
-    assert p == pytest.approx(target, abs=4 * np.sqrt(target * (1 - target) * (1 / 1000 + 1 / 4000)))
-    two_sided = paired_bootstrap(first, second, score, resamples=1000)
-    assert two_sided == paired_bootstrap(first, second, score, resamples=1000)
-    assert p < two_sided < 0.5
-
-
-@pytest.mark.parametrize("name", ["BLEU", "chrF2"])
-def test_identical_outputs_give_one(outputs, name):
-    score, first, _ = outputs[1][name]
-    assert approximate_randomisation(first, first, score, permutations=100) == 1
-    for folded in (False, True):
-        assert paired_bootstrap(first, first.copy(), score, resamples=100, folded=folded) == 1
-
-
-def test_approximate_randomisation_equals_the_exact_enumeration():
-    generator = np.random.default_rng(4)
-    first, second = generator.normal(size=(2, 9, 2))
-    first += 0.6
-
-    def ratio(sums):
-        return sums[..., 0] / (5 + np.abs(sums[..., 1]))
-
-    swaps = np.array(list(product([0.0, 1.0], repeat=9)))
-    moved = swaps @ (first - second)
-    differences = ratio(second.sum(0) + moved) - ratio(first.sum(0) - moved)
-    exact = (np.abs(differences) >= abs(ratio(first.sum(0)) - ratio(second.sum(0))) - 1e-12).mean()
-    found = approximate_randomisation(first, second, ratio, permutations=20_000)
-    assert found == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 20_000))
-
-
 def test_bootstrap_p_is_uniform_where_there_is_no_difference():
     generator = np.random.default_rng(5)
     values = generator.normal(size=(300, 80))
@@ -179,21 +104,6 @@ def test_holm_steps_down_and_leaves_the_undefined_out():
     assert holm([0.03, 0.01, np.nan, 0.02])[[1, 3, 0]].tolist() == pytest.approx([0.03, 0.04, 0.04])
     assert np.isnan(holm([0.03, 0.01, np.nan, 0.02])[2])
     assert holm([0.9, 0.8]).tolist() == [1, 1]
-
-
-def step_down_max_t(null: np.ndarray, observed: np.ndarray) -> list[float]:
-    """Westfall-Young in plain Python: one pair after the other, every maximum taken anew."""
-    resamples, pairs = null.shape
-    spread = [(sum(null[row][pair] ** 2 for row in range(resamples)) / resamples) ** 0.5 for pair in range(pairs)]
-    statistic = [abs(observed[pair]) / spread[pair] for pair in range(pairs)]
-    most_significant_first = sorted(range(pairs), key=lambda pair: -statistic[pair])
-    adjusted, before = [0.0] * pairs, 0.0
-    for place, pair in enumerate(most_significant_first):
-        left = most_significant_first[place:]
-        largest = [max(abs(null[row][other]) / spread[other] for other in left) for row in range(resamples)]
-        p = (1 + sum(value >= statistic[pair] for value in largest)) / (1 + resamples)
-        before = adjusted[pair] = max(before, p)
-    return adjusted
 
 
 def joint_null(seed: int, resamples: int, pairs: int) -> tuple[np.ndarray, np.ndarray]:

@@ -35,7 +35,7 @@ from ranker.arrays import FloatArray
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.choices import Correction, Level, Test
-from ranker.evaluation.significance import resamples_needed, smallest_p
+from ranker.evaluation.significance import smallest_p, too_few_resamples
 from ranker.files import read_text, write_bytes
 from ranker.storage.plain_data import parse_json
 
@@ -319,8 +319,13 @@ class Comparison:
         settings = self.settings
         pairs = [_defined_pairs(one) for one in self.contests if one.test != "williams"]
         tested = [one for one in pairs if one]
-        short = [one for one in tested if smallest_p(settings.resamples, one, settings.correction) >= settings.alpha]
-        return (_too_few_resamples(settings, max(short), len(short), len(tested)),) if short else ()
+        alpha, correction = settings.alpha, settings.correction
+        short = [one for one in tested if smallest_p(settings.resamples, one, correction) >= alpha]
+        where = f" for {len(short)} of {len(tested)} combinations of statistic and data"
+        if len(short) == len(tested):
+            where = ""
+        note = too_few_resamples(settings.resamples, max(short), correction, alpha, where) if short else None
+        return (note,) if note else ()
 
     def document(self) -> dict[str, Any]:
         """Return what the JSON form holds."""
@@ -389,23 +394,6 @@ class Comparison:
 
 def _defined_pairs(contest: Contest) -> int:
     return sum(not math.isnan(p) for place, row in enumerate(contest.p) for p in row[place + 1 :])
-
-
-def _too_few_resamples(settings: ComparisonSettings, pairs: int, short: int, tested: int) -> str:
-    """Say that no difference of `short` of `tested` contests can be significant, and what would help."""
-    resamples, alpha = settings.resamples, settings.alpha
-    where = "" if short == tested else f" for {short} of {tested} combinations of statistic and data"
-    smallest = f"{smallest_p(resamples, pairs, 'none'):.2g}"
-    help_ = f"raise --resamples to at least {resamples_needed(pairs, settings.correction, alpha):,}"
-    if settings.correction == "holm" and pairs > 1:
-        smallest += f", times {pairs} pairs (Holm) {smallest_p(resamples, pairs, 'holm'):.2g}"
-        needed = resamples_needed(pairs, "westfall-young", alpha)
-        help_ += f", or to {needed:,} with" if resamples < needed else " or use"
-        help_ += " --correction westfall-young"
-    return (
-        f"no difference can be significant{where}: with {resamples:,} resample{'s' if resamples != 1 else ''} the "
-        f"smallest p-value is {smallest}, not below {alpha:g}; {help_}"
-    )
 
 
 def _numbers(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from ranker.evaluation.compare.result import (
 )
 from ranker.evaluation.compare.statistics import DEFAULT, FINER, STATISTICS, DocumentFigures, Family, SegmentFigures
 from ranker.evaluation.compare.system_statistics import SystemFigures
-from ranker.evaluation.significance import centred, clusters, holm, resampled_p, westfall_young
+from ranker.evaluation.significance import centred, clusters, corrected, resampled_p
 from ranker.version import VERSION
 
 ALL = "mean"
@@ -370,13 +370,9 @@ def _contest(statistic: Statistic, scope: Scope, figure: _Figure, settings: Comp
         null = centred(figure.sample[:, first] - figure.sample[:, second])
     else:
         observed, null = figure.null[0], figure.null[1:]
-    p = adjusted = resampled_p(null, observed) if figure.p is None else figure.p
-    if settings.correction == "holm":
-        adjusted = holm(p)
-    elif settings.correction == "westfall-young":
-        adjusted = westfall_young(null, observed)
+    p = resampled_p(null, observed) if figure.p is None else figure.p
     matrices = []
-    for values in (p, adjusted):
+    for values in (p, corrected(p, null, observed, settings.correction)):
         matrix = np.ones((size, size))
         matrix[first, second] = matrix[second, first] = values
         matrices.append(matrix)

@@ -130,6 +130,21 @@ class Bleu(Metric):
         complete = used.all(axis=-1) | effective
         return np.where((length > 0) & matches.any(axis=-1) & complete, scores, 0.0)
 
+    def details(self, statistics: npt.ArrayLike) -> dict[str, FloatArray]:
+        """Return the smoothed precision of every order, the brevity penalty and the lengths in tokens."""
+        rows = np.asarray(statistics, dtype=np.float64)
+        length, reference_length = rows[..., -3], rows[..., -2]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_precision, used = self._log_precisions(rows[..., : self.order], rows[..., self.order : 2 * self.order])
+            precision = np.where(used, np.exp(log_precision), 0.0)
+            penalty = np.where(length > 0, np.exp(np.minimum(0.0, 1.0 - reference_length / length)), 0.0)
+        return {
+            **{f"precision {order + 1}": precision[..., order] for order in range(self.order)},
+            "brevity penalty": penalty,
+            "length": length,
+            "reference length": reference_length,
+        }
+
     def _log_precisions(self, matches: FloatArray, totals: FloatArray) -> tuple[FloatArray, BoolArray]:
         """Return log precisions and the mask of the orders that count, both of shape (..., N)."""
         value = self.value or _DEFAULT_VALUES.get(self.smoothing, 0.0)

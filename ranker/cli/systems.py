@@ -1,0 +1,279 @@
+"""``ranker systems``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ranker.cli.options import (
+    DataArgument,
+    JobsOption,
+    KindOption,
+    LpOption,
+    ModelOption,
+    ReferencesOption,
+    SeedOption,
+    SourceOption,
+    TranslationsOption,
+    read_input,
+    working,
+)
+from ranker.cli.output import Result, emit, print_table, say_note, show, win_rows
+from ranker.cli.scorer import MetricsOption, given_scorers
+from ranker.errors import OptionError, counted
+from ranker.evaluation.choices import Correction, Parity, SystemTest
+from ranker.files import printable
+
+if TYPE_CHECKING:
+    from ranker.evaluation.bootstrap import Estimate
+    from ranker.evaluation.systems.comparison import SystemComparison, SystemsResult
+
+Form = Literal["table", "json", "jsonl", "csv", "latex", "markdown"]
+"""Forms of output: those of all commands, and tables for papers."""
+_FOR_PEOPLE = ("table", "latex", "markdown")
+
+
+def command(
+    data: DataArgument = None,
+    metric: MetricsOption = None,
+    model: ModelOption = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline", help="System that the others are compared with; by default the first.", metavar="SYSTEM"
+        ),
+    ] = None,
+    test: Annotated[
+        SystemTest, typer.Option("--test", help="Paired bootstrap (bs) or approximate randomisation (ar).")
+    ] = "bs",
+    correction: Annotated[
+        Correction, typer.Option("--correction", help="Multiple-testing correction for all pairs of systems.")
+    ] = "westfall-young",
+    resamples: Annotated[
+        int | None,
+        typer.Option(
+            "--resamples", help="Bootstrap samples or random swaps.", min=1, show_default="bs: 1000; ar: 10000"
+        ),
+    ] = None,
+    parity: Annotated[
+        Parity | None,
+        typer.Option("--parity", help="Count resamples for uncorrected p-values as this program does."),
+    ] = None,
+    pairs: Annotated[bool, typer.Option("--pairs", help="A row for every two systems instead.")] = False,
+    percent: Annotated[
+        bool, typer.Option("--percent", help="Show scores that are fractions in per cent, in tables.")
+    ] = False,
+    kind: KindOption = "auto",
+    lp: LpOption = None,
+    source: SourceOption = None,
+    references: ReferencesOption = None,
+    translations: TranslationsOption = None,
+    seed: SeedOption = 0,
+    jobs: JobsOption = None,
+    output: Annotated[Form, typer.Option("--output", "-o", help="Form of the output.")] = "table",
+) -> None:
+    """Say which system is better, by how much, and whether significantly.
+
+    Systems are sorted best first, with 95 % intervals, differences to the baseline and two-sided p-values. Clusters
+    hold systems that cannot be told apart at the level of .05, corrected for the number of pairs. If people judged the
+    systems, their ranking is added. The output forms latex and markdown are tables for a paper.
+
+    Example: ranker systems sample --metric bleu,chrf --resamples 200
+    """
+    from ranker.notation import split
+
+    scorers = given_scorers([one for listed in metric or [] for one in split(listed)], model)
+    if percent and output not in _FOR_PEOPLE:
+        raise OptionError(f"--percent is for tables; --output {output} holds fractions")
+    if pairs and output in ("latex", "markdown"):
+        raise OptionError(f"--pairs has no form {output}; expected --output table, json, jsonl or csv")
+    dataset = read_input([data] if data else [], source, references, translations, lp)
+    from ranker.evaluation.systems.comparing import compare_systems
+
+    with working("scoring and resampling"):
+        found = compare_systems(
+            dataset,
+            scorers,
+            baseline=baseline,
+            test=test,
+            correction=correction,
+            resamples=resamples,
+            seed=seed,
+            parity=parity,
+            kind=kind,
+        )
+    for note in dict.fromkeys(note for one in found.metrics for note in one.notes):
+        say_note(note)
+    if output in ("latex", "markdown"):
+        from ranker.reports import paper_tables
+
+        typer.echo(getattr(paper_tables, output)(found, percent=percent), nl=False)
+    else:
+        rows = _pair_rows(found) if pairs else _rows(found)
+        document = found.document() if output == "json" else None
+        emit(Result(document, rows, lambda: _print(found, pairs, percent)), output)
+    if output != "table":
+        for note in found.notes:
+            say_note(note)
+
+
+def _rows(found: SystemsResult) -> list[dict[str, Any]]:
+    """Return one row a system, metric and language pair."""
+    return [
+        {
+            "lp": None if one.lp == "?" else one.lp,
+            "metric": one.metric,
+            "system": each.system,
+            "sources": one.sources,
+            "score": each.score.value,
+            "low": each.score.low,
+            "high": each.score.high,
+            "rank": each.rank,
+            "rank.low": each.low,
+            "rank.high": each.high,
+            "cluster": each.cluster,
+            "baseline": one.baseline,
+            "difference": each.difference and each.difference.value,
+            "difference.low": each.difference and each.difference.low,
+            "difference.high": each.difference and each.difference.high,
+            "p": each.p,
+            "adjusted": each.adjusted,
+            "needed": each.needed,
+            "human": (people := found.people(one.lp).get(each.system)) and people.score,
+            "human.cluster": people and people.cluster,
+        }
+        for one in found.comparisons
+        for each in one.systems
+    ]
+
+
+def _pair_rows(found: SystemsResult) -> list[dict[str, Any]]:
+    """Return one row a pair of systems, metric and language pair."""
+    return [
+        {
+            "lp": None if one.lp == "?" else one.lp,
+            "metric": one.metric,
+            "better": pair.better,
+            "worse": pair.worse,
+            "difference": pair.difference.value,
+            "low": pair.difference.low,
+            "high": pair.difference.high,
+            "p": pair.p,
+            "adjusted": pair.adjusted,
+            "needed": pair.needed,
+        }
+        for one in found.comparisons
+        for pair in one.pairs
+    ]
+
+
+def _print(found: SystemsResult, pairs: bool, percent: bool) -> None:
+    """Print the tables of every language pair and metric, what they mean, and the signatures."""
+    settings = found.settings
+    for one in found.comparisons:
+        metric = found.metric(one.metric)
+        scale = 100.0 if percent and metric.is_fraction else 1.0
+        lp = "" if one.lp == "?" else f" {one.lp}"
+        lower = "" if metric.higher_is_better else " (lower is better)"
+        name = f"{one.metric}{' in %' if scale > 1 else ''}{lower}"
+        title = f"{name}, {found.data}{lp}, {counted(one.sources, 'source')}, baseline {printable(one.baseline)}"
+        if pairs:
+            _print_pairs(one, title, scale)
+            continue
+        _print_systems(found, one, title, scale)
+        _print_details(one)
+        _print_wins(one, settings.alpha)
+    resamples = counted(settings.resamples, "resample")
+    parity = f", counted as {settings.parity} does" if settings.parity else ""
+    typer.echo(
+        f"p: {settings.test_title}, {resamples}, seed {settings.seed}, two-sided{parity}\n"
+        f"adjusted: p of all pairs, {settings.correction_title}; significant below {settings.alpha:g}\n"
+        f"needed: sources that make the difference significant with power {settings.power:g}"
+    )
+    if not pairs:
+        typer.echo(
+            "score and difference: [95 % bootstrap interval over sources], then the cluster\n"
+            "ranks: range of ranks; those of different clusters do not overlap"
+        )
+    typer.echo("")
+    for note in found.notes:
+        typer.echo(f"{note}\n")
+    for described in found.metrics:
+        typer.echo(f"{described.name}: {described.signature}")
+    typer.echo(found.signature)
+
+
+def _print_systems(found: SystemsResult, one: SystemComparison, title: str, scale: float) -> None:
+    people = found.people(one.lp)
+    rows = []
+    for each in one.systems:
+        row = {
+            "ranks": str(each.low) if each.low == each.high else f"{each.low}-{each.high}",
+            "system": printable(each.system),
+            "score": f"{_figure(each.score, scale)}  {each.cluster}",
+        }
+        if people:
+            judged = people.get(each.system)
+            row["people"] = "-" if judged is None else f"{judged.score:.3f}  {judged.cluster}"
+        row |= {
+            "difference": "baseline" if each.difference is None else _figure(each.difference, scale, "+"),
+            "p": show(each.p),
+            "adjusted": show(each.adjusted),
+            "needed": "-" if each.needed is None else f"{each.needed:,}",
+        }
+        rows.append(row)
+    print_table(rows, title, keys=["system"], together=["difference", "p", "adjusted", "needed"])
+    if one.judged > 1:
+        typer.echo(
+            f"agreement with people, {one.judged} systems: Kendall's tau {show(one.kendall)}, "
+            f"Pearson's r {show(one.pearson)}"
+        )
+    typer.echo("")
+
+
+def _print_details(one: SystemComparison) -> None:
+    rows = [
+        {
+            "system": printable(each.system),
+            **{
+                name: f"{value:,.0f}" if value > 1 and value.is_integer() else show(value)
+                for name, value in each.details.items()
+            },
+        }
+        for each in one.systems
+    ]
+    if one.systems[0].details:
+        print_table(rows, f"details of {one.metric}", keys=["system"])
+        typer.echo("")
+
+
+def _print_wins(one: SystemComparison, alpha: float) -> None:
+    ahead = one.ahead(alpha)
+    names = [each.system for each in one.systems]
+    rows = win_rows(names, lambda first, second: (first, second) in ahead, "system")
+    print_table([{**row, "system": printable(row["system"])} for row in rows], "> significantly better, < worse")
+    typer.echo("")
+
+
+def _print_pairs(one: SystemComparison, title: str, scale: float) -> None:
+    rows = [
+        {
+            "better": printable(pair.better),
+            "worse": printable(pair.worse),
+            "difference": _figure(pair.difference, scale, "+"),
+            "p": show(pair.p),
+            "adjusted": show(pair.adjusted),
+            "needed": "-" if pair.needed is None else f"{pair.needed:,}",
+        }
+        for pair in one.pairs
+    ]
+    print_table(rows, title, keys=["better", "worse"])
+    typer.echo("")
+
+
+def _figure(estimate: Estimate, scale: float, sign: str = "") -> str:
+    value, low, high = (
+        f"{scale * one + 0.0:{sign}.{2 if scale > 1 else 4}f}" for one in (estimate.value, estimate.low, estimate.high)
+    )
+    return f"{value} [{low} {high}]"

@@ -1,0 +1,299 @@
+"""Compares systems by metrics; see `ranker.evaluation.systems.comparison` for what comes out."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import get_args
+
+import numpy as np
+import pandas as pd
+
+from ranker.arrays import FloatArray
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import AUTO, rating_names, resolve_kind
+from ranker.errors import DataError, OptionError, nearest
+from ranker.evaluation.bootstrap import LEVEL, Estimate, estimate
+from ranker.evaluation.choices import Correction, Parity, SystemTest
+from ranker.evaluation.correlation.correlation import pearson_rows
+from ranker.evaluation.correlation.pair_counts import count_pairs, tau_b
+from ranker.evaluation.significance import too_few_resamples
+from ranker.evaluation.systems.comparison import (
+    ComparedSystem,
+    SystemComparison,
+    SystemPair,
+    SystemsMetric,
+    SystemsResult,
+    SystemsSettings,
+)
+from ranker.evaluation.systems.human_ranking import HumanRanking, rank_clusters, rank_systems
+from ranker.evaluation.systems.pair_tests import PairTests, compare_pairs, sources_needed
+from ranker.extractors.scorers import Scorer
+from ranker.ranks import merge_ties
+from ranker.version import VERSION
+
+RESAMPLES: Mapping[SystemTest, int] = {"bs": 1000, "ar": 10_000}
+"""How many resamples each test makes by default, as many as sacreBLEU."""
+
+
+def compare_systems(
+    dataset: Dataset,
+    scorers: Mapping[str, Scorer],
+    *,
+    baseline: str | None = None,
+    test: SystemTest = "bs",
+    correction: Correction = "westfall-young",
+    resamples: int | None = None,
+    seed: int = 0,
+    parity: Parity | None = None,
+    kind: str = AUTO,
+    alpha: float = 0.05,
+    power: float = 0.8,
+) -> SystemsResult:
+    """Compare the systems of every language pair with a baseline and with each other.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        All systems of a language pair translate the same sources.
+    scorers : mapping of str to Scorer
+        Metrics and rankers by name.
+    baseline : str, optional
+        By default the first system of every language pair.
+    test : {"bs", "ar"}, default "bs"
+        Paired bootstrap or approximate randomisation; see `compare_pairs`.
+    correction : {"westfall-young", "holm", "none"}, default "westfall-young"
+        Multiple-testing correction of the p-values of all pairs of systems, which clusters are made from.
+    resamples : int, optional
+        By default `RESAMPLES`.
+    seed : int, default 0
+    parity : {"sacrebleu"}, optional
+        Count uncorrected p-values as sacreBLEU does; see `compare_pairs`.
+    kind : str, default "auto"
+        Kind of judgement that people's ranking of the systems is made from; ``auto`` does without if there is none, or
+        several that could be meant.
+    alpha, power : float, default 0.05 and 0.8
+
+    Returns
+    -------
+    SystemsResult
+
+    Raises
+    ------
+    OptionError
+        If a language pair has only one system, or none called `baseline`, or an option has no such value.
+    DataError
+        If a system lacks a translation of a source, a score is not finite, or there are no judgements of `kind`.
+    """
+    for name, value, known in (
+        ("test", test, get_args(SystemTest)),
+        ("correction", correction, get_args(Correction)),
+        ("parity", parity, (None, *get_args(Parity))),
+    ):
+        if value not in known:
+            raise OptionError(f"{name}: expected one of {', '.join(map(str, known))}, found {value!r}")
+    number = RESAMPLES[test] if resamples is None else resamples
+    if number < 1:
+        raise OptionError(f"resamples: expected a whole number from 1, found {number}")
+    settings = SystemsSettings(test, correction, number, seed, parity, LEVEL, alpha, power)
+    tables = [
+        _SystemTable(dataset, lp) for lp in dict.fromkeys(dataset.source_language_pairs[dataset.candidate_source])
+    ]
+    for table in tables:
+        table.check(baseline)
+    human, notes = _people(dataset, kind, seed)
+    people = {one.lp: one for one in human}
+    statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()}
+    comparisons = [
+        _compare(table, name, scorer, statistics[name], baseline, settings, people.get(table.lp))
+        for table in tables
+        for name, scorer in scorers.items()
+    ]
+    largest = max((len(one.pairs) for one in comparisons), default=0)
+    few = too_few_resamples(number, largest, correction, alpha) if largest else None
+    return SystemsResult(
+        dataset.name,
+        _signature(dataset, settings, baseline, human),
+        settings,
+        tuple(_described(name, scorer, dataset) for name, scorer in scorers.items()),
+        tuple(comparisons),
+        human,
+        (*notes, *([few] if few else [])),
+    )
+
+
+class _SystemTable:
+    """Which candidate of a data set is which system's translation of which source, of one language pair.
+
+    Systems are sorted by name, so that the order in which they are given changes nothing but the default baseline.
+    """
+
+    def __init__(self, dataset: Dataset, lp: str) -> None:
+        self.lp = lp
+        self.where = dataset.name if lp == "?" else f"{dataset.name} {lp}"
+        rows = np.flatnonzero(dataset.source_language_pairs[dataset.candidate_source] == lp)
+        source, sources = pd.factorize(dataset.candidate_source[rows])
+        given = dataset.candidates["system"].to_numpy(object)[rows].astype(str)
+        names, system = np.unique(given, return_inverse=True)
+        there = np.bincount(source * len(names) + system, minlength=len(sources) * len(names)).reshape(-1, len(names))
+        if (there != 1).any():
+            place, which = np.argwhere(there != 1)[0]
+            number = "two translations" if there[place, which] else "no translation"
+            raise DataError(
+                f"{dataset.where(sources[place])} has {number} by system {str(names[which])!r}, and systems are "
+                "compared on the same sources: give systems with one translation of every source"
+            )
+        self.names: list[str] = names.tolist()
+        self.first = str(given[0])
+        self.candidates = np.empty(there.shape, dtype=np.int64)
+        self.candidates[source, system] = rows
+
+    def check(self, baseline: str | None) -> None:
+        """Raise an error unless there are two systems, and one called `baseline` if that is given."""
+        if len(self.names) < 2:
+            what = f"{self.where} holds the output of one system, {self.first!r}"
+            raise OptionError(f"systems are compared with each other, and {what}: give those of two or more")
+        if baseline is not None and baseline not in self.names:
+            listed = ", ".join(map(repr, self.names))
+            what = f"no system {baseline!r} in {self.where}{nearest(baseline, self.names)}; there are: {listed}"
+            raise OptionError(f"--baseline: {what}")
+
+
+def _compare(
+    table: _SystemTable,
+    name: str,
+    scorer: Scorer,
+    statistics: FloatArray,
+    baseline: str | None,
+    settings: SystemsSettings,
+    human: HumanRanking | None,
+) -> SystemComparison:
+    names, size = table.names, len(table.names)
+    cube = statistics[table.candidates]
+    tests = compare_pairs(
+        scorer.score,
+        cube,
+        test=settings.test,
+        correction=settings.correction,
+        resamples=settings.resamples,
+        seed=settings.seed,
+        parity=settings.parity,
+        scale=100.0 if settings.parity and scorer.is_fraction else 1.0,
+    )
+    bad = np.flatnonzero(~np.isfinite(tests.scores))
+    if len(bad):
+        what = f"the score by {name} of system {names[bad[0]]!r} in {table.where} is {tests.scores[bad[0]]}"
+        raise DataError(f"{what}; expected a finite number: leave the system or the metric out")
+    gain = merge_ties(scorer.sign * tests.scores)
+    order = np.argsort(-gain, kind="stable")
+    p, adjusted, needed = (
+        _matrix(values, size) for values in (tests.p, tests.adjusted, _needed(tests, len(cube), settings))
+    )
+    ahead = (adjusted < settings.alpha) & (gain[:, np.newaxis] > gain)
+    low, high = 1 + ahead.sum(axis=0), size - ahead.sum(axis=1)
+    cluster = rank_clusters(low[order], high[order])
+    details = scorer.details(cube.sum(axis=0))
+    base = names.index(table.first if baseline is None else baseline)
+
+    def difference(one: int, other: int) -> Estimate:
+        return estimate(tests.scores[one] - tests.scores[other], tests.sample[:, one] - tests.sample[:, other])
+
+    systems = []
+    for place, group in zip(order.tolist(), cluster.tolist(), strict=True):
+        other = place != base
+        systems.append(
+            ComparedSystem(
+                names[place],
+                estimate(tests.scores[place], tests.sample[:, place]),
+                int((gain > gain[place]).sum()) + 1,
+                int(low[place]),
+                int(high[place]),
+                group,
+                difference(place, base) if other else None,
+                float(p[place, base]) if other else None,
+                float(adjusted[place, base]) if other else None,
+                _count(needed[place, base]) if other else None,
+                {key: float(values[place]) for key, values in details.items()},
+            )
+        )
+    pairs = [
+        SystemPair(
+            names[one],
+            names[other],
+            difference(one, other),
+            float(p[one, other]),
+            float(adjusted[one, other]),
+            _count(needed[one, other]),
+        )
+        for one, other in itertools.combinations(order.tolist(), 2)
+    ]
+    agreement = _agreement(names, gain, human)
+    return SystemComparison(table.lp, name, len(cube), names[base], tuple(systems), tuple(pairs), *agreement)
+
+
+def _needed(tests: PairTests, sources: int, settings: SystemsSettings) -> FloatArray:
+    first, second = tests.first, tests.second
+    spread = (tests.sample[:, first] - tests.sample[:, second]).std(axis=0)
+    apart = tests.scores[first] - tests.scores[second]
+    return sources_needed(apart, spread, sources, alpha=settings.alpha, power=settings.power)
+
+
+def _matrix(values: FloatArray, size: int) -> FloatArray:
+    """Return what holds of all pairs as a symmetric matrix, 1 on its diagonal."""
+    first, second = np.triu_indices(size, 1)
+    matrix = np.ones((size, size))
+    matrix[first, second] = matrix[second, first] = values
+    return matrix
+
+
+def _count(number: float) -> int | None:
+    return int(number) if math.isfinite(number) else None
+
+
+def _people(dataset: Dataset, kind: str, seed: int) -> tuple[tuple[HumanRanking, ...], tuple[str, ...]]:
+    """Return people's rankings of the systems, and notes; nothing if there is nothing that ``auto`` can mean."""
+    if kind == AUTO:
+        try:
+            kind = resolve_kind(dataset, kind)
+        except DataError as error:
+            return (), ((f"no ranking by people: {error}",) if rating_names(dataset) else ())
+    return rank_systems(dataset, kind, resamples=RESAMPLES["bs"], seed=seed), ()
+
+
+def _agreement(
+    names: Sequence[str], gain: FloatArray, human: HumanRanking | None
+) -> tuple[int, float | None, float | None]:
+    """Return the number of systems that people ranked, and Kendall's tau-b and Pearson's r over them."""
+    people = {one.system: one.score for one in human.systems} if human else {}
+    known = [place for place, name in enumerate(names) if name in people]
+    if len(known) < 2:
+        return len(known), None, None
+    scores, wanted = gain[known], merge_ties([people[names[place]] for place in known])
+    tau = float(tau_b(count_pairs(wanted, scores, [0, len(known)]))[0])
+    r = float(pearson_rows(wanted, scores))
+    return len(known), None if math.isnan(tau) else tau, None if math.isnan(r) else r
+
+
+def _described(name: str, scorer: Scorer, dataset: Dataset) -> SystemsMetric:
+    notes = [note for note in (scorer.note(dataset),) if note]
+    if scorer.trained_on(dataset):
+        notes.append(f"{name} was trained on {dataset.name}")
+    fallback = "|fallback" if scorer.unusable(dataset) else ""
+    signature = scorer.signature(dataset) + fallback + scorer.sacrebleu(dataset, ("system",))
+    return SystemsMetric(name, scorer.kind, signature, scorer.higher_is_better, scorer.is_fraction, tuple(notes))
+
+
+def _signature(dataset: Dataset, settings: SystemsSettings, baseline: str | None, human: Sequence[HumanRanking]) -> str:
+    parts = {
+        "ranker": VERSION,
+        "systems": f"{dataset.name}#{dataset.fingerprint[:8]}",
+        **({"baseline": baseline} if baseline is not None else {}),
+        "test": settings.test,
+        "correction": settings.correction,
+        **({"parity": settings.parity} if settings.parity else {}),
+        "resamples": settings.resamples,
+        "seed": settings.seed,
+        **({"people": human[0].method} if human else {}),
+    }
+    return "|".join(f"{key}:{value}" for key, value in parts.items())

@@ -1,0 +1,232 @@
+"""Which of several systems is better, by metrics: scores, differences, p-values, clusters; people's ranking beside.
+
+``SystemsResult.document`` gives all of it as one object of JSON values; `FORMAT` names its shape.
+
+===========  ========================================================================================================
+key          holds
+===========  ========================================================================================================
+format       `FORMAT`
+signature    one line with all that changes the figures; those of the metrics are under ``metrics``
+settings     `SystemsSettings`: what was asked for
+notes        list of what a reader should know
+metrics      list of `SystemsMetric`, in the order given
+comparisons  list of `SystemComparison`: every language pair, and in it every metric
+human        list of `HumanRanking`, one for each language pair whose systems people judged
+===========  ========================================================================================================
+
+Objects have the fields of their class, in its order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ranker.evaluation.bootstrap import Estimate
+from ranker.evaluation.choices import Correction, Parity, SystemTest
+from ranker.evaluation.systems.human_ranking import HumanRanking, RankedSystem
+
+FORMAT = "ranker-systems/1"
+
+
+@dataclass(frozen=True)
+class SystemsSettings:
+    """How systems were compared.
+
+    Parameters
+    ----------
+    test : {"bs", "ar"}
+        Paired bootstrap or approximate randomisation.
+    correction : {"westfall-young", "holm", "none"}
+        Of the p-values of all pairs of systems, for their number.
+    resamples : int
+        Of the test.
+    seed : int
+    parity : {"sacrebleu"} or None
+        Program whose way of counting the uncorrected p-values follow.
+    level : float
+        Of the intervals.
+    alpha : float
+        A corrected p-value below it is a significant difference.
+    power : float
+        Probability of significance that the number of sources needed is for.
+    """
+
+    test: SystemTest
+    correction: Correction
+    resamples: int
+    seed: int
+    parity: Parity | None
+    level: float
+    alpha: float
+    power: float
+
+    @property
+    def test_title(self) -> str:
+        """The test as it is called in print."""
+        return {"bs": "paired bootstrap", "ar": "approximate randomisation"}[self.test]
+
+    @property
+    def correction_title(self) -> str:
+        """The correction as it is called in print."""
+        return "no correction" if self.correction == "none" else f"{self.correction.title()} correction"
+
+
+@dataclass(frozen=True)
+class SystemsMetric:
+    """A metric or a ranker that scored the systems.
+
+    Parameters
+    ----------
+    name : str
+    type : str
+        ``metric`` or ``ranker``.
+    signature : str
+        All that changes its scores.
+    higher_is_better : bool
+    is_fraction : bool
+        Whether tables may show its scores in per cent.
+    notes : tuple of str
+        What a reader should know of its scores.
+    """
+
+    name: str
+    type: str
+    signature: str
+    higher_is_better: bool
+    is_fraction: bool
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ComparedSystem:
+    """A system, by one metric.
+
+    Parameters
+    ----------
+    system : str
+    score : Estimate
+        Corpus score, with its bootstrap interval over sources.
+    rank : int
+        1 best; equal scores share the better place.
+    low, high : int
+        Range of its rank: below every system that is significantly better, above every one that is significantly worse.
+    cluster : int
+        1 best. Ranges of ranks of different clusters do not overlap.
+    difference : Estimate or None
+        Score minus that of the baseline, with its interval; None of the baseline itself.
+    p, adjusted : float or None
+        Two-sided p-values of the difference: alone, and corrected for the number of all pairs of systems.
+    needed : int or None
+        Sources needed to find the difference significant; None for a difference of 0, and of the baseline.
+    details : mapping of str to float
+        What the metric has to say of the score, as `ranker.extractors.scorers.Scorer.details`.
+    """
+
+    system: str
+    score: Estimate
+    rank: int
+    low: int
+    high: int
+    cluster: int
+    difference: Estimate | None = None
+    p: float | None = None
+    adjusted: float | None = None
+    needed: int | None = None
+    details: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SystemPair:
+    """Two systems, by one metric.
+
+    Parameters
+    ----------
+    better, worse : str
+        By their scores; of equal scores the one whose name sorts first is called better.
+    difference : Estimate
+        Score of the better minus that of the worse, so it is negative where lower is better.
+    p, adjusted, needed
+        As those of `ComparedSystem`.
+    """
+
+    better: str
+    worse: str
+    difference: Estimate
+    p: float
+    adjusted: float
+    needed: int | None
+
+
+@dataclass(frozen=True)
+class SystemComparison:
+    """The systems of one language pair, by one metric.
+
+    Parameters
+    ----------
+    lp : str
+        Language pair; ``?`` where it is not known.
+    metric : str
+        Name of a `SystemsMetric`.
+    sources : int
+    baseline : str
+    systems : tuple of ComparedSystem
+        Best first; equal scores by name.
+    pairs : tuple of SystemPair
+        All pairs, in the order of the systems.
+    judged : int
+        Systems that people ranked too.
+    kendall, pearson : float or None
+        Tau-b and r between scores (negated where lower is better) and people's over these; None where undefined.
+    """
+
+    lp: str
+    metric: str
+    sources: int
+    baseline: str
+    systems: tuple[ComparedSystem, ...]
+    pairs: tuple[SystemPair, ...]
+    judged: int = 0
+    kendall: float | None = None
+    pearson: float | None = None
+
+    def ahead(self, alpha: float) -> set[tuple[str, str]]:
+        """Return all pairs of names of which the first is significantly better than the second."""
+        return {(one.better, one.worse) for one in self.pairs if one.adjusted < alpha}
+
+
+@dataclass(frozen=True)
+class SystemsResult:
+    """The systems of a data set, by several metrics; see the module for its JSON form."""
+
+    data: str
+    signature: str
+    settings: SystemsSettings
+    metrics: tuple[SystemsMetric, ...]
+    comparisons: tuple[SystemComparison, ...]
+    human: tuple[HumanRanking, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def language_pairs(self) -> tuple[str, ...]:
+        """The language pairs, in the order of the comparisons."""
+        return tuple(dict.fromkeys(one.lp for one in self.comparisons))
+
+    def metric(self, name: str) -> SystemsMetric:
+        """Return the metric of that name.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        """
+        return {one.name: one for one in self.metrics}[name]
+
+    def people(self, lp: str) -> dict[str, RankedSystem]:
+        """Return the systems of a language pair as people ranked them, by name; empty if they judged none."""
+        return {each.system: each for one in self.human if one.lp == lp for each in one.systems}
+
+    def document(self) -> dict[str, Any]:
+        """Return what the JSON form holds."""
+        return {"format": FORMAT, **asdict(self)}

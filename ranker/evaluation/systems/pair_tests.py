@@ -1,0 +1,179 @@
+"""Tests of all pairs of systems of one test set at once, from the additive statistics of its sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.arrays import FloatArray, Int64Array
+from ranker.errors import OptionError
+from ranker.evaluation.bootstrap import index_draws, swap_draws
+from ranker.evaluation.choices import Correction, Parity, SystemTest
+from ranker.evaluation.significance import centred, corrected, resampled_p
+
+Score = Callable[[FloatArray], FloatArray]
+_CHUNK = 1_000_000
+_LARGEST = 50_000_000
+"""Differences of pairs in resamples that are held in memory at once; a few copies are made of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairTests:
+    """The scores of systems, and p-values of all their pairs.
+
+    Parameters
+    ----------
+    scores : float array, shape (systems,)
+    sample : float array, shape (resamples, systems)
+        Scores in the bootstrap samples of sources; a row is one sample for all systems.
+    first, second : int array, shape (pairs,)
+        Systems of every pair.
+    p, adjusted : float array, shape (pairs,)
+        Two-sided p-values of every pair, alone and corrected for the number of pairs.
+    """
+
+    scores: FloatArray
+    sample: FloatArray
+    first: Int64Array
+    second: Int64Array
+    p: FloatArray
+    adjusted: FloatArray
+
+
+def compare_pairs(
+    score: Score,
+    statistics: npt.ArrayLike,
+    *,
+    test: SystemTest = "bs",
+    correction: Correction = "westfall-young",
+    resamples: int = 1000,
+    seed: int = 0,
+    parity: Parity | None = None,
+    scale: float = 1.0,
+) -> PairTests:
+    """Test all pairs of systems, all of them in the same resamples.
+
+    Parameters
+    ----------
+    score : callable
+        Statistics of shape (..., k) to scores of shape (...).
+    statistics : array-like, shape (sources, systems, k)
+        Additive statistics.
+    test : {"bs", "ar"}, default "bs"
+        Paired bootstrap (Koehn 2004): two-sided p-values as of `bootstrap_p`. Approximate randomisation (Riezler and
+        Maxwell 2005): for each resample every source is kept or swapped at random, by the same draw for all pairs.
+    correction : {"westfall-young", "holm", "none"}, default "westfall-young"
+    resamples : int, default 1000
+        Bootstrap samples, and as many random swaps for ``ar``.
+    seed : int, default 0
+        The draws are those of sacreBLEU for the same seed.
+    parity : {"sacrebleu"}, optional
+        Count as sacreBLEU does for `p` (`adjusted` remains as it is, but never below): for ``bs`` the samples with
+        ``|d*| - mean(|d*|) > |d|``, about half as many as two-sided ones; for ``ar`` those with ``|d*| > |d|``.
+        Systems with the same statistics have p = 1, where sacreBLEU gives the smallest p-value there is.
+    scale : float, default 1
+        What sacreBLEU multiplies scores with; rounding decides which of its resamples count as tied.
+
+    Raises
+    ------
+    OptionError
+        If there are too many pairs for that number of resamples.
+    """
+    rows = np.asarray(statistics, dtype=np.float64)
+    systems = rows.shape[1]
+    first, second = (side.astype(np.int64) for side in np.triu_indices(systems, 1))
+    if len(first) * resamples > _LARGEST:
+        most = _LARGEST // len(first)
+        raise OptionError(
+            f"--resamples {resamples}: {len(first):,} pairs of {systems:,} systems with so many resamples need too "
+            f"much memory; expected at most {most:,}, or compare fewer systems"
+        )
+    scores = score(rows.sum(axis=0))
+    sample = bootstrap_scores(score, rows, resamples, seed)
+    observed = scores[first] - scores[second]
+    if test == "bs":
+        drawn = sample[:, first] - sample[:, second]
+        null = centred(drawn)
+    else:
+        drawn = null = swapped_differences(score, rows, (first, second), resamples, seed, scale)
+        null = drawn / scale
+    p = resampled_p(null, observed)
+    adjusted = corrected(p, null, observed, correction)
+    if parity == "sacrebleu":
+        folded = np.abs(drawn)
+        if test == "bs":
+            folded = (folded - folded.mean(axis=0)) * scale
+        extreme = folded > np.abs(scale * scores[first] - scale * scores[second])
+        same = (rows[:, first] == rows[:, second]).all(axis=(0, 2))
+        p = np.where(same, 1.0, (1 + extreme.sum(axis=0)) / (1 + resamples))
+    return PairTests(scores, sample, first, second, p, adjusted)
+
+
+def bootstrap_scores(score: Score, statistics: FloatArray, resamples: int, seed: int) -> FloatArray:
+    """Return the scores of all systems in bootstrap samples of sources, shape (resamples, systems)."""
+    sources, systems, width = statistics.shape
+    columns = statistics.reshape(sources, -1)
+    sample = np.empty((resamples, systems))
+    for start, weights in index_draws(sources, resamples, seed):
+        sums = (weights @ columns).reshape(-1, systems, width)
+        sample[start : start + len(weights)] = score(sums)
+    return sample
+
+
+def swapped_differences(
+    score: Score,
+    statistics: FloatArray,
+    pairs: tuple[Int64Array, Int64Array],
+    resamples: int,
+    seed: int,
+    scale: float = 1.0,
+) -> FloatArray:
+    """Return the differences of pairs of systems when sources are swapped, times `scale`, shape (resamples, pairs)."""
+    sources, systems, width = statistics.shape
+    columns, total = statistics.reshape(sources, -1), statistics.sum(axis=0)
+    found = np.empty((resamples, len(pairs[0])))
+    for start, kept in swap_draws(sources, resamples, seed):
+        own = (kept @ columns).reshape(-1, systems, width)
+        # what a system gets from another for the sources that are swapped
+        other = total - own
+        step = max(1, _CHUNK // (len(kept) * width))
+        for place in range(0, len(pairs[0]), step):
+            first, second = (side[place : place + step] for side in pairs)
+            one, two = score(own[:, first] + other[:, second]), score(own[:, second] + other[:, first])
+            found[start : start + len(kept), place : place + step] = scale * one - scale * two
+    return found
+
+
+def sources_needed(
+    difference: npt.ArrayLike, spread: npt.ArrayLike, sources: int, *, alpha: float, power: float
+) -> FloatArray:
+    """Return how many sources it takes to find differences significant, if they are what they were observed to be.
+
+    ``n * ((z[1 - alpha / 2] + z[power]) * spread / |difference|) ** 2``, rounded up: the normal approximation for a
+    single two-sided test.
+
+    Parameters
+    ----------
+    difference : array-like, shape (...)
+    spread : array-like, shape (...)
+        Standard deviation of the differences over bootstrap samples of `sources`.
+    sources : int
+    alpha, power : float
+        Significance level, and the wanted probability of significance.
+
+    Returns
+    -------
+    float array, shape (...)
+        At least 1; infinity for a difference of 0.
+    """
+    from statistics import NormalDist
+
+    normal = NormalDist()
+    factor = normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)
+    apart = np.abs(np.asarray(difference, dtype=np.float64))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        number = np.ceil(sources * (factor * np.asarray(spread) / apart) ** 2)
+    return np.where(apart <= 1e-12, np.inf, np.maximum(number, 1.0))

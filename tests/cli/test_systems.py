@@ -1,0 +1,191 @@
+"""``ranker systems`` as a user runs it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ranker.cli.main import run
+from tests.cli.conftest import Refused
+
+Printed = Callable[..., str]
+LINES = {
+    "src": ["eins", "zwei", "drei", "vier", "fünf"],
+    "ref": ["the cat sat on the mat", "it rains", "two words here", "the end of it", "five more words"],
+    "B": ["the cat sat on a mat", "rain", "two words", "end", "five words"],
+    "A": ["a cat sat on the mat", "it rains", "two words here", "the end of it", "more words"],
+    "C": ["the cat sat on a mat", "rain", "two words", "end", "five words"],
+}
+FILES = ("-s", "src", "-r", "ref", "-t", "B", "A", "C")
+SAMPLE = ("sample", "-m", "bleu,ter", "--resamples", "100")
+
+
+@pytest.fixture
+def written(folder: Path) -> Path:
+    for name, lines in LINES.items():
+        (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def printed(written: Path, capsys: pytest.CaptureFixture[str]) -> Printed:
+    def call(*arguments: str, command: str = "systems") -> str:
+        with pytest.raises(SystemExit) as ended:
+            run([command, *arguments])
+        out, err = capsys.readouterr()
+        assert ended.value.code == 0, err
+        return out
+
+    return call
+
+
+def rows_of(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@pytest.mark.parametrize("test", ["bs", "ar"])
+def test_systems_are_compared_with_the_first_of_the_files(printed: Printed, test: str) -> None:
+    rows = rows_of(printed(*FILES, "-m", "bleu,ter", "--test", test, "-o", "csv"))
+    assert [(row["metric"], row["system"]) for row in rows] == [(m, s) for m in ("bleu", "ter") for s in "ABC"]
+    level = rows_of(printed(*FILES, "-m", "bleu,ter", "--level", "system", "-o", "csv", command="score"))
+    corpus = {row["system"]: row for row in level}
+    for row in rows:
+        assert float(row["score"]) == pytest.approx(float(corpus[row["system"]][row["metric"]]))
+        assert float(row["low"]) <= float(row["score"]) <= float(row["high"])
+        assert (row["baseline"], row["human"]) == ("B", "")
+        if row["system"] == "B":
+            assert (row["difference"], row["p"], row["needed"]) == ("", "", "")
+        elif row["system"] == "C":
+            assert (float(row["difference"]), float(row["p"]), row["needed"]) == (0, 1, "")
+        else:
+            assert (float(row["difference"]) > 0) == (row["metric"] == "bleu")
+            assert 0 < float(row["p"]) < 1
+
+
+def test_the_tables_say_what_they_hold(printed: Printed) -> None:
+    out = printed(*SAMPLE, "--baseline", "sys2")
+    lines = out.splitlines()
+    assert lines[0] == "bleu, sample zh-en, 120 sources, baseline sys2"
+    assert lines[1].split() == ["ranks", "system", "score", "people", "difference", "p", "adjusted", "needed"]
+    assert re.fullmatch(
+        r"1-2 +sys1 +0\.7208 \[0\.\d{4} 0\.\d{4}\]  1 +0\.541  1 +\+0\.0435 \[.* .*\] +0\.\d{4} +0\.\d{4} +\d+",
+        lines[2],
+    )
+    assert re.fullmatch(r"1-2 +sys2 +0\.6773 .*  1 +0\.431  1 +baseline +- +- +-", lines[3])
+    assert "agreement with people, 7 systems: Kendall's tau 0.9048, Pearson's r 0.9890" in lines
+    assert (
+        "system  precision 1  precision 2  precision 3  precision 4  brevity penalty  length  reference length" in out
+    )
+    assert "ter (lower is better), sample zh-en, 120 sources, baseline sys2" in lines
+    assert "1  sys1    .  .  >  >  >  >  >  5" in lines
+    assert "p: paired bootstrap, 100 resamples, seed 0, two-sided" in lines
+    assert "adjusted: p of all pairs, Westfall-Young correction; significant below 0.05" in lines
+    assert lines[-1].endswith("|baseline:sys2|test:bs|correction:westfall-young|resamples:100|seed:0|people:mean")
+    percent = printed(*SAMPLE, "--percent", "--test", "ar", "--parity", "sacrebleu", "--seed", "3")
+    assert "bleu in %, sample" in percent
+    assert "  72.08 [" in percent
+    assert "p: approximate randomisation, 100 resamples, seed 3, two-sided, counted as sacrebleu does" in percent
+    assert printed(*SAMPLE) == printed(*SAMPLE) != printed(*SAMPLE, "--seed", "1")
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_tables_fit_the_terminal(printed: Printed, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = [re.sub(r"\x1b\[[\d;]*m", "", line) for line in printed(*SAMPLE).splitlines()]
+    tables = [line for line in lines if "|" not in line]
+    assert max(map(len, tables)) <= width
+    heads = [line.split() for line in tables if "system" in line.split() and "score" in line.split()]
+    assert ("difference" in heads[0]) == (width == 120)
+    # in parts each system is named in every part
+    assert sum(line.split()[:1] == ["sys7"] for line in tables) >= (3 if width == 80 else 1)
+
+
+def test_pairs_and_json_hold_everything(printed: Printed) -> None:
+    rows = rows_of(printed(*SAMPLE, "--pairs", "-o", "csv"))
+    assert len(rows) == 2 * 21
+    assert list(rows[0]) == ["lp", "metric", "better", "worse", "difference", "low", "high", "p", "adjusted", "needed"]
+    table = printed(*SAMPLE, "--pairs")
+    assert table.splitlines()[1].split() == ["better", "worse", "difference", "p", "adjusted", "needed"]
+    assert "ranks" not in table
+    document = json.loads(printed(*SAMPLE, "-o", "json"))
+    assert document["format"] == "ranker-systems/1"
+    assert document["settings"]["alpha"] == 0.05
+    assert [one["name"] for one in document["metrics"]] == ["bleu", "ter"]
+    bleu = document["comparisons"][0]
+    assert bleu["systems"][0]["details"]["precision 1"] == pytest.approx(0.9245, abs=5e-5)
+    assert [str(pair["p"]) for pair in bleu["pairs"]] == [row["p"] for row in rows[:21]]
+    assert document["human"][0]["systems"][0]["system"] == "sys1"
+    lines = [json.loads(line) for line in printed(*SAMPLE, "-o", "jsonl").splitlines()]
+    assert lines[0]["human.cluster"] == 1
+
+
+def test_tables_for_papers(printed: Printed) -> None:
+    text = printed(*SAMPLE, "-o", "markdown", "--percent")
+    lines = text.splitlines()
+    assert lines[0] == "| Rank | System | bleu (%) | ter (%) ↓ | People |"
+    assert lines[2].startswith("| 1–2 | sys1 | **72.08** [")
+    assert re.search(r"\| 6.7 \| sys7 \| 42\.09‡ \[", text)
+    assert "(paired bootstrap, 100 resamples, seed 0, Westfall-Young correction, 21 pairs)" in text
+    assert lines[-1].startswith("- `ranker:")
+    latex = printed(*SAMPLE, "-o", "latex")
+    assert r"\textbf{0.7208} {\scriptsize [" in latex
+    assert latex.count(r"\midrule") >= 2
+    assert (
+        latex.index(r"\toprule") < latex.index(r"\bottomrule") < latex.index(r"\caption{Corpus scores on sample zh-en")
+    )
+
+
+def test_plain_files_take_their_language_pair_from_lp(printed: Printed) -> None:
+    rows = rows_of(printed(*FILES, "-m", "bleu", "--lp", "de-en", "-o", "csv"))
+    assert {row["lp"] for row in rows} == {"de-en"}
+    assert rows_of(printed(*FILES, "-m", "bleu", "-o", "csv"))[0]["lp"] == ""
+
+
+def test_a_ranker_is_compared_too(printed: Printed) -> None:
+    printed("-d", "sample", "-f", "chrf", "--C", "1", "-M", "x.model", "--folds", "0", command="train")
+    rows = rows_of(printed("sample", "-m", "chrf", "-M", "x.model", "--resamples", "50", "-o", "csv"))
+    assert {row["metric"] for row in rows} == {"chrf", "ranker"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("-t", "B"), "systems are compared with each other, and src holds the output of one system, 'B': give those"),
+        (("-t", "B", "A", "--baseline", "D"), "--baseline: no system 'D' in src; there are: 'A', 'B'"),
+        (("-t", "B", "A", "--resamples", "0"), "'--resamples': .*greater than or equal to 1"),
+        (("-t", "B", "A", "--lp", "*-en"), r"--lp \*-en: plain files are of one language pair; expected"),
+        (("-t", "B", "A", "--test", "xx"), "'xx' is not one of 'bs', 'ar'"),
+        (("-t", "B", "A", "--correction", "xx"), "'xx' is not one of 'westfall-young', 'holm', 'none'"),
+        (("-t", "B", "A", "--kind", "mqm"), "no judgements of kind 'mqm'; there are: none"),
+        (("-t", "B", "A", "-o", "csv", "--percent"), "--percent is for tables; --output csv holds fractions"),
+        (("-t", "B", "A", "-o", "latex", "--pairs"), "--pairs has no form latex; expected --output table, json, jsonl"),
+        (("-t", "B", "A", "-m", "nope"), "no extractor is called 'nope'"),
+        (("-t", "B", "two"), r"two.*has 2 .*5"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(
+    arguments: tuple[str, ...], says: str, written: Path, refused: Refused
+) -> None:
+    refused("systems", "-s", "src", "-r", "ref", *arguments, "-m", "bleu", says=says)
+
+
+def test_other_refusals(written: Path, refused: Refused) -> None:
+    refused("systems", "-m", "bleu", says="nothing to read: give a corpus name, a file")
+    refused("systems", "good.json", says="give --metric NAME")
+    refused("systems", "no-reference.json", "-m", "bleu", says="holds the output of one system, 'A'")
+    refused(
+        "systems",
+        "good.json",
+        "-m",
+        "bleu",
+        "--baseline",
+        "a",
+        says=r"--baseline: no system 'a' in good zh-en.*'A', 'B'",
+    )
