@@ -31,6 +31,7 @@ from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.evaluation.choices import Correction, SystemTest
 from ranker.evaluation.systems.comparing import RESAMPLES, compare_systems
+from ranker.evaluation.systems.human_ranking import rank_clusters
 from ranker.evaluation.systems.pair_tests import Score, compare_pairs
 from ranker.extractors.registry import make_metric
 from ranker.ranking import make_scorer
@@ -78,15 +79,22 @@ def error_rate(
     groups: int = 1,
     correction: Correction = "westfall-young",
     alpha: float = 0.05,
-) -> float:
-    """Return how often any two systems of the same group differ significantly."""
-    wrong = 0
+) -> tuple[float, float]:
+    """Return how often any two systems of the same group differ significantly, and how often their clusters differ."""
+    wrong = np.zeros((simulations, 2), dtype=bool)
     for number in range(simulations):
         cube = deal(np.random.default_rng([7, number]))
         found = compare_pairs(score, cube, test=test, correction=correction, resamples=resamples, seed=number)
-        half = cube.shape[1] // groups
-        wrong += bool((found.adjusted[found.first // half == found.second // half] < alpha).any())
-    return wrong / simulations
+        group = np.arange(cube.shape[1]) * groups // cube.shape[1]
+        same = group[found.first] == group[found.second]
+        order = np.argsort(-found.scores, kind="stable")
+        low, high = found.rank_ranges(found.scores, alpha)
+        cluster = np.empty(len(order), dtype=np.int64)
+        cluster[order] = rank_clusters(low[order], high[order])
+        apart = cluster[found.first] != cluster[found.second]
+        wrong[number] = (found.adjusted[same] < alpha).any(), apart[same].any()
+    pairs, clusters = wrong.mean(axis=0).tolist()
+    return pairs, clusters
 
 
 def errors(dataset: Dataset, metrics: list[str], simulations: int, resamples: int, count: int) -> None:
@@ -117,7 +125,10 @@ def errors(dataset: Dataset, metrics: list[str], simulations: int, resamples: in
                 error_rate(metric.score, deal, test=test, simulations=simulations, resamples=resamples, groups=groups)
                 for deal, groups in cases
             ]
-            print(f"| {name} | {test} | {' | '.join(f'{rate:.3f}' for rate in rates)} |", flush=True)
+            print(
+                f"| {name} | {test} | {' | '.join(f'{pairs:.3f}, {clusters:.3f}' for pairs, clusters in rates)} |",
+                flush=True,
+            )
 
 
 def measured(arguments: list[str]) -> tuple[float, float]:

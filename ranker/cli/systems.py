@@ -185,15 +185,15 @@ def _print(found: SystemsResult, pairs: bool, percent: bool) -> None:
         _print_details(one)
         _print_wins(one, settings.alpha)
     resamples = counted(settings.resamples, "resample")
-    parity = f", counted as {settings.parity} does" if settings.parity else ""
+    counting = f"counted as {settings.parity} does" if settings.parity else "two-sided"
     typer.echo(
-        f"p: {settings.test_title}, {resamples}, seed {settings.seed}, two-sided{parity}\n"
+        f"p: {settings.test_title}, {resamples}, seed {settings.seed}, {counting}\n"
         f"adjusted: p of all pairs, {settings.correction_title}; significant below {settings.alpha:g}\n"
         f"needed: sources that make the difference significant with power {settings.power:g}"
     )
     if not pairs:
         typer.echo(
-            "score and difference: [95 % bootstrap interval over sources], then the cluster\n"
+            "score: [95 % bootstrap interval over sources], then the cluster, as for people\n"
             "ranks: range of ranks; those of different clusters do not overlap"
         )
     typer.echo("")

@@ -169,7 +169,7 @@ def _compare(
     settings: SystemsSettings,
     human: HumanRanking | None,
 ) -> SystemComparison:
-    names, size = table.names, len(table.names)
+    names = table.names
     cube = statistics[table.candidates]
     tests = compare_pairs(
         scorer.score,
@@ -187,11 +187,9 @@ def _compare(
         raise DataError(f"{what}; expected a finite number: leave the system or the metric out")
     gain = merge_ties(scorer.sign * tests.scores)
     order = np.argsort(-gain, kind="stable")
-    p, adjusted, needed = (
-        _matrix(values, size) for values in (tests.p, tests.adjusted, _needed(tests, len(cube), settings))
-    )
-    ahead = (adjusted < settings.alpha) & (gain[:, np.newaxis] > gain)
-    low, high = 1 + ahead.sum(axis=0), size - ahead.sum(axis=1)
+    needs = _needed(tests, len(cube), settings)
+    p, adjusted, needed = (tests.matrix(values) for values in (tests.p, tests.adjusted, needs))
+    low, high = tests.rank_ranges(gain, settings.alpha)
     cluster = rank_clusters(low[order], high[order])
     details = scorer.details(cube.sum(axis=0))
     base = names.index(table.first if baseline is None else baseline)
@@ -237,14 +235,6 @@ def _needed(tests: PairTests, sources: int, settings: SystemsSettings) -> FloatA
     spread = (tests.sample[:, first] - tests.sample[:, second]).std(axis=0)
     apart = tests.scores[first] - tests.scores[second]
     return sources_needed(apart, spread, sources, alpha=settings.alpha, power=settings.power)
-
-
-def _matrix(values: FloatArray, size: int) -> FloatArray:
-    """Return what holds of all pairs as a symmetric matrix, 1 on its diagonal."""
-    first, second = np.triu_indices(size, 1)
-    matrix = np.ones((size, size))
-    matrix[first, second] = matrix[second, first] = values
-    return matrix
 
 
 def _count(number: float) -> int | None:

@@ -42,6 +42,21 @@ class PairTests:
     p: FloatArray
     adjusted: FloatArray
 
+    def matrix(self, values: FloatArray) -> FloatArray:
+        """Return what holds of the pairs as a symmetric matrix (systems, systems), 1 on its diagonal."""
+        matrix = np.ones((len(self.scores), len(self.scores)))
+        matrix[self.first, self.second] = matrix[self.second, self.first] = values
+        return matrix
+
+    def rank_ranges(self, gain: FloatArray, alpha: float) -> tuple[Int64Array, Int64Array]:
+        """Return the best and the worst rank of every system, both of shape (systems,).
+
+        A system ranks below all that are significantly better, by `adjusted`, and above all that are significantly
+        worse; `gain` is the score of every system, higher is better.
+        """
+        ahead = (self.matrix(self.adjusted) < alpha) & (gain[:, np.newaxis] > gain)
+        return 1 + ahead.sum(axis=0), len(gain) - ahead.sum(axis=1)
+
 
 def compare_pairs(
     score: Score,
