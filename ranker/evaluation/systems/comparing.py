@@ -84,7 +84,8 @@ def compare_systems(
     OptionError
         If a language pair has only one system, or none called `baseline`, or an option has no such value.
     DataError
-        If a system lacks a translation of a source, a score is not finite, or there are no judgements of `kind`.
+        If a system lacks a translation of a source, a language pair has a single source, a score is not finite, or
+        there are no judgements of `kind`.
     """
     for name, value, known in (
         ("test", test, get_args(SystemTest)),
@@ -150,10 +151,12 @@ class _SystemTable:
         self.candidates[source, system] = rows
 
     def check(self, baseline: str | None) -> None:
-        """Raise an error unless there are two systems, and one called `baseline` if that is given."""
+        """Raise an error unless there are two systems, one called `baseline` if that is given, and two sources."""
         if len(self.names) < 2:
             what = f"{self.where} holds the output of one system, {self.first!r}"
             raise OptionError(f"systems are compared with each other, and {what}: give those of two or more")
+        if len(self.candidates) < 2:
+            raise DataError(f"{self.where} has one source, which says nothing about others: give two or more")
         if baseline is not None and baseline not in self.names:
             listed = ", ".join(map(repr, self.names))
             what = f"no system {baseline!r} in {self.where}{nearest(baseline, self.names)}; there are: {listed}"

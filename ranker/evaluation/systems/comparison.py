@@ -6,6 +6,7 @@
 key          holds
 ===========  ========================================================================================================
 format       `FORMAT`
+data         name of the data set
 signature    one line with all that changes the figures; those of the metrics are under ``metrics``
 settings     `SystemsSettings`: what was asked for
 notes        list of what a reader should know

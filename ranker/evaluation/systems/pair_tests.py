@@ -86,7 +86,7 @@ def compare_pairs(
     seed : int, default 0
         The draws are those of sacreBLEU for the same seed.
     parity : {"sacrebleu"}, optional
-        Count as sacreBLEU does for `p` (`adjusted` remains as it is, but never below): for ``bs`` the samples with
+        Count as sacreBLEU does for `p` (`adjusted` remains as it is): for ``bs`` the samples with
         ``|d*| - mean(|d*|) > |d|``, about half as many as two-sided ones; for ``ar`` those with ``|d*| > |d|``.
         Systems with the same statistics have p = 1, where sacreBLEU gives the smallest p-value there is.
     scale : float, default 1
@@ -113,7 +113,7 @@ def compare_pairs(
         drawn = sample[:, first] - sample[:, second]
         null = centred(drawn)
     else:
-        drawn = null = swapped_differences(score, rows, (first, second), resamples, seed, scale)
+        drawn = swapped_differences(score, rows, (first, second), resamples, seed, scale)
         null = drawn / scale
     p = resampled_p(null, observed)
     adjusted = corrected(p, null, observed, correction)
@@ -122,8 +122,8 @@ def compare_pairs(
         if test == "bs":
             folded = (folded - folded.mean(axis=0)) * scale
         extreme = folded > np.abs(scale * scores[first] - scale * scores[second])
-        same = (rows[:, first] == rows[:, second]).all(axis=(0, 2))
-        p = np.where(same, 1.0, (1 + extreme.sum(axis=0)) / (1 + resamples))
+        _, alike = np.unique(rows.swapaxes(0, 1).reshape(systems, -1), axis=0, return_inverse=True)
+        p = np.where(alike[first] == alike[second], 1.0, (1 + extreme.sum(axis=0)) / (1 + resamples))
     return PairTests(scores, sample, first, second, p, adjusted)
 
 

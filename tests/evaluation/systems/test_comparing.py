@@ -110,7 +110,7 @@ def test_details_of_bleu_are_sacrebleus(sample):
         values = [*(precision / 100 for precision in wanted.precisions), wanted.bp, wanted.sys_len, wanted.ref_len]
         assert list(one.details.values()) == pytest.approx(values, abs=1e-12)
     assert found.comparisons[1].systems[0].details == {}
-    empty = dataset_of([(["a b"], ["", ""])])
+    empty = dataset_of([(["a"], ["", ""]), (["b"], ["", ""])])
     assert set(compare_systems(empty, scorers("bleu"), resamples=2).comparisons[0].systems[0].details.values()) == {
         0,
         2,
@@ -180,6 +180,8 @@ def test_systems_must_translate_the_same_sources():
     doubled = dataclasses.replace(data, candidates=twice)
     with pytest.raises(DataError, match="has two translations by system 'A', and systems"):
         compare_systems(doubled.select_candidates(np.arange(6) // 2 == 1), scorers("bleu"))
+    with pytest.raises(DataError, match="made de-en has one source, which says nothing about others: give two or more"):
+        compare_systems(made({"A": 0.1, "B": 0.2}, sources=1), scorers("bleu"))
     alone = data.select_candidates(np.arange(6) % 2 == 0)
     with pytest.raises(OptionError, match="made de-en holds the output of one system, 'A': give those of two or more"):
         compare_systems(alone, scorers("bleu"))
