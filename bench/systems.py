@@ -19,7 +19,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -131,33 +130,41 @@ def errors(dataset: Dataset, metrics: list[str], simulations: int, resamples: in
             )
 
 
+# A small process starts the command: the peak of a command begins with that of the process that starts it.
+_MEASURED = """
+import resource, subprocess, sys, time
+start = time.perf_counter()
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+"""
+
+
 def measured(arguments: list[str]) -> tuple[float, float]:
     """Run a command; return seconds and peak memory in MB."""
-    start = time.perf_counter()
-    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"{' '.join(arguments[:4])} ... exited with {process.returncode}")
-    return time.perf_counter() - start, usage.ru_maxrss / 1024
+    printed = subprocess.run([sys.executable, "-c", _MEASURED, *arguments], capture_output=True, text=True, check=True)
+    seconds, peak = map(float, printed.stdout.split())
+    return seconds, peak
 
 
-def speed(dataset: Dataset, metrics: list[str], resamples: int, runs: int) -> None:
-    """Print times and peak memory of both programs."""
+def speed(dataset: Dataset, metrics: list[str], resamples: int, runs: int, sources: int) -> None:
+    """Print times and peak memory of both programs on so many sources; what is repeated gets another last word."""
     names, texts = (dataset.candidates[column].to_numpy(object) for column in ("system", "text"))
     with tempfile.TemporaryDirectory() as folder:
         files = {name: str(Path(folder) / re.sub(r"\W", "_", name)) for name in dict.fromkeys(names)}
         reference, source = (str(Path(folder) / name) for name in ("reference", "source"))
         lines = {reference: dataset.references["text"], source: dataset.sources["text"]}
         lines |= {path: texts[names == name] for name, path in files.items()}
+        copy, place = np.divmod(np.arange(sources), len(dataset.sources))
         for path, written in lines.items():
-            Path(path).write_text("".join(" ".join(line.split()) + "\n" for line in written), encoding="utf-8")
+            chosen = np.array(written, dtype=object)[place]
+            lengthened = [f"{' '.join(one.split())}{' x' * times}\n" for one, times in zip(chosen, copy, strict=True)]
+            Path(path).write_text("".join(lengthened), encoding="utf-8")
         ours = [sys.executable, "-m", "ranker.cli.main", "systems", "-s", source, "-r", reference]
         ours += ["-t", *files.values(), "-m", ",".join(metrics), "--resamples", str(resamples), "-o", "json"]
         theirs = [sys.executable, "-m", "sacrebleu", reference, "-i", *files.values(), "-m", "bleu"]
         theirs += ["--paired-bs", "--paired-bs-n", str(resamples), "--quiet"]
         measured(ours)  # compile or load the kernels
-        print(f"{dataset.name}, {len(dataset.sources):,} sources, {len(files)} systems, {resamples} resamples\n")
+        print(f"{dataset.name}, {sources:,} sources, {len(files)} systems, {resamples} resamples\n")
         print("| program | metrics | seconds | peak MB |\n|---|---|---|---|")
         best = {}
         for program, arguments, what in (("ranker", ours, ", ".join(metrics)), ("sacreBLEU", theirs, "bleu")):
@@ -209,13 +216,14 @@ def main() -> None:
     parser.add_argument("--lp", default="de-en")
     parser.add_argument("--metrics", nargs="+", default=["bleu", "chrf", "ter"])
     parser.add_argument("--resamples", type=int, default=1000)
+    parser.add_argument("--sources", type=int, default=3000)
     parser.add_argument("--simulations", type=int, default=1000)
     parser.add_argument("--systems", type=int, default=6)
     parser.add_argument("--runs", type=int, default=1)
     options = parser.parse_args()
     dataset = catalogue.load(options.data).select_language_pairs([options.lp])
     if "speed" in options.what:
-        speed(dataset, options.metrics, options.resamples, options.runs)
+        speed(dataset, options.metrics, options.resamples, options.runs, options.sources)
     if "parity" in options.what:
         parity(dataset, options.metrics)
     if "errors" in options.what:

@@ -177,7 +177,7 @@ def _print(found: SystemsResult, pairs: bool, percent: bool) -> None:
         lp = "" if one.lp == "?" else f" {one.lp}"
         lower = "" if metric.higher_is_better else " (lower is better)"
         name = f"{one.metric}{' in %' if scale > 1 else ''}{lower}"
-        title = f"{name}, {found.data}{lp}, {counted(one.sources, 'source')}, baseline {printable(one.baseline)}"
+        title = printable(f"{name}, {found.data}{lp}, {counted(one.sources, 'source')}, baseline {one.baseline}")
         if pairs:
             _print_pairs(one, title, scale)
             continue

@@ -192,7 +192,17 @@ def test_features_lists_options(ranker):
 
 def test_version_and_help(ranker):
     assert ranker("--version").startswith("ranker 0.")
-    for command in ("train", "rank", "score", "evaluate", "explain", "features", "data list", "data convert"):
+    for command in (
+        "train",
+        "rank",
+        "score",
+        "systems",
+        "evaluate",
+        "explain",
+        "features",
+        "data list",
+        "data convert",
+    ):
         assert "Example: ranker " in ranker(*command.split(), "--help")
 
 

@@ -142,6 +142,17 @@ def test_tables_for_papers(printed: Printed) -> None:
     )
 
 
+def test_names_that_a_terminal_would_obey_are_escaped(printed: Printed) -> None:
+    texts = {"\u202eA\x1b[31m": "a b c d", "<b>": "a b x d"}
+    records = [{"source": "s", "references": ["a b c d"], "candidates": texts} for _ in range(3)]
+    Path("odd.json").write_text(json.dumps(records), encoding="utf-8")
+    for form in ("table", "markdown", "latex"):
+        out = printed("odd.json", "-m", "bleu", "--resamples", "20", "-o", form)
+        assert "\u202e" not in out
+        assert "\x1b" not in out
+        assert "u202eA" in out
+
+
 def test_plain_files_take_their_language_pair_from_lp(printed: Printed) -> None:
     rows = rows_of(printed(*FILES, "-m", "bleu", "--lp", "de-en", "-o", "csv"))
     assert {row["lp"] for row in rows} == {"de-en"}
