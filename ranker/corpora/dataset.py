@@ -95,6 +95,7 @@ class Dataset:
     ratings: pd.DataFrame
     preferences: pd.DataFrame
     _views: dict[Hashable, Any] = field(init=False, default_factory=dict, repr=False)
+    _origin: tuple[Dataset, Int64Array] | None = field(init=False, default=None, repr=False)
 
     def __len__(self) -> int:
         """Return the number of candidates, the rows of every feature matrix."""
@@ -104,6 +105,14 @@ class Dataset:
         """Return the name and the sizes of the tables."""
         sizes = ", ".join(f"{len(getattr(self, name)):,} {name}" for name in SCHEMA)
         return f"<Dataset {self.name}: {sizes}>"
+
+    @property
+    def origin(self) -> tuple[Dataset, Int64Array]:
+        """The whole data set that this one was selected from, and the row of every candidate there.
+
+        The row is -1 for a reference that was added as a candidate.
+        """
+        return self._origin or (self, np.arange(len(self)))
 
     @functools.cached_property
     def candidate_source(self) -> Int64Array:
@@ -169,7 +178,7 @@ class Dataset:
             self.candidates.assign(source=code[self.candidate_source]),
             self.ratings,
             self.preferences,
-        )
+        )._selected_from(*self.origin)
         return kept._keep_candidates(chosen[self.candidate_source])
 
     def select_candidates(self, keep: npt.ArrayLike) -> Dataset:
@@ -184,6 +193,7 @@ class Dataset:
         ratings = self.ratings[chosen[self.ratings["candidate"].to_numpy()]]
         first, second = (self.preferences[side].to_numpy() for side in ("first", "second"))
         preferences = self.preferences[chosen[first] & chosen[second]]
+        whole, rows = self.origin
         return Dataset(
             self.name,
             self.sources,
@@ -193,7 +203,11 @@ class Dataset:
             preferences.assign(
                 first=code[preferences["first"].to_numpy()], second=code[preferences["second"].to_numpy()]
             ).reset_index(drop=True),
-        )
+        )._selected_from(whole, rows[chosen])
+
+    def _selected_from(self, whole: Dataset, rows: Int64Array) -> Dataset:
+        object.__setattr__(self, "_origin", (whole, rows))
+        return self
 
     def with_references_as_candidates(self) -> Dataset:
         """Return the data set with every reference as one more candidate, called ``reference1``, ``reference2``, ...
@@ -227,6 +241,7 @@ class Dataset:
         together = pd.concat([self.candidates, added], ignore_index=True)
         order = np.argsort(together["source"].to_numpy(), kind="stable")
         code = np.argsort(order)
+        whole, rows = self.origin
         return Dataset(
             self.name,
             self.sources,
@@ -234,7 +249,7 @@ class Dataset:
             together.iloc[order].reset_index(drop=True),
             self.ratings.assign(candidate=code[self.ratings["candidate"].to_numpy()]),
             self.preferences.assign(**{side: code[self.preferences[side].to_numpy()] for side in ("first", "second")}),
-        )
+        )._selected_from(whole, np.concatenate([rows, np.full(len(added), -1)])[order])
 
     def select_language_pairs(self, wanted: Sequence[str]) -> Dataset:
         """Return the data set of the sources of the `wanted` language pairs.
