@@ -17,11 +17,11 @@ TEXT_COLUMNS = ("lp", "doc", "seg_id", "source", "system", "text", "judge", "is_
 """Columns that are no judgements, besides the references."""
 LOWER_IS_BETTER = _table(
     "rank ranks ranking place placing position error errors err errs mistake mistakes penalty penalties loss "
-    "losses mqm ter hter wer hwer cer edit edits postedit postedits cost costs time duration seconds"
+    "losses mqm metricx ter hter wer hwer cer edit edits postedit postedits cost costs time duration seconds"
 )
 """Lower values are better in a column whose name holds one of these words."""
 METRICS = _table(
-    "beer bertscore bleu bleurt bp chrf cider combine comet cometkiwi ds f1 fuzzy gtm hamming kendall "
+    "beer bertscore bleu bleurt bp chrf cider combine comet cometkiwi ds f1 fuzzy given gtm hamming kendall "
     "kendall_sqrt length lrscore meteor meteor_parts metricx ngrams nist nkt nsr paraphrase pef pef_size per perp "
     "perplexity pet pet_arity pet_flat pet_max_arity pet_size pet_viterbi precision ranker recall ribes rouge "
     "rouge_l rouge_n rouge_s rouge_su rouge_w sacrebleu semantic spearman spice ter terp terpa ulam wer xcomet "

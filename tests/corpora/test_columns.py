@@ -172,7 +172,9 @@ def test_every_format_gives_the_same_data_set(
 
 
 def test_names_are_read_by_their_words() -> None:
-    lower = "rank Rank human_rank rank1 mqm_fluency MQMTotal nErrors errors_per_word PER human-ter TER time cost"
+    lower = (
+        "rank Rank human_rank rank1 mqm_fluency MQMTotal nErrors metricx errors_per_word PER human-ter TER time cost"
+    )
     assert all(map(lower_is_better, lower.split()))
     higher = "performance terse frank TERse score_per_word Perform marketplace reciprocal_rank fluency score drank"
     assert not any(map(lower_is_better, higher.split()))

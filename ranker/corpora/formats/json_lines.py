@@ -52,7 +52,7 @@ def parse_records(text: str, file: str) -> list[Record]:
     records: list[Record] = []
     grouped: dict[tuple[object, ...], tuple[Record, dict[str, tuple[int, Candidate]]]] = {}
     left_out: dict[str, None] = {}
-    for line, value in _values(text, file):
+    for line, value in json_values(text, file):
         reader = _RecordReader(file, line, left_out)
         fields = reader.mapping(value, "record")
         source, candidates = (
@@ -100,8 +100,8 @@ def _as_table_row(reader: _RecordReader, fields: Mapping[str, Any]) -> Mapping[s
     return {**fields, "references": [by_name[column] for column in numbered if by_name[column] is not None]}
 
 
-def _values(text: str, file: str) -> Iterator[tuple[int, Any]]:
-    """Yield (line, value) of every top-level record."""
+def json_values(text: str, file: str) -> Iterator[tuple[int, Any]]:
+    """Yield (line, value) of every record of JSONL, of a list, or of a single record, as `parse_records` reads them."""
     if text.lstrip().startswith("["):
         yield from _array(text, file)
         return

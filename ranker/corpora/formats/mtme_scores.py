@@ -50,13 +50,20 @@ def parse_scores(text: str, file: str) -> dict[str, list[tuple[float | None, int
             what = f"expected a system and its score, found {shown(line)} ({len(fields)} fields)"
             raise DataError(what, file=file, line=number)
         system, value = fields
-        found.setdefault(system, []).append((_score(value, file, number), number))
+        found.setdefault(system, []).append((parse_score(value, file, number), number))
     if not found:
         raise DataError("is empty, expected a system and its score a line", file=file)
     return found
 
 
-def _score(value: str, file: str, line: int) -> float | None:
+def parse_score(value: str, file: str, line: int) -> float | None:
+    """Read one score, None where it is missing.
+
+    Raises
+    ------
+    DataError
+        If it is neither a finite number nor ``None``.
+    """
     if value == MISSING:
         return None
     try:

@@ -1,0 +1,362 @@
+"""Scores of segments that another program wrote, and the candidates of a data set that they belong to.
+
+Read are score files of mt-metrics-eval (see `ranker.corpora.formats.mtme_scores`), the JSON that ``comet-score
+--to_json`` writes, CSV, TSV and JSONL with a score in every row, files of one score a line, and folders of these, one
+for each system. A row belongs to a segment by its ``seg_id`` (and ``lp``), or without one by its place among the rows
+of its system.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ranker.arrays import FloatArray, Int64Array
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.json_lines import json_values
+from ranker.corpora.formats.mtme_scores import parse_score, parse_scores
+from ranker.corpora.records import shown
+from ranker.errors import DataError, counted, nearest
+from ranker.files import display_name, read_text, sha256
+
+_KEYS = ("lp", "seg_id", "system")
+_TEXTS = ("mt", "hypothesis")
+"""Names of the translation in what COMET and MetricX write."""
+_LARGEST = sys.float_info.max
+_SCORES = ("score", "COMET", "prediction")
+"""Names of scores besides the metric's own: of most programs, of COMET, of MetricX."""
+_FORMS = (
+    "expected a system and a score in every line, a score in every line, columns lp, seg_id, system, score, or JSON"
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One score: of which language pair, segment and system, as far as the file says, and where it stands.
+
+    Parameters
+    ----------
+    score : float
+        NaN where the file says that there is none.
+    where : int or str
+        Line, or path inside a JSON document.
+    """
+
+    score: float
+    where: int | str
+    lp: str | None = None
+    seg_id: str | None = None
+    system: str | None = None
+    text: str | None = None
+    """The translation that was scored, if the file has it."""
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentScores:
+    """The scores of a file or a folder.
+
+    Parameters
+    ----------
+    file : str
+        Its name in messages.
+    rows : list of Row
+    digest : str
+        SHA-256 of what was read.
+    """
+
+    file: str
+    rows: list[Row]
+    digest: str
+
+    @classmethod
+    def read(cls, path: str | Path, name: str) -> SegmentScores:
+        """Read the scores of the metric called `name`.
+
+        Raises
+        ------
+        DataError
+            With file and line: what is no score, or a form that is not known.
+        """
+        file = display_name(path)
+        if not Path(path).is_dir():
+            text = read_text(path)
+            return cls(file, _parse(text, file, name), sha256(text.encode()))
+        parts = sorted(part for part in Path(path).iterdir() if part.is_file() and not part.name.startswith("."))
+        if not parts:
+            raise DataError("is an empty folder, expected a file of scores for each system", file=file)
+        rows, digests = [], []
+        for part in parts:
+            text, inside = read_text(part), display_name(part)
+            numbers = _lines_of_scores(text.split("\n"), inside)
+            if numbers is None:
+                raise DataError("expected one score a line, as in every file of a folder", file=inside, line=1)
+            rows += [Row(one.score, f"{part.name}:{one.where}", system=part.name) for one in numbers]
+            digests.append(sha256(text.encode()))
+        return cls(file, rows, sha256("".join(digests).encode()))
+
+    def error(self, what: str, row: Row | None = None) -> DataError:
+        """Return the error about a row, or about the whole."""
+        return DataError(what, file=self.file) if row is None else _error(what, self.file, row)
+
+    def in_order(self, number: int, things: str) -> FloatArray:
+        """Return the scores in the order of the file, for `number` of some `things`.
+
+        Raises
+        ------
+        DataError
+            If there are more or fewer, or one is missing.
+        """
+        if len(self.rows) != number:
+            raise self.error(f"has {counted(len(self.rows), 'score')}, expected {number:,}, one for each of {things}")
+        lacking = next((row for row in self.rows if math.isnan(row.score)), None)
+        if lacking is not None:
+            raise self.error("the score is missing, expected a number", lacking)
+        return np.array([row.score for row in self.rows], dtype=np.float64)
+
+    def of_candidates(self, dataset: Dataset) -> FloatArray:
+        """Return the score of every candidate of a whole data set, NaN where the file has none, shape (candidates,).
+
+        Raises
+        ------
+        DataError
+            For scores of systems or segments that the data set does not have, for two scores of one candidate, or if
+            the segments of a system are not as many as its scores and nothing else says which is which.
+        """
+        system = self._systems(dataset)
+        source = self._sources(dataset, system)
+        names = dataset.candidates["system"].to_numpy(object)
+        codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
+        width = max(len(codes), 1)
+        place = pd.Index(dataset.candidate_source * width + np.array([codes[one] for one in names], dtype=np.int64))
+        wanted = source * width + np.array([codes[one] for one in system], dtype=np.int64)
+        candidate = place.get_indexer(pd.Index(wanted))
+        score = np.array([row.score for row in self.rows], dtype=np.float64)
+        for at in np.flatnonzero((candidate < 0) & ~np.isnan(score))[:1].tolist():
+            what = f"has a score of system {shown(system[at])} for {dataset.where(int(source[at]))}, which it did not"
+            raise self.error(f"{what} translate", self.rows[at])
+        again = np.flatnonzero((candidate >= 0) & pd.Series(candidate).duplicated().to_numpy())
+        for at in again[:1].tolist():
+            first = self.rows[int(np.argmax(candidate == candidate[at]))]
+            what = f"system {shown(system[at])} has a second score for {dataset.where(int(source[at]))}"
+            raise self.error(f"{what} (the first: {_named(first)}); expected one", self.rows[at])
+        self._check_texts(dataset, candidate)
+        found = np.full(len(dataset), np.nan)
+        found[candidate[candidate >= 0]] = score[candidate >= 0]
+        return found
+
+    def _check_texts(self, dataset: Dataset, candidate: Int64Array) -> None:
+        """Refuse scores of other translations than those of the data set."""
+        texts = dataset.candidates["text"].to_numpy(object)
+        for row, place in zip(self.rows, candidate.tolist(), strict=True):
+            if row.text is not None and place >= 0 and row.text.split() != texts[place].split():
+                where = dataset.where(int(dataset.candidate_source[place]))
+                what = f"is of the translation {shown(row.text)}, and {where} has {shown(texts[place])}"
+                raise self.error(f"{what}: expected scores of the same translations in the same order", row)
+
+    def _systems(self, dataset: Dataset) -> list[str]:
+        """Return the system of every row under the name that the data set has for it."""
+        known = list(dict.fromkeys(dataset.candidates["system"].to_numpy(object)))
+        by_name: dict[str | None, str] = {}
+        for row in self.rows:
+            if row.system in by_name:
+                continue
+            if row.system is None:
+                if len(known) != 1:
+                    what = (
+                        f"names no system, and {dataset.name} has {len(known)}: name them in a column or key 'system'"
+                    )
+                    raise self.error(what, row)
+                by_name[None] = known[0]
+                continue
+            # COMET names systems by the paths of their files
+            bare = row.system.replace("\\", "/").rsplit("/", 1)[-1]
+            fitting = [one for one in (row.system, bare, bare.rsplit(".", 1)[0]) if one in known]
+            if not fitting:
+                hint = nearest(row.system[:60], known)
+                raise self.error(f"expected a system of {dataset.name}, found {shown(row.system)}{hint}", row)
+            by_name[row.system] = fitting[0]
+        twice = pd.Series(by_name.values(), index=list(by_name)).duplicated(keep=False)
+        if twice.any():
+            both = " and ".join(shown(one) for one in list(twice[twice].index)[:2])
+            raise self.error(f"systems {both} are one system of {dataset.name}; rename or remove one")
+        return [by_name[row.system] for row in self.rows]
+
+    def _sources(self, dataset: Dataset, system: list[str]) -> Int64Array:
+        """Return the source of every row, a row of the table of sources."""
+        if self.rows[0].seg_id is None:
+            return self._counted(dataset, system)
+        pairs, ids = dataset.source_language_pairs, dataset.sources["seg_id"].to_numpy(object)
+        by_id: dict[str, list[int]] = {}
+        for place, one in enumerate(ids):
+            by_id.setdefault(one, []).append(place)
+        found = []
+        for row in self.rows:
+            assert row.seg_id is not None
+            places = by_id.get(row.seg_id, [])
+            if row.lp is not None:
+                places = [place for place in places if pairs[place] == row.lp]
+            if len(places) != 1:
+                named = f"seg_id {shown(row.seg_id)}{'' if row.lp is None else f' of {shown(row.lp)}'}"
+                if not places:
+                    raise self.error(f"expected a segment of {dataset.name}, found {named}", row)
+                advice = "name the language pair in a column or key 'lp'" if row.lp is None else "score them apart"
+                raise self.error(f"{named} stands for {len(places)} segments of {dataset.name}: {advice}", row)
+            found.append(places[0])
+        return np.array(found, dtype=np.int64)
+
+    def _counted(self, dataset: Dataset, system: list[str]) -> Int64Array:
+        """Return the sources of rows that are in the order of the segments."""
+        source = np.zeros(len(self.rows), dtype=np.int64)
+        names = dataset.candidates["system"].to_numpy(object)
+        groups: dict[tuple[str, str | None], list[int]] = {}
+        for at, (one, row) in enumerate(zip(system, self.rows, strict=True)):
+            groups.setdefault((one, row.lp), []).append(at)
+        for (name, lp), rows in groups.items():
+            of_pair = np.ones(len(dataset.sources), dtype=bool) if lp is None else dataset.source_language_pairs == lp
+            translated = np.zeros(len(dataset.sources), dtype=bool)
+            translated[dataset.candidate_source[names == name]] = True
+            sizes = [np.flatnonzero(of_pair & translated), np.flatnonzero(of_pair)]
+            fitting = next((one for one in sizes if len(one) == len(rows)), None)
+            if fitting is None:
+                what = (
+                    f"system {shown(name)} has {counted(len(rows), 'score')}, expected {len(sizes[0]):,}, one for each"
+                )
+                raise self.error(f"{what} of its segments in {dataset.name}", self.rows[rows[-1]])
+            source[rows] = fitting
+        return source
+
+
+def _error(what: str, file: str, row: Row) -> DataError:
+    if isinstance(row.where, str):
+        return DataError(f"{row.where}: {what}", file=file)
+    return DataError(what, file=file, line=row.where)
+
+
+def _named(row: Row) -> str:
+    return f"line {row.where}" if isinstance(row.where, int) else row.where
+
+
+def _parse(text: str, file: str, name: str) -> list[Row]:
+    if not text.strip():
+        raise DataError(f"is empty, {_FORMS}", file=file)
+    if text.lstrip()[0] in "{[":
+        rows = list(_from_json(text, file, name))
+    else:
+        lines = text.removesuffix("\n").split("\n")
+        delimiter = "\t" if "\t" in lines[0] else ","
+        header = _header(next(csv.reader([lines[0]], delimiter=delimiter)), name)
+        if header is not None:
+            rows = list(_from_table(lines, delimiter, header, file))
+        elif (numbers := _lines_of_scores(lines, file)) is not None:
+            rows = numbers
+        elif delimiter == "," and "," in lines[0]:
+            raise DataError(f"found {shown(lines[0])} without names of columns; {_FORMS}", file=file, line=1)
+        else:
+            found = parse_scores(text, file)
+            rows = [
+                Row(math.nan if score is None else score, line, system=system)
+                for system, scores in found.items()
+                for score, line in scores
+            ]
+    if not rows:
+        raise DataError(f"holds no score, {_FORMS}", file=file)
+    for key in _KEYS:
+        has = [getattr(row, key) is not None for row in rows]
+        if any(has) and not all(has):
+            row = rows[has.index(False)]
+            what = f"{key} is missing here and not elsewhere; expected it in every row, or in none"
+            raise _error(what, file, row)
+    return rows
+
+
+def _lines_of_scores(lines: list[str], file: str) -> list[Row] | None:
+    """Read one score a line, if that is what the lines are."""
+    filled = lines[:-1] if lines and not lines[-1] else lines
+    if any(len(line.split()) != 1 or "," in line for line in filled[:2]):
+        return None
+    return [Row(_value(line.strip(), file, number), number) for number, line in enumerate(filled, 1)]
+
+
+def _value(text: str, file: str, line: int) -> float:
+    """Return a number that was written as text; NaN for ``None`` and for nothing."""
+    score = parse_score(text, file, line) if text else None
+    return math.nan if score is None else score
+
+
+def _header(fields: list[str], name: str) -> dict[str, int] | None:
+    """Return the places of the columns, if `fields` are their names."""
+    known = {field.strip(): place for place, field in enumerate(fields)}
+    score = next((one for one in (name, *_SCORES) if one in known), None)
+    if score is None:
+        return None
+    return {"score": known[score], **{key: known[key] for key in _KEYS if key in known}}
+
+
+def _from_table(lines: list[str], delimiter: str, header: Mapping[str, int], file: str) -> Iterator[Row]:
+    reader = csv.reader(
+        lines, delimiter=delimiter, quoting=csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL, strict=True
+    )
+    width = len(next(reader))
+    while True:
+        line = reader.line_num + 1
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise DataError(f"badly quoted row ({error})", file=file, line=line) from None
+        if not fields:
+            continue
+        if len(fields) != width:
+            what = f"expected {width} fields as in the first line, found {len(fields)}"
+            raise DataError(what, file=file, line=line)
+        keys = {key: fields[header[key]] or None for key in _KEYS if key in header}
+        yield Row(_value(fields[header["score"]].strip(), file, line), line, **keys)
+
+
+def _from_json(text: str, file: str, name: str) -> Iterator[Row]:
+    for line, value in json_values(text, file):
+        if not isinstance(value, dict):
+            raise DataError(f"expected an object with a score, found {shown(value)}", file=file, line=line)
+        if value and all(isinstance(scores, list) for scores in value.values()):
+            for system, scores in value.items():
+                for number, one in enumerate(scores):
+                    path = f"{shown(system)}[{number}]"
+                    yield _json_row(one, file, path, None, name, system)
+            continue
+        yield _json_row(value, file, "", line, name, None)
+
+
+def _json_row(value: Any, file: str, path: str, line: int | None, name: str, system: str | None) -> Row:
+    def fail(what: str) -> DataError:
+        return DataError(f"{path}: {what}" if path else what, file=file, line=line)
+
+    if not isinstance(value, dict):
+        raise fail(f"expected an object with a score, found {shown(value)}")
+    key = next((one for one in (name, *_SCORES) if one in value), None)
+    if key is None:
+        wanted = ", ".join(dict.fromkeys(("score", "COMET", "prediction", name)))
+        raise fail(f"expected a score under one of the keys {wanted}, found {shown(sorted(value))}")
+    score = value[key]
+    if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
+        raise fail(f"{key}: expected a number, found {shown(score)}")
+    if isinstance(score, int | float) and not abs(score) < _LARGEST:
+        raise fail(f"{key}: expected a finite number, found {shown(score)}")
+    keys: dict[str, str | None] = {}
+    for one in _KEYS:
+        found = value.get(one)
+        if found is not None and (isinstance(found, bool) or not isinstance(found, int | str)):
+            raise fail(f"{one}: expected text, found {shown(found)}")
+        keys[one] = None if found is None else str(found)
+    if system is not None:
+        keys["system"] = system
+    text = next((value[one] for one in _TEXTS if isinstance(value.get(one), str)), None)
+    return Row(math.nan if score is None else float(score), line if line is not None else path, **keys, text=text)

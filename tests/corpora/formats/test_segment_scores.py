@@ -1,0 +1,253 @@
+"""Scores of segments from elsewhere: every form, whom they belong to, and what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.mtme_scores import format_scores
+from ranker.corpora.formats.segment_scores import SegmentScores
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.errors import DataError
+
+SCORES = {"A": [0.5, -1.25, 3.0], "B": [0.75, 1e-3, 2.0]}
+KEYS = [("de-en", "7"), ("de-en", "x 1"), ("fr-en", "7")]
+ROWS = [(*KEYS[number], system, score) for system, scores in SCORES.items() for number, score in enumerate(scores)]
+Write = Callable[[str, str], SegmentScores]
+
+
+def translated(*, systems: str = "AB", lacking: tuple[str, int] | None = None) -> Dataset:
+    """Three segments of two language pairs with the outputs of two systems, but for one that is lacking."""
+    return assemble(
+        [
+            Record(
+                f"Satz {number}",
+                [],
+                [Candidate(one, f"{one} {number}") for one in systems if (one, number) != lacking],
+                lp=lp,
+                seg_id=seg_id,
+            )
+            for number, (lp, seg_id) in enumerate(KEYS)
+        ],
+        "data",
+    )
+
+
+def by_system(dataset: Dataset, found: np.ndarray) -> dict[str, list[float]]:
+    systems = dataset.candidates["system"].to_numpy(object)
+    return {one: found[systems == one].tolist() for one in dict.fromkeys(systems)}
+
+
+def comet_json(file: str = "out/{}.txt", **more: Any) -> str:
+    """What comet-score writes with --to_json: a list of segments by the name of each system's file."""
+    return json.dumps(
+        {
+            file.format(system): [
+                {"src": f"Satz {number}", "mt": f"{system} {number}", "ref": "r", "COMET": score, **more}
+                for number, score in enumerate(scores)
+            ]
+            for system, scores in SCORES.items()
+        },
+        indent=4,
+    )
+
+
+@pytest.fixture
+def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
+    monkeypatch.chdir(tmp_path)
+
+    def write(name: str, text: str) -> SegmentScores:
+        Path(name).write_text(text, encoding="utf-8")
+        return SegmentScores.read(name, "mine")
+
+    return write
+
+
+FORMS = {
+    "m-refA.seg.score": format_scores(SCORES),
+    "spaces.txt": "".join(f"{system}  {score}\n" for system, scores in SCORES.items() for score in scores),
+    "keyed.tsv": "lp\tseg_id\tsystem\tscore\n" + "".join("\t".join(map(str, row)) + "\n" for row in reversed(ROWS)),
+    "keyed.csv": 'comment,"system",score,seg_id,lp\n' + "".join(f'"a, b",{s},{v},{i},{lp}\n' for lp, i, s, v in ROWS),
+    "windows.csv": "system,score\r\n" + "".join(f"{system},{score}\r\n" for *_, system, score in ROWS),
+    "named.tsv": "system\tmine\tscore\n" + "".join(f"{system}\t{score}\tnone\n" for *_, system, score in ROWS),
+    "rows.jsonl": "".join(
+        json.dumps({"lp": lp, "seg_id": i, "system": s, "score": v, "other": [1]}) + "\n" for lp, i, s, v in ROWS
+    ),
+    "metricx.jsonl": "".join(
+        json.dumps({"system": s, "hypothesis": f"{s} {n % 3}", "prediction": v}) + "\n"
+        for n, (*_, s, v) in enumerate(ROWS)
+    ),
+    "list.json": json.dumps([{"system": s, "score": v} for *_, s, v in ROWS], indent=1),
+    "comet.json": comet_json(),
+    "xcomet.json": comet_json(errors=[{"text": "1", "severity": "minor"}]),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_gives_the_scores_of_the_candidates(name: str, read: Write) -> None:
+    dataset = translated()
+    scores = read(name, FORMS[name])
+    assert by_system(dataset, scores.of_candidates(dataset)) == SCORES
+    assert len(scores.digest) == 64
+
+
+def test_a_folder_holds_a_file_for_each_system(read: Write, tmp_path: Path) -> None:
+    (tmp_path / "all").mkdir()
+    for system, scores in SCORES.items():
+        (tmp_path / "all" / f"{system}.txt").write_text("".join(f"{score}\n" for score in scores))
+    dataset = translated()
+    found = SegmentScores.read("all", "mine")
+    assert by_system(dataset, found.of_candidates(dataset)) == SCORES
+    (tmp_path / "all" / "B.txt").write_text("1\n2\nx\n")
+    with pytest.raises(DataError, match=r"all/B\.txt:3: expected a finite number or None, found 'x'"):
+        SegmentScores.read("all", "mine")
+
+
+def test_one_score_a_line_is_of_the_only_system(read: Write) -> None:
+    one = translated(systems="A")
+    scores = read("scores.txt", "0.5\n-1.25\n3\n")
+    assert scores.of_candidates(one).tolist() == SCORES["A"]
+    with pytest.raises(DataError, match=r"scores.txt:1: names no system, and data has 2: name them"):
+        scores.of_candidates(translated())
+
+
+def test_rows_count_the_segments_that_their_system_translated(read: Write) -> None:
+    dataset = translated(lacking=("A", 1))
+    expected = {"A": [0.5, 3.0], "B": SCORES["B"]}
+    fewer = read("fewer.tsv", format_scores(expected))
+    assert by_system(dataset, fewer.of_candidates(dataset)) == expected
+    with_none = read("none.tsv", format_scores({"A": [0.5, None, 3.0], "B": SCORES["B"]}))
+    assert by_system(dataset, with_none.of_candidates(dataset)) == expected
+    with pytest.raises(
+        DataError, match=r"all.tsv:2: has a score of system 'A' for data\[de-en:x 1\], which it did not"
+    ):
+        read("all.tsv", FORMS["m-refA.seg.score"]).of_candidates(dataset)
+
+
+def test_rows_are_counted_by_language_pair_where_it_is_named(read: Write) -> None:
+    dataset = translated()
+    rows = [ROWS[2], ROWS[5], ROWS[0], ROWS[1], ROWS[3], ROWS[4]]
+    scores = read("lp.tsv", "lp\tsystem\tscore\n" + "".join(f"{lp}\t{s}\t{v}\n" for lp, _, s, v in rows))
+    assert by_system(dataset, scores.of_candidates(dataset)) == SCORES
+
+
+def test_scores_that_are_missing_are_no_numbers(read: Write) -> None:
+    dataset = translated()
+    scores = read("gaps.csv", "lp,seg_id,system,score\nde-en,7,A,1\nfr-en,7,A,\nfr-en,7,B,None\n")
+    found = by_system(dataset, scores.of_candidates(dataset))
+    np.testing.assert_array_equal(found["A"], [1.0, np.nan, np.nan])
+    assert np.isnan(found["B"]).all()
+
+
+WRONG = {
+    "unknown system": ("a.tsv", "A\t1\nC\t1\n", r"a.tsv:2: expected a system of data, found 'C'"),
+    "unknown segment": (
+        "a.csv",
+        "seg_id,system,score\nx 1,A,1\n9,A,1\n",
+        r"a.csv:3: expected a segment of data, found seg_id '9'",
+    ),
+    "unknown pair": (
+        "a.csv",
+        "lp,seg_id,system,score\nde-fr,7,A,1\n",
+        r"a.csv:2: expected a segment of data, found seg_id '7' of 'de-fr'",
+    ),
+    "ambiguous": (
+        "a.csv",
+        "seg_id,system,score\n7,A,1\n",
+        r"a.csv:2: seg_id '7' stands for 2 segments of data: name the language pair in a column or key 'lp'",
+    ),
+    "duplicate": (
+        "a.csv",
+        "lp,seg_id,system,score\nfr-en,7,A,1\nde-en,7,A,1\nfr-en,7,A,1\n",
+        r"a.csv:4: system 'A' has a second score for data\[fr-en:7\] \(the first: line 2\); expected one",
+    ),
+    "two names": (
+        "a.json",
+        json.dumps({"x/A": [{"COMET": 1}] * 3, "y/A.txt": [{"COMET": 1}] * 3}),
+        r"a.json: systems 'x/A' and 'y/A.txt' are one system of data",
+    ),
+    "too few": (
+        "a.tsv",
+        "A\t1\nA\t1\nB\t1\n",
+        r"a.tsv:2: system 'A' has 2 scores, expected 3, one for each of its segments in data",
+    ),
+    "too many": ("a.tsv", "A\t1\n" * 4, r"a.tsv:4: system 'A' has 4 scores, expected 3"),
+    "other text": (
+        "a.json",
+        comet_json().replace("B 2", "B\\u202e 3"),
+        r"a.json: 'out/B.txt'\[2\]: is of the translation 'B\\u202e 3', and data\[fr-en:7\] has 'B 2'",
+    ),
+    "NaN": ("a.tsv", "A\t1\nA\tNaN\n", r"a.tsv:2: expected a finite number or None, found 'NaN'"),
+    "infinite": ("a.csv", "system,score\nA,-inf\n", r"a.csv:2: expected a finite number or None, found '-inf'"),
+    "no number": ("a.csv", "system,score\nA,1_0\n", r"a.csv:2: expected a finite number or None, found '1_0'"),
+    "NaN in JSON": ("a.jsonl", '{"system":"A","score":NaN}\n', r"a.jsonl:1: expected a JSON value, found NaN"),
+    "too large": (
+        "a.jsonl",
+        f'{{"score": 1{"0" * 400}}}\n',
+        r"a.jsonl:1: score: expected a finite number, found 10000",
+    ),
+    "text in JSON": ("a.jsonl", '{"system":"A","score":"1"}\n', r"a.jsonl:1: score: expected a number, found \'1\'"),
+    "truth in JSON": ("a.jsonl", '{"score":true}\n', r"a.jsonl:1: score: expected a number, found true"),
+    "no score": ("a.jsonl", '{"system":"A","bleu":1}\n', r"a.jsonl:1: expected a score under one of the keys score, "),
+    "no object": ("a.jsonl", "[[1]]", r"a.jsonl:1: expected an object with a score, found \[1\]"),
+    "no object in it": ("a.json", '{"A": [1]}', r"a.json: 'A'\[0\]: expected an object with a score, found 1"),
+    "no text": ("a.jsonl", '{"system":["A"],"score":1}\n', r'a.jsonl:1: system: expected text, found \["A"\]'),
+    "half a key": (
+        "a.jsonl",
+        '{"system":"A","score":1,"seg_id":7}\n{"system":"A","score":1}\n',
+        r"a.jsonl:2: seg_id is missing here and not elsewhere",
+    ),
+    "no system here": ("a.csv", "system,score\nA,1\n,1\n", r"a.csv:3: system is missing here and not elsewhere"),
+    "fields": ("a.csv", "system,score\nA,1,2\n", r"a.csv:2: expected 2 fields as in the first line, found 3"),
+    "quotes": ("a.csv", 'system,score\n"A,1\n', r"a.csv:2: badly quoted row"),
+    "no names": (
+        "a.csv",
+        "A,1\nB,2\n",
+        r"a.csv:1: found 'A,1' without names of columns; expected a system and a score",
+    ),
+    "three fields": ("a.txt", "A B 1\n", r"a.txt:1: expected a system and its score, found 'A B 1' \(3 fields\)"),
+    "empty": ("a.txt", " \n", r"a.txt: is empty, expected a system and a score in every line"),
+    "only names": ("a.csv", "system,score\n", r"a.csv: holds no score"),
+    "no scores": ("a.json", '{"A": []}', r"a.json: holds no score"),
+    "cut off": ("a.json", '{"A": [{"COMET": 1}', r"a.json:1:\d+: not JSON"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_said_with_file_and_line(case: str, read: Write) -> None:
+    name, text, message = WRONG[case]
+    with pytest.raises(DataError, match=message) as raised:
+        read(name, text).of_candidates(translated())
+    assert len(str(raised.value)) < 400
+    assert str(raised.value).isprintable()
+
+
+@pytest.mark.parametrize("hostile", ["\x1b[2J\u202e<script>", "x" * 100_000, "'\"\\", "None", "\ud7ff", "a\rb"])
+def test_hostile_names_are_shown_harmlessly(hostile: str, read: Write) -> None:
+    rows = {"system": hostile, "score": 1, "seg_id": hostile, "lp": hostile}
+    texts = {
+        "a.jsonl": json.dumps(rows),
+        "b.jsonl": json.dumps({**rows, "system": "A"}),
+        "c.jsonl": json.dumps({**rows, "score": hostile}),
+        "d.json": json.dumps({hostile: [{"COMET": 1}]}),
+    }
+    for name, text in texts.items():
+        with pytest.raises(DataError) as raised:
+            read(name, text).of_candidates(translated())
+        assert str(raised.value).isprintable()
+        assert len(str(raised.value)) < 300
+
+
+def test_scores_of_something_else_come_in_order(read: Write) -> None:
+    scores = read("s.txt", "1\n2\n3\n")
+    assert scores.in_order(3, "the hypotheses of x").tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(DataError, match=r"s.txt: has 3 scores, expected 1,000, one for each of the hypotheses of x"):
+        scores.in_order(1000, "the hypotheses of x")
+    with pytest.raises(DataError, match=r"s.txt:2: the score is missing, expected a number"):
+        read("s.txt", "1\nNone\n").in_order(2, "the hypotheses of x")
