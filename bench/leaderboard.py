@@ -59,8 +59,8 @@ METRICS = (
     *(f"{name}[alpha=0.5]" for name in ("pef_size", "pet", "pet_arity", "pet_flat", "pet_max_arity", "pet_size")),
     "pet_viterbi[alpha=0.5]",
 )
-NOT_SHOWN = ("combine",)
-"""Metrics that are what their user makes of others."""
+NOT_SHOWN = ("combine", "given")
+"""Metrics that are what their user makes of others, or brings along."""
 PRIMARY = "segment.tau.primary"
 OFFICIAL = "segment.tau.official"
 OF_SCORES = "segment.tau.scores"

@@ -19,6 +19,7 @@ from ranker.errors import OptionError, nearest
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*\Z")
 # in a sum, + and - are signs
 _SUMMAND = re.compile(r"[A-Za-z][A-Za-z0-9_.]*")
+_COLUMN = re.compile(r"(\.[A-Za-z0-9_]+)*")
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _SPACE = re.compile(r"\s*")
 DEEPEST = 6
@@ -189,14 +190,15 @@ def _skip(text: str, at: int) -> int:
 
 
 def _closing(text: str, at: int) -> int:
-    """Return where the brackets that open at character `at`, if any, have closed again."""
+    """Return the end of the brackets that open at character `at`, if any, and of the column named after them."""
     if text[at : at + 1] != "[":
         return at
     depth = 0
     for position in range(at, len(text)):
         depth += (text[position] == "[") - (text[position] == "]")
         if depth == 0:
-            return position + 1
+            column = _COLUMN.match(text, position + 1)
+            return column.end() if column else position + 1
     raise OptionError(f"{text!r}: '[' at character {at + 1} without ']'")
 
 

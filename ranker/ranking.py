@@ -6,7 +6,9 @@ not comparable.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -19,8 +21,9 @@ from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged, resolve_kind
 from ranker.errors import DataError, ModelError, OptionError, counted
-from ranker.extractors.base import FeatureFamily, join_notes, mean_score
+from ranker.extractors.base import Extractor, FeatureFamily, join_notes, mean_score
 from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.given import given_files
 from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer, Scorer, rank_by
@@ -69,6 +72,9 @@ class Ranker:
     def __init__(self, features: str = AUTO, **options: Any) -> None:
         self.settings = Settings(features, **options)
         self.feature_set = FeatureSet.parse(STANDARD if features == AUTO else features)
+        if any(given_files(self.feature_set.members).values()):
+            # a model says which scores it needs, never where the files of one user are
+            self.settings = dataclasses.replace(self.settings, features=str(self.feature_set))
         self.fallback: FloatArray | None = None
         self.training: Training | None = None
         self.training_notes: tuple[str, ...] = ()
@@ -273,6 +279,8 @@ class Ranker:
             raise ModelError(f"{path}: {error}") from None
         except (KeyError, TypeError, ValueError):
             raise ModelError(f"{path}: model.json lacks what a ranker needs; train it again") from None
+        if any(given_files(ranker.feature_set.members).values()):
+            raise ModelError(f"{path}: names a file of scores to read, which a model must not: train it again")
         if names != ranker.feature_set.columns:
             differing = next(
                 (pair for pair in zip_longest(names, ranker.feature_set.columns) if pair[0] != pair[1]),
@@ -288,6 +296,12 @@ class Ranker:
         ranker.training = training
         ranker._stored = stored
         return ranker
+
+    def with_files(self, files: Mapping[str, str]) -> Ranker:
+        """Return this ranker with the files of scores from elsewhere, by their names, that its features ask for."""
+        made = copy.copy(self)
+        made.feature_set = self.feature_set.with_files(files)
+        return made
 
     def card(self) -> str:
         """Return the model card, Markdown."""
@@ -369,6 +383,15 @@ class RankerScorer(Scorer):
     def learnt(self) -> tuple[str, ...]:  # type: ignore[override]
         """The kind of judgement that the ranker learnt from."""
         return (self.ranker.training.kind,) if self.ranker.training else ()
+
+    @property
+    def members(self) -> tuple[Extractor, ...]:
+        """What the features are made of."""
+        return self.ranker.feature_set.members
+
+    def with_files(self, files: Mapping[str, str]) -> RankerScorer:
+        """Return the scorer of the ranker with these files."""
+        return RankerScorer(self.ranker.with_files(files))
 
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return score and 1 of every candidate."""

@@ -19,6 +19,7 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import Result, emit, print_table, say_note, win_rows
+from ranker.cli.scorer import GivenOption, supplied
 from ranker.errors import OptionError, counted
 from ranker.evaluation.choices import LEVELS, Correction, Test
 
@@ -46,6 +47,7 @@ def command(
         typer.Option("--model", "-M", help="Trained ranker; may be given several times.", metavar="FILE"),
     ] = None,
     kind: KindOption = "auto",
+    given: GivenOption = None,
     lp: LpOption = None,
     level: Annotated[
         list[LevelChoice] | None,
@@ -86,8 +88,9 @@ def command(
     from ranker.ranking import make_scorer
 
     levels = [one for one in LEVELS if one in (level or LEVELS)]
-    scorers = {one: make_scorer(one, None) for one in dict.fromkeys(metric or [])}
+    scorers = _metrics(list(dict.fromkeys(metric or [])))
     scorers |= {name: make_scorer(None, path) for name, path in _named(model or []).items()}
+    scorers = dict(zip(scorers, supplied([*scorers.values()], given), strict=True))
     datasets = [read_input([one], None, None, None, lp) for one in data]
     learnt = [one for scorer in scorers.values() for one in scorer.learnt]
     signatures = {name: _signature(one, datasets, levels) for name, one in scorers.items()}
@@ -121,6 +124,20 @@ def command(
     if output != "table":
         for note in found.notes:
             say_note(note)
+
+
+def _metrics(texts: list[str]) -> dict[str, Scorer]:
+    """Return metrics by their notations as they were written, those of scores in a file by their names."""
+    from ranker.extractors.given import given_files
+    from ranker.ranking import make_scorer
+
+    made = [make_scorer(text, None) for text in texts]
+    in_files = [any(given_files(one.members).values()) for one in made]
+    names = [one.name if inside else text for one, inside, text in zip(made, in_files, texts, strict=True)]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise OptionError(f"metric {twice[0]!r} is given twice")
+    return dict(zip(names, made, strict=True))
 
 
 def _named(models: list[Path]) -> dict[str, Path]:

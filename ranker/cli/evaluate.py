@@ -22,7 +22,7 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import Result, emit, interval, print_table, say_note
-from ranker.cli.scorer import MetricOption, chosen, result_signature, say_notes
+from ranker.cli.scorer import GivenOption, MetricOption, chosen, result_signature, say_notes
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
@@ -37,6 +37,7 @@ def command(
     metric: MetricOption = None,
     kind: KindOption = "auto",
     references_as_candidates: ReferencesAsCandidatesOption = False,
+    given: GivenOption = None,
     lp: LpOption = None,
     resamples: Annotated[
         int, typer.Option("--resamples", help="Bootstrap samples for the 95 % intervals; 0 for none.", min=0)
@@ -57,7 +58,10 @@ def command(
     """
     parts: list[Dataset] = []
     scorer, dataset = chosen(
-        model, metric, lambda: read_input(data or [], source, references, translations, lp, kind=kind, parts=parts)
+        model,
+        metric,
+        lambda: read_input(data or [], source, references, translations, lp, kind=kind, parts=parts),
+        given,
     )
     from ranker.corpora.judgements import judged, resolve_kind
     from ranker.evaluation.compare.evaluation import evaluate

@@ -20,7 +20,7 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import Result, emit, print_table, say_note
-from ranker.cli.scorer import suited_model
+from ranker.cli.scorer import GivenOption, files_for, suited_model
 from ranker.errors import OptionError, counted
 from ranker.files import printable
 
@@ -45,6 +45,7 @@ def command(
             "--pair", help="Two systems: explain in a few lines why one is above the other.", metavar="SYSTEM SYSTEM"
         ),
     ] = None,
+    given: GivenOption = None,
     lp: LpOption = None,
     source: SourceOption = None,
     references: ReferencesOption = None,
@@ -90,10 +91,11 @@ def command(
         emit(Result.of_rows(weights, signature=shown.signature()), output)
         return
     loaded = Ranker.load(model) if model is not None else None
+    files = files_for(loaded.feature_set.members if loaded else (), given)
     dataset = read_input([data] if data else [], source, references, translations, lp)
     if pair is not None:
         check_pair(dataset, *pair)
-    ranker = loaded or Ranker.load(suited_model(dataset))
+    ranker = loaded.with_files(files) if loaded else Ranker.load(suited_model(dataset))
     with working("explaining"):
         note = ranker.note(dataset)
         matrix = ranker.explain(dataset)

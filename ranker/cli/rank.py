@@ -19,7 +19,7 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import Result, emit, print_table, show
-from ranker.cli.scorer import MetricOption, chosen, result_signature, say_notes
+from ranker.cli.scorer import GivenOption, MetricOption, chosen, result_signature, say_notes
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
@@ -37,6 +37,7 @@ def command(
             "output also one by one.",
         ),
     ] = False,
+    given: GivenOption = None,
     lp: LpOption = None,
     source: SourceOption = None,
     references: ReferencesOption = None,
@@ -52,7 +53,7 @@ def command(
     Example: ranker rank candidates.json
     """
     scorer, dataset = chosen(
-        model, metric, lambda: read_input([data] if data else [], source, references, translations, lp)
+        model, metric, lambda: read_input([data] if data else [], source, references, translations, lp), given
     )
     import numpy as np
 

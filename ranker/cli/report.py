@@ -21,6 +21,7 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import say_note
+from ranker.cli.scorer import GivenOption, files_for
 from ranker.errors import OptionError
 
 
@@ -44,6 +45,7 @@ def command(
         Path | None, typer.Option("--plots", help="Directory for the plots, as SVG and PNG.", metavar="DIR")
     ] = None,
     kind: KindOption = "auto",
+    given: GivenOption = None,
     lp: LpOption = None,
     train_lp: Annotated[
         list[str] | None,
@@ -102,6 +104,7 @@ def command(
 
         assert model is not None
         ranker = Ranker.load(model)
+        ranker = ranker.with_files(files_for(ranker.feature_set.members, given))
         if parallel:
             datasets = [read_input(data or [], source, references, translations, lp)]
         else:

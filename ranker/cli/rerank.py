@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ranker.arrays import FloatArray, Int64Array
     from ranker.corpora.dataset import Dataset
     from ranker.corpora.formats.nbest import NBestList
+    from ranker.extractors.given import Given
 
 
 Form = Literal["text", "json", "jsonl"]
@@ -36,7 +37,12 @@ def command(
     ] = None,
     oracle: Annotated[
         str | None,
-        typer.Option("--oracle", help="Choose what scores best in this metric against --refs.", metavar="METRIC"),
+        typer.Option(
+            "--oracle",
+            help="Choose what scores best in this metric against --refs, or in given[file=FILE], a score for every "
+            "line of the list.",
+            metavar="METRIC",
+        ),
     ] = None,
     mbr: Annotated[
         str | None,
@@ -76,9 +82,12 @@ def command(
         raise OptionError("give one of --weights, --model, --oracle and --mbr; --mbr takes --weights too")
     if (weights and mbr and scale is None) or (scale is not None and not mbr):
         raise OptionError("--scale says how --mbr uses scores: give both, or neither")
-    if (model or oracle or report) and not refs:
+    scored = _scores_in_file(oracle)
+    if (model or (oracle and scored is None) or report) and not refs:
         raise OptionError("--model, --oracle and --report compare with references: give --refs")
     reported = [make_scorer(one, None) for one in report or []]
+    for one in reported:
+        one.check_new_texts("hypotheses")
     found = read_nbest(nbest)
     references = read_references(refs or [], source) if refs or source else None
     if references is not None and refs:
@@ -90,12 +99,15 @@ def command(
             scores = _expected(found, mbr, weights, scale, references)
         elif weights is not None:
             scores = _model_scores(found, weights)
+        elif scored is not None:
+            sign = 1.0 if scored.higher_is_better else -1.0
+            scores = sign * scored.in_order(len(found), f"the hypotheses of {found.name}")
         else:
             assert references is not None
             objective = make_scorer(oracle, model)
             say_notes([objective], references)
             scores = sentence_scores(found, references, objective)
-        if oracle is not None and references is not None:
+        if oracle is not None and scored is None and references is not None:
             chosen = best_of_all(found, references, objective)
         else:
             chosen = best_hypotheses(found, scores, sentences)
@@ -106,6 +118,15 @@ def command(
         say_notes(reported, references)
         for one in reported:
             typer.echo(f"{one.name} {score_of_choice(found, references, one, chosen):.6f}", err=True)
+
+
+def _scores_in_file(oracle: str | None) -> Given | None:
+    """Return the scores from elsewhere that `oracle` stands for, if it does."""
+    from ranker.extractors.given import Given
+    from ranker.extractors.registry import make_metric
+
+    metric = make_metric(oracle) if oracle is not None else None
+    return metric if isinstance(metric, Given) else None
 
 
 def _model_scores(nbest: NBestList, weights: Path) -> FloatArray:

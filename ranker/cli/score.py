@@ -19,7 +19,7 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import Result, emit, print_table
-from ranker.cli.scorer import MetricsOption, given_scorers, result_signature, say_notes
+from ranker.cli.scorer import GivenOption, MetricsOption, given_scorers, result_signature, say_notes
 from ranker.errors import OptionError
 from ranker.evaluation.choices import LEVELS, Level
 
@@ -47,6 +47,7 @@ def command(
     percent: Annotated[
         bool, typer.Option("--percent", help="Show scores that are fractions in per cent, in tables.")
     ] = False,
+    given: GivenOption = None,
     lp: LpOption = None,
     source: SourceOption = None,
     references: ReferencesOption = None,
@@ -68,7 +69,7 @@ def command(
     """
     from ranker.notation import split
 
-    scorers = given_scorers([one for listed in metric or [] for one in split(listed)], model)
+    scorers = given_scorers([one for listed in metric or [] for one in split(listed)], model, given)
     if percent and output != "table":
         raise OptionError(f"--percent is for tables; --output {output} holds fractions")
     if (output == "mtme") != (out is not None):

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ranker.cli.output import say_note
-from ranker.errors import OptionError
+from ranker.errors import OptionError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from ranker.corpora.dataset import Dataset
+    from ranker.extractors.base import Extractor
     from ranker.extractors.scorers import Scorer
 
 MetricOption = Annotated[
@@ -29,9 +30,19 @@ MetricsOption = Annotated[
         metavar="METRIC",
     ),
 ]
+GivenOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--given",
+        help="File with the scores that a model or a metric asks for as given[name=NAME]; may be given several times.",
+        metavar="NAME=FILE",
+    ),
+]
 
 
-def chosen(model: Path | None, metric: str | None, read: Callable[[], Dataset]) -> tuple[Scorer, Dataset]:
+def chosen(
+    model: Path | None, metric: str | None, read: Callable[[], Dataset], given: list[str] | None = None
+) -> tuple[Scorer, Dataset]:
     """Return the scorer that the options name, or the ranker that ships for such data, and the data.
 
     What the options say is checked before the data are read.
@@ -39,10 +50,50 @@ def chosen(model: Path | None, metric: str | None, read: Callable[[], Dataset]) 
     from ranker.ranking import make_scorer
 
     if model is not None or metric is not None:
-        scorer = make_scorer(metric, model)
+        scorer = supplied([make_scorer(metric, model)], given)[0]
         return scorer, read()
+    files_for((), given)
     dataset = read()
     return make_scorer(None, suited_model(dataset)), dataset
+
+
+def supplied(scorers: Sequence[Scorer], given: list[str] | None) -> list[Scorer]:
+    """Return scorers with the files of --given.
+
+    Raises
+    ------
+    OptionError
+        As `files_for`.
+    """
+    files = files_for([part for one in scorers for part in one.members], given)
+    return [one.with_files(files) for one in scorers] if files else [*scorers]
+
+
+def files_for(extractors: Iterable[Extractor], given: list[str] | None) -> dict[str, str]:
+    """Return the files of --given by the names of the scores in them.
+
+    Raises
+    ------
+    OptionError
+        For what is not of the form NAME=FILE, and for scores that none of the `extractors` asks for.
+    """
+    if not given:
+        return {}
+    from ranker.extractors.given import given_files
+
+    asked = given_files(extractors)
+    files: dict[str, str] = {}
+    for one in given:
+        name, _, file = one.partition("=")
+        if not name or not file:
+            raise OptionError(f"--given {one}: expected NAME=FILE, as --given comet=scores.tsv")
+        if name in files:
+            raise OptionError(f"--given: scores {name!r} are given twice")
+        if name not in asked:
+            wanted = f"those asked for are: {', '.join(asked)}" if asked else "no metric and no model asks for any"
+            raise OptionError(f"--given {one}: no scores {name!r} are needed{nearest(name, asked)}; {wanted}")
+        files[name] = file
+    return files
 
 
 def suited_model(dataset: Dataset) -> str:
@@ -77,8 +128,8 @@ def say_notes(scorers: Iterable[Scorer], dataset: Dataset) -> None:
         say_note(note)
 
 
-def given_scorers(metrics: Iterable[str], model: Path | None) -> dict[str, Scorer]:
-    """Return metrics and a ranker by their names.
+def given_scorers(metrics: Iterable[str], model: Path | None, given: list[str] | None = None) -> dict[str, Scorer]:
+    """Return metrics and a ranker by their names, with the files of --given.
 
     Raises
     ------
@@ -90,6 +141,7 @@ def given_scorers(metrics: Iterable[str], model: Path | None) -> dict[str, Score
     scorers = [make_scorer(one, None) for one in metrics] + ([make_scorer(None, model)] if model else [])
     if not scorers:
         raise OptionError("give --metric NAME (see ranker features) or --model FILE (see ranker train)")
+    scorers = supplied(scorers, given)
     names = [one.name for one in scorers]
     twice = [name for name in names if names.count(name) > 1]
     if twice:

@@ -20,7 +20,7 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import Result, emit, print_table, say_note, show, win_rows
-from ranker.cli.scorer import MetricsOption, given_scorers
+from ranker.cli.scorer import GivenOption, MetricsOption, given_scorers
 from ranker.errors import OptionError, counted
 from ranker.evaluation.choices import Correction, Parity, SystemTest
 from ranker.files import printable
@@ -38,6 +38,7 @@ def command(
     data: DataArgument = None,
     metric: MetricsOption = None,
     model: ModelOption = None,
+    given: GivenOption = None,
     baseline: Annotated[
         str | None,
         typer.Option(
@@ -83,7 +84,7 @@ def command(
     """
     from ranker.notation import split
 
-    scorers = given_scorers([one for listed in metric or [] for one in split(listed)], model)
+    scorers = given_scorers([one for listed in metric or [] for one in split(listed)], model, given)
     if percent and output not in _FOR_PEOPLE:
         raise OptionError(f"--percent is for tables; --output {output} holds fractions")
     if pairs and output in ("latex", "markdown"):

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from ranker import notation
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
-from ranker.errors import ModelError
+from ranker.errors import ModelError, OptionError
 from ranker.extractors.text.scripts import tokenizer_note
 from ranker.extractors.text.tokens import Tokenizer, language_tokenizers
 
@@ -43,6 +43,9 @@ class Extractor(ABC):
     """What its features are about."""
     needs_references: ClassVar[bool] = True
     """Whether every source with candidates must have a reference."""
+    knows_new_texts: ClassVar[bool] = True
+    """Whether it can say something about any text, as hypotheses against each other; else only about candidates of the
+    data set that scores were computed for elsewhere."""
     fit_scope: ClassVar[FitScope] = "none"
     """What `fit` learns from: nothing; ``train``, the training data, kept with the model; ``ranked``, whatever is
     being ranked, learnt anew each time."""
@@ -118,9 +121,23 @@ class Extractor(ABC):
         fitted = self.fit(dataset)
         return fitted, fitted.transform(dataset)
 
+    def with_files(self, files: Mapping[str, str]) -> Extractor:
+        """Return this extractor with the files of scores from elsewhere, by their names, that it asks for."""
+        return self
+
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
         """Return what of one candidate matched, by reference, for people to read; nothing if there is no such thing."""
         return {}
+
+    @property
+    def lower_is_better(self) -> tuple[str, ...]:
+        """Columns of which lower values are better; of all others higher ones are."""
+        return ()
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether it can make its columns: it has learnt, or has nothing to learn."""
+        return isinstance(self, FittedExtractor)
 
     @property
     def english_only(self) -> tuple[str, ...]:
@@ -217,9 +234,18 @@ class Metric(FittedExtractor):
         """Return the fitted form, which is this metric if there is nothing to learn."""
         return self
 
+    def with_files(self, files: Mapping[str, str]) -> Metric:
+        """Return this metric with the files that it asks for."""
+        return self
+
     def fit_ranked(self, dataset: Dataset) -> Metric:
         """Return this metric with what it learns from whatever is ranked, `dataset`."""
         return self.fit(dataset) if self.fit_scope == "ranked" else self
+
+    @property
+    def lower_is_better(self) -> tuple[str, ...]:
+        """The one column, if lower is better."""
+        return () if self.higher_is_better else self.columns
 
     @abstractmethod
     def statistics(self, dataset: Dataset) -> FloatArray:
@@ -266,6 +292,25 @@ class Metric(FittedExtractor):
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the score of every candidate, shape (candidates, 1)."""
         return self.score(self.statistics(dataset))[:, np.newaxis]
+
+
+def check_new_texts(extractors: Iterable[Extractor], what: str) -> None:
+    """Refuse extractors that know scores of the candidates of a data set only.
+
+    Parameters
+    ----------
+    extractors : iterable of Extractor
+    what : str
+        What else would have to be scored, in the plural.
+
+    Raises
+    ------
+    OptionError
+        Naming the first of them.
+    """
+    for one in extractors:
+        if any(not part.knows_new_texts for part in one.members):
+            raise OptionError(f"{one} holds scores of the candidates of a data set, and cannot score {what}")
 
 
 def join_notes(notes: Iterable[str | None]) -> str | None:

@@ -60,6 +60,8 @@ class Combination(Metric):
                 f"{self.terms!r}: one metric learns from training data, another from whatever is ranked; expected "
                 "metrics of one of the two kinds"
             )
+        # scores from elsewhere have files, which the notation leaves out
+        self.__dict__["metrics"] = tuple(metrics)
         written = [notation.Term(term.weight, str(metric)) for term, metric in zip(parsed, metrics, strict=True)]
         object.__setattr__(self, "terms", notation.write_sum(written))
 
@@ -86,10 +88,11 @@ class Combination(Metric):
         ]
         return f"{self.name}[{notation.write_sum(terms)}]"
 
-    @functools.cached_property
+    @property
     def metrics(self) -> tuple[Metric, ...]:
         """The metrics, in the order of the sum."""
-        return tuple(registry.make_metric(term.text) for term in notation.parse_sum(self.terms))
+        metrics: tuple[Metric, ...] = self.__dict__["metrics"]
+        return metrics
 
     @property
     def members(self) -> tuple[Extractor, ...]:
@@ -122,6 +125,15 @@ class Combination(Metric):
         if self.fit_scope == "none":
             return self
         return self._with(tuple(metric.fit(dataset) for metric in self.metrics))
+
+    def check_ready(self) -> None:
+        """As of the metrics."""
+        for metric in self.metrics:
+            metric.check_ready()
+
+    def with_files(self, files: Mapping[str, str]) -> Combination:
+        """Return the sum of the metrics with their files."""
+        return self._with(tuple(metric.with_files(files) for metric in self.metrics))
 
     def unusable(self, dataset: Dataset) -> str | None:
         """Return why one of the metrics can say nothing about `dataset`, or None."""

@@ -15,7 +15,7 @@ from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import DataError, OptionError
 from ranker.extractors import registry
-from ranker.extractors.base import Extractor, FeatureFamily, join_notes
+from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, join_notes
 from ranker.files import display_name, read_text, sha256
 from ranker.storage.plain_data import parse_toml
 
@@ -109,6 +109,10 @@ class FeatureSet:
     def families(self) -> tuple[FeatureFamily, ...]:
         """Family of every column."""
         return tuple(extractor.family for extractor in self.extractors for _ in extractor.columns)
+
+    def with_files(self, files: Mapping[str, str]) -> FeatureSet:
+        """Return the feature set with the files of scores from elsewhere, by their names, that it asks for."""
+        return FeatureSet(tuple(one.with_files(files) for one in self.extractors))
 
     def fit(self, dataset: Dataset) -> FeatureSet:
         """Return the feature set with what its extractors of scope ``train`` learn from `dataset`."""
@@ -208,9 +212,12 @@ class FeatureSet:
         ------
         DataError
             As `transform`.
+        OptionError
+            If a column holds scores of the candidates alone.
         """
         self.check_ready()
         self.check_references(others)
+        check_new_texts(self.extractors, "references")
         unusable = self.unusable(dataset) is not None
         parts = [
             np.zeros((len(others), len(one.columns)))

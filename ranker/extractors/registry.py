@@ -12,6 +12,7 @@ from importlib.metadata import entry_points
 from ranker import notation
 from ranker.errors import OptionError, nearest
 from ranker.extractors.base import Extractor, Metric
+from ranker.extractors.column_metric import ColumnMetric
 
 BUILT_IN = {
     "bleu": "ranker.extractors.ngram.bleu:Bleu",
@@ -21,6 +22,7 @@ BUILT_IN = {
     "ds": "ranker.extractors.dependency.columns:DependencyStructure",
     "f1": "ranker.extractors.ngram.unigrams:F1",
     "fuzzy": "ranker.extractors.order.metrics:Fuzzy",
+    "given": "ranker.extractors.given:Given",
     "gtm": "ranker.extractors.ngram.gtm:Gtm",
     "hamming": "ranker.extractors.order.metrics:Hamming",
     "kendall": "ranker.extractors.order.metrics:Kendall",
@@ -99,14 +101,29 @@ def make(text: str) -> Extractor:
 
 
 def make_metric(text: str) -> Metric:
-    """Make the metric that `text` stands for.
+    """Make the metric that `text` stands for: one of the extractors, or a column of one, as ``semantic.f`` or ``perp``.
 
     Raises
     ------
     OptionError
-        As `make`, or if it is an extractor that is no metric.
+        As `make`, or if it is an extractor of several columns and names none of them; the message lists them.
     """
-    made = make(text)
-    if not isinstance(made, Metric):
-        raise OptionError(f"{text!r} makes columns for a ranker, it is no metric with a score of its own")
-    return made
+    extractor, part = _column(text)
+    made = make(extractor)
+    if isinstance(made, Metric):
+        if part:
+            raise OptionError(f"{extractor!r} is one score and has no column {part!r}; leave out {'.' + part!r}")
+        return made
+    return ColumnMetric.of(made, part)
+
+
+def _column(text: str) -> tuple[str, str]:
+    """Return the notation of an extractor, and what follows it: the part of a column's name after its full stop."""
+    name, bracket, rest = text.strip().partition("[")
+    if bracket:
+        inner, closed, part = rest.rpartition("]")
+        return (f"{name}[{inner}]", part[1:]) if closed and part.startswith(".") else (text, "")
+    if name in names():
+        return text, ""
+    extractor, _, part = name.partition(".")
+    return (extractor, part) if extractor in names() else (text, "")

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -17,7 +18,7 @@ import pandas as pd
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError, OptionError
-from ranker.extractors.base import FeatureFamily, Metric
+from ranker.extractors.base import Extractor, FeatureFamily, Metric, check_new_texts
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.text.tokens import language_tokenizers
 from ranker.ranks import merge_ties
@@ -112,6 +113,25 @@ class Scorer(ABC):
         return ()
 
     @property
+    def members(self) -> tuple[Extractor, ...]:
+        """The extractors that it scores by."""
+        return ()
+
+    def with_files(self, files: Mapping[str, str]) -> Scorer:
+        """Return it with the files of scores from elsewhere, by their names, that it asks for."""
+        return self
+
+    def check_new_texts(self, what: str) -> None:
+        """Refuse to score `what`, other texts than the candidates of a data set, if scores from elsewhere are needed.
+
+        Raises
+        ------
+        OptionError
+            Naming the extractor.
+        """
+        check_new_texts(self.members, what)
+
+    @property
     def sign(self) -> float:
         """1 if higher is better, else -1."""
         return 1.0 if self.higher_is_better else -1.0
@@ -184,6 +204,15 @@ class MetricScorer(Scorer):
     def needs_references(self) -> bool:  # type: ignore[override]
         """Whether every source with candidates must have a reference."""
         return self.metric.needs_references
+
+    @property
+    def members(self) -> tuple[Extractor, ...]:
+        """What the metric is made of."""
+        return self.metric.members
+
+    def with_files(self, files: Mapping[str, str]) -> MetricScorer:
+        """Return the scorer of the metric with these files."""
+        return dataclasses.replace(self, metric=self.metric.with_files(files))
 
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return the statistics of the metric."""

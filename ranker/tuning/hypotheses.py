@@ -160,6 +160,7 @@ class StatisticsTable:
     """
 
     def __init__(self, objective: Scorer, references: Dataset) -> None:
+        objective.check_new_texts("hypotheses")
         self.objective, self.references = objective, references
         self.statistics: FloatArray = np.zeros((0, 0))
         self._keys: Int64Array = np.zeros(0, dtype=np.int64)

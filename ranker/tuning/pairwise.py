@@ -9,7 +9,7 @@ import pyarrow as pa
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import ALIGNMENT, TEXT, Dataset, table
 from ranker.corpora.formats.nbest import NBestList
-from ranker.extractors.base import Metric
+from ranker.extractors.base import Metric, check_new_texts
 
 PAIRS = 100_000
 """Pairs that are scored at once, which bounds the memory."""
@@ -40,6 +40,7 @@ def mean_pairwise(
     alone : float array, shape (n,)
         Score of each against itself.
     """
+    check_new_texts([metric], "hypotheses against each other")
     sentence = nbest.sentence[hypotheses]
     _, starts, sizes = np.unique(sentence, return_index=True, return_counts=True)
     sums, alone = np.zeros(len(hypotheses)), np.zeros(len(hypotheses))

@@ -63,6 +63,7 @@ def score_of_choice(nbest: NBestList, references: Dataset, objective: Scorer, ch
     chosen : int array-like, shape (sentences,)
         As of `best_hypotheses`; -1 is left out.
     """
+    objective.check_new_texts("hypotheses")
     rows = np.asarray(chosen, dtype=np.int64)
     statistics = objective.statistics(dataset_of(nbest, references, rows[rows >= 0]))
     return float(objective.score(statistics.sum(axis=0)))

@@ -251,7 +251,7 @@ REFUSALS = {
     "score good.json -m bleu,bleu": "metric 'bleu' is given twice",
     "score good.json -m bleu -m ter,bleu": "metric 'bleu' is given twice",
     "score good.json -m bleu,nope": "no extractor is called 'nope'",
-    "score good.json -m bleu,ds": "'ds' makes columns for a ranker, it is no metric",
+    "score good.json -m bleu,ds": "'ds' has 15 columns, and a metric is one of them: ds.agent",
     "score good.json -m bleu,": "is not of the form name",
     "score good.json -m bleu -o mtme": "--output mtme needs --out DIR",
     "score good.json -m bleu --out x": "--output mtme needs --out DIR, and only that",

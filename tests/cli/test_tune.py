@@ -130,7 +130,7 @@ def test_a_language_model_that_would_learn_from_its_own_references_is_told_so(ca
         (["tune", "--refs", "r", "-m", "bleu", "--nbest", "few"], "few: has hypotheses for 1 of 2 sentences"),
         (["tune", "--refs", "r", "-m", "bleu", "--nbest", "good", "--fix", "g"], "--fix g: no feature is called 'g'"),
         (["tune", "--refs", "r", "-m", "bleu", "--nbest", "good", "-o", "csv"], "tune prints table or json"),
-        (["tune", "--refs", "r", "-m", "ds", "--nbest", "good"], "'ds' makes columns for a ranker"),
+        (["tune", "--refs", "r", "-m", "ds", "--nbest", "good"], "'ds' has 15 columns"),
         (["tune", "--refs", "r", "-m", "bleu", "--test-nbest", "good"], "--test-nbest and --test-refs belong together"),
         (["tune", "--refs", "r", "-m", "bleu", "--start", "good"], "good:1: found"),
         (["rerank", "good"], "give one of --weights, --model, --oracle and --mbr"),

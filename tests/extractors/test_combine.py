@@ -129,7 +129,7 @@ def test_a_combination_is_better_the_higher_whatever_it_is_made_of(dataset):
         ("combine[bleu - 2ter]", "'bleu - 2ter': expected * behind a number at character 9, found 't'"),
         ("combine[bleu - tre]", "'bleu - tre', character 8: no extractor is called 'tre' (did you mean 'ter'?)"),
         ("combine[bleu[ordr=4]]", "character 1: bleu has no option 'ordr' (did you mean 'order'?)"),
-        ("combine[bleu - ds]", "'bleu - ds', character 8: 'ds' makes columns for a ranker"),
+        ("combine[bleu - ds]", "'bleu - ds', character 8: 'ds' has 15 columns, and a metric is one of them"),
         ("combine[bleu, ter]", "expected +, - or the end at character 5, found ','"),
         ("combine[bleu - combine[wer per]]", "character 8: 'wer per': expected +, - or the end at character 5"),
         ("combine[bleu", "is not of the form name["),

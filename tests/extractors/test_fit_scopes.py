@@ -60,7 +60,7 @@ def depends_on_other_sources(text: str) -> bool:
     return not np.array_equal(together, np.concatenate(halves))
 
 
-@pytest.mark.parametrize("text", [*sorted(BUILT_IN), *VARIANTS, *RANKED])
+@pytest.mark.parametrize("text", [*sorted({*BUILT_IN} - {"given"}), *VARIANTS, *RANKED])
 def test_scores_depend_on_other_sources_only_where_that_is_declared(text):
     if make(text).fit_scope == "train":
         pytest.skip("learns in training")
@@ -112,6 +112,7 @@ def test_nothing_is_learnt_from_the_data_that_are_scored():
 
 
 @pytest.mark.parametrize("text", ["paraphrase", "semantic[idf=true]"])
+@pytest.mark.parametrize("column", ["", ".f"])
 @pytest.mark.parametrize(
     "words",
     [
@@ -123,14 +124,15 @@ def test_nothing_is_learnt_from_the_data_that_are_scored():
         ("tune", "--nbest", "x.nbest", "--refs", "x.ref", "--metric"),
     ],
 )
-def test_no_command_scores_by_what_must_learn_first(tmp_path, monkeypatch, capsys, text, words):
+def test_no_command_scores_by_what_must_learn_first(tmp_path, monkeypatch, capsys, text, column, words):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.nbest").write_text("0 ||| a b ||| f= 1 ||| 1\n")
     (tmp_path / "x.ref").write_text("a b\n")
     with pytest.raises(SystemExit) as ended:
-        run([*words, text])
+        run([*words, text + column])
     assert ended.value.code == 2
     err = capsys.readouterr().err
-    assert f"{text!r} makes columns for a ranker, it is no metric with a score of its own" in err
+    said = f"{text} has learnt nothing yet, and would learn from the very data it scores" if column else "columns, and"
+    assert said in err
     with pytest.raises(OptionError):
         make(f"combine[{text} - ter]")

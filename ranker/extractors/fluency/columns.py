@@ -86,6 +86,11 @@ class Perplexity(Extractor):
         return (str(self), *more)
 
     @property
+    def lower_is_better(self) -> tuple[str, ...]:
+        """All but the length of n-grams."""
+        return tuple(column for column in self.columns if not column.endswith(".match"))
+
+    @property
     def english_only(self) -> tuple[str, ...]:
         """The parser, if parts of speech come from the one that ships."""
         return ("parser",) if self.unit == "tags" and self.parser == SHIPPED else ()

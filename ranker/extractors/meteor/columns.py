@@ -57,6 +57,11 @@ class MeteorParts(FittedExtractor):
         parts = ("score", "precision", "recall", "mean", "penalty", *self._used)
         return tuple(f"{self}.{part}" for part in parts)
 
+    @property
+    def lower_is_better(self) -> tuple[str, ...]:
+        """The penalty."""
+        return (f"{self}.penalty",)
+
     def signature(self) -> str:
         """Return the notation with all options in force, as `meteor` writes them."""
         return self._metric.signature().replace(Meteor.name, self.name, 1)

@@ -187,6 +187,11 @@ class LengthRatio(FittedExtractor):
         """``length.shorter`` and ``length.longer``."""
         return (f"{self}.shorter", f"{self}.longer")
 
+    @property
+    def lower_is_better(self) -> tuple[str, ...]:
+        """Both columns."""
+        return self.columns
+
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the columns, shape (candidates, 2)."""
         batch = token_batch(dataset, "char" if self.unit == "character" else self.tokenizer, lowercase=True)

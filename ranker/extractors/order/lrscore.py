@@ -100,6 +100,11 @@ class LRscore(Metric):
             )
         if self.aligner is not None and self.alignment != "bilingual":
             raise OptionError(f"lrscore[aligner={self.aligner}]: only alignment=bilingual takes an aligner")
+        if not all(part.knows_new_texts for part in self._lexical_metric.members):
+            raise OptionError(
+                f"lrscore[lexical={self.lexical}]: scores from elsewhere are no lexical metric, expected one such as "
+                "bleu[order=1]; combine adds metrics up"
+            )
         if self._lexical_metric.fit_scope == "train":
             raise OptionError(
                 f"lrscore[lexical={self.lexical}]: {self._lexical_metric.name} learns from training data first, "

@@ -122,6 +122,11 @@ class Semantic(FittedExtractor):
         return tuple(f"{self}.{column}" for column in COLUMNS)
 
     @property
+    def is_fitted(self) -> bool:
+        """Whether nothing is to be learnt, or has been."""
+        return not self.idf or self._learnt is not None
+
+    @property
     def english_only(self) -> tuple[str, ...]:
         """The encoder, if it is the default, which was trained on English."""
         return ("encoder",) if self.encoder == SMALL else ()

@@ -267,7 +267,8 @@ def test_links_must_fit_the_translations():
         ("lrscore[aligner=a,alignment=ribes]", "only alignment=bilingual takes an aligner"),
         ("pef[aligner=a]", "only alignment=bilingual takes an aligner"),
         ("lrscore[lexical=bleau]", "did you mean 'bleu'?"),
-        ("lrscore[lexical=ds]", "it is no metric"),
+        ("lrscore[lexical=ds]", "a metric is one of them"),
+        ("lrscore[lexical=given[file=x]]", "scores from elsewhere are no lexical metric"),
         ("lrscore[distance=spearman]", "expected hamming | kendall_sqrt"),
     ],
 )

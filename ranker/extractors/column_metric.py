@@ -1,0 +1,145 @@
+"""One column of an extractor as a metric: the mean of its segment scores."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ranker.arrays import FloatArray
+from ranker.corpora.dataset import Dataset
+from ranker.errors import DataError, ModelError, OptionError, nearest
+from ranker.extractors.base import Extractor, FeatureFamily, FitScope, FittedExtractor, SentenceMean
+
+
+@dataclass(frozen=True)
+class ColumnMetric(SentenceMean):
+    """A column of an extractor that is no metric itself, as ``perp`` or ``semantic.f``.
+
+    Parameters
+    ----------
+    extractor : Extractor
+    column : str
+        Name of one of its columns.
+    """
+
+    extractor: Extractor
+    column: str
+    is_fraction: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, extractor: Extractor, part: str = "") -> ColumnMetric:
+        """Take the column that is called as the extractor, a full stop and `part`; without `part`, its only one.
+
+        Raises
+        ------
+        OptionError
+            If there is no such column; the message lists what there is.
+        """
+        known = {name.removeprefix(str(extractor)).removeprefix("."): name for name in extractor.columns}
+        if not part and len(known) == 1:
+            part = next(iter(known))
+        if part in known:
+            return cls(extractor, known[part])
+        names = ", ".join(known.values())
+        if not part:
+            raise OptionError(f"{str(extractor)!r} has {len(known)} columns, and a metric is one of them: {names}")
+        hint = nearest(f"{extractor}.{part}", known.values())
+        raise OptionError(f"{str(extractor)!r} has no column {part!r}{hint}; its columns are: {names}")
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The column without the options of its extractor."""
+        return self.extractor.name + self.column.removeprefix(str(self.extractor))
+
+    def __str__(self) -> str:
+        """Write the name of the column."""
+        return self.column
+
+    def signature(self) -> str:
+        """Return the signature of the extractor and what the column is called."""
+        return self.extractor.signature() + self.column.removeprefix(str(self.extractor))
+
+    @property
+    def family(self) -> FeatureFamily:  # type: ignore[override]
+        """As of the extractor."""
+        return self.extractor.family
+
+    @property
+    def higher_is_better(self) -> bool:  # type: ignore[override]
+        """Whether more is better in the column."""
+        return self.column not in self.extractor.lower_is_better
+
+    @property
+    def needs_references(self) -> bool:  # type: ignore[override]
+        """As of the extractor."""
+        return self.extractor.needs_references
+
+    @property
+    def fit_scope(self) -> FitScope:  # type: ignore[override]
+        """As of the extractor; nothing if it has learnt in training, or can do without."""
+        scope = self.extractor.fit_scope
+        return "none" if scope == "train" and self.extractor.is_fitted else scope
+
+    def check_ready(self) -> None:
+        """As of the extractor."""
+        self.extractor.check_ready()
+
+    def fit(self, dataset: Dataset) -> ColumnMetric:
+        """Return the column of the fitted extractor.
+
+        Raises
+        ------
+        DataError
+            If it learns from whatever is ranked, and that is too little.
+        """
+        reason = self.unusable(dataset) if self.fit_scope == "ranked" else None
+        if reason is not None:
+            raise DataError(f"{reason}: score by another metric than {self}", file=dataset.name)
+        return dataclasses.replace(self, extractor=self.extractor.fit(dataset))
+
+    def sentence_scores(self, dataset: Dataset) -> FloatArray:
+        """Return the column, shape (candidates,)."""
+        return self._taken(self.extractor.transform(dataset))
+
+    def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+        """Return the column of every reference as a candidate, shape (references, 1)."""
+        if not isinstance(self.extractor, FittedExtractor):
+            raise self.unfitted()
+        return self._taken(self.extractor.transform_references(dataset, others))[:, np.newaxis]
+
+    def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
+        """As of the extractor."""
+        return self.extractor.evidence(dataset, candidate)
+
+    @property
+    def members(self) -> tuple[Extractor, ...]:
+        """The extractor."""
+        return self.extractor.members
+
+    def unusable(self, dataset: Dataset) -> str | None:
+        """As of the extractor."""
+        return self.extractor.unusable(dataset)
+
+    def note(self, dataset: Dataset) -> str | None:
+        """As of the extractor."""
+        return self.extractor.note(dataset)
+
+    def unfitted(self) -> ModelError:
+        """As of the extractor."""
+        return self.extractor.unfitted()
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what the extractor learnt."""
+        return self.extractor.state()
+
+    def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> ColumnMetric:
+        """Return the column of the extractor whose `state` returned `arrays`."""
+        return dataclasses.replace(self, extractor=self.extractor.with_state(arrays))
+
+    def _taken(self, columns: FloatArray) -> FloatArray:
+        return columns[:, self.extractor.columns.index(self.column)]

@@ -1,0 +1,181 @@
+"""Scores from elsewhere: what another program said of the candidates."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from ranker import notation
+from ranker.arrays import FloatArray
+from ranker.corpora.columns import lower_is_better
+from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.formats.segment_scores import SegmentScores
+from ranker.corpora.judgements import rating_names
+from ranker.corpora.records import shown
+from ranker.errors import DataError, OptionError, counted, nearest
+from ranker.extractors.base import Extractor, SentenceMean
+from ranker.files import STDIN, printable
+
+Direction = Literal["auto", "higher", "lower"]
+KEY = "given"
+_SCORE_FILE = re.compile(r"\.score(\.gz)?\Z")
+_NOT_IN_NAMES = re.compile(r"[\s\[\],=]")
+
+
+@dataclass(frozen=True)
+class Given(SentenceMean):
+    """Scores of segments that another program computed, as COMET (Rei et al. 2020), MetricX, or a language model.
+
+    They come from a file, or without one from the column or rating of the data set that is called `name`. Documents and
+    systems score the mean of their segments. No text is looked at, so only the candidates of the data set have a score:
+    references as candidates and hypotheses against each other have none.
+
+    Parameters
+    ----------
+    file : str, optional
+        Score file of mt-metrics-eval, JSON of ``comet-score --to_json``, CSV, TSV or JSONL with a score in every row,
+        or one score a line; or a folder with a file of one score a line for each system. Models keep the name, not the
+        file.
+    name : str, default "given"
+        What the scores are called; by default the name of the file up to its first full stop.
+    direction : {"auto", "higher", "lower"}, default "auto"
+        Which scores are better. ``auto`` goes by the name, as for columns of judgements: lower for ``metricx``, ``ter``
+        or ``errors``. In files called ``.score``, as mt-metrics-eval has them, higher is always better.
+    """
+
+    needs_references: ClassVar[bool] = False
+    is_fraction: ClassVar[bool] = False
+    knows_new_texts: ClassVar[bool] = False
+    file: str | None = None
+    # of the class it is the key in the registry, of an instance what its scores are called
+    name: str = KEY  # type: ignore[misc]
+    direction: Direction = "auto"
+
+    def __post_init__(self) -> None:
+        """Name the scores after their file, and refuse names that the notation cannot hold."""
+        if self.file == STDIN:
+            raise OptionError("given[file=-]: expected the name of a file, which is read more than once")
+        if self.file is not None and self.name == KEY:
+            stem = Path(self.file).name.split(".")[0]
+            object.__setattr__(self, "name", _NOT_IN_NAMES.sub("_", printable(stem)) or KEY)
+        if not self.name.isprintable() or _NOT_IN_NAMES.search(self.name):
+            what = "expected a name without spaces, brackets, commas and equals signs"
+            raise OptionError(f"given[name={printable(self.name)}]: {what}")
+
+    def __str__(self) -> str:
+        """Write name and direction; the file is where scores of some data are, and no part of the identity."""
+        options = {"name": (self.name, KEY), "direction": (self.direction, "auto")}
+        changed = ((option, value) for option, (value, default) in options.items() if value != default)
+        return str(notation.Spec(KEY, tuple(changed)))
+
+    def signature(self) -> str:
+        """Return name and direction, and the digest of the file."""
+        digest = {} if self._scores is None else {"file": self._scores.digest[:8]}
+        options = {"name": self.name, "direction": "higher" if self.higher_is_better else "lower", **digest}
+        return str(notation.Spec(KEY, tuple(options.items())))
+
+    @property
+    def higher_is_better(self) -> bool:  # type: ignore[override]
+        """Whether more is better: as told, else as in score files of mt-metrics-eval, else as the name says."""
+        if self.direction != "auto":
+            return self.direction == "higher"
+        return self._is_score_file or not lower_is_better(self.name)
+
+    def check_ready(self) -> None:
+        """Read the file.
+
+        Raises
+        ------
+        DataError
+            If it is not there, or holds something else than scores.
+        """
+        self._scores  # noqa: B018 - kept once it is read
+
+    def note(self, dataset: Dataset) -> str | None:
+        """Say which scores are better where the name decided, or says otherwise than the file."""
+        if self.direction != "auto" or not lower_is_better(self.name):
+            return None
+        if self._is_score_file:
+            return f"{self}: higher is better, as in all score files of mt-metrics-eval; else add direction=lower"
+        return f"{self}: lower is better, by its name; else add direction=higher"
+
+    def with_files(self, files: Mapping[str, str]) -> Given:
+        """Return this extractor with the file that is given for its name, if there is one."""
+        return dataclasses.replace(self, file=files[self.name]) if self.name in files else self
+
+    def sentence_scores(self, dataset: Dataset) -> FloatArray:
+        """Return the score of every candidate, shape (candidates,).
+
+        Raises
+        ------
+        DataError
+            If a candidate has none; or for scores of what the data set does not have, duplicates, and whatever else is
+            wrong with the file.
+        """
+        whole, rows = dataset.origin
+        found = _of_candidates(whole, self) if self._scores is not None else _of_column(whole, self)
+        scores = np.where(rows >= 0, found[rows] if len(found) else np.nan, np.nan)
+        lacking = np.flatnonzero(np.isnan(scores))
+        if len(lacking):
+            row = int(lacking[0])
+            where = dataset.where(int(dataset.candidate_source[row]))
+            system = shown(dataset.candidates["system"].iloc[row])
+            many = f"{len(lacking):,} of {counted(len(dataset), 'candidate')}"
+            what = f"no score {shown(self.name)} of system {system} for {where} ({many} have none)"
+            raise DataError(
+                f"{what}: expected one for every candidate", file=None if self._scores is None else self._scores.file
+            )
+        return scores
+
+    def in_order(self, number: int, things: str) -> FloatArray:
+        """Return the scores of the file in its order, for `number` of some `things` that are no candidates.
+
+        Raises
+        ------
+        OptionError, DataError
+            If there is no file, or not as many scores.
+        """
+        if self._scores is None:
+            raise OptionError(f"{self}: expected a file with a score for each of {things}, as given[file=FILE]")
+        return self._scores.in_order(number, things)
+
+    @property
+    def _is_score_file(self) -> bool:
+        return self.file is not None and _SCORE_FILE.search(self.file) is not None
+
+    @functools.cached_property
+    def _scores(self) -> SegmentScores | None:
+        return None if self.file is None else SegmentScores.read(self.file, self.name)
+
+
+def given_files(extractors: Iterable[Extractor]) -> dict[str, str | None]:
+    """Return the files of the scores from elsewhere among `extractors`, by the names of the scores."""
+    return {one.name: one.file for one in extractors if isinstance(one, Given)}
+
+
+@view
+def _of_candidates(dataset: Dataset, given: Given) -> FloatArray:
+    assert given._scores is not None
+    return given._scores.of_candidates(dataset)
+
+
+@view
+def _of_column(dataset: Dataset, given: Given) -> FloatArray:
+    """Return the mean over judges of a rating of the candidates, NaN where there is none."""
+    ratings = dataset.ratings[(dataset.ratings["kind"] == given.name).to_numpy(bool)]
+    if not len(ratings):
+        known = rating_names(dataset)
+        there = f"there are {', '.join(known)}{nearest(given.name, known)}" if known else "there is none"
+        what = f"{given}: the data have no column {shown(given.name)} ({there})"
+        raise DataError(f"{what}: give a file, as --given {given.name}=FILE", file=dataset.name)
+    rows, values = ratings["candidate"].to_numpy(np.int64), ratings["value"].to_numpy(np.float64)
+    counts = np.bincount(rows, minlength=len(dataset))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.bincount(rows, weights=values, minlength=len(dataset)) / counts)

@@ -1,0 +1,141 @@
+"""Scores from elsewhere and columns of extractors on the command line, as a user gives them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ranker.cli.main import run
+from ranker.corpora.catalogue import load
+from tests.cli.conftest import Refused
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def ranker(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command in a folder with scores of the sample: the length of every candidate, and an n-best list."""
+    monkeypatch.chdir(tmp_path)
+    sample = load("sample")
+    facts = zip(sample.candidate_source, sample.candidates["system"], sample.candidates["text"], strict=True)
+    rows = [("zh-en", sample.sources["seg_id"][source], system, len(text)) for source, system, text in facts]
+    lines = ["\t".join(map(str, row)) for row in rows]
+    Path("llm.tsv").write_text("\n".join(["lp\tseg_id\tsystem\tscore", *lines, ""]))
+    Path("x.nbest").write_text("0 ||| a b ||| f= 1 ||| 1\n0 ||| c d ||| f= 2 ||| 2\n1 ||| e ||| f= 1 ||| 1\n")
+    Path("x.ref").write_text("c d\ne\n")
+    Path("x.scores").write_text("0.5\n0.25\n1\n")
+
+    def call(*arguments: str, code: int = 0) -> str:
+        with pytest.raises(SystemExit) as ended:
+            run([*arguments])
+        out, err = capsys.readouterr()
+        assert ended.value.code == code, err
+        assert "llm.tsv" not in out
+        return out + err
+
+    return call
+
+
+def test_a_file_of_scores_is_a_metric_everywhere(ranker: Run) -> None:
+    metric = "given[file=llm.tsv,direction=lower]"
+    name = "given[name=llm,direction=lower]"
+    scored = json.loads(ranker("score", "sample", "-m", f"bleu,{metric}", "--level", "system", "-o", "json"))
+    sample = load("sample")
+    lengths = sample.candidates["text"].str.len().groupby(sample.candidates["system"]).mean()
+    assert {row["system"]: row[name] for row in scored["rows"]} == pytest.approx(lengths.to_dict())
+    assert scored["lower_is_better"] == [name]
+    assert "|metric:given[name=llm,direction=lower,file=" in scored["signature"]
+    ranked = [json.loads(line) for line in ranker("rank", "sample", "-m", metric, "-o", "jsonl").splitlines()]
+    best = [one["ranking"][0]["text"] for one in ranked]
+    assert all(len(one["ranking"][-1]["text"]) >= len(text) for one, text in zip(ranked, best, strict=True))
+    found = ranker("evaluate", "--data", "sample", "-m", metric, "--resamples", "0")
+    assert "metric:given[name=llm,direction=lower,file=" in found
+    compared = ranker("compare", "--data", "sample", "-m", metric, "-m", "perp", "--resamples", "10")
+    assert f"\n{name}: given[name=llm,direction=lower,file=" in compared
+    paired = ranker("score", "sample", "-m", metric, "--paired", "ar", "--resamples", "10")
+    assert name in paired
+
+
+def test_a_model_is_given_the_scores_of_new_data(ranker: Run) -> None:
+    features = "bleu[smoothing=add-one],given[file=llm.tsv]"
+    ranker("train", "--data", "sample", "-f", features, "-M", "m", "--C", "1", "--folds", "3")
+    asked = ranker("rank", "sample", "-M", "m", code=2)
+    assert asked == (
+        "ranker: error: sample: given[name=llm]: the data have no column 'llm' (there are adequacy, fluency): give a "
+        "file, as --given llm=FILE\n"
+    )
+    given = ("-M", "m", "--given", "llm=llm.tsv")
+    assert "1     sys" in ranker("rank", "sample", *given)
+    assert "given[name=llm,direction=higher,file=" in ranker("score", "sample", *given, "--level", "system")
+    assert "fluency" in ranker("evaluate", "--data", "sample", *given, "--resamples", "0")
+    assert "given[name=llm," in ranker("compare", "--data", "sample", *given, "--resamples", "0", "--level", "segment")
+    assert "given[name=llm]" in ranker("explain", "sample", *given)
+    ranker("report", "--data", "sample", *given, "--resamples", "0", "--examples", "1")
+    page = Path("report.html").read_text()
+    assert "given[name=llm]" in page
+    assert "llm.tsv" not in page
+
+
+def test_scores_of_hypotheses_choose_from_an_n_best_list(ranker: Run) -> None:
+    assert ranker("rerank", "x.nbest", "--oracle", "given[file=x.scores]") == "a b\ne\n"
+    assert ranker("rerank", "x.nbest", "--oracle", "given[file=x.scores,direction=lower]") == "c d\ne\n"
+    chosen = ranker(
+        "rerank", "x.nbest", "--oracle", "given[file=x.scores]", "--refs", "x.ref", "--report", "ngrams.1.f1"
+    )
+    assert chosen == "a b\ne\nngrams.1.f1 0.500000\n"
+    assert ranker("rerank", "x.nbest", "--mbr", "ngrams.1.recall") == "a b\ne\n"
+    assert ranker("rerank", "x.nbest", "--oracle", "length.longer", "--refs", "x.ref") == "a b\ne\n"
+
+
+def test_features_that_are_metrics_are_marked(ranker: Run) -> None:
+    rows = json.loads(ranker("features", "-o", "json"))
+    marked = {row["name"]: row["metric"] for row in rows}
+    assert marked["bleu"] == marked["perp"] == marked["given"] == "yes"
+    assert marked["semantic"] == marked["ds"] == "a column"
+    assert marked["paraphrase"] == "no, must be trained"
+    assert {"name": "  columns", "metric": "", "what": "length.shorter, length.longer"} in rows
+
+
+REFUSALS = {
+    "rank good.json --given comet=three": "--given comet=three: no scores 'comet' are needed; no metric and no",
+    "rank good.json -m given --given": "Option '--given' requires an argument",
+    "rank good.json -m given --given given": "--given given: expected NAME=FILE, as --given comet=scores.tsv",
+    "rank good.json -m given --given gven=three": r"no scores 'gven' are needed \(did you mean 'given'\?\); those",
+    "rank good.json -m given --given given=three --given given=two": "scores 'given' are given twice",
+    "rank good.json -m given --given given=none": "none: no such file",
+    "rank good.json -m given --given given=three": "three:1: expected a finite number or None, found 'a'",
+    "rank good.json -m given[file=cut.json]": "cut.json:2:1: not JSON",
+    "rank good.json -m given[file=directory]": "directory: is an empty folder, expected a file of scores for each",
+    "rank good.json -m given[file=good.json]": "good.json:1: expected a score under one of the keys score, COMET",
+    "rank good.json -m given[name=comet]": "given.name=comet.: the data have no column 'comet' .there are fluency",
+    "rank good.json -m given[direction=up]": r"given\[direction=up\]: expected auto \| higher \| lower",
+    "compare -d good.json -m given[file=three] -m given[file=two,name=three]": "metric 'given.name=three.' is given",
+    "score good.json -m perp": "good: 3 reference sentences are too few for a language model, 100 are needed: score",
+    "rerank three --mbr given[file=three]": "three:1: ",
+    "tune --nbest three --refs three --metric given[file=three]": "three:1: ",
+}
+
+
+@pytest.mark.parametrize("words", REFUSALS)
+def test_refusals(words: str, refused: Refused) -> None:
+    refused(*words.split(), says=REFUSALS[words])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "rerank x.nbest --mbr given[file=x.scores]",
+        "rerank x.nbest --oracle chrf --refs x.ref --report given[file=x.scores]",
+        "rerank x.nbest --oracle combine[chrf+given[file=x.scores]] --refs x.ref",
+        "tune --nbest x.nbest --refs x.ref --metric given[file=x.scores]",
+        "nbest from-dataset y.nbest --data sample --features given[file=llm.tsv]",
+        "evaluate --data sample -m given[file=llm.tsv] --references-as-candidates",
+    ],
+)
+def test_what_nobody_scored_is_refused_in_one_line(words: str, ranker: Run) -> None:
+    said = ranker(*words.split(), code=2)
+    assert len(said.splitlines()) == 1, said
+    assert "holds scores of the candidates of a data set, and cannot score" in said

@@ -1,0 +1,120 @@
+"""Columns of extractors as metrics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ranker.corpora import catalogue
+from ranker.errors import DataError, MissingError, ModelError, OptionError
+from ranker.evaluation.systems.levels import Units
+from ranker.extractors.base import Metric
+from ranker.extractors.registry import BUILT_IN, make, make_metric
+from ranker.ranking import Ranker, make_scorer
+from tests.datasets import dataset_of
+from tests.extractors.test_fit_scopes import dataset
+
+LOWER = {
+    "perp": ["perp"],
+    "perp[oov=true,match=true]": ["perp[oov=true,match=true]", "perp[oov=true,match=true].oov"],
+    "length": ["length.shorter", "length.longer"],
+    "meteor_parts": ["meteor_parts.penalty"],
+    "ter": ["ter"],
+}
+
+
+def columns() -> list[tuple[str, str]]:
+    """Return every column of every extractor that is no metric, with the extractor."""
+    made = [make(name) for name in [*sorted(BUILT_IN), "perp[oov=true,match=true]", "ngrams[order=2,unit=character]"]]
+    return [(str(one), column) for one in made if not isinstance(one, Metric) for column in one.columns]
+
+
+@pytest.mark.parametrize(("extractor", "column"), columns())
+def test_every_column_is_a_metric_by_its_name(extractor: str, column: str) -> None:
+    metric = make_metric(column)
+    assert str(metric) == column
+    assert str(make_metric(str(metric))) == column
+    assert metric.higher_is_better == (column not in LOWER.get(extractor, []))
+    data = dataset(range(4))
+    if make(extractor).fit_scope == "train" and not make(extractor).is_fitted:
+        with pytest.raises(ModelError, match=f"{extractor} has learnt nothing yet, and would learn from the very data"):
+            make_scorer(column, None)
+        return
+    if extractor == "perp" or extractor.startswith("perp["):
+        data = catalogue.load("sample")
+    scorer = make_scorer(column, None)
+    try:
+        found = scorer.statistics(data)
+    except MissingError as error:
+        pytest.skip(str(error).split("\n")[0])
+    expected = make(extractor).fit(data).transform(data)[:, make(extractor).columns.index(column)]
+    np.testing.assert_array_equal(scorer.score(found), expected)
+    np.testing.assert_array_equal(scorer.candidate_scores(data), scorer.sign * expected)
+    systems = Units.of(data, "system")
+    means = [expected[systems.group == number].mean() for number in range(len(systems.keys))]
+    np.testing.assert_allclose(systems.score(scorer, found), means, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", LOWER)
+def test_columns_declare_where_lower_is_better(name: str) -> None:
+    assert list(make(name).lower_is_better) == LOWER[name]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("semantic", "'semantic' has 4 columns, and a metric is one of them: semantic.precision, semantic.recall, sem"),
+        ("semantic.F", r"'semantic' has no column 'F' \(did you mean 'semantic.f'\?\); its columns are: semantic.prec"),
+        ("ngrams[order=2].3.f1", r"has no column '3.f1' .*; its columns are: ngrams\[order=2\].1.precision, "),
+        ("length.", "'length' has 2 columns"),
+        ("bleu.precision", r"'bleu' is one score and has no column 'precision'; leave out '.precision'"),
+        ("bleu[order=2].x", r"'bleu\[order=2\]' is one score and has no column 'x'"),
+        ("perp.oov", r"'perp' has no column 'oov'.*; its columns are: perp$"),
+        ("blue.x", "no extractor is called 'blue.x'"),
+        ("semantic[layer=3]f", r"is not of the form name\[option=value,...\]"),
+    ],
+)
+def test_what_is_no_column_is_refused_with_the_list(text: str, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        make_metric(text)
+
+
+def test_columns_stand_in_sums_and_sums_in_models(tmp_path) -> None:
+    data = dataset_of([(["a b c d"], ["a b c d", "a b c", "a b"]), (["x y z"], ["x y", "x"])], kind="fluency")
+    text = "combine[length[unit=character].shorter - 2*ngrams.2.f1 + bleu]"
+    metric = make_metric(text)
+    assert str(metric) == text
+    ngrams, length = make("ngrams").transform(data), make("length[unit=character]").transform(data)
+    expected = length[:, 0] - 2 * ngrams[:, 5] + make("bleu").transform(data)[:, 0]
+    np.testing.assert_allclose(metric.transform(data)[:, 0], expected, rtol=0, atol=1e-12)
+    ranker = Ranker(f"{text},combine[paraphrase.f + bleu]", C=1.0).fit(data)
+    ranker.save(tmp_path / "m")
+    np.testing.assert_array_equal(Ranker.load(tmp_path / "m").score(data), ranker.score(data))
+
+
+def test_too_little_to_learn_from_is_an_error() -> None:
+    message = (
+        "test: 8 reference sentences are too few for a language model, 100 are needed: score by another metric than"
+    )
+    for text in ("perp", "combine[bleu - perp]"):
+        with pytest.raises(DataError, match=f"{message} perp"):
+            make_scorer(text, None).candidate_scores(dataset(range(4)))
+
+
+def test_references_as_candidates_are_scored_without_themselves() -> None:
+    from ranker.extractors.reference_candidates import ReferenceCandidates
+
+    sample = catalogue.load("sample")
+    added = ReferenceCandidates.of(sample, "fluency")
+    found = make_scorer("perp", None).score_references(added.outputs, added.others)
+    perp = make("perp").fit(added.outputs)
+    np.testing.assert_array_equal(found, -perp.transform_references(added.outputs, added.others)[:, 0])
+
+
+def test_a_column_can_be_fitted_on_other_data() -> None:
+    fitted = make_metric("paraphrase.f").fit(dataset(range(4)))
+    few = dataset(range(2))
+    expected = make("paraphrase").fit(dataset(range(4))).transform(few)[:, 2]
+    np.testing.assert_array_equal(fitted.transform(few)[:, 0], expected)
+    with pytest.raises(ModelError, match="has learnt nothing yet"):
+        make_metric("paraphrase.f").transform(few)

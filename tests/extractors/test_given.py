@@ -1,0 +1,212 @@
+"""Scores from elsewhere as a metric and as a feature."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ranker.corpora.dataset import Dataset, concatenate
+from ranker.errors import DataError, ModelError, OptionError
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.given import Given
+from ranker.extractors.registry import make, make_metric
+from ranker.model_files import StoredModel, read_model, write_model
+from ranker.ranking import Ranker, make_scorer
+from tests.datasets import dataset_of
+
+TEXTS = [["a b c d", "a b c", "a b"], ["e f g", "e f", "g"], ["h i", "h", "i h"]]
+SCORES = np.array([0.9, 0.5, 0.1, 0.8, 0.85, 0.2, 0.3, 0.2, 0.1])
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
+    """Three sources with three outputs each, and a file of their scores in the order of the segments."""
+    monkeypatch.chdir(tmp_path)
+    Path("comet.tsv").write_text("".join(f"s{n}\t{score}\n" for n in range(3) for score in SCORES[n::3]))
+    return dataset_of([([texts[0]], texts) for texts in TEXTS], kind="fluency")
+
+
+def test_the_identity_is_the_name_and_not_the_file(data: Dataset) -> None:
+    one = make("given[file=comet.tsv]")
+    assert str(one) == "given[name=comet]"
+    assert make(str(one)) == Given(name="comet")
+    assert one.columns == ("given[name=comet]",)
+    assert str(make("given[file=comet.tsv,name=x,direction=lower]")) == "given[name=x,direction=lower]"
+    for name in ("a b", "a[b", "a=b", "a\x1bb", "a\u202eb"):
+        with pytest.raises(OptionError, match="expected a name without spaces") as raised:
+            Given(name=name)
+        assert str(raised.value).isprintable()
+    with pytest.raises(OptionError, match="expected the name of a file"):
+        make("given[file=-]")
+    assert str(Given(file="sp ace[1]=\x1b.tsv")) == "given[name=sp_ace_1__\\x1b]"
+
+
+def test_scores_are_those_of_the_file_and_their_means(data: Dataset) -> None:
+    metric = make_metric("given[file=comet.tsv]")
+    rows = metric.statistics(data)
+    np.testing.assert_array_equal(metric.score(rows), SCORES)
+    assert metric.score(rows[::3].sum(axis=0)) == pytest.approx(SCORES[::3].mean())
+    assert not metric.needs_references
+
+
+def test_parts_of_a_data_set_keep_their_scores(data: Dataset) -> None:
+    """Scores in the order of the segments are matched in the whole data set that parts were selected from."""
+    metric = make_metric("given[file=comet.tsv]")
+    some = np.array([False, True, True])
+    kept = np.arange(9) % 4 > 0
+    assert metric.transform(data.select_sources(some))[:, 0].tolist() == SCORES[3:].tolist()
+    assert metric.transform(data.select_candidates(kept))[:, 0].tolist() == SCORES[kept].tolist()
+    both = data.select_candidates(kept).select_sources(some)
+    assert metric.transform(both)[:, 0].tolist() == SCORES[3:][kept[3:]].tolist()
+    assert metric.transform(both.select_language_pairs(["?"]))[:, 0].tolist() == SCORES[3:][kept[3:]].tolist()
+    added = data.with_references_as_candidates()
+    whole, rows = added.origin
+    assert whole is data
+    assert rows.tolist() == [0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1]
+    with pytest.raises(DataError, match=r"comet.tsv: no score 'comet' of system 'reference1' for test\[1\] \(3 of 12"):
+        metric.transform(added)
+    np.testing.assert_array_equal(
+        metric.transform(added.select_candidates(rows >= 0))[:, 0],
+        SCORES,
+    )
+    together = concatenate([data.select_sources(some), data.select_sources(~some)])
+    assert together.origin[0] is together
+
+
+def test_without_a_file_scores_are_a_column_of_the_data(data: Dataset) -> None:
+    metric = make_metric("given[name=fluency]")
+    assert metric.transform(data)[:, 0].tolist() == [0.0, -1.0, -2.0] * 3
+    with pytest.raises(
+        DataError, match=r"test: given\[name=comet\]: the data have no column 'comet' \(there are fluency"
+    ):
+        make_metric("given[name=comet]").transform(data)
+    # several judges, as several runs of a language model
+    ratings = data.ratings.assign(judge="one")
+    twice = pd.concat([ratings, ratings.assign(judge="two", value=ratings["value"] + 1)], ignore_index=True)
+    assert metric.transform(dataclasses.replace(data, ratings=twice))[:, 0].tolist() == [0.5, -0.5, -1.5] * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "higher", "note"),
+    [
+        ("given[file=comet.tsv]", True, None),
+        ("given[name=metricx]", False, "given[name=metricx]: lower is better, by its name; else add direction=higher"),
+        ("given[name=MetricX-24]", False, "lower is better, by its name"),
+        (
+            "given[file=ter-refA.seg.score]",
+            True,
+            "higher is better, as in all score files of mt-metrics-eval; else add",
+        ),
+        ("given[file=ter.seg.score.gz,direction=lower]", False, None),
+        ("given[name=errors,direction=higher]", True, None),
+        ("given[name=llm,direction=lower]", False, None),
+    ],
+)
+def test_the_direction_is_told_or_known_by_the_name(text: str, higher: bool, note: str | None, data: Dataset) -> None:
+    metric = make_metric(text)
+    assert metric.higher_is_better == higher
+    found = metric.note(data)
+    assert (found is None) == (note is None)
+    assert (note or "") in (found or "")
+
+
+def test_the_signature_has_the_digest_of_the_file(data: Dataset) -> None:
+    before = make_metric("given[file=comet.tsv]").signature()
+    assert before.startswith("given[name=comet,direction=higher,file=")
+    Path("other.tsv").write_text(Path("comet.tsv").read_text())
+    assert make_metric("given[file=other.tsv,name=comet]").signature() == before
+    Path("comet.tsv").write_text(Path("comet.tsv").read_text().replace("0.9", "0.8"))
+    assert make_metric("given[file=comet.tsv]").signature() != before
+    assert make_metric("given[name=comet]").signature() == "given[name=comet,direction=higher]"
+
+
+def test_a_missing_score_is_an_error_only_where_it_is_asked_for(data: Dataset) -> None:
+    Path("gap.tsv").write_text(Path("comet.tsv").read_text().replace("0.85", "None"))
+    metric = make_metric("given[file=gap.tsv]")
+    with pytest.raises(
+        DataError, match=r"gap.tsv: no score 'gap' of system 's1' for test\[2\] \(1 of 9 candidates have"
+    ):
+        metric.transform(data)
+    assert metric.transform(data.select_sources([True, False, True])).shape == (6, 1)
+
+
+def test_sums_keep_the_files_of_their_metrics(data: Dataset) -> None:
+    sum_of = make_metric("combine[2*given[file=comet.tsv] - ter]")
+    assert str(sum_of) == "combine[2*given[name=comet] - ter]"
+    expected = 2 * SCORES - make_metric("ter").transform(data)[:, 0]
+    np.testing.assert_allclose(sum_of.transform(data)[:, 0], expected, rtol=0, atol=1e-12)
+    again = make_metric(str(sum_of)).with_files({"comet": "comet.tsv", "other": "x"})
+    np.testing.assert_allclose(again.transform(data)[:, 0], expected, rtol=0, atol=1e-12)
+
+
+def test_a_model_keeps_the_name_and_is_given_the_file(data: Dataset) -> None:
+    text = "bleu[smoothing=add-one],given[file=comet.tsv],combine[given[file=comet.tsv] - ter]"
+    ranker = Ranker(text, C=1.0).fit(data)
+    ranker.save("m.model")
+    with zipfile.ZipFile("m.model") as archive:
+        assert not any(b"comet.tsv" in archive.read(name) for name in archive.namelist())
+    loaded = Ranker.load("m.model")
+    assert loaded.digest == ranker.digest
+    with pytest.raises(DataError, match=r"the data have no column 'comet' .*: give a file, as --given comet=FILE"):
+        loaded.score(data)
+    supplied = loaded.with_files({"comet": "comet.tsv"})
+    np.testing.assert_array_equal(supplied.score(data), ranker.score(data))
+    assert supplied.signature() == ranker.signature()
+    # the scores may also be a column of the new data
+    column = dataclasses.replace(data, ratings=data.ratings.assign(kind="comet", value=SCORES))
+    np.testing.assert_array_equal(loaded.score(column), ranker.score(data))
+
+
+@pytest.mark.parametrize("text", ["given[file=secret.txt,name=x]", "combine[bleu + given[file=secret.txt,name=x]]"])
+def test_a_model_never_names_a_file_to_read(text: str, data: Dataset) -> None:
+    """Whoever writes a model cannot make others read a file of theirs."""
+    Path("secret.txt").write_text("password\n")
+    plain = text.replace("file=secret.txt,", "")
+    Ranker(text.replace("secret.txt", "comet.tsv"), C=1.0).fit(data).save("m.model")
+    stored = read_model(Path("m.model"))
+    assert stored.model["features"] == stored.model["settings"]["features"] == plain
+    forged = json.loads(json.dumps(stored.model).replace("given[", "given[file=secret.txt,"))
+    write_model("forged.model", StoredModel(forged, stored.arrays), "")
+    with pytest.raises(
+        ModelError, match=r"forged.model: names a file of scores to read, which a model must not"
+    ) as said:
+        Ranker.load("forged.model")
+    assert "password" not in str(said.value)
+
+
+def test_texts_that_nobody_scored_are_refused(data: Dataset) -> None:
+    scorer = make_scorer("combine[bleu + given[file=comet.tsv]]", None)
+    with pytest.raises(
+        OptionError, match=r"given\[name=comet\] holds scores of the candidates of a data set, and cannot"
+    ):
+        scorer.check_new_texts("hypotheses")
+    make_scorer("bleu", None).check_new_texts("hypotheses")
+    with pytest.raises(OptionError, match="cannot score references"):
+        FeatureSet.parse("bleu,given[file=comet.tsv]").transform_references(data, data)
+
+
+def test_scores_of_real_outputs_agree_with_their_own_metric(shared: Path, tmp_path: Path) -> None:
+    """chrF of judged outputs with many language pairs, written and read back, orders them as chrF does."""
+    from ranker.corpora.catalogue import load
+
+    dataset = load(str(shared / "data" / "wmt15-rr.jsonl.gz"))
+    dataset = dataset.select_sources(np.arange(len(dataset.sources)) % 40 == 0)
+    whole = dataclasses.replace(dataset)
+    chrf = make_metric("chrf").transform(whole)[:, 0]
+    facts = whole.sources.iloc[whole.candidate_source]
+    rows = zip(facts["lp"], facts["seg_id"], whole.candidates["system"], chrf.tolist(), strict=True)
+    path = tmp_path / "chrf.tsv"
+    path.write_text("lp\tseg_id\tsystem\tscore\n" + "".join("\t".join(map(str, row)) + "\n" for row in rows))
+    assert len(whole.language_pairs) > 5
+    np.testing.assert_array_equal(make_metric(f"given[file={path}]").transform(whole)[:, 0], chrf)
+    pair = whole.select_language_pairs(["de-en"])
+    assert 0 < len(pair) < len(whole)
+    np.testing.assert_array_equal(
+        make_metric(f"given[file={path}]").transform(pair)[:, 0], make_metric("chrf").transform(pair)[:, 0]
+    )
