@@ -120,7 +120,8 @@ class Given(SentenceMean):
             wrong with the file.
         """
         whole, rows = dataset.origin
-        found = _of_candidates(whole, self) if self._scores is not None else _of_column(whole, self)
+        pairs = tuple(dataset.language_pairs)
+        found = _of_candidates(whole, self, pairs) if self._scores is not None else _of_column(whole, self)
         scores = np.where(rows >= 0, found[rows] if len(found) else np.nan, np.nan)
         lacking = np.flatnonzero(np.isnan(scores))
         if len(lacking):
@@ -161,9 +162,9 @@ def given_files(extractors: Iterable[Extractor]) -> dict[str, str | None]:
 
 
 @view
-def _of_candidates(dataset: Dataset, given: Given) -> FloatArray:
+def _of_candidates(dataset: Dataset, given: Given, pairs: tuple[str, ...]) -> FloatArray:
     assert given._scores is not None
-    return given._scores.of_candidates(dataset)
+    return given._scores.of_candidates(dataset, pairs)
 
 
 @view

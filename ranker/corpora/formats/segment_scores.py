@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,8 +121,14 @@ class SegmentScores:
             raise self.error("the score is missing, expected a number", lacking)
         return np.array([row.score for row in self.rows], dtype=np.float64)
 
-    def of_candidates(self, dataset: Dataset) -> FloatArray:
+    def of_candidates(self, dataset: Dataset, pairs: Sequence[str] = ()) -> FloatArray:
         """Return the score of every candidate of a whole data set, NaN where the file has none, shape (candidates,).
+
+        Parameters
+        ----------
+        dataset : Dataset
+        pairs : sequence of str, optional
+            Language pairs that scores in the order of the segments may be of, if not of all.
 
         Raises
         ------
@@ -131,7 +137,7 @@ class SegmentScores:
             the segments of a system are not as many as its scores and nothing else says which is which.
         """
         system = self._systems(dataset)
-        source = self._sources(dataset, system)
+        source = self._sources(dataset, system, pairs)
         names = dataset.candidates["system"].to_numpy(object)
         codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
         width = max(len(codes), 1)
@@ -178,8 +184,9 @@ class SegmentScores:
                 continue
             # COMET names systems by the paths of their files
             bare = row.system.replace("\\", "/").rsplit("/", 1)[-1]
-            fitting = [one for one in (row.system, bare, bare.rsplit(".", 1)[0]) if one in known]
-            if not fitting:
+            fitting = [one for one in (row.system, bare, bare.rsplit(".", 1)[0]) if one in known][:1]
+            fitting = fitting or [one for one in known if one.rsplit(".", 1)[0] == bare]
+            if len(fitting) != 1:
                 hint = nearest(row.system[:60], known)
                 raise self.error(f"expected a system of {dataset.name}, found {shown(row.system)}{hint}", row)
             by_name[row.system] = fitting[0]
@@ -189,10 +196,10 @@ class SegmentScores:
             raise self.error(f"systems {both} are one system of {dataset.name}; rename or remove one")
         return [by_name[row.system] for row in self.rows]
 
-    def _sources(self, dataset: Dataset, system: list[str]) -> Int64Array:
+    def _sources(self, dataset: Dataset, system: list[str], wanted: Sequence[str]) -> Int64Array:
         """Return the source of every row, a row of the table of sources."""
         if self.rows[0].seg_id is None:
-            return self._counted(dataset, system)
+            return self._counted(dataset, system, wanted)
         pairs, ids = dataset.source_language_pairs, dataset.sources["seg_id"].to_numpy(object)
         by_id: dict[str, list[int]] = {}
         for place, one in enumerate(ids):
@@ -212,22 +219,24 @@ class SegmentScores:
             found.append(places[0])
         return np.array(found, dtype=np.int64)
 
-    def _counted(self, dataset: Dataset, system: list[str]) -> Int64Array:
+    def _counted(self, dataset: Dataset, system: list[str], wanted: Sequence[str]) -> Int64Array:
         """Return the sources of rows that are in the order of the segments."""
         source = np.zeros(len(self.rows), dtype=np.int64)
         names = dataset.candidates["system"].to_numpy(object)
         groups: dict[tuple[str, str | None], list[int]] = {}
         for at, (one, row) in enumerate(zip(system, self.rows, strict=True)):
             groups.setdefault((one, row.lp), []).append(at)
+        pairs = dataset.source_language_pairs
+        every = np.ones(len(pairs), dtype=bool)
         for (name, lp), rows in groups.items():
-            of_pair = np.ones(len(dataset.sources), dtype=bool) if lp is None else dataset.source_language_pairs == lp
+            parts = [pairs == lp] if lp is not None else [every, np.isin(pairs, wanted)] if wanted else [every]
             translated = np.zeros(len(dataset.sources), dtype=bool)
             translated[dataset.candidate_source[names == name]] = True
-            sizes = [np.flatnonzero(of_pair & translated), np.flatnonzero(of_pair)]
+            sizes = [np.flatnonzero(part & more) for part in parts for more in (translated, every)]
             fitting = next((one for one in sizes if len(one) == len(rows)), None)
             if fitting is None:
                 what = (
-                    f"system {shown(name)} has {counted(len(rows), 'score')}, expected {len(sizes[0]):,}, one for each"
+                    f"system {shown(name)} has {counted(len(rows), 'score')}, expected {len(sizes[-2]):,}, one for each"
                 )
                 raise self.error(f"{what} of its segments in {dataset.name}", self.rows[rows[-1]])
             source[rows] = fitting

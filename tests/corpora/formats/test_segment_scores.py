@@ -137,6 +137,29 @@ def test_rows_are_counted_by_language_pair_where_it_is_named(read: Write) -> Non
     assert by_system(dataset, scores.of_candidates(dataset)) == SCORES
 
 
+def test_rows_may_be_of_the_language_pairs_that_are_scored(read: Write) -> None:
+    """As score files of mt-metrics-eval, which has one for every language pair."""
+    dataset = translated()
+    scores = read("de-en.tsv", "A\t1\nA\t2\nB\t3\nB\t4\n")
+    found = by_system(dataset, scores.of_candidates(dataset, ["de-en"]))
+    np.testing.assert_array_equal([found["A"], found["B"]], [[1, 2, np.nan], [3, 4, np.nan]])
+    with pytest.raises(DataError, match=r"de-en.tsv:2: system 'A' has 2 scores, expected 1, one for each"):
+        scores.of_candidates(dataset, ["fr-en"])
+    every = read("all.tsv", FORMS["m-refA.seg.score"])
+    assert by_system(dataset, every.of_candidates(dataset, ["de-en"])) == SCORES
+
+
+def test_systems_are_found_with_and_without_endings_of_file_names(read: Write) -> None:
+    for ours, theirs in (("A", "x/A.en"), ("A.txt", "A"), ("A.en", "x\\A.en"), ("A.b.txt", "A.b")):
+        dataset = assemble([Record("x", [], [Candidate(ours, "y"), Candidate("B", "y")])], "data")
+        scores = read("a.jsonl", json.dumps({"system": theirs, "score": 1}) + "\n")
+        np.testing.assert_array_equal(scores.of_candidates(dataset), [1, np.nan])
+    dataset = assemble([Record("x", [], [Candidate("A.1", "y"), Candidate("A.2", "y")])], "data")
+    for other in ("A", "A.3"):
+        with pytest.raises(DataError, match=f"a.tsv:1: expected a system of data, found '{other}'"):
+            read("a.tsv", f"{other}\t1\n").of_candidates(dataset)
+
+
 def test_scores_that_are_missing_are_no_numbers(read: Write) -> None:
     dataset = translated()
     scores = read("gaps.csv", "lp,seg_id,system,score\nde-en,7,A,1\nfr-en,7,A,\nfr-en,7,B,None\n")
