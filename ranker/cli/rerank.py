@@ -100,6 +100,8 @@ def command(
         elif weights is not None:
             scores = _model_scores(found, weights)
         elif scored is not None:
+            if scored.direction_note:
+                say_note(scored.direction_note)
             sign = 1.0 if scored.higher_is_better else -1.0
             scores = sign * scored.in_order(len(found), f"the hypotheses of {found.name}")
         else:

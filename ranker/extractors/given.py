@@ -59,15 +59,26 @@ class Given(SentenceMean):
     direction: Direction = "auto"
 
     def __post_init__(self) -> None:
-        """Name the scores after their file, and refuse names that the notation cannot hold."""
+        """Refuse names that the notation cannot hold."""
         if self.file == STDIN:
             raise OptionError("given[file=-]: expected the name of a file, which is read more than once")
-        if self.file is not None and self.name == KEY:
-            stem = Path(self.file).name.split(".")[0]
-            object.__setattr__(self, "name", _NOT_IN_NAMES.sub("_", printable(stem)) or KEY)
         if not self.name.isprintable() or _NOT_IN_NAMES.search(self.name):
             what = "expected a name without spaces, brackets, commas and equals signs"
             raise OptionError(f"given[name={printable(self.name)}]: {what}")
+
+    @classmethod
+    def from_notation(cls, text: str) -> Given:
+        """Make the extractor that `text`, as ``given[file=comet.tsv]``, stands for; without a name it has the file's.
+
+        Raises
+        ------
+        OptionError
+            For an option or value that is not known.
+        """
+        options = dict(notation.parse(text).options)
+        if "file" in options and "name" not in options:
+            options["name"] = _NOT_IN_NAMES.sub("_", printable(Path(options["file"]).name.split(".")[0])) or KEY
+        return notation.build(cls, KEY, options)
 
     def __str__(self) -> str:
         """Write name and direction; the file is where scores of some data are, and no part of the identity."""
@@ -99,7 +110,12 @@ class Given(SentenceMean):
         self._scores  # noqa: B018 - kept once it is read
 
     def note(self, dataset: Dataset) -> str | None:
-        """Say which scores are better where the name decided, or says otherwise than the file."""
+        """Return `direction_note`."""
+        return self.direction_note
+
+    @property
+    def direction_note(self) -> str | None:
+        """Which scores are better, where the name decided that or says otherwise than the file; else None."""
         if self.direction != "auto" or not lower_is_better(self.name):
             return None
         if self._is_score_file:
@@ -173,7 +189,8 @@ def _of_column(dataset: Dataset, given: Given) -> FloatArray:
     ratings = dataset.ratings[(dataset.ratings["kind"] == given.name).to_numpy(bool)]
     if not len(ratings):
         known = rating_names(dataset)
-        there = f"there are {', '.join(known)}{nearest(given.name, known)}" if known else "there is none"
+        listed = f"{', '.join(map(shown, known[:8]))}{', ...' if len(known) > 8 else ''}"
+        there = f"there are {listed}{nearest(given.name, known)}" if known else "there is none"
         what = f"{given}: the data have no column {shown(given.name)} ({there})"
         raise DataError(f"{what}: give a file, as --given {given.name}=FILE", file=dataset.name)
     rows, values = ratings["candidate"].to_numpy(np.int64), ratings["value"].to_numpy(np.float64)

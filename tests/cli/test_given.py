@@ -65,8 +65,8 @@ def test_a_model_is_given_the_scores_of_new_data(ranker: Run) -> None:
     ranker("train", "--data", "sample", "-f", features, "-M", "m", "--C", "1", "--folds", "3")
     asked = ranker("rank", "sample", "-M", "m", code=2)
     assert asked == (
-        "ranker: error: sample: given[name=llm]: the data have no column 'llm' (there are adequacy, fluency): give a "
-        "file, as --given llm=FILE\n"
+        "ranker: error: sample: given[name=llm]: the data have no column 'llm' (there are 'adequacy', 'fluency'): give "
+        "a file, as --given llm=FILE\n"
     )
     given = ("-M", "m", "--given", "llm=llm.tsv")
     assert "1     sys" in ranker("rank", "sample", *given)
@@ -125,7 +125,7 @@ REFUSALS = {
     "rank good.json -m given[file=cut.json]": "cut.json:2:1: not JSON",
     "rank good.json -m given[file=directory]": "directory: is an empty folder, expected a file of scores for each",
     "rank good.json -m given[file=good.json]": "good.json:1: expected a score under one of the keys score, COMET",
-    "rank good.json -m given[name=comet]": "given.name=comet.: the data have no column 'comet' .there are fluency",
+    "rank good.json -m given[name=comet]": "given.name=comet.: the data have no column 'comet' .there are 'fluency'",
     "rank good.json -m given[direction=up]": r"given\[direction=up\]: expected auto \| higher \| lower",
     "compare -d good.json -m given[file=three] -m given[file=two,name=three]": "metric 'given.name=three.' is given",
     "score good.json -m perp": "good: 3 reference sentences are too few for a language model, 100 are needed: score",

@@ -44,7 +44,10 @@ def test_the_identity_is_the_name_and_not_the_file(data: Dataset) -> None:
         assert str(raised.value).isprintable()
     with pytest.raises(OptionError, match="expected the name of a file"):
         make("given[file=-]")
-    assert str(Given(file="sp ace[1]=\x1b.tsv")) == "given[name=sp_ace_1__\\x1b]"
+    assert str(make("given[file=dir.d/sp ace=\x1b.b.tsv]")) == "given[name=sp_ace_\\x1b]"
+    unnamed = make("given").with_files({"given": "comet.tsv"})
+    assert str(unnamed) == "given"
+    assert unnamed.transform(data)[:, 0].tolist() == SCORES.tolist()
 
 
 def test_scores_are_those_of_the_file_and_their_means(data: Dataset) -> None:
@@ -83,7 +86,7 @@ def test_without_a_file_scores_are_a_column_of_the_data(data: Dataset) -> None:
     metric = make_metric("given[name=fluency]")
     assert metric.transform(data)[:, 0].tolist() == [0.0, -1.0, -2.0] * 3
     with pytest.raises(
-        DataError, match=r"test: given\[name=comet\]: the data have no column 'comet' \(there are fluency"
+        DataError, match=r"test: given\[name=comet\]: the data have no column 'comet' \(there are 'fluency'"
     ):
         make_metric("given[name=comet]").transform(data)
     # several judges, as several runs of a language model

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -38,8 +38,7 @@ _FORMS = (
 )
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One score: of which language pair, segment and system, as far as the file says, and where it stands.
 
     Parameters
@@ -48,6 +47,9 @@ class Row:
         NaN where the file says that there is none.
     where : int or str
         Line, or path inside a JSON document.
+    lp, seg_id, system : str or None
+    text : str or None
+        The translation that was scored.
     """
 
     score: float
@@ -56,7 +58,6 @@ class Row:
     seg_id: str | None = None
     system: str | None = None
     text: str | None = None
-    """The translation that was scored, if the file has it."""
 
 
 @dataclass(frozen=True, eq=False)
