@@ -16,8 +16,8 @@ from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.given import Given
 from ranker.extractors.registry import make, make_metric
-from ranker.model_files import StoredModel, read_model, write_model
 from ranker.ranking import Ranker, make_scorer
+from ranker.storage.model_files import StoredModel, read_model, write_model
 from tests.datasets import dataset_of
 
 TEXTS = [["a b c d", "a b c", "a b"], ["e f g", "e f", "g"], ["h i", "h", "i h"]]

@@ -251,7 +251,7 @@ def test_what_is_wrong_is_said_with_file_and_line(case: str, read: Write) -> Non
     assert str(raised.value).isprintable()
 
 
-@pytest.mark.parametrize("hostile", ["\x1b[2J\u202e<script>", "x" * 100_000, "'\"\\", "None", "\ud7ff", "a\rb"])
+@pytest.mark.parametrize("hostile", ["\x1b[2J\u202e<script>", "a\0b", "x" * 100_000, "'\"\\", "None", "\ud7ff", "a\rb"])
 def test_hostile_names_are_shown_harmlessly(hostile: str, read: Write) -> None:
     rows = {"system": hostile, "score": 1, "seg_id": hostile, "lp": hostile}
     texts = {
