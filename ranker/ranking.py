@@ -23,7 +23,6 @@ from ranker.corpora.judgements import judged, resolve_kind
 from ranker.errors import DataError, ModelError, OptionError, counted
 from ranker.extractors.base import Extractor, FeatureFamily, join_notes, mean_score
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.given import given_files
 from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer, Scorer, rank_by
@@ -72,8 +71,7 @@ class Ranker:
     def __init__(self, features: str = AUTO, **options: Any) -> None:
         self.settings = Settings(features, **options)
         self.feature_set = FeatureSet.parse(STANDARD if features == AUTO else features)
-        if any(given_files(self.feature_set.members).values()):
-            # a model says which scores it needs, never where the files of one user are
+        if self.feature_set.names_files:
             self.settings = dataclasses.replace(self.settings, features=str(self.feature_set))
         self.fallback: FloatArray | None = None
         self.training: Training | None = None
@@ -279,7 +277,7 @@ class Ranker:
             raise ModelError(f"{path}: {error}") from None
         except (KeyError, TypeError, ValueError):
             raise ModelError(f"{path}: model.json lacks what a ranker needs; train it again") from None
-        if any(given_files(ranker.feature_set.members).values()):
+        if ranker.feature_set.names_files:
             raise ModelError(f"{path}: names a file of scores to read, which a model must not: train it again")
         if names != ranker.feature_set.columns:
             differing = next(

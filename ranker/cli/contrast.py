@@ -21,7 +21,7 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import Result, emit, interval, print_table, say_note
-from ranker.cli.scorer import result_signature, say_notes
+from ranker.cli.scorer import GivenOption, result_signature, say_notes, supplied
 from ranker.errors import OptionError, counted, nearest
 from ranker.files import printable
 
@@ -90,6 +90,7 @@ def command(
             show_default=f"{_NGRAMS} in tables, else {_ALL}",
         ),
     ] = None,
+    given: GivenOption = None,
     lp: LpOption = None,
     source: SourceOption = None,
     references: ReferencesOption = None,
@@ -116,7 +117,7 @@ def command(
         raise OptionError(
             f"--tokenizer {tokenizer}: no such tokenizer{nearest(tokenizer, known)}; there are: {', '.join(known)}"
         )
-    scorer = make_scorer(metric, model) if metric or model else make_scorer(_METRIC, None)
+    scorer = supplied([make_scorer(metric, model) if metric or model else make_scorer(_METRIC, None)], given)[0]
     data, names = _data_and_systems(words or [], parallel=bool(source or references or translations))
     dataset = read_input(data, source, references, translations, lp)
     first, second = names or _only_two(dataset)

@@ -16,6 +16,7 @@ from ranker.corpora.dataset import Dataset, view
 from ranker.errors import DataError, OptionError
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, join_notes
+from ranker.extractors.given import given_files
 from ranker.files import display_name, read_text, sha256
 from ranker.storage.plain_data import parse_toml
 
@@ -109,6 +110,11 @@ class FeatureSet:
     def families(self) -> tuple[FeatureFamily, ...]:
         """Family of every column."""
         return tuple(extractor.family for extractor in self.extractors for _ in extractor.columns)
+
+    @property
+    def names_files(self) -> bool:
+        """Whether it says where scores from elsewhere are, which models must not: they keep the names of scores."""
+        return any(given_files(self.members).values())
 
     def with_files(self, files: Mapping[str, str]) -> FeatureSet:
         """Return the feature set with the files of scores from elsewhere, by their names, that it asks for."""

@@ -20,7 +20,7 @@ from ranker.corpora.formats.segment_scores import SegmentScores
 from ranker.corpora.judgements import rating_names
 from ranker.corpora.records import shown
 from ranker.errors import DataError, OptionError, counted, nearest
-from ranker.extractors.base import Extractor, SentenceMean
+from ranker.extractors.base import Extractor, FeatureFamily, SentenceMean
 from ranker.files import STDIN, printable
 
 Direction = Literal["auto", "higher", "lower"]
@@ -50,6 +50,7 @@ class Given(SentenceMean):
         or ``errors``. In files called ``.score``, as mt-metrics-eval has them, higher is always better.
     """
 
+    family: ClassVar[FeatureFamily] = "other"
     needs_references: ClassVar[bool] = False
     is_fraction: ClassVar[bool] = False
     knows_new_texts: ClassVar[bool] = False

@@ -127,7 +127,7 @@ REFUSALS = {
     "contrast uneven.json A B": r"uneven\[2\] has no translation by system 'B' \(1 of 2 sources have one of the two",
     "contrast not-judged.json A B -m nist -M full": "give either --metric NAME",
     "contrast good.json A B -m blue": "no extractor is called 'blue'",
-    "contrast good.json A B -m ds": "makes columns for a ranker",
+    "contrast good.json A B -m ds": "'ds' has 15 columns, and a metric is one of them",
     "contrast no-reference-2.json A B": "has no reference",
     "contrast good.json A B --train-text none.txt": "none.txt: no such file",
     "contrast good.json A B --train-text empty.csv": "empty.csv: is empty",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -73,7 +72,7 @@ def test_a_model_is_given_the_scores_of_new_data(ranker: Run) -> None:
     assert "given[name=llm,direction=higher,file=" in ranker("score", "sample", *given, "--level", "system")
     assert "fluency" in ranker("evaluate", "--data", "sample", *given, "--resamples", "0")
     assert "given[name=llm," in ranker("compare", "--data", "sample", *given, "--resamples", "0", "--level", "segment")
-    assert "given[name=llm]" in ranker("explain", "sample", *given)
+    assert "given[name=llm]" in ranker("explain", "sample", *given, "--all")
     ranker("report", "--data", "sample", *given, "--resamples", "0", "--examples", "1")
     page = Path("report.html").read_text()
     assert "given[name=llm]" in page
@@ -98,20 +97,6 @@ def test_features_that_are_metrics_are_marked(ranker: Run) -> None:
     assert marked["semantic"] == marked["ds"] == "a column"
     assert marked["paraphrase"] == "no, must be trained"
     assert {"name": "  columns", "metric": "", "what": "length.shorter, length.longer"} in rows
-
-
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide.md"
-
-
-@pytest.mark.skipif(not GUIDE.is_file(), reason="documents are not part of the wheel")
-def test_the_guide_shows_what_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    block = next(one for one in GUIDE.read_text("utf-8").split("```console\n$ ranker ")[1:] if "given[file=" in one)
-    command, _, printed = block.partition("```")[0].partition("\n")
-    monkeypatch.chdir(GUIDE.parents[1])
-    with pytest.raises(SystemExit) as ended:
-        run(shlex.split(command))
-    assert ended.value.code == 0
-    assert capsys.readouterr().out.startswith(printed)
 
 
 REFUSALS = {
