@@ -268,9 +268,9 @@ class Ranker:
             fallback = [column.get("fallback") for column in columns]
             names = tuple(column["name"] for column in columns)
             known = [value for value in fallback if value is not None]
-            values = np.concatenate([*numbers.values(), np.array(known, dtype=np.float64), 1 / numbers["scale"]])
+            values = np.concatenate([*numbers.values(), np.array(known, dtype=np.float64)])
             # larger numbers could overflow to infinite scores
-            sound = bool((np.abs(values) <= _LARGEST).all()) and (numbers["scale"] > 0).all()
+            sound = bool((np.abs(values) <= _LARGEST).all() and (numbers["scale"] >= 1 / _LARGEST).all())
             if not (sound and isinstance(training.data_hash, str)):
                 raise ValueError
         except OptionError as error:

@@ -55,7 +55,7 @@ def test_a_file_of_scores_is_a_metric_everywhere(ranker: Run) -> None:
     assert "metric:given[name=llm,direction=lower,file=" in found
     compared = ranker("compare", "--data", "sample", "-m", metric, "-m", "perp", "--resamples", "10")
     assert f"\n{name}: given[name=llm,direction=lower,file=" in compared
-    paired = ranker("score", "sample", "-m", metric, "--paired", "ar", "--resamples", "10")
+    paired = ranker("systems", "sample", "-m", metric, "--test", "ar", "--resamples", "10")
     assert name in paired
 
 
