@@ -23,6 +23,7 @@ from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.errors import ModelError, OptionError
 from ranker.extractors.text.scripts import tokenizer_note
+from ranker.extractors.text.text_pairs import TextPairs
 from ranker.extractors.text.tokens import Tokenizer, language_tokenizers
 
 FitScope = Literal["none", "train", "ranked"]
@@ -264,6 +265,32 @@ class Metric(FittedExtractor):
     def details(self, statistics: npt.ArrayLike) -> dict[str, FloatArray]:
         """Return what a score is made of, by name, of statistics of shape (..., width), each of shape (...)."""
         return {}
+
+    def pair_statistics(self, pairs: TextPairs) -> FloatArray:
+        """Return the statistics of the first text of every pair against the second, shape (pairs, width)."""
+        return self.statistics(pairs.dataset())
+
+    def mirrored(self, pair_statistics: FloatArray) -> FloatArray | None:
+        """Return the statistics of pairs with their two texts exchanged, or None if they do not follow from these."""
+        return None
+
+    def summed_statistics(self, texts: Dataset, weight: FloatArray) -> FloatArray | None:
+        """Return the weighted sum of a candidate's statistics against each other candidate of its source.
+
+        Only where that takes time linear in the length of the texts, without looking at pairs; else None.
+
+        Parameters
+        ----------
+        texts : Dataset
+            Its references are not looked at.
+        weight : float array, shape (candidates,)
+            Weight of each as a reference.
+
+        Returns
+        -------
+        float array, shape (candidates, width), or None
+        """
+        return None
 
     def note(self, dataset: Dataset) -> str | None:
         """Return a line if the tokenizer cannot split the references of `dataset` into words, or None."""

@@ -7,10 +7,10 @@ import pytest
 
 from ranker.corpora.formats.nbest import from_columns
 from ranker.errors import DataError, OptionError
+from ranker.extractors.consensus import similarities
 from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer
 from ranker.ranking import make_scorer
-from ranker.tuning import pairwise
 from ranker.tuning.hypotheses import StatisticsTable, check_sentences, read_references
 from ranker.tuning.reranking import (
     best_hypotheses,
@@ -47,7 +47,7 @@ def test_minimum_bayes_risk_is_its_plain_twin(name, monkeypatch):
         expected = [sum(chances[b] * gain for (a, b), gain in gains.items() if a == row) for row in range(len(nbest))]
         found = expected_gains(nbest, metric, probability)
         assert found == pytest.approx(expected, abs=1e-12)
-        monkeypatch.setattr(pairwise, "PAIRS", 30)
+        monkeypatch.setattr(similarities, "PAIRS", 30)
         assert expected_gains(nbest, metric, probability).tolist() == found.tolist()
 
 

@@ -8,13 +8,14 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ranker.arrays import FloatArray
+from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors.base import Metric
 from ranker.extractors.sacrebleu_signature import sacrebleu_signature
 from ranker.extractors.text.ngrams import ngram_matches, ngram_totals
 from ranker.extractors.text.reference_pairs import ReferencePairs, reference_pairs
+from ranker.extractors.text.text_pairs import TextPairs, pair_ngram_matches, summed_ngram_matches, sums_of_others
 from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
 
 _EPSILON = 1e-16
@@ -91,15 +92,46 @@ class Chrf(Metric):
 
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return candidate n-grams, reference n-grams and matches of every order, shape (candidates, 3 x orders)."""
-        parts = [(token_batch(dataset, self.tokenizer, lowercase=self.lowercase), self.order)]
-        if self.word_order:
-            parts.append((token_batch(dataset, "chrf-words", lowercase=self.lowercase), self.word_order))
         pairs = reference_pairs(dataset)
-        rows = np.concatenate([_counts(pairs, part, order) for part, order in parts], axis=1)
+        rows = np.concatenate([_counts(pairs, part, order) for part, order in self._parts(dataset)], axis=1)
         if len(rows) == len(dataset):
             return rows[np.argsort(pairs.candidate)]
         best = pairs.best(self.score(rows))
         return np.where(best[:, np.newaxis] >= 0, rows[best], 0.0)
+
+    def pair_statistics(self, pairs: TextPairs) -> FloatArray:
+        """Return the statistics of pairs, n-grams of every text counted once."""
+        rows = []
+        for part, order in self._parts(pairs.texts):
+            mine, theirs = (part.candidate_lengths[side] for side in (pairs.candidate, pairs.reference))
+            rows.append(_stacked(mine, theirs, pair_ngram_matches(part, pairs, order)))
+        return np.concatenate(rows, axis=1)
+
+    def mirrored(self, pair_statistics: FloatArray) -> FloatArray | None:
+        """Exchange the n-grams of the two texts; with ``epsilon`` an order may count on one side only."""
+        if self.epsilon:
+            return None
+        exchanged = pair_statistics.copy()
+        exchanged[:, 0::3], exchanged[:, 1::3] = pair_statistics[:, 1::3], pair_statistics[:, 0::3]
+        return exchanged
+
+    def summed_statistics(self, texts: Dataset, weight: FloatArray) -> FloatArray:
+        """Return the summed statistics."""
+        rows = []
+        for part, order in self._parts(texts):
+            totals = ngram_totals(part, order).astype(np.float64)
+            present = sums_of_others(part, weight[:, np.newaxis] * (totals > 0))
+            theirs = sums_of_others(part, weight[:, np.newaxis] * totals)
+            matched = summed_ngram_matches(part, weight, order) - weight[:, np.newaxis] * totals
+            rows.append(np.stack([totals * present, theirs, matched], axis=2).reshape(len(weight), 3 * order))
+        return np.concatenate(rows, axis=1)
+
+    def _parts(self, dataset: Dataset) -> list[tuple[TokenBatch, int]]:
+        """Return what n-grams are taken of, characters and words, and how long the n-grams are."""
+        parts = [(token_batch(dataset, self.tokenizer, lowercase=self.lowercase), self.order)]
+        if self.word_order:
+            parts.append((token_batch(dataset, "chrf-words", lowercase=self.lowercase), self.word_order))
+        return parts
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return chrF of statistics of shape (..., 3 x orders), shape (...)."""
@@ -119,12 +151,20 @@ class Chrf(Metric):
 def _counts(pairs: ReferencePairs, batch: TokenBatch, order: int) -> FloatArray:
     """Return candidate n-grams, reference n-grams and matches of every pair and order, shape (pairs, 3 x order)."""
     expanded = pairs.expand(batch)
-    lengths = batch.reference_lengths[pairs.reference]
-    theirs = np.maximum(lengths[:, np.newaxis] - np.arange(order), 0)
+    return _stacked(
+        expanded.candidate_lengths, batch.reference_lengths[pairs.reference], ngram_matches(expanded, order)
+    )
+
+
+def _stacked(candidate_lengths: Int64Array, reference_lengths: Int64Array, matches: Int64Array) -> FloatArray:
+    """Return the statistics of pairs, given the lengths of both sides and the matches of every order."""
+    shorter = np.arange(matches.shape[1])
+    mine, theirs = (
+        np.maximum(lengths[:, np.newaxis] - shorter, 0) for lengths in (candidate_lengths, reference_lengths)
+    )
     # an order that the reference is too short for counts on neither side
-    mine = np.where(theirs > 0, ngram_totals(expanded, order), 0)
-    counts = np.stack([mine, theirs, ngram_matches(expanded, order)], axis=2)
-    return counts.reshape(len(counts), 3 * order).astype(np.float64)
+    counts = np.stack([np.where(theirs > 0, mine, 0), theirs, matches], axis=2)
+    return counts.reshape(len(matches), 3 * matches.shape[1]).astype(np.float64)
 
 
 def _f_score(precision: FloatArray, recall: FloatArray, factor: float, nothing: float) -> FloatArray:

@@ -18,7 +18,7 @@ _SHIFT = np.uint64(32)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _slot(keys: Int64Array, key: np.int64) -> np.int64:
+def hash_slot(keys: Int64Array, key: np.int64) -> np.int64:
     """Return the slot where `key` stands, or the empty slot where it would stand."""
     mask = len(keys) - 1
     slot = np.int64((np.uint64(key) * _MULTIPLIER) >> _SHIFT) & mask
@@ -67,7 +67,7 @@ def _count_source(
                     key = np.int64(values[token])
                 else:
                     key = (reference_gram[position] << 32) | reference_word[position + n]
-                slot = _slot(keys, key)
+                slot = hash_slot(keys, key)
                 if keys[slot] == -1:
                     keys[slot] = key
                     numbers[slot] = known
@@ -90,12 +90,12 @@ def _count_source(
             for at in range(length - n):
                 number = -1
                 if n == 0:
-                    slot = _slot(keys, np.int64(values[start + at]))
+                    slot = hash_slot(keys, np.int64(values[start + at]))
                     if keys[slot] != -1:
                         number = numbers[slot]
                     word[row, at] = number
                 elif gram[row, at] >= 0 and word[row, at + n] >= 0:
-                    slot = _slot(keys, (gram[row, at] << 32) | word[row, at + n])
+                    slot = hash_slot(keys, (gram[row, at] << 32) | word[row, at + n])
                     if keys[slot] != -1:
                         number = numbers[slot]
                 gram[row, at] = number

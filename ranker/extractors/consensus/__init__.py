@@ -1,0 +1,1 @@
+"""Candidates judged by the other candidates of their source."""

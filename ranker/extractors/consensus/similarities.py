@@ -1,0 +1,144 @@
+"""How like the candidates of a source are to each other, all pairs, in batches, by any metric.
+
+Minimum Bayes risk decoding (Kumar and Byrne 2004) and the features of `consensus` are sums over these similarities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ranker.arrays import FloatArray, Int64Array, offsets_of
+from ranker.corpora.dataset import Dataset
+from ranker.extractors.base import Metric
+from ranker.extractors.text.text_pairs import TextPairs, references_alone
+
+PAIRS = 100_000
+"""Pairs that are scored at once, which bounds the memory."""
+
+
+class Similarity(Protocol):
+    """What compares candidates with each other."""
+
+    def fit(self, texts: Dataset, rows: Int64Array) -> Similarity:
+        """Return what compares, after it learnt from the candidates in `rows` as references, if it must."""
+
+    @property
+    def mirrors(self) -> bool:
+        """Whether both directions of a pair come from one comparison."""
+
+    def compare(self, pairs: TextPairs) -> FloatArray:
+        """Return how like the first text of every pair is to the second, shape (pairs,)."""
+
+    def compare_both(self, pairs: TextPairs) -> tuple[FloatArray, FloatArray]:
+        """Return what `compare` does, and how like the second text is to the first; only if it `mirrors`."""
+
+
+@dataclass(frozen=True)
+class MetricSimilarity:
+    """The score of one text against the other as its only reference, negated where lower is better."""
+
+    metric: Metric
+
+    def fit(self, texts: Dataset, rows: Int64Array) -> MetricSimilarity:
+        """Let a metric that learns from whatever is ranked learn from `rows` as references."""
+        if self.metric.fit_scope != "ranked":
+            return MetricSimilarity(self.metric.fit_ranked(texts))
+        return MetricSimilarity(self.metric.fit(references_alone(texts, rows)))
+
+    @property
+    def mirrors(self) -> bool:
+        """Whether the metric's statistics can be turned round."""
+        return self.metric.mirrored(np.zeros((1, self.metric.width))) is not None
+
+    def compare(self, pairs: TextPairs) -> FloatArray:
+        """Return the scores."""
+        return self._sign * self.metric.score(self.metric.pair_statistics(pairs))
+
+    def compare_both(self, pairs: TextPairs) -> tuple[FloatArray, FloatArray]:
+        """Return the scores in both directions."""
+        statistics = self.metric.pair_statistics(pairs)
+        exchanged = self.metric.mirrored(statistics)
+        assert exchanged is not None
+        return self._sign * self.metric.score(statistics), self._sign * self.metric.score(exchanged)
+
+    @property
+    def _sign(self) -> float:
+        return 1.0 if self.metric.higher_is_better else -1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Similarities:
+    """Similarities of the candidates of some sources, each against each.
+
+    Parameters
+    ----------
+    sources : slice
+        Sources, one after the other.
+    sizes : int64 array, shape (sources,)
+        Candidates n of each.
+    values : float array, shape (sum of n * n,)
+        Source after source; of each, row after row: candidate j as the reference, and all candidates i against it.
+    """
+
+    sources: slice
+    sizes: Int64Array
+    values: FloatArray
+
+
+def similarities(texts: Dataset, similarity: Similarity) -> Iterator[Similarities]:
+    """Compare all candidates of every source with each other and with themselves.
+
+    Parameters
+    ----------
+    texts : Dataset
+        Its references are not looked at.
+    similarity : Similarity
+        What learns from whatever is ranked learns from the candidates that are compared at once.
+
+    Yields
+    ------
+    Similarities
+        Of whole sources with at most `PAIRS` pairs, or of one source.
+    """
+    offsets = texts.candidate_offsets
+    sizes = np.diff(offsets)
+    ends = np.cumsum(sizes**2)
+    block = 0
+    while block < len(sizes):
+        done = ends[block - 1] if block else 0
+        last = max(block + 1, int(np.searchsorted(ends, done + PAIRS, side="right")))
+        rows = np.arange(offsets[block], offsets[last])
+        used = slice(block, last)
+        yield Similarities(used, sizes[used], _compare(texts, rows, similarity.fit(texts, rows)))
+        block = last
+
+
+def _compare(texts: Dataset, rows: Int64Array, similarity: Similarity) -> FloatArray:
+    """Return all similarities of `rows`, the candidates of whole sources."""
+    source = texts.candidate_source[rows]
+    first = texts.candidate_offsets[source]
+    size = texts.candidate_offsets[source + 1] - first
+    starts = offsets_of(size)
+    values = np.empty(starts[-1])
+    # of a pair that is compared once, the second is not before the first
+    width = rows - first + 1 if similarity.mirrors else size
+    ends = np.cumsum(width)
+    done = 0
+    while done < len(rows):
+        before = ends[done - 1] if done else 0
+        last = max(done + 1, int(np.searchsorted(ends, before + PAIRS, side="right")))
+        part = np.repeat(np.arange(done, last), width[done:last])
+        within = np.arange(len(part)) - np.repeat(offsets_of(width[done:last])[:-1], width[done:last])
+        pairs = TextPairs(texts, first[part] + within, rows[part])
+        if similarity.mirrors:
+            # row of the first text, column of the second
+            exchanged = starts[pairs.candidate - rows[0]] + rows[part] - first[part]
+            values[starts[part] + within], values[exchanged] = similarity.compare_both(pairs)
+        else:
+            values[starts[part] + within] = similarity.compare(pairs)
+        done = last
+    return values
