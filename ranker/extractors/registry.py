@@ -19,6 +19,7 @@ BUILT_IN = {
     "bp": "ranker.extractors.ngram.brevity:BrevityPenalty",
     "chrf": "ranker.extractors.ngram.chrf:Chrf",
     "combine": "ranker.extractors.combine:Combination",
+    "consensus": "ranker.extractors.consensus.columns:Consensus",
     "ds": "ranker.extractors.dependency.columns:DependencyStructure",
     "f1": "ranker.extractors.ngram.unigrams:F1",
     "fuzzy": "ranker.extractors.order.metrics:Fuzzy",

@@ -189,6 +189,19 @@ class Semantic(FittedExtractor):
                 progress.report("candidates compared", done, len(dataset))
         return result
 
+    def compare(self, texts: list[str], pairs: Int64Array) -> FloatArray:
+        """Return the columns of pairs of different `texts`, by number, shape (pairs, 2) to (pairs, 4).
+
+        Raises
+        ------
+        ModelError
+            As `transform`.
+        """
+        self._check_weights()
+        encoder = self._encoder()
+        with semantic_cache.opened(self._cache_name(encoder), len(COLUMNS)) as cache:
+            return self._values(encoder, cache, texts, pairs, (0, len(pairs), len(pairs)))
+
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
         """Return which word matched which, as ``word~match 0.87``: the candidate's words, then the other text's."""
         self._check_weights()

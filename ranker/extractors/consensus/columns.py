@@ -1,0 +1,302 @@
+"""Features of a candidate against the other candidates of its source: how far they agree, without any reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from ranker import notation, progress
+from ranker.arrays import FloatArray, Int64Array
+from ranker.corpora.dataset import Dataset, view
+from ranker.errors import OptionError, counted
+from ranker.extractors import registry
+from ranker.extractors.base import Extractor, FitScope, FittedExtractor, Metric
+from ranker.extractors.consensus.large import large_source
+from ranker.extractors.consensus.relatives import relatives
+from ranker.extractors.consensus.semantic import SemanticSimilarity
+from ranker.extractors.consensus.similarities import MetricSimilarity, Similarity, similarities
+from ranker.extractors.consensus.texts import Block, blocks, source_texts
+from ranker.extractors.consensus.votes import COLUMNS, Likeness, count_votes
+from ranker.extractors.semantic.columns import Semantic
+
+_MOST_SYSTEMS = 500
+_KEPT = 20_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class SystemRelations:
+    """How much the systems of a data set are relatives; see `ranker.extractors.consensus.relatives`.
+
+    Parameters
+    ----------
+    systems : dict
+        Number of every (language pair, system).
+    language_pairs : frozenset of str
+        Those whose systems were compared.
+    relation, excess : float array, shape (systems + 1, systems + 1)
+        0 on the diagonal; the last row and column are those of a system that is not known.
+    """
+
+    systems: dict[tuple[str, str], int]
+    language_pairs: frozenset[str]
+    relation: FloatArray
+    excess: FloatArray
+
+    def codes(self, dataset: Dataset) -> Int64Array:
+        """Return the number of the system of every candidate, -1 if it is not known."""
+        keys = zip(
+            dataset.source_language_pairs[dataset.candidate_source].tolist(),
+            dataset.candidates["system"].tolist(),
+            strict=True,
+        )
+        return np.array([self.systems.get(key, -1) for key in keys], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Consensus(Extractor):
+    r"""Agreement of a candidate with the other candidates of its source; needs no reference.
+
+    The other candidates vote: each is taken as a pseudo-reference (Albrecht and Hwa 2007), so that the mean is the
+    expected gain of minimum Bayes risk decoding (Kumar and Byrne 2004; Eikema and Aziz 2022) over candidates of equal
+    probability. With the similarity :math:`s_{ij}` of candidate i to candidate j as its only reference:
+
+    * ``mean``: the mean of :math:`s_{ij}` over all other candidates j, so that a text counts as often as systems
+      produced it;
+    * ``distinct``: over all other texts, each counted once;
+    * ``near``: over the `neighbours` most similar other candidates;
+    * ``weighted``: the mean with weights :math:`w_j` under which m copies of a system weigh no more than one;
+    * ``independent``: as ``weighted``, less what voter and candidate have in common because they are relatives;
+    * ``quality``: as ``independent``, better voters weighing more, :math:`w_j \exp(z_j / 2)` with the standardised
+      ``independent`` :math:`z_j` of the voter.
+
+    Relatives are found by their mean similarity over whatever is ranked, for each language pair; see
+    `ranker.extractors.consensus.relatives` for the derivation. With ``trust=source``, or more than 500 systems, they
+    are found in each source alone, by its own similarities; then the features depend on nothing else, but agreement on
+    what is right is mistaken for relation more often. Candidates marked as references are scored but do not vote. A
+    source with one candidate gets 0 throughout.
+
+    A source with more than `limit` candidates is compared with `limit` of its different texts, evenly spaced. For
+    ``mean`` and ``distinct`` chrF and BLEU then take the score of the mean statistics over all others, in time linear
+    in the number of candidates (aggregated n-gram counts: DeNero, Chiang and Knight 2009; Vamvas and Sennrich 2024).
+
+    Parameters
+    ----------
+    metric : str, default "chrf"
+        Similarity: a metric, negated if lower is better, or ``semantic``, whose F score is taken.
+    neighbours : int, default 5
+    trust : {"data", "source"}, default "data"
+        Where relatives are looked for: over whatever is ranked, or in each source alone.
+    limit : int, default 1000
+        Candidates of a source that are all compared with each other.
+    aggregate : bool, default True
+        Beyond `limit`, use mean statistics where the metric has them, not the evenly spaced texts.
+
+    Notes
+    -----
+    Features: ``consensus.mean``, ``consensus.distinct``, ``consensus.near``, ``consensus.weighted``,
+    ``consensus.independent``, ``consensus.quality``.
+    """
+
+    name: ClassVar[str] = "consensus"
+    needs_references: ClassVar[bool] = False
+    metric: str = "chrf"
+    neighbours: int = 5
+    trust: Literal["data", "source"] = "data"
+    limit: int = 1000
+    aggregate: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse options out of range and what cannot compare candidates."""
+        for option, lowest in (("neighbours", 1), ("limit", 2)):
+            if getattr(self, option) < lowest:
+                raise OptionError(f"consensus[{option}={getattr(self, option)}]: expected a whole number from {lowest}")
+        compared = registry.make(self.metric)
+        if isinstance(compared, Semantic):
+            if compared.idf or compared.against == "source":
+                raise OptionError(
+                    f"{self}: candidates have no weights and no source to be compared with; leave out both"
+                )
+        elif not isinstance(compared, Metric) or compared.fit_scope == "train":
+            raise OptionError(f"{self}: expected a metric that learns nothing in training, or semantic")
+        object.__setattr__(self, "metric", str(compared))
+
+    @property
+    def fit_scope(self) -> FitScope:  # type: ignore[override]
+        """Relatives are learnt from whatever is ranked, unless they are looked for in each source."""
+        return "ranked" if self.trust == "data" else "none"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """``consensus.mean``, ``.distinct``, ``.near``, ``.weighted``, ``.independent`` and ``.quality``."""
+        return tuple(f"{self}.{column}" for column in COLUMNS)
+
+    def signed(self) -> dict[str, object]:
+        """Sign with the signature of the metric."""
+        return {"metric": self._compared.signature()}
+
+    @property
+    def english_only(self) -> tuple[str, ...]:
+        """The metric, if it is for English only."""
+        return ("metric",) if self._compared.english_only else ()
+
+    def check_ready(self) -> None:
+        """Raise an error if what the metric needs is missing."""
+        self._compared.check_ready()
+
+    def note(self, dataset: Dataset) -> str | None:
+        """Say of how many sources there is no consensus, for want of candidates."""
+        sizes = np.diff(dataset.candidate_offsets)
+        alone, two = int((sizes == 1).sum()), int((sizes == 2).sum())
+        notes = []
+        if alone:
+            notes.append(f"{counted(alone, 'source')} with one candidate, for which consensus features are 0")
+        if two:
+            notes.append(f"{counted(two, 'source')} with two candidates, for which consensus says next to nothing")
+        return "; ".join(notes) or None
+
+    def fit(self, dataset: Dataset) -> FittedConsensus:
+        """Return the fitted form, which knows which systems of `dataset` are relatives."""
+        return FittedConsensus(**self._options(), learnt=self._relations(dataset) if self.trust == "data" else None)
+
+    def fit_ranked(self, dataset: Dataset) -> FittedExtractor:
+        """Return the fitted form."""
+        return self.fit(dataset)
+
+    @property
+    def _compared(self) -> Extractor:
+        return registry.make(self.metric)
+
+    @property
+    def _similarity(self) -> Similarity:
+        return _similarity_of(self.metric)
+
+    def _blocks(self, dataset: Dataset) -> Iterator[Block]:
+        """Yield the similarities of all sources with up to `limit` candidates."""
+        kept = _kept_blocks(dataset, self.metric, self.limit)
+        return iter(kept) if kept is not None else _make_blocks(dataset, self._similarity, self.limit)
+
+    def _relations(self, dataset: Dataset) -> SystemRelations:
+        pairs = dataset.source_language_pairs[dataset.candidate_source]
+        systems = dataset.candidates["system"].to_numpy(object)
+        voting = ~dataset.candidates["is_reference"].to_numpy(bool)
+        names = sorted(set(zip(pairs[voting].tolist(), systems[voting].tolist(), strict=True)))
+        by_pair: dict[str, list[tuple[str, str]]] = {}
+        for key in names:
+            by_pair.setdefault(key[0], []).append(key)
+        compared = {lp: keys for lp, keys in by_pair.items() if len(keys) <= _MOST_SYSTEMS}
+        numbers = {key: number for number, key in enumerate(key for keys in compared.values() for key in keys)}
+        size = len(numbers) + 1
+        relations = SystemRelations(numbers, frozenset(compared), np.zeros((size, size)), np.zeros((size, size)))
+        codes = relations.codes(dataset)
+        total, times = np.zeros(size * size), np.zeros(size * size)
+        for block in self._blocks(dataset):
+            likeness = Likeness.of(block.similarity, lower=self._lower)
+            code = codes[block.rows]
+            cells = (code[:, :, np.newaxis] * size + code[:, np.newaxis, :]).ravel()
+            there = ((code >= 0)[:, :, np.newaxis] & (code >= 0)[:, np.newaxis, :]).ravel()
+            total += np.bincount(cells[there], likeness.values.ravel()[there], minlength=size * size)
+            times += np.bincount(cells[there], minlength=size * size)
+        mean = np.divide(total, times, out=np.zeros(size * size), where=times > 0).reshape(size, size)
+        known = times.reshape(size, size) > 0
+        for keys in compared.values():
+            of_pair = np.ix_(*2 * ([numbers[key] for key in keys],))
+            made = relatives(mean[of_pair], known[of_pair])
+            relations.relation[of_pair], relations.excess[of_pair] = made.relation, made.excess
+        np.fill_diagonal(relations.relation, 0.0)
+        return relations
+
+    @property
+    def _lower(self) -> bool:
+        compared = self._compared
+        return isinstance(compared, Metric) and not compared.higher_is_better
+
+
+@dataclass(frozen=True)
+class FittedConsensus(Consensus, FittedExtractor):
+    """`Consensus` with the relations of systems; None where relatives are looked for in each source."""
+
+    learnt: SystemRelations | None = notation.learnt()
+
+    def fit_ranked(self, dataset: Dataset) -> FittedExtractor:
+        """Return this extractor."""
+        return self
+
+    def transform(self, dataset: Dataset) -> FloatArray:
+        """Return the features, shape (candidates, 6)."""
+        result = np.zeros((len(dataset), len(COLUMNS)))
+        voting = ~dataset.candidates["is_reference"].to_numpy(bool)
+        text = source_texts(dataset).row
+        codes = None if self.learnt is None else self.learnt.codes(dataset)
+        known = np.array(
+            [self.learnt is not None and lp in self.learnt.language_pairs for lp in dataset.source_language_pairs]
+        )
+        done = 0
+        for block in self._blocks(dataset):
+            likeness = Likeness.of(block.similarity, lower=self._lower)
+            by_system = known[dataset.candidate_source[block.rows[:, 0]]]
+            for chosen, systems in ((by_system, True), (~by_system, False)):
+                if not chosen.any():
+                    continue
+                rows, part = block.rows[chosen], likeness.take(chosen)
+                if systems:
+                    assert self.learnt is not None
+                    assert codes is not None
+                    code = codes[rows]
+                    cells = code[:, :, np.newaxis], code[:, np.newaxis, :]
+                    relation, excess = self.learnt.relation[cells], self.learnt.excess[cells]
+                else:
+                    pairs = voting[rows][:, :, np.newaxis] & voting[rows][:, np.newaxis, :]
+                    made = relatives(part.values, pairs)
+                    relation, excess = made.relation, made.excess
+                result[rows] = count_votes(
+                    block.similarity[chosen], relation, part.scaled(excess), text[rows], voting[rows], self.neighbours
+                )
+            done += block.rows.size
+            progress.report("candidates compared", done, len(dataset))
+        for source in np.flatnonzero(np.diff(dataset.candidate_offsets) > self.limit).tolist():
+            rows = slice(*dataset.candidate_offsets[source : source + 2])
+            result[rows] = large_source(
+                dataset,
+                source,
+                self._similarity,
+                self._compared if self.aggregate and isinstance(self._compared, Metric) else None,
+                lower=self._lower,
+                limit=self.limit,
+                neighbours=self.neighbours,
+            )
+            done += rows.stop - rows.start
+            progress.report("candidates compared", done, len(dataset))
+        return result
+
+    def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+        """Return the features of every reference among the candidates of its source, which alone vote."""
+        together = dataset.with_references_as_candidates()
+        references = np.diff(dataset.reference_offsets)
+        source = np.repeat(np.arange(len(references)), references)
+        slot = np.arange(len(source)) - dataset.reference_offsets[source]
+        return self.transform(together)[together.candidate_offsets[source + 1] - references[source] + slot]
+
+
+def _make_blocks(dataset: Dataset, similarity: Similarity, limit: int) -> Iterator[Block]:
+    small = np.diff(dataset.candidate_offsets) <= limit
+    return blocks(dataset, small, similarities(source_texts(dataset).of(small), similarity))
+
+
+@view
+def _kept_blocks(dataset: Dataset, metric: str, limit: int) -> tuple[Block, ...] | None:
+    """Return the similarities of a data set, or None if they are too many to keep for features that ask again."""
+    sizes = np.diff(dataset.candidate_offsets)
+    if (sizes[sizes <= limit] ** 2).sum() > _KEPT:
+        return None
+    return tuple(_make_blocks(dataset, _similarity_of(metric), limit))
+
+
+def _similarity_of(text: str) -> Similarity:
+    made = registry.make(text)
+    if isinstance(made, Metric):
+        return MetricSimilarity(made)
+    assert isinstance(made, Semantic)
+    return SemanticSimilarity(made)

@@ -1,0 +1,79 @@
+"""The different texts of every source, and the similarities of its candidates put together from theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from ranker.arrays import BoolArray, FloatArray, Int64Array, offsets_of
+from ranker.corpora.dataset import Dataset, view
+from ranker.extractors.consensus.similarities import Similarities
+
+
+@dataclass(frozen=True, eq=False)
+class SourceTexts:
+    """Texts of the candidates of every source, each text of a source once.
+
+    Parameters
+    ----------
+    texts : Dataset
+        The first candidate with each text.
+    row : int64 array, shape (candidates,)
+        Row of `texts` of every candidate.
+    """
+
+    texts: Dataset
+    row: Int64Array
+
+    def of(self, sources: BoolArray) -> Dataset:
+        """Return the texts of the sources in the mask `sources`; the others stay without."""
+        if sources.all():
+            return self.texts
+        return self.texts.select_candidates(sources[self.texts.candidate_source])
+
+
+@view
+def source_texts(dataset: Dataset) -> SourceTexts:
+    """Return the different texts of every source."""
+    codes, _ = pd.factorize(dataset.candidates["text"])
+    keys = dataset.candidate_source * (int(codes.max(initial=0)) + 1) + codes
+    row, _ = pd.factorize(keys)
+    # numbers are given in order of first occurrence, and candidates are sorted by source
+    new = np.diff(np.maximum.accumulate(row), prepend=-1) > 0
+    return SourceTexts(dataset.select_candidates(new), row.astype(np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Sources with equally many candidates, and how like each candidate is to each.
+
+    Parameters
+    ----------
+    rows : int64 array, shape (sources, n)
+        Candidates.
+    similarity : float array, shape (sources, n, n)
+        ``[s, j, i]``: candidate i with candidate j as its reference.
+    """
+
+    rows: Int64Array
+    similarity: FloatArray
+
+
+def blocks(dataset: Dataset, sources: BoolArray, similarities: Iterable[Similarities]) -> Iterator[Block]:
+    """Yield the sources in the mask `sources`, given the `similarities` of their different texts."""
+    sizes = np.diff(dataset.candidate_offsets)
+    texts = source_texts(dataset)
+    first = texts.texts.candidate_offsets[:-1]
+    for given in similarities:
+        starts = offsets_of(given.sizes**2)[:-1]
+        used = np.arange(given.sources.start, given.sources.stop)
+        for size in np.unique(sizes[used][sources[used] & (sizes[used] > 0)]).tolist():
+            chosen = used[(sizes[used] == size) & sources[used]]
+            rows = dataset.candidate_offsets[chosen][:, np.newaxis] + np.arange(size)
+            place = texts.row[rows] - first[chosen][:, np.newaxis]
+            within = chosen - given.sources.start
+            line = starts[within][:, np.newaxis] + place * given.sizes[within][:, np.newaxis]
+            yield Block(rows, given.values[line[:, :, np.newaxis] + place[:, np.newaxis, :]])

@@ -1,0 +1,123 @@
+"""From similarities and relations of the candidates of sources to features: how the votes are counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ranker.arrays import BoolArray, FloatArray, Int64Array
+
+COLUMNS = ("mean", "distinct", "near", "weighted", "independent", "quality")
+_SLOPE = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Likeness:
+    """Similarities on a scale on which relatives can be found: 1 is a text with itself, 0 nothing in common.
+
+    Parameters
+    ----------
+    values : float array, shape (sources, n, n)
+        Symmetric, in [0, 1].
+    unit : float array, shape (sources, n, n)
+        What 1 is on the scale of the similarity.
+    """
+
+    values: FloatArray
+    unit: FloatArray
+
+    @classmethod
+    def of(cls, similarity: FloatArray, *, lower: bool) -> Likeness:
+        """Divide by the similarity of both sides with themselves; of error rates, `lower`, 1 less the rate is taken."""
+        alone = np.diagonal(similarity, axis1=-2, axis2=-1)
+        made = cls.between(similarity, alone, alone, lower=lower)
+        return cls(0.5 * (made.values + np.swapaxes(made.values, -1, -2)), made.unit)
+
+    @classmethod
+    def between(
+        cls, similarity: FloatArray, references: FloatArray, candidates: FloatArray, *, lower: bool
+    ) -> Likeness:
+        """Make it of similarities (..., references, candidates), given those of both sides with themselves."""
+        shift = 1.0 if lower else 0.0
+        sides = (np.sqrt(np.maximum(one + shift, 0.0)) for one in (references, candidates))
+        unit = next(sides)[..., :, np.newaxis] * next(sides)[..., np.newaxis, :]
+        values = np.divide(similarity + shift, unit, out=np.zeros(unit.shape), where=unit > 0)
+        return cls(np.clip(values, 0.0, 1.0), unit)
+
+    def take(self, chosen: BoolArray) -> Likeness:
+        """Return those of some sources."""
+        return Likeness(self.values[chosen], self.unit[chosen])
+
+    def scaled(self, excess: FloatArray) -> FloatArray:
+        """Return `excess`, in units of likeness, on the scale of the similarity."""
+        return excess * self.unit
+
+
+def count_votes(
+    similarity: FloatArray,
+    relation: FloatArray,
+    excess: FloatArray,
+    text: Int64Array,
+    voting: BoolArray,
+    neighbours: int,
+) -> FloatArray:
+    """Return the features of candidates.
+
+    Parameters
+    ----------
+    similarity : float array, shape (sources, n, n)
+        ``[s, j, i]``: candidate i with candidate j as its reference.
+    relation, excess : float array, shape (sources, n, n)
+        As of `relatives`, the excess on the scale of the similarity; diagonals are not looked at.
+    text : int array, shape (sources, n)
+        Equal where candidates have the same text.
+    voting : bool array, shape (sources, n)
+        Which candidates vote.
+    neighbours : int
+
+    Returns
+    -------
+    float array, shape (sources, n, 6)
+    """
+    number = similarity.shape[-1]
+    other = voting[:, :, np.newaxis] & ~np.eye(number, dtype=bool)
+    equal = text[:, :, np.newaxis] == text[:, np.newaxis, :]
+    share = 1.0 / np.maximum((equal & voting[:, :, np.newaxis]).sum(axis=1), 1)
+    # of the voters, those related count together as one
+    related = np.where(np.eye(number, dtype=bool), 1.0, relation) * voting[:, np.newaxis, :]
+    weight = 1.0 / np.maximum(related.sum(axis=2), 1.0)
+    independent = weighted_mean(similarity - excess, weight[:, :, np.newaxis] * other)
+    features = (
+        weighted_mean(similarity, other.astype(np.float64)),
+        weighted_mean(similarity, share[:, :, np.newaxis] * (other & ~equal)),
+        nearest(similarity, other, neighbours),
+        weighted_mean(similarity, weight[:, :, np.newaxis] * other),
+        independent,
+        weighted_mean(similarity - excess, (weight * quality(independent, voting))[:, :, np.newaxis] * other),
+    )
+    return np.stack(features, axis=2)
+
+
+def quality(independent: FloatArray, voting: BoolArray) -> FloatArray:
+    """Return how much more the votes of good candidates count, (sources, n) to (sources, n): 1 for the mean voter."""
+    number = np.maximum(voting.sum(axis=-1, keepdims=True), 1)
+    centred = independent - np.where(voting, independent, 0.0).sum(axis=-1, keepdims=True) / number
+    spread = np.sqrt(np.where(voting, centred**2, 0.0).sum(axis=-1, keepdims=True) / number)
+    standardised = np.divide(centred, spread, out=np.zeros(centred.shape), where=spread > 1e-12)
+    return np.asarray(np.exp(_SLOPE * standardised))
+
+
+def nearest(similarity: FloatArray, other: BoolArray, neighbours: int) -> FloatArray:
+    """Return the mean of the highest similarities to voters `other`, (sources, j, i) to (sources, i); 0 without any."""
+    kept = min(neighbours, similarity.shape[1])
+    ranked = np.where(other, similarity, -np.inf)
+    highest = -np.partition(-ranked, kept - 1, axis=1)[:, :kept]
+    there = np.isfinite(highest)
+    return np.asarray(np.where(there, highest, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1))
+
+
+def weighted_mean(similarity: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return weighted means over voters, (sources, j, i) to (sources, i); 0 where nothing has weight."""
+    total = weight.sum(axis=1)
+    return np.asarray(np.divide((similarity * weight).sum(axis=1), total, out=np.zeros(total.shape), where=total > 0))
