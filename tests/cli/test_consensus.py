@@ -1,0 +1,59 @@
+"""Ranking without references by consensus, as a user does it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ranker.cli.main import run
+from ranker.ranking import Ranker
+from tests.datasets import dataset_of
+
+TEXTS = ["the cat sat on the mat", "a cat sat on the mat", "the cat sat on a mat", "dogs ran home"]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    made = dataset_of([([], TEXTS), ([], [text.replace("cat", "bird") for text in TEXTS])], kind="fluency")
+    path = tmp_path_factory.mktemp("model") / "consensus.model"
+    Ranker("consensus", C=1.0).fit(made).save(path)
+    return path
+
+
+def ranked(capsys, tmp_path, model, sources, *options: str):
+    data = tmp_path / "candidates.json"
+    candidates = [
+        {"source": "x", "candidates": [{"system": str(place), "text": text} for place, text in enumerate(texts)]}
+        for texts in sources
+    ]
+    data.write_text(json.dumps(candidates))
+    with pytest.raises(SystemExit) as ended:
+        run(["rank", str(data), "--model", str(model), "--output", "json", *options])
+    out, err = capsys.readouterr()
+    return ended.value.code, json.loads(out) if out else None, err
+
+
+def test_candidates_without_references_are_ranked(capsys, tmp_path, model):
+    code, found, err = ranked(capsys, tmp_path, model, [TEXTS])
+    assert code == 0
+    assert found["sources"][0]["ranking"][-1]["text"] == "dogs ran home"
+    assert err == ""
+
+
+def test_sources_with_one_or_two_candidates_are_counted_in_one_line(capsys, tmp_path, model):
+    code, found, err = ranked(capsys, tmp_path, model, [TEXTS, TEXTS[:1], ["", ""], TEXTS[:2]])
+    assert code == 0
+    assert [len(source["ranking"]) for source in found["sources"]] == [4, 1, 2, 2]
+    assert found["sources"][2]["ranking"][0]["tied"]
+    assert err == (
+        "ranker: note: 1 source with one candidate, for which consensus features are 0; 2 sources with two candidates, "
+        "for which consensus says next to nothing\n"
+    )
+
+
+def test_consensus_makes_features_and_is_no_metric(capsys, tmp_path):
+    with pytest.raises(SystemExit) as ended:
+        run(["rank", "sample", "--metric", "consensus[metric=perp]"])
+    assert ended.value.code == 2
+    assert "expected a metric that learns nothing in training, or semantic" in capsys.readouterr().err
