@@ -69,6 +69,7 @@ class Consensus(Extractor):
     * ``near``: over the `neighbours` most similar other candidates;
     * ``weighted``: the mean with weights :math:`w_j` under which m copies of a system weigh no more than one;
     * ``independent``: as ``weighted``, less what voter and candidate have in common because they are relatives;
+    * ``independent_near``: as ``near``, after the same is taken off;
     * ``quality``: as ``independent``, better voters weighing more, :math:`w_j \exp(z_j / 2)` with the standardised
       ``independent`` :math:`z_j` of the voter.
 
@@ -97,7 +98,7 @@ class Consensus(Extractor):
     Notes
     -----
     Features: ``consensus.mean``, ``consensus.distinct``, ``consensus.near``, ``consensus.weighted``,
-    ``consensus.independent``, ``consensus.quality``.
+    ``consensus.independent``, ``consensus.independent_near``, ``consensus.quality``.
     """
 
     name: ClassVar[str] = "consensus"
@@ -130,7 +131,7 @@ class Consensus(Extractor):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """``consensus.mean``, ``.distinct``, ``.near``, ``.weighted``, ``.independent`` and ``.quality``."""
+        """``consensus.mean``, ``.distinct``, ``.near`` and so on."""
         return tuple(f"{self}.{column}" for column in COLUMNS)
 
     def signed(self) -> dict[str, object]:
@@ -237,7 +238,7 @@ class FittedConsensus(Consensus, FittedExtractor):
         return self
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the features, shape (candidates, 6)."""
+        """Return the features, shape (candidates, 7)."""
         result = np.zeros((len(dataset), len(COLUMNS)))
         voting = ~dataset.candidates["is_reference"].to_numpy(bool)
         text = source_texts(dataset).row

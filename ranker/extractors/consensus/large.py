@@ -10,7 +10,7 @@ from ranker.extractors.base import Metric
 from ranker.extractors.consensus.relatives import relation_to, relatives, vote_weights
 from ranker.extractors.consensus.similarities import PAIRS, Similarity
 from ranker.extractors.consensus.texts import source_texts
-from ranker.extractors.consensus.votes import Likeness, nearest, quality, weighted_mean
+from ranker.extractors.consensus.votes import COLUMNS, Likeness, nearest, quality, weighted_mean
 from ranker.extractors.text.text_pairs import TextPairs
 
 _AT_ONCE = 1000
@@ -41,7 +41,7 @@ def large_source(
 
     Returns
     -------
-    float array, shape (candidates of the source, 6)
+    float array, shape (candidates of the source, 7)
     """
     rows = np.arange(*dataset.candidate_offsets[source : source + 2])
     alone = dataset.select_sources(np.arange(len(dataset.sources)) == source)
@@ -51,39 +51,37 @@ def large_source(
     count = np.bincount(different.row, voting, minlength=number).astype(np.float64)
     possible = np.flatnonzero(count > 0)
     if not len(possible):
-        return np.zeros((len(rows), 6))
+        return np.zeros((len(rows), len(COLUMNS)))
     voters = possible[np.unique(np.linspace(0, len(possible) - 1, min(limit, len(possible))).astype(np.int64))]
     similarity = similarity.fit(texts, np.arange(number))
     among = _rectangle(texts, voters, voters, similarity)
-    likeness = Likeness.of(among[np.newaxis], lower=lower)
-    self_similarity = np.diagonal(among)
-    relations = relatives(likeness.values, np.ones(likeness.values.shape, dtype=bool))
-    vote = vote_weights(relations.relation)[0]
-    other = ~np.eye(len(voters), dtype=bool)
-    own = weighted_mean(
-        (among - likeness.scaled(relations.excess)[0])[np.newaxis], (vote[:, np.newaxis] * other)[np.newaxis]
-    )
-    better = vote * quality(own, np.ones(own.shape, dtype=bool))[0]
-    features = np.zeros((number, 6))
+    likeness = Likeness.of(among, lower=lower)
+    relations = relatives(likeness.values, np.ones(among.shape, dtype=bool))
+    vote = vote_weights(relations.relation)
+    others = ~np.eye(len(voters), dtype=bool)
+    independent = weighted_mean(among - likeness.scaled(relations.excess), vote[:, np.newaxis] * others)
+    better = vote * quality(independent, np.ones(len(voters), dtype=bool))
+    features = np.zeros((number, len(COLUMNS)))
     for start in range(0, number, _AT_ONCE):
-        mine = np.arange(start, min(start + _AT_ONCE, number))
-        values = _rectangle(texts, mine, voters, similarity)
-        here = _alone(texts, mine, similarity)
-        like = Likeness.between(values, self_similarity, here, lower=lower)
-        _, excess = relation_to(like.values, relations.nearness[0], vote)
-        other = voters[:, np.newaxis] != mine
-        less = values - like.scaled(excess)
-        copies = np.where(other, 0.0, -1.0) + count[voters][:, np.newaxis]
-        columns = [
-            weighted_mean(values[np.newaxis], np.maximum(copies, 0.0)[np.newaxis]),
-            weighted_mean(values[np.newaxis], other.astype(np.float64)[np.newaxis]),
-            nearest(values[np.newaxis], other[np.newaxis], neighbours),
-            *(
-                weighted_mean(one[np.newaxis], (weight[:, np.newaxis] * other)[np.newaxis])
-                for one, weight in ((values, vote), (less, vote), (less, better))
-            ),
-        ]
-        features[mine] = np.concatenate(columns).T
+        candidates = np.arange(start, min(start + _AT_ONCE, number))
+        values = _rectangle(texts, candidates, voters, similarity)
+        likeness = Likeness.between(values, np.diagonal(among), _alone(texts, candidates, similarity), lower=lower)
+        _, excess = relation_to(likeness.values, relations.nearness, vote)
+        rest = values - likeness.scaled(excess)
+        others = voters[:, np.newaxis] != candidates
+        copies = np.maximum(count[voters][:, np.newaxis] - ~others, 0.0)
+        features[candidates] = np.stack(
+            [
+                weighted_mean(values, copies),
+                weighted_mean(values, others.astype(np.float64)),
+                nearest(values, others, neighbours),
+                weighted_mean(values, vote[:, np.newaxis] * others),
+                weighted_mean(rest, vote[:, np.newaxis] * others),
+                nearest(rest, others, neighbours),
+                weighted_mean(rest, better[:, np.newaxis] * others),
+            ],
+            axis=1,
+        )
     if aggregated is not None:
         _aggregate(texts, count, aggregated, lower=lower, features=features, similarity=similarity)
     return features[different.row]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 
-COLUMNS = ("mean", "distinct", "near", "weighted", "independent", "quality")
+COLUMNS = ("mean", "distinct", "near", "weighted", "independent", "independent_near", "quality")
 _SLOPE = 0.5
 
 
@@ -78,7 +78,7 @@ def count_votes(
 
     Returns
     -------
-    float array, shape (sources, n, 6)
+    float array, shape (sources, n, 7)
     """
     number = similarity.shape[-1]
     other = voting[:, :, np.newaxis] & ~np.eye(number, dtype=bool)
@@ -87,20 +87,22 @@ def count_votes(
     # of the voters, those related count together as one
     related = np.where(np.eye(number, dtype=bool), 1.0, relation) * voting[:, np.newaxis, :]
     weight = 1.0 / np.maximum(related.sum(axis=2), 1.0)
-    independent = weighted_mean(similarity - excess, weight[:, :, np.newaxis] * other)
+    rest = similarity - excess
+    independent = weighted_mean(rest, weight[:, :, np.newaxis] * other)
     features = (
         weighted_mean(similarity, other.astype(np.float64)),
         weighted_mean(similarity, share[:, :, np.newaxis] * (other & ~equal)),
         nearest(similarity, other, neighbours),
         weighted_mean(similarity, weight[:, :, np.newaxis] * other),
         independent,
-        weighted_mean(similarity - excess, (weight * quality(independent, voting))[:, :, np.newaxis] * other),
+        nearest(rest, other, neighbours),
+        weighted_mean(rest, (weight * quality(independent, voting))[:, :, np.newaxis] * other),
     )
     return np.stack(features, axis=2)
 
 
 def quality(independent: FloatArray, voting: BoolArray) -> FloatArray:
-    """Return how much more the votes of good candidates count, (sources, n) to (sources, n): 1 for the mean voter."""
+    """Return how much more the votes of good candidates count, (..., n) to (..., n): 1 for the mean voter."""
     number = np.maximum(voting.sum(axis=-1, keepdims=True), 1)
     centred = independent - np.where(voting, independent, 0.0).sum(axis=-1, keepdims=True) / number
     spread = np.sqrt(np.where(voting, centred**2, 0.0).sum(axis=-1, keepdims=True) / number)
@@ -109,15 +111,15 @@ def quality(independent: FloatArray, voting: BoolArray) -> FloatArray:
 
 
 def nearest(similarity: FloatArray, other: BoolArray, neighbours: int) -> FloatArray:
-    """Return the mean of the highest similarities to voters `other`, (sources, j, i) to (sources, i); 0 without any."""
-    kept = min(neighbours, similarity.shape[1])
+    """Return the mean of the highest similarities to voters `other`, (..., j, i) to (..., i); 0 without any."""
+    kept = min(neighbours, similarity.shape[-2])
     ranked = np.where(other, similarity, -np.inf)
-    highest = -np.partition(-ranked, kept - 1, axis=1)[:, :kept]
+    highest = -np.partition(-ranked, kept - 1, axis=-2)[..., :kept, :]
     there = np.isfinite(highest)
-    return np.asarray(np.where(there, highest, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1))
+    return np.asarray(np.where(there, highest, 0.0).sum(axis=-2) / np.maximum(there.sum(axis=-2), 1))
 
 
 def weighted_mean(similarity: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return weighted means over voters, (sources, j, i) to (sources, i); 0 where nothing has weight."""
-    total = weight.sum(axis=1)
-    return np.asarray(np.divide((similarity * weight).sum(axis=1), total, out=np.zeros(total.shape), where=total > 0))
+    """Return weighted means over voters, (..., j, i) to (..., i); 0 where nothing has weight."""
+    total = weight.sum(axis=-2)
+    return np.asarray(np.divide((similarity * weight).sum(axis=-2), total, out=np.zeros(total.shape), where=total > 0))
