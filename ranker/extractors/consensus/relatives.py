@@ -66,25 +66,26 @@ def relatives(similarity: FloatArray, known: BoolArray) -> Relations:
     known : bool array, shape (..., n, n)
         Symmetric; which pairs there are. Others are no relatives.
     """
-    number = similarity.shape[-1]
-    same = np.eye(number, dtype=bool)
+    same = np.eye(similarity.shape[-1], dtype=bool)
     known = known & ~same
     logarithm = np.log(np.maximum(similarity, _LEAST))
-    relation = np.where(same, 1.0, np.where(known, np.clip(similarity, 0.0, 1.0) ** 8, 0.0))
+    relation = np.where(known, np.clip(similarity, 0.0, 1.0) ** 8, same)
     nearness = np.zeros(similarity.shape[:-1])
-    excess = np.zeros(similarity.shape)
     for step in range(_ROUNDS):
         vote = vote_weights(relation)
-        weight = np.where(known, vote[..., :, np.newaxis] * vote[..., np.newaxis, :] * (1.0 - relation), 0.0)
+        weight = 1.0 - relation
+        weight *= known
+        weight *= vote[..., :, np.newaxis]
+        weight *= vote[..., np.newaxis, :]
         if step:
-            weight *= np.where(logarithm > _sums(nearness), LENIENCE, 1.0)
+            np.multiply(weight, LENIENCE, out=weight, where=logarithm > _sums(nearness))
         total = np.maximum(weight.sum(axis=-1), 1e-12)
-        own = (weight * logarithm).sum(axis=-1) / total
+        own = np.einsum("...jk,...jk->...j", weight, logarithm) / total
         for _ in range(_SWEEPS):
             others = (weight @ nearness[..., np.newaxis])[..., 0] / total
             nearness = 0.5 * (nearness + own - others)
         relation, excess = _compare(similarity, _sums(nearness))
-        relation = np.where(same, 1.0, np.where(known, relation, 0.0))
+        relation = np.where(known, relation, same)
     return Relations(relation, np.where(known, excess, 0.0), nearness)
 
 
@@ -115,9 +116,13 @@ def relation_to(similarity: FloatArray, nearness: FloatArray, vote: FloatArray) 
 def _compare(similarity: FloatArray, expected_logarithm: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return relation and excess of pairs, given the logarithms of e."""
     expected = np.exp(np.minimum(expected_logarithm, np.log(0.99)))
-    share = (similarity - expected) / (1.0 - expected)
-    relation = np.clip((share - USUAL) / (1.0 - USUAL), 0.0, 1.0)
-    return relation, relation * (1.0 - expected)
+    possible = 1.0 - expected
+    relation = (similarity - expected) / possible
+    relation -= USUAL
+    relation /= 1.0 - USUAL
+    np.clip(relation, 0.0, 1.0, out=relation)
+    possible *= relation
+    return relation, possible
 
 
 def vote_weights(relation: FloatArray) -> FloatArray:
