@@ -65,7 +65,8 @@ def command(
     """Show why a candidate has its score, or why one system is above another.
 
     The model is linear, so the contributions of its features add up to the score exactly. Many features measure nearly
-    the same thing, so tables add them up by what they are about: words, word order, syntax, fluency, meaning, length.
+    the same thing, so tables add them up by what they are about: words, word order, syntax, fluency, meaning,
+    agreement, length.
     --pair names two systems and gives, for every source, the difference of their scores by family, the five extractors
     with the largest differences, and the words behind them. Without data, the weights of a model are listed. Without
     --model the included ranker that suits the data is explained.

@@ -27,7 +27,7 @@ from ranker.extractors.text.text_pairs import TextPairs
 from ranker.extractors.text.tokens import Tokenizer, language_tokenizers
 
 FitScope = Literal["none", "train", "ranked"]
-FeatureFamily = Literal["words", "word order", "syntax", "fluency", "meaning", "length", "other"]
+FeatureFamily = Literal["words", "word order", "syntax", "fluency", "meaning", "agreement", "length", "other"]
 """What features are about; explanations add up contributions by family, in this order."""
 
 

@@ -52,8 +52,28 @@ def test_sources_with_one_or_two_candidates_are_counted_in_one_line(capsys, tmp_
     )
 
 
-def test_consensus_makes_features_and_is_no_metric(capsys, tmp_path):
+def test_one_feature_can_be_the_metric(capsys, tmp_path):
+    data = tmp_path / "candidates.json"
+    outputs = [{"system": str(place), "text": text} for place, text in enumerate(TEXTS)]
+    data.write_text(json.dumps([{"source": "x", "candidates": outputs}]))
     with pytest.raises(SystemExit) as ended:
-        run(["rank", "sample", "--metric", "consensus[metric=perp]"])
+        run(["rank", str(data), "--metric", "consensus.independent", "--output", "json"])
+    assert ended.value.code == 0
+    assert json.loads(capsys.readouterr().out)["sources"][0]["ranking"][-1]["text"] == "dogs ran home"
+
+
+@pytest.mark.parametrize(
+    ("metric", "says"),
+    [
+        ("consensus", "'consensus' has 7 columns, and a metric is one of them: consensus.mean, consensus.distinct,"),
+        ("consensus[metric=perp].mean", "expected a metric that learns nothing in training, or semantic"),
+        ("consensus[metric=given[name=x]].mean", "holds scores of the candidates of a data set"),
+    ],
+)
+def test_what_is_no_metric_is_refused(capsys, metric, says):
+    with pytest.raises(SystemExit) as ended:
+        run(["rank", "sample", "--metric", metric])
     assert ended.value.code == 2
-    assert "expected a metric that learns nothing in training, or semantic" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert says in err
+    assert err.count("\n") == 1

@@ -13,7 +13,7 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import OptionError, counted
 from ranker.extractors import registry
-from ranker.extractors.base import Extractor, FitScope, FittedExtractor, Metric
+from ranker.extractors.base import Extractor, FitScope, FittedExtractor, Metric, check_new_texts
 from ranker.extractors.consensus.large import large_source
 from ranker.extractors.consensus.relatives import relatives
 from ranker.extractors.consensus.semantic import SemanticSimilarity
@@ -102,6 +102,7 @@ class Consensus(Extractor):
     """
 
     name: ClassVar[str] = "consensus"
+    family = "agreement"
     needs_references: ClassVar[bool] = False
     metric: str = "chrf"
     neighbours: int = 5
@@ -122,6 +123,7 @@ class Consensus(Extractor):
                 )
         elif not isinstance(compared, Metric) or compared.fit_scope == "train":
             raise OptionError(f"{self}: expected a metric that learns nothing in training, or semantic")
+        check_new_texts([compared], "candidates against each other")
         object.__setattr__(self, "metric", str(compared))
 
     @property

@@ -199,7 +199,7 @@ class Semantic(FittedExtractor):
         """
         self._check_weights()
         encoder = self._encoder()
-        with semantic_cache.opened(self._cache_name(encoder), len(COLUMNS)) as cache:
+        with RowCache("semantic", self._cache_name(encoder)) as cache:
             return self._values(encoder, cache, texts, pairs, (0, len(pairs), len(pairs)))
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
