@@ -288,7 +288,10 @@ class Ranker:
                 f"{path}: was trained on column {differing[0]!r} where this version makes {differing[1]!r}; "
                 "train it again"
             )
-        ranker.feature_set = ranker.feature_set.with_states(stored.arrays)
+        try:
+            ranker.feature_set = ranker.feature_set.with_states(stored.arrays)
+        except ModelError as error:
+            raise ModelError(f"{path}: {error}") from None
         ranker.mean, ranker.scale, ranker.weights = numbers["mean"], numbers["scale"], numbers["weight"]
         ranker.fallback = None if None in fallback else np.array(fallback, dtype=np.float64)
         ranker.training = training

@@ -106,7 +106,7 @@ def test_hostile_substitutions_with_right_digests(model, tmp_path, name):
         ):
             continue  # one letter less in the last word is another model, not a broken one
         write_model(tmp_path / "y.model", StoredModel(stored.model, {file: arrays}), "")
-        with pytest.raises(ModelError):
+        with pytest.raises(ModelError, match=r"y\.model: paraphrase: "):
             Ranker.load(tmp_path / "y.model")
 
 
