@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Sequence
@@ -108,13 +109,19 @@ def spread(arguments: Sequence[str]) -> list[str]:
     return result
 
 
+@functools.cache
+def _command_line() -> Any:
+    """Return the commands as click knows them, put together once per process."""
+    return typer.main.get_command(app)
+
+
 def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 2 refused with one line on stderr, 130 interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if sys.stdout is None:
         _fail("standard output is closed; nothing can be printed")
     try:
-        code = app(spread(words), prog_name="ranker", standalone_mode=False)
+        code = _command_line()(spread(words), prog_name="ranker", standalone_mode=False)
         if code == _INTERRUPTED:
             # typer returns this exit code instead of raising; older versions raise Abort
             raise KeyboardInterrupt

@@ -124,7 +124,8 @@ def _column(text: str) -> tuple[str, str]:
     if bracket:
         inner, closed, part = rest.rpartition("]")
         return (f"{name}[{inner}]", part[1:]) if closed and part.startswith(".") else (text, "")
-    if name in names():
+    extractor, dot, part = name.partition(".")
+    # plug-ins are asked only where the name leaves a choice
+    if not dot or name in BUILT_IN or (extractor not in BUILT_IN and name in names()):
         return text, ""
-    extractor, _, part = name.partition(".")
-    return (extractor, part) if extractor in names() else (text, "")
+    return (extractor, part) if extractor in BUILT_IN or extractor in names() else (text, "")
