@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
@@ -21,6 +21,7 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import Result, emit, interval, print_table, say_note
+from ranker.cli.pages import HtmlOption, OpenOption, check_page, open_page, write_html
 from ranker.cli.scorer import GivenOption, result_signature, say_notes, supplied
 from ranker.errors import OptionError, counted, nearest
 from ranker.files import printable
@@ -99,13 +100,16 @@ def command(
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     output: OutputOption = "table",
+    html: HtmlOption = None,
+    opened: OpenOption = False,
 ) -> None:
     """Show how two systems differ: what one gets right and the other does not.
 
     Much as compare-mt does, it gives the scores of both, the F measure and recall of their words, length ratio and word
     order (nkt); the words by frequency in the references or in a text, and by part of speech; the scores by sentence
     length, language pair and document; n-grams that one of them matches more often; and the segments that differ most.
-    All figures have 95 % bootstrap intervals over sources. Forms of output other than tables hold everything.
+    All figures have 95 % bootstrap intervals over sources. Reports and forms of output other than tables hold
+    everything.
 
     Example: ranker contrast sample sys1 sys2 --metric bleu
     """
@@ -119,12 +123,14 @@ def command(
         )
     scorer = supplied([make_scorer(metric, model) if metric or model else make_scorer(_METRIC, None)], given)[0]
     data, names = _data_and_systems(words or [], parallel=bool(source or references or translations))
+    check_page(html, opened=opened)
     dataset = read_input(data, source, references, translations, lp)
     first, second = names or _only_two(dataset)
     from ranker.corpora.system_pairs import system_pair
     from ranker.evaluation.systems.contrast.run import contrast
 
     table = output == "table"
+    short = table and html is None
     with working("contrasting"):
         found = contrast(
             dataset,
@@ -135,8 +141,8 @@ def command(
             parser=parser,
             tokenizer=tokenizer,  # type: ignore[arg-type]
             lowercase=lowercase,
-            ngrams=(_NGRAMS if table else _ALL) if ngrams is None else ngrams,
-            segments=(_SEGMENTS if table else _ALL) if segments is None else segments,
+            ngrams=(_NGRAMS if short else _ALL) if ngrams is None else ngrams,
+            segments=(_SEGMENTS if short else _ALL) if segments is None else segments,
             resamples=resamples,
             seed=seed,
         )
@@ -147,11 +153,32 @@ def command(
     options = {"tokenizer": tokenizer, "lowercase": str(lowercase).lower(), "resamples": resamples, "seed": seed}
     signature = result_signature(scorer, dataset, "system", scored=scored, **options)
 
+    if html is not None:
+        from ranker.reports.systems.contrast import contrast_report
+
+        with working("writing"):
+            write_html(html, contrast_report(found, signature)[0])
+
     def show() -> None:
-        _show(found)
+        _show(_shortened(found, _NGRAMS if ngrams is None else ngrams, _SEGMENTS if segments is None else segments))
         typer.echo(signature)
 
     emit(Result({"signature": signature, **asdict(found)}, _rows(found), show, _lines(found)), output)
+    if html is not None:
+        say_note(f"written: {html}")
+        if opened:
+            open_page(html)
+
+
+def _shortened(found: SystemContrast, ngrams: int, segments: int) -> SystemContrast:
+    """Return as many n-grams and segments as a table shows."""
+    return replace(
+        found,
+        first_ngrams=found.first_ngrams[:ngrams],
+        second_ngrams=found.second_ngrams[:ngrams],
+        first_segments=found.first_segments[:segments],
+        second_segments=found.second_segments[:segments],
+    )
 
 
 def _data_and_systems(words: list[str], *, parallel: bool) -> tuple[list[str], tuple[str, str] | None]:
@@ -230,8 +257,7 @@ def _show(found: SystemContrast) -> None:
     )
     titles = {
         ("overall", ""): "overall",
-        ("frequency", WORD_F1): f"F1 of words by how often {found.frequencies} "
-        f"{'have' if found.frequencies == 'the references' else 'has'} them",
+        ("frequency", WORD_F1): f"F1 of words by {found.frequency_title}",
         ("part of speech", WORD_F1): "F1 of words by part of speech",
         ("length", found.scorer): f"{found.scorer} by words of the reference",
         ("language pair", found.scorer): f"{found.scorer} by language pair",

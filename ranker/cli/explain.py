@@ -212,8 +212,6 @@ def _print(group: dict[str, Any], parts: dict[str, list[str]]) -> None:
 
 def _print_pair(dataset: Dataset, explained: PairExplanation, parts: dict[str, list[str]]) -> None:
     """Print why one candidate is above another: the texts, the families, and the strongest differences."""
-    from ranker.evaluation.explanations.pairs import decimals
-
     typer.echo(_title(_facts(dataset, explained.source)))
     for system, text in ((explained.first, explained.first_text), (explained.second, explained.second_text)):
         typer.echo(f"  {printable(system)}: {printable(text)}")
@@ -222,16 +220,8 @@ def _print_pair(dataset: Dataset, explained: PairExplanation, parts: dict[str, l
         rows = [{"": name, "difference": sum(map(explained.features.__getitem__, parts[name]))} for name in parts]
         print_table([*rows, {"": "score", "difference": explained.difference}])
     else:
-        sign = -1.0 if explained.difference < 0 else 1.0
-        digits = decimals(explained.difference)
-        told: set[str] = set()
-        for one in explained.strongest:
-            number = counted(one.features, "feature")
-            words = f": {one.evidence.text}" if one.evidence.text and one.evidence.text not in told else ""
-            told.add(one.evidence.text)
-            typer.echo(
-                printable(f"  {sign * one.difference:+.{digits}f} {one.extractor} ({one.family}, {number}){words}")
-            )
+        for line in explained.reasons:
+            typer.echo(printable(f"  {line}"))
     typer.echo("")
 
 

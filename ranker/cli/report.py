@@ -21,6 +21,7 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import say_note
+from ranker.cli.pages import OpenOption, check_page, open_page, write_html
 from ranker.cli.scorer import GivenOption, files_for
 from ranker.errors import OptionError
 
@@ -66,7 +67,7 @@ def command(
     source: SourceOption = None,
     references: ReferencesOption = None,
     translations: TranslationsOption = None,
-    open_page: Annotated[bool, typer.Option("--open", help="Open the page in a web browser.")] = False,
+    opened: OpenOption = False,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
 ) -> None:
@@ -85,11 +86,9 @@ def command(
         raise OptionError("--comparison has its figures already: leave out data, --train-data and language pairs")
     if model is not None and not (data or parallel):
         raise OptionError("nothing to report on: give --data NAME or --data PATH, or -s SRC -r REF... -t SYSTEM...")
-    from ranker.reports.pages import check_targets, write_plots
-    from ranker.reports.plots.drawing import require
+    from ranker.reports.pages import write_plots
 
-    require()
-    check_targets(html, plots)
+    check_page(html, plots, opened=opened)
     if comparison is not None:
         from ranker.evaluation.compare.result import Comparison
         from ranker.reports.comparison_page import comparison_report
@@ -128,14 +127,9 @@ def command(
         for one in findings.measured:
             for note in one.notes:
                 say_note(f"{one.dataset.name}: {note}")
-    from ranker.files import write_bytes
-
-    write_bytes(html, page.encode())
+    write_html(html, page)
     typer.echo(f"written: {html}")
     for path in write_plots(drawn, plots) if plots else ():
         typer.echo(f"written: {path}")
-    if open_page:
-        import webbrowser
-
-        if not webbrowser.open(html.resolve().as_uri()):
-            say_note(f"no web browser could be opened; open {html} yourself")
+    if opened:
+        open_page(html)

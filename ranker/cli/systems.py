@@ -20,6 +20,7 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import Result, emit, print_table, say_note, show, win_rows
+from ranker.cli.pages import HtmlOption, OpenOption, check_page, open_page, write_html
 from ranker.cli.scorer import GivenOption, MetricsOption, given_scorers
 from ranker.errors import OptionError, counted
 from ranker.evaluation.choices import Correction, Parity, SystemTest
@@ -73,26 +74,32 @@ def command(
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     output: Annotated[Form, typer.Option("--output", "-o", help="Form of the output.")] = "table",
+    html: HtmlOption = None,
+    opened: OpenOption = False,
 ) -> None:
     """Say which system is better, by how much, and whether significantly.
 
     Systems are sorted best first, with 95 % intervals, differences to the baseline and two-sided p-values. Clusters
     hold systems that cannot be told apart at the level of .05, corrected for the number of pairs. If people judged the
-    systems, their ranking is added. The output forms latex and markdown are tables for a paper.
+    systems, their ranking is added. The output forms latex and markdown are tables for a paper. The report adds plots,
+    correlations of the metrics, and all sources with their outputs to search and compare.
 
     Example: ranker systems sample --metric bleu,chrf --resamples 200
     """
     from ranker.notation import split
 
     scorers = given_scorers([one for listed in metric or [] for one in split(listed)], model, given)
-    if percent and output not in _FOR_PEOPLE:
+    if percent and output not in _FOR_PEOPLE and html is None:
         raise OptionError(f"--percent is for tables; --output {output} holds fractions")
     if pairs and output in ("latex", "markdown"):
         raise OptionError(f"--pairs has no form {output}; expected --output table, json, jsonl or csv")
+    check_page(html, opened=opened)
     dataset = read_input([data] if data else [], source, references, translations, lp)
     from ranker.evaluation.systems.comparing import compare_systems
 
     with working("scoring and resampling"):
+        # the report needs them too
+        statistics = {name: one.statistics(dataset) for name, one in scorers.items()} if html else None
         found = compare_systems(
             dataset,
             scorers,
@@ -103,7 +110,14 @@ def command(
             seed=seed,
             parity=parity,
             kind=kind,
+            statistics=statistics,
         )
+    if html is not None and statistics is not None:
+        from ranker.reports.systems.comparison import SystemsFindings, systems_report
+
+        with working("writing"):
+            findings = SystemsFindings.of(found, dataset, scorers, statistics, kind)
+            write_html(html, systems_report(findings, percent=percent)[0])
     for note in dict.fromkeys(note for one in found.metrics for note in one.notes):
         say_note(note)
     if output in ("latex", "markdown"):
@@ -117,6 +131,10 @@ def command(
     if output != "table":
         for note in found.notes:
             say_note(note)
+    if html is not None:
+        say_note(f"written: {html}")
+        if opened:
+            open_page(html)
 
 
 def _rows(found: SystemsResult) -> list[dict[str, Any]]:
@@ -174,7 +192,7 @@ def _print(found: SystemsResult, pairs: bool, percent: bool) -> None:
     settings = found.settings
     for one in found.comparisons:
         metric = found.metric(one.metric)
-        scale = 100.0 if percent and metric.is_fraction else 1.0
+        scale = metric.scale(percent=percent)
         lp = "" if one.lp == "?" else f" {one.lp}"
         lower = "" if metric.higher_is_better else " (lower is better)"
         name = f"{one.metric}{' in %' if scale > 1 else ''}{lower}"

@@ -23,6 +23,10 @@ class Estimate:
     low: float
     high: float
 
+    def scaled(self, factor: float) -> Estimate:
+        """Return the estimate of `factor` times the figure, for a factor above 0."""
+        return Estimate(factor * self.value, factor * self.low, factor * self.high)
+
 
 def estimate(value: float | np.floating, sample: FloatArray, level: float = LEVEL) -> Estimate:
     """Return `value` with the percentile interval of its bootstrap `sample`, shape (resamples,); NaN is left out."""

@@ -192,23 +192,51 @@ def correlations(
         Pearson's correlations of values less their mean over the source; NaN where one of two is constant. People are
         left out if nobody judged anything, and their correlations are over the candidates that they judged.
     """
-    blocks, people = [], []
-    for matrix, each, judged, source in zip(columns, scores, human, sources, strict=True):
-        blocks.append(within(np.column_stack([matrix, each]), source))
-        values = np.full(len(judged), np.nan)
-        known = ~np.isnan(judged)
-        if known.any():
-            values[known] = within(judged[known, np.newaxis], source[known])[:, 0]
-            values /= np.nanstd(values) or 1.0
-        people.append(values)
-    centred, judged = np.concatenate(blocks), np.concatenate(people)
+    matrices = [np.column_stack(both) for both in zip(columns, scores, strict=True)]
+    centred = np.concatenate([within(*one) for one in zip(matrices, sources, strict=True)])
+    people = np.concatenate([_people_within(*one) for one in zip(human, sources, strict=True)])
     turned = centred[:, :-1] * np.where(centred[:, -1] @ centred[:, :-1] < 0, -1.0, 1.0)
     by_extractor = np.equal.outer(owner, np.arange(owner.max() + 1)).astype(np.float64)
     measures = np.column_stack([turned @ (by_extractor / by_extractor.sum(axis=0)), centred[:, -1]])
-    known = ~np.isnan(judged)
+    return _with_people(measures, people)
+
+
+def score_correlations(scores: FloatArray, human: FloatArray, source: Int64Array) -> FloatArray:
+    """Correlate the scores of several metrics, and those of people if there are any, inside sources.
+
+    Parameters
+    ----------
+    scores : float array, shape (candidates, metrics)
+        Higher is better.
+    human : float array, shape (candidates,)
+        NaN where nobody judged.
+    source : int array, shape (candidates,)
+
+    Returns
+    -------
+    float array, shape (metrics, metrics), or with people + 1
+        As `correlations`.
+    """
+    known = np.isfinite(scores).all(axis=1)
+    return _with_people(within(scores[known], source[known]), _people_within(human[known], source[known]))
+
+
+def _people_within(human: FloatArray, source: Int64Array) -> FloatArray:
+    """Return the scores of people less their mean over the source, divided by their standard deviation."""
+    values = np.full(len(human), np.nan)
+    known = ~np.isnan(human)
+    if known.any():
+        values[known] = within(human[known, np.newaxis], source[known])[:, 0]
+        values /= np.nanstd(values) or 1.0
+    return values
+
+
+def _with_people(measures: FloatArray, people: FloatArray) -> FloatArray:
+    """Return the correlations of columns, and of people's scores as the last unless all are NaN."""
+    known = ~np.isnan(people)
     found = _pearson(measures)
     if known.any():
-        last = _pearson(np.column_stack([measures[known], judged[known]]))
+        last = _pearson(np.column_stack([measures[known], people[known]]))
         found = np.pad(found, (0, 1))
         found[-1], found[:, -1] = last[-1], last[:, -1]
     return found

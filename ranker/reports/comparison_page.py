@@ -7,8 +7,8 @@ from typing import Any
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.result import ComparedMetric, Comparison, Contest, Scope, Statistic
 from ranker.reports.pages import Section, fragment, section, write_page
-from ranker.reports.plots.drawing import GRID, INK, PAPER, SERIES, Plot, require, shortened
-from ranker.reports.plots.forms import Series, rows_plot
+from ranker.reports.plots.drawing import Plot, require, shortened
+from ranker.reports.plots.forms import Series, rows_plot, wins_plot
 
 _NAN = float("nan")
 LEADING = 3
@@ -120,35 +120,10 @@ def win_matrix(comparison: Comparison, contest: Contest, statistic: Statistic, s
     places = {metric.name: place for place, metric in enumerate(comparison.metrics)}
     names = [metric.name for metric in in_order(comparison, statistic, scope)]
     ahead = [[contest.ahead[places[first]][places[second]] for second in names] for first in names]
-    wins = [sum(row) for row in ahead]
-    size = len(names)
-
-    def paint(axes: Any) -> None:
-        for row in range(size):
-            axes.broken_barh([(row, 1)], (row, 1), color=GRID, linewidth=0)
-            won = [(column, 1) for column in range(size) if ahead[row][column]]
-            axes.broken_barh(won, (row, 1), color=SERIES[0], linewidth=0)
-        lines = range(1, size)
-        axes.hlines(lines, 0, size, color=PAPER, linewidth=1.4)
-        axes.vlines(lines, 0, size, color=PAPER, linewidth=1.4)
-        ticks = [place + 0.5 for place in range(size)]
-        every = 1 + size // 12
-        axes.set_xticks(ticks[::every], [str(place + 1) for place in range(size)][::every])
-        axes.set_yticks(ticks, [f"{shortened(name, 26)}  {place + 1}" for place, name in enumerate(names)])
-        axes.set_xlim(0, size)
-        axes.set_ylim(size, 0)
-        axes.xaxis.tick_top()
-        axes.tick_params(length=0, labelsize=9)
-        for side in axes.spines.values():
-            side.set_visible(True)
-            side.set_color(INK)
-            side.set_linewidth(0.6)
-
-    said = "; ".join(f"{name} beats {count}" for name, count in zip(names, wins, strict=True))
-    return Plot(
+    return wins_plot(
         f"wins-{number}",
         f"Significant differences, {statistic.title}",
-        f"A filled square: the metric of the row is significantly ahead of that of the column. {said}.",
-        0.5 + 0.24 * size,
-        paint,
+        "A filled square: the metric of the row is significantly ahead of that of the column.",
+        names,
+        ahead,
     )

@@ -6,17 +6,20 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Literal
 
 import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.extractors.text.tokens import token_batch
-from ranker.ranking import Ranker
+from ranker.evaluation.explanations.pairs import PairExplanation
+from ranker.extractors.base import Extractor
+from ranker.extractors.text.tokens import TokenBatch, missing_tokenizer, token_batch
 from ranker.reports.sources import Output, SourceOutputs
 from ranker.reports.texts import start_of
 
+Mark = Literal["", "same", "near", "missing", "only"]
 _TRIPLET = re.compile(r"[\w-]+\((.+), (.+)\)")
 _EQUAL = re.compile(r"(.+) = \1")
 _NEAR = re.compile(r"(.+) ~ (.+) \(.+\)")
@@ -29,15 +32,16 @@ class Piece:
     Parameters
     ----------
     text : str
-    word : {"", "same", "near", "missing"}
+    word : {"", "same", "near", "missing", "only"}
         Of a candidate: it is of words that a reference has too, or of words that an extractor matched with others, as
-        by stem or synonym. Of a reference: it is of words that no candidate has.
+        by stem or synonym. Of a reference: it is of words that no candidate has. Of one of two candidates: the other
+        does not have them there.
     triplet : bool
         It is of words of a dependency triplet that a reference has too.
     """
 
     text: str
-    word: Literal["", "same", "near", "missing"]
+    word: Mark
     triplet: bool = False
 
 
@@ -72,11 +76,14 @@ class ShownSource:
     references : tuple of tuple of Piece
         Their texts, of those that are long the start.
     candidates : tuple of ShownCandidate
+    why : PairExplanation or None
+        Why a ranker puts the best output above the worst.
     """
 
     source: SourceOutputs
     references: tuple[tuple[Piece, ...], ...]
     candidates: tuple[ShownCandidate, ...]
+    why: PairExplanation | None = None
 
 
 def choose(rho: FloatArray, ordered: Int64Array, count: int, seed: int) -> dict[str, Int64Array]:
@@ -124,9 +131,14 @@ def choose_unjudged(spread: FloatArray, count: int, seed: int) -> dict[str, Int6
     return {"apart": apart, "random": rest[np.argsort(tie[rest])][:count]}
 
 
-def show(ranker: Ranker, dataset: Dataset, source: SourceOutputs) -> ShownSource:
-    """Mark what matched in one source."""
-    batch = token_batch(dataset, "13a")
+def show(
+    extractors: Sequence[Extractor],
+    dataset: Dataset,
+    source: SourceOutputs,
+    why: PairExplanation | None = None,
+) -> ShownSource:
+    """Mark what matched in one source, and what the extractors matched in it."""
+    batch = _words(dataset)
     place = int(dataset.candidate_source[source.outputs[0].row])
     references = [
         batch.segments.words(batch.reference[row]) for row in range(*dataset.reference_offsets[place : place + 2])
@@ -141,7 +153,7 @@ def show(ranker: Ranker, dataset: Dataset, source: SourceOutputs) -> ShownSource
         words = batch.segments.words(batch.candidate[output.row])
         told = [
             (str(extractor), reference, matched)
-            for extractor in ranker.feature_set.extractors
+            for extractor in extractors
             for reference, matched in extractor.evidence(dataset, output.row).items()
         ]
         matched = [one for *_, each in told for one in each]
@@ -165,7 +177,28 @@ def show(ranker: Ranker, dataset: Dataset, source: SourceOutputs) -> ShownSource
         _cut(_runs(text, words, [("" if has else "missing", False) for has in _present(words, found)]))
         for text, words in zip(source.references, references, strict=True)
     )
-    return ShownSource(source, marked, tuple(candidates))
+    return ShownSource(source, marked, tuple(candidates), why)
+
+
+def differences(dataset: Dataset, first: int, second: int) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
+    """Mark in the start of two candidates the words that are not in both at the same place (longest matching runs)."""
+    batch = _words(dataset)
+    rows = [int(batch.candidate[row]) for row in (first, second)]
+    texts = [dataset.candidates["text"].iloc[row] for row in (first, second)]
+    # a start of a long text has no more words than characters
+    words = [batch.segments.words(row)[: len(start_of(text))] for row, text in zip(rows, texts, strict=True)]
+    lower = [[word.lower() for word in one] for one in words]
+    kinds: list[list[tuple[Mark, bool]]] = [[("only", False)] * len(one) for one in words]
+    for block in SequenceMatcher(None, lower[0], lower[1], autojunk=False).get_matching_blocks():
+        for side, start in zip(kinds, (block.a, block.b), strict=True):
+            side[start : start + block.size] = [("", False)] * block.size
+    one, other = (_cut(_runs(*parts)) for parts in zip(texts, words, kinds, strict=True))
+    return one, other
+
+
+def _words(dataset: Dataset) -> TokenBatch:
+    """Return the words of a data set, split as suits the language as far as that is installed."""
+    return token_batch(dataset, "13a" if missing_tokenizer(dataset) else "auto")
 
 
 def _present(words: Sequence[str], known: Counter[str]) -> list[bool]:
@@ -204,16 +237,14 @@ def mark(text: str, words: Sequence[str], known: Counter[str], matches: Sequence
     """
     in_triplet = {word for match in matches if (one := _TRIPLET.fullmatch(match)) for word in one.groups()}
     near = {word for match in matches if (one := _NEAR.fullmatch(match)) for word in one[1].lower().split()}
-    kinds: list[tuple[Literal["", "same", "near", "missing"], bool]] = [
+    kinds: list[tuple[Mark, bool]] = [
         ("same" if present else "near" if word.lower() in near else "", word.lower() in in_triplet)
         for word, present in zip(words, _present(words, known), strict=True)
     ]
     return _cut(_runs(text, words, kinds))
 
 
-def _runs(
-    text: str, words: Sequence[str], kinds: Sequence[tuple[Literal["", "same", "near", "missing"], bool]]
-) -> list[Piece]:
+def _runs(text: str, words: Sequence[str], kinds: Sequence[tuple[Mark, bool]]) -> list[Piece]:
     """Return the text as pieces, one for neighbouring words of the same kind."""
     text, spans = _spans(text, words)
     pieces: list[Piece] = []

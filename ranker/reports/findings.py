@@ -11,7 +11,10 @@ import numpy as np
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, human_scores, judged, kinds, resolve_kind
-from ranker.errors import DataError
+from ranker.errors import DataError, OptionError
+from ranker.evaluation.explanations.pairs import explain_pair
+from ranker.evaluation.systems.comparing import compare_systems
+from ranker.evaluation.systems.comparison import SystemsResult
 from ranker.ranking import Ranker, RankerScorer
 from ranker.ranks import merge_ties
 from ranker.reports.ablation import Ablation, ablate, extractor_columns, shares
@@ -44,6 +47,8 @@ class DatasetFindings:
     agreement : Agreement or None
         None where nobody judged any.
     lengths : LengthBuckets
+    systems : SystemsResult or None
+        Systems compared by their mean scores; None where they do not all have an output of every source.
     notes : tuple of str
         What a reader should know of these figures.
     """
@@ -54,6 +59,7 @@ class DatasetFindings:
     human: FloatArray
     agreement: Agreement | None
     lengths: LengthBuckets
+    systems: SystemsResult | None
     notes: tuple[str, ...]
 
     @classmethod
@@ -89,6 +95,7 @@ class DatasetFindings:
             human,
             agreement,
             by_length(kept, scores, pairs, resamples=resamples, seed=seed),
+            _compared(ranker, kept, scores, kind, resamples, seed),
             tuple(([note] if note else []) + notes),
         )
 
@@ -276,7 +283,7 @@ def examine(
     by_extractor = np.equal.outer(owner, np.arange(len(ranker.feature_set.extractors))).astype(np.float64)
     parts = [one.contributions @ by_extractor for one in measured]
     sources = [
-        outputs_by_source(one.dataset, keys, part, one.human, one.rho)
+        outputs_by_source(one.dataset, keys, one.scores, part, one.human, one.rho)
         for one, keys, part in zip(measured, source_keys(kept), parts, strict=True)
     ]
     return RankerFindings(
@@ -301,6 +308,22 @@ def examine(
         resamples=resamples,
         seed=seed,
     )
+
+
+def _compared(
+    ranker: Ranker, dataset: Dataset, scores: FloatArray, kind: str, resamples: int, seed: int
+) -> SystemsResult | None:
+    """Compare systems by their mean scores, None if there are no resamples or not the same sources of two systems."""
+    if not resamples:
+        return None
+    scorer = RankerScorer(ranker)
+    statistics = {scorer.name: np.stack([scores, np.ones(len(scores))], axis=1)}
+    try:
+        return compare_systems(
+            dataset, {scorer.name: scorer}, kind=kind, resamples=resamples, seed=seed, statistics=statistics
+        )
+    except (DataError, OptionError):
+        return None
 
 
 def _calibration(measured: Sequence[DatasetFindings], resamples: int, seed: int) -> MarginCalibration:
@@ -340,6 +363,9 @@ def _examples(
         shown = []
         for row in rows.tolist():
             place = int(np.searchsorted(starts, row, side="right")) - 1
-            shown.append(show(ranker, measured[place].dataset, places[place][row - int(starts[place])]))
+            one, source = measured[place], places[place][row - int(starts[place])]
+            best, worst = source.outputs[0].row, source.outputs[-1].row
+            why = explain_pair(ranker, one.dataset, one.contributions, best, worst) if best != worst else None
+            shown.append(show(ranker.feature_set.extractors, one.dataset, source, why))
         found[sort] = tuple(shown)
     return found

@@ -226,9 +226,9 @@ def _percent(value: float) -> str:
     return "–" if not math.isfinite(value) else f"{100 * value:.1f} %"
 
 
-def _interval(estimate: Estimate, decimals: int) -> str:
+def _interval(estimate: Estimate, decimals: int, sign: str) -> str:
     known = math.isfinite(estimate.low) and math.isfinite(estimate.high)
-    return f"[{estimate.low:.{decimals}f}, {estimate.high:.{decimals}f}]" if known else ""
+    return f"[{estimate.low + 0.0:{sign}.{decimals}f}, {estimate.high + 0.0:{sign}.{decimals}f}]" if known else ""
 
 
 def _breakable(name: object) -> Markup:
@@ -239,13 +239,13 @@ def _breakable(name: object) -> Markup:
     return Markup(f"<bdi>{broken}</bdi>")
 
 
-def _estimate(estimate: Estimate, decimals: int = 3) -> Markup:
+def _estimate(estimate: Estimate, decimals: int = 3, *, signed: bool = False) -> Markup:
     """Write a figure and its interval on a line below."""
     from markupsafe import Markup
 
-    interval = _interval(estimate, decimals)
+    interval = _interval(estimate, decimals, "+" if signed else "")
     below = f' <span class="interval">{interval}</span>' if interval else ""
-    return Markup(f"{_number(estimate.value, decimals)}{below}")
+    return Markup(f"{(_signed if signed else _number)(estimate.value, decimals)}{below}")
 
 
 def _largest(values: Sequence[float]) -> float:

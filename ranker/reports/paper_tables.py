@@ -43,7 +43,7 @@ def markdown(result: SystemsResult, *, percent: bool = False) -> str:
 
 
 def _latex_table(result: SystemsResult, lp: str, percent: bool) -> str:
-    comparisons, people = _of(result, lp), result.people(lp)
+    comparisons, people = result.of_language_pair(lp), result.people(lp)
     marks = {"†": r"$^\dagger$", "‡": r"$^\ddagger$", "": ""}
     head = ["Rank", "System"]
     for one in comparisons:
@@ -89,7 +89,7 @@ def _latex_table(result: SystemsResult, lp: str, percent: bool) -> str:
 
 
 def _markdown_table(result: SystemsResult, lp: str, percent: bool) -> str:
-    comparisons, people = _of(result, lp), result.people(lp)
+    comparisons, people = result.of_language_pair(lp), result.people(lp)
     head = ["Rank", "System"]
     for one in comparisons:
         arrow = "" if result.metric(one.metric).higher_is_better else " ↓"
@@ -112,10 +112,6 @@ def _markdown_table(result: SystemsResult, lp: str, percent: bool) -> str:
     return f"{table}\n\n{_md(_caption(result, lp))}\n\n{signatures}\n"
 
 
-def _of(result: SystemsResult, lp: str) -> list[SystemComparison]:
-    return [one for one in result.comparisons if one.lp == lp]
-
-
 def _system(one: SystemComparison, name: str) -> ComparedSystem:
     return next(each for each in one.systems if each.system == name)
 
@@ -125,7 +121,7 @@ def _heading(result: SystemsResult, one: SystemComparison, percent: bool) -> str
 
 
 def _scale(result: SystemsResult, one: SystemComparison, percent: bool) -> float:
-    return 100.0 if percent and result.metric(one.metric).is_fraction else 1.0
+    return result.metric(one.metric).scale(percent=percent)
 
 
 def _range(each: ComparedSystem, dash: str) -> str:
@@ -147,7 +143,7 @@ def _mark(each: ComparedSystem) -> str:
 
 def _caption(result: SystemsResult, lp: str) -> str:
     """Return the caption without the signatures, as plain text."""
-    comparisons, settings = _of(result, lp), result.settings
+    comparisons, settings = result.of_language_pair(lp), result.settings
     first = comparisons[0]
     where = printable(result.data if lp == "?" else f"{result.data} {lp}")
     pairs = counted(len(first.pairs), "pair")

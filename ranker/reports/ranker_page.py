@@ -7,6 +7,7 @@ from ranker.reports.pages import Section, fragment, section, write_page
 from ranker.reports.plots import charts
 from ranker.reports.plots.drawing import Plot, require
 from ranker.reports.sources import packed
+from ranker.reports.systems.comparison import compared
 
 SAME_WEIGHTS = 1e-6
 """Weights further apart than this were learnt in different ways."""
@@ -40,6 +41,7 @@ def ranker_report(findings: RankerFindings) -> tuple[str, dict[str, Plot]]:
         training(findings),
         *([by_source(findings), by_margin(findings)] if findings.judged else []),
         *([systems(findings)] if any(one.systems for _, one in findings.judged) else []),
+        *compared_systems(findings),
         lengths(findings),
         weights(findings),
         extractors(findings),
@@ -106,6 +108,18 @@ def systems(findings: RankerFindings) -> Section:
     tables = [(dataset.name, wins) for dataset, one in findings.judged for wins in one.systems]
     plots = [charts.systems(wins, data, f"systems-{place}") for place, (data, wins) in enumerate(tables, 1)]
     return section("systems.html", "systems", "Systems", plots=plots, tables=tables)
+
+
+def compared_systems(findings: RankerFindings) -> list[Section]:
+    """Return the systems of every language pair by their mean scores, with intervals and clusters."""
+    pairs = [(one.systems, each) for one in findings.measured if one.systems for each in one.systems.comparisons]
+    sections = []
+    for number, (result, one) in enumerate(pairs, 1):
+        where = result.data if one.lp == "?" else f"{result.data} {one.lp}"
+        link = f"Mean scores, {where}" if len(pairs) > 1 else "Mean scores"
+        # their wins are drawn against people's already
+        sections.append(compared(result, one, number, title=f"Mean scores, {where}", link=link, by_people=False))
+    return sections
 
 
 def lengths(findings: RankerFindings) -> Section:
@@ -209,4 +223,5 @@ def sources(findings: RankerFindings) -> Section:
         outputs=sum(len(one.outputs) for one in findings.sources),
         judged=bool(findings.judged),
         shown=sum(map(len, findings.examples.values())),
+        scorer="",
     )

@@ -38,8 +38,8 @@ class Output:
         By system; empty where nobody judged the source.
     human : tuple of float
         Human scores by system, NaN where nobody judged.
-    contributions : tuple of float
-        What every extractor adds to the score.
+    parts : tuple of float
+        What every extractor adds to the score of a ranker, or the scores by every metric.
     """
 
     row: int
@@ -49,7 +49,7 @@ class Output:
     score: float
     human_ranks: tuple[int, ...]
     human: tuple[float, ...]
-    contributions: tuple[float, ...]
+    parts: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,14 @@ def source_keys(datasets: Sequence[Dataset]) -> list[list[str]]:
 
 
 def outputs_by_source(
-    dataset: Dataset, keys: Sequence[str], contributions: FloatArray, human: FloatArray, rho: FloatArray
+    dataset: Dataset,
+    keys: Sequence[str],
+    scores: FloatArray,
+    parts: FloatArray,
+    human: FloatArray,
+    rho: FloatArray,
+    *,
+    sign: float = 1.0,
 ) -> tuple[SourceOutputs, ...]:
     """Put together what there is to see of every source that has a candidate.
 
@@ -127,22 +134,24 @@ def outputs_by_source(
     dataset : Dataset
     keys : sequence of str
         One for each source.
-    contributions : float array, shape (candidates, extractors)
-        They add up to the scores.
+    scores : float array, shape (candidates,)
+    parts : float array, shape (candidates, k)
+        Shown with the scores.
     human : float array, shape (candidates,)
     rho : float array, shape (sources,)
+    sign : float
+        1 if higher scores are better, else -1.
     """
     systems, texts = (dataset.candidates[name].tolist() for name in ("system", "text"))
     facts = {name: dataset.sources[name].fillna("").tolist() for name in ("lp", "seg_id", "text")}
     references = dataset.references["text"].tolist()
-    scores = contributions.sum(axis=1)
     made = []
     for source, key in enumerate(keys):
         first, last = dataset.candidate_offsets[source : source + 2]
         if first == last:
             continue
         here = slice(first, last)
-        ranks, human_ranks = ranked(scores[here]), ranked(human[here])
+        ranks, human_ranks = ranked(sign * scores[here]), ranked(human[here])
         judged = not np.isnan(human[here]).all()
         same: dict[str, list[int]] = {}
         for place in np.argsort(ranks, kind="stable").tolist():
@@ -156,7 +165,7 @@ def outputs_by_source(
                 score=float(scores[first + places[0]]),
                 human_ranks=tuple(int(human_ranks[place]) for place in places) if judged else (),
                 human=tuple(human[first + np.array(places)].tolist()),
-                contributions=tuple(contributions[first + places[0]].tolist()),
+                parts=tuple(parts[first + places[0]].tolist()),
             )
             for text, places in same.items()
         )
@@ -177,12 +186,19 @@ def outputs_by_source(
     return tuple(made)
 
 
-def packed(sources: Sequence[SourceOutputs], extractors: Sequence[str]) -> str:
+def packed(
+    sources: Sequence[SourceOutputs],
+    parts: Sequence[str],
+    *,
+    title: str = "Contributions to the scores",
+    signed: bool = True,
+) -> str:
     """Return all sources as the page holds them: JSON, compressed by gzip, in base64.
 
-    The JSON is an object of ``extractors``, names, and ``sources``: lists of key, data set and language pair, segment,
+    The JSON is an object of ``parts``, their names, ``title`` of the table of parts, ``signed``, whether scores and
+    parts are shown with their sign, and ``sources``: lists of key, data set and language pair, segment,
     text, references, rho and outputs; an output is a list of systems, text, rank, score, ranks and scores of people,
-    and contributions. What is not a number is null.
+    and parts. What is not a number is null.
     """
     rows = [
         [
@@ -200,14 +216,14 @@ def packed(sources: Sequence[SourceOutputs], extractors: Sequence[str]) -> str:
                     _rounded(output.score),
                     output.human_ranks,
                     [_rounded(value) for value in output.human] if output.human_ranks else [],
-                    [_rounded(value) for value in output.contributions],
+                    [_rounded(value) for value in output.parts],
                 ]
                 for output in one.outputs
             ],
         ]
         for one in sources
     ]
-    whole = {"extractors": list(extractors), "sources": _shown(rows)}
+    whole = {"parts": _shown(list(parts)), "title": title, "signed": signed, "sources": _shown(rows)}
     text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 

@@ -88,7 +88,7 @@ def test_shown_sources_say_what_the_ranker_says(findings, model, sample):
             assert by_system[row.system].rank == row.rank
             assert by_system[row.system].score == pytest.approx(row.score)
         for output in outputs:
-            assert sum(output.contributions) == pytest.approx(output.score)
+            assert sum(output.parts) == pytest.approx(output.score)
             for human, rank in zip(output.human, output.human_ranks, strict=True):
                 assert rank == 1 + sum(other > human + 1e-9 for each in outputs for other in each.human)
         assert [system for tied in one.source.predicted for system in tied] == rows["system"].tolist()
@@ -108,8 +108,10 @@ def test_missing_words_are_those_that_outputs_lack(model):
     made = assemble(
         [Record("s", ["the old cat sat, the end"], [Candidate("A", "the cat"), Candidate("B", "old the sat")])], "d"
     )
-    (source,) = outputs_by_source(made, ["1"], np.array([[2.0], [1.0]]), np.full(2, np.nan), np.array([np.nan]))
-    found = show(model, made, source)
+    (source,) = outputs_by_source(
+        made, ["1"], np.array([2.0, 1.0]), np.zeros((2, 0)), np.full(2, np.nan), np.array([np.nan])
+    )
+    found = show(model.feature_set.extractors, made, source)
     assert [one.missing for one in found.candidates] == [("old", "sat", ",", "the", "end"), ("cat", ",", "the", "end")]
     assert [(piece.text, piece.word) for piece in found.references[0] if piece.word] == [(", the end", "missing")]
 

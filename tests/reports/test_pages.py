@@ -242,7 +242,7 @@ def unpacked(text):
 
 def test_the_page_holds_all_sources(findings, sample):
     data = unpacked(ranker_report(findings)[0])
-    assert data["extractors"] == list(findings.extractors)
+    assert data["parts"] == list(findings.extractors)
     assert [row[3] for row in data["sources"]] == sample.sources["text"].tolist()
     for row, source in zip(data["sources"], findings.sources, strict=True):
         assert row[0] == source.key == f"zh-en/{source.segment}"
@@ -251,7 +251,7 @@ def test_the_page_holds_all_sources(findings, sample):
         for one, output in zip(row[6], source.outputs, strict=True):
             assert one[3] == pytest.approx(output.score, abs=6e-4)
             assert one[5] == pytest.approx(list(output.human), abs=6e-4)
-            assert one[6] == pytest.approx(list(output.contributions), abs=6e-4)
+            assert one[6] == pytest.approx(list(output.parts), abs=6e-4)
 
 
 def test_keys_of_sources_are_unique(preferred, sample):

@@ -17,7 +17,7 @@ import numpy as np
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.system_pairs import system_pair
-from ranker.errors import OptionError
+from ranker.errors import OptionError, counted
 from ranker.evaluation.explanations.evidence import Evidence, evidence_of
 from ranker.extractors.base import Extractor, FeatureFamily
 from ranker.ranking import Ranker
@@ -86,6 +86,20 @@ class PairExplanation:
     def headline(self) -> str:
         """Who is above whom by how much, and what each family adds."""
         return headline(self.first, self.second, self.difference, self.families)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The strongest differences, in favour of the higher score above 0, each evidence once."""
+        sign = -1.0 if self.difference < 0 else 1.0
+        digits = decimals(self.difference)
+        told: set[str] = set()
+        lines = []
+        for one in self.strongest:
+            words = f": {one.evidence.text}" if one.evidence.text and one.evidence.text not in told else ""
+            told.add(one.evidence.text)
+            number = counted(one.features, "feature")
+            lines.append(f"{sign * one.difference:+.{digits}f} {one.extractor} ({one.family}, {number}){words}")
+        return tuple(lines)
 
 
 @dataclass(frozen=True)

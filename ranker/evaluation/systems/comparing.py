@@ -50,6 +50,7 @@ def compare_systems(
     kind: str = AUTO,
     alpha: float = 0.05,
     power: float = 0.8,
+    statistics: Mapping[str, FloatArray] | None = None,
 ) -> SystemsResult:
     """Compare the systems of every language pair with a baseline and with each other.
 
@@ -74,6 +75,8 @@ def compare_systems(
         Kind of judgement that people's ranking of the systems is made from; ``auto`` does without if there is none, or
         several that could be meant.
     alpha, power : float, default 0.05 and 0.8
+    statistics : mapping of str to float array, shape (candidates, k), optional
+        Those of the scorers, by name, where they are known already.
 
     Returns
     -------
@@ -105,7 +108,8 @@ def compare_systems(
         table.check(baseline)
     human, notes = _people(dataset, kind, seed)
     people = {one.lp: one for one in human}
-    statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()}
+    if statistics is None:
+        statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()}
     comparisons = [
         _compare(table, name, scorer, statistics[name], baseline, settings, people.get(table.lp))
         for table in tables
@@ -244,14 +248,26 @@ def _count(number: float) -> int | None:
     return int(number) if math.isfinite(number) else None
 
 
+def people_kind(dataset: Dataset, kind: str) -> tuple[str | None, tuple[str, ...]]:
+    """Return the kind of judgement that systems are ranked by, None if there is nothing that ``auto`` can mean; notes.
+
+    Raises
+    ------
+    DataError
+        If there are no judgements of a `kind` asked for.
+    """
+    try:
+        return resolve_kind(dataset, kind), ()
+    except DataError as error:
+        if kind != AUTO:
+            raise
+        return None, ((f"no ranking by people: {error}",) if rating_names(dataset) else ())
+
+
 def _people(dataset: Dataset, kind: str, seed: int) -> tuple[tuple[HumanRanking, ...], tuple[str, ...]]:
-    """Return people's rankings of the systems, and notes; nothing if there is nothing that ``auto`` can mean."""
-    if kind == AUTO:
-        try:
-            kind = resolve_kind(dataset, kind)
-        except DataError as error:
-            return (), ((f"no ranking by people: {error}",) if rating_names(dataset) else ())
-    return rank_systems(dataset, kind, resamples=RESAMPLES["bs"], seed=seed), ()
+    """Return people's rankings of the systems, and notes."""
+    found, notes = people_kind(dataset, kind)
+    return () if found is None else rank_systems(dataset, found, resamples=RESAMPLES["bs"], seed=seed), notes
 
 
 def _agreement(

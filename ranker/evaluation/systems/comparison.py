@@ -99,6 +99,10 @@ class SystemsMetric:
     is_fraction: bool
     notes: tuple[str, ...] = ()
 
+    def scale(self, *, percent: bool) -> float:
+        """Return what tables multiply its scores with: 100 for fractions in per cent."""
+        return 100.0 if percent and self.is_fraction else 1.0
+
 
 @dataclass(frozen=True)
 class ComparedSystem:
@@ -213,6 +217,10 @@ class SystemsResult:
     def language_pairs(self) -> tuple[str, ...]:
         """The language pairs, in the order of the comparisons."""
         return tuple(dict.fromkeys(one.lp for one in self.comparisons))
+
+    def of_language_pair(self, lp: str) -> list[SystemComparison]:
+        """Return the comparisons of a language pair, in the order of the metrics."""
+        return [one for one in self.comparisons if one.lp == lp]
 
     def metric(self, name: str) -> SystemsMetric:
         """Return the metric of that name.

@@ -10,7 +10,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray
 from ranker.evaluation.bootstrap import Estimate
-from ranker.reports.plots.drawing import INK, MUTED, PAPER, SERIES, Plot, shortened
+from ranker.reports.plots.drawing import GRID, INK, MUTED, PAPER, SERIES, Plot, shortened
 
 MARKERS = ("o", "s", "^")
 SHADES = 8
@@ -48,6 +48,7 @@ def rows_plot(
     axis: str,
     bars: bool = False,
     zero: bool = True,
+    breaks: Sequence[int] = (),
 ) -> Plot:
     """Draw estimates with their intervals, a row each, under a label of its own line.
 
@@ -65,6 +66,8 @@ def rows_plot(
         Bars from 0 instead of points.
     zero : bool, default True
         Draw a line at 0, so that it is in sight.
+    breaks : sequence of int
+        Rows above which a line parts them from those before.
     """
     # names that are too long for one row stand below each other
     legend_rows = 1 if sum(len(one.name) + 4 for one in series) <= _LEGEND else len(series)
@@ -95,6 +98,8 @@ def rows_plot(
             )
         if zero:
             axes.axvline(0, color=MUTED, linewidth=1)
+        for row in breaks:
+            axes.axhline(row * pitch - 0.66, color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
         axes.set_ylim(len(labels) * pitch - 0.5, -0.65)
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
@@ -166,6 +171,45 @@ def heat_map(
             side.set_visible(False)
 
     return Plot(name, title, description, 0.5 + 0.22 * high, paint)
+
+
+def wins_plot(name: str, title: str, description: str, names: Sequence[str], ahead: Sequence[Sequence[bool]]) -> Plot:
+    """Draw who is significantly ahead of whom: a filled square where the row is ahead of the column.
+
+    Parameters
+    ----------
+    name, title, description : str
+        Of the plot; how many each is ahead of is added to the description.
+    names : sequence of str
+        Best first.
+    ahead : sequence of sequence of bool
+        By row and column.
+    """
+    size = len(names)
+
+    def paint(axes: Any) -> None:
+        for row in range(size):
+            axes.broken_barh([(row, 1)], (row, 1), color=GRID, linewidth=0)
+            won = [(column, 1) for column in range(size) if ahead[row][column]]
+            axes.broken_barh(won, (row, 1), color=SERIES[0], linewidth=0)
+        lines = range(1, size)
+        axes.hlines(lines, 0, size, color=PAPER, linewidth=1.4)
+        axes.vlines(lines, 0, size, color=PAPER, linewidth=1.4)
+        ticks = [place + 0.5 for place in range(size)]
+        every = 1 + size // 12
+        axes.set_xticks(ticks[::every], [str(place + 1) for place in range(size)][::every])
+        axes.set_yticks(ticks, [f"{shortened(name, 26)}  {place + 1}" for place, name in enumerate(names)])
+        axes.set_xlim(0, size)
+        axes.set_ylim(size, 0)
+        axes.xaxis.tick_top()
+        axes.tick_params(length=0, labelsize=9)
+        for side in axes.spines.values():
+            side.set_visible(True)
+            side.set_color(INK)
+            side.set_linewidth(0.6)
+
+    said = "; ".join(f"{one} beats {sum(row)}" for one, row in zip(names, ahead, strict=True))
+    return Plot(name, title, f"{description} {said}.", 0.5 + 0.24 * size, paint)
 
 
 def points_plot(

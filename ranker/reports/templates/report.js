@@ -63,7 +63,7 @@
   const SYSTEMS = 0, OUTPUT = 1, RANK = 2, SCORE = 3, PEOPLE = 4, HUMAN = 5, PARTS = 6;
   const PAGE = 25, LONG = 2000, START = 1000;
   const query = $("query"), group = $("group"), order = $("order"), list = $("list");
-  let extractors = [], sources = [], haystacks = [], places = new Map(), found = [], page = 0;
+  let parts = [], title = "", withSign = true, sources = [], haystacks = [], places = new Map(), found = [], page = 0;
 
   async function unpack() {
     const text = atob($("packed").textContent);
@@ -73,7 +73,7 @@
   }
 
   const bdi = (...children) => element("bdi", {}, ...children);
-  const signed = value => value === null ? "–" : (value < 0 ? "" : "+") + value.toFixed(3);
+  const figure = value => value === null ? "–" : (withSign && value >= 0 ? "+" : "") + value.toFixed(3);
   const fixed = value => value === null ? "–" : value.toFixed(2);
   const separated = texts => texts.flatMap((text, place) => place ? [", ", bdi(text)] : [bdi(text)]);
 
@@ -172,7 +172,7 @@
     const rows = outputs.map((one, place) => {
       const people = one[PEOPLE].length ? [element("span", {}, `people: ${one[PEOPLE].join(", ")}`)] : [];
       const human = one[PEOPLE].length ? [element("span", { className: "muted" }, `human ${one[HUMAN].map(fixed).join(", ")}`)] : [];
-      const head = element("div", { className: "head" }, buttons[place], ...people, element("span", {}, `score ${signed(one[SCORE])}`), ...human);
+      const head = element("div", { className: "head" }, buttons[place], ...people, element("span", {}, `score ${figure(one[SCORE])}`), ...human);
       const classes = present(outputTokens[place], known).map(here => here ? "same" : "");
       return element("li", {}, head, element("div", {}, ...marked(one[OUTPUT], outputTokens[place], classes)));
     });
@@ -192,27 +192,27 @@
     const help = outputs.length > 1 ? "Choose an output to see in the references what it lacks, and another to see where the two differ."
       : "Marked words are in a reference too; in a reference, words that the output lacks are marked.";
     details.append(facts, element("p", { className: "muted" }, help), difference, element("ul", { className: "outputs" }, ...rows),
-      contributions(source), element("p", {}, element("a", { href: address(source[KEY]) }, "Link to this source")));
+      ...(parts.length ? [partsOf(source)] : []), element("p", {}, element("a", { href: address(source[KEY]) }, "Link to this source")));
   }
 
-  function contributions(source) {
+  function partsOf(source) {
     const largest = Math.max(...source[OUTPUTS].flatMap(one => one[PARTS].map(Math.abs)));
     const cell = value => {
-      const shade = largest > 0 ? Math.round(4 * Math.abs(value) / largest) : 0;
-      return element("td", { className: shade ? (value > 0 ? "up" : "down") + shade : "" }, signed(value));
+      const shade = withSign && largest > 0 ? Math.round(4 * Math.abs(value) / largest) : 0;
+      return element("td", { className: shade ? (value > 0 ? "up" : "down") + shade : "" }, figure(value));
     };
     const heading = (text, className = "") => element("th", { scope: "col", className }, text);
-    const head = element("tr", {}, heading("system", "text"), heading("score"), ...extractors.map(name => heading(name)));
+    const head = element("tr", {}, heading("system", "text"), heading("score"), ...parts.map(name => heading(bdi(name))));
     const rows = source[OUTPUTS].map(one => element("tr", {}, element("th", { scope: "row" }, ...separated(one[SYSTEMS])),
-      element("td", {}, signed(one[SCORE])), ...one[PARTS].map(cell)));
-    const table = element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows));
-    const scroll = element("div", { className: "scroll", tabIndex: 0 }, table);
+      element("td", {}, figure(one[SCORE])), ...one[PARTS].map(cell)));
+    const made = element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows));
+    const scroll = element("div", { className: "scroll", tabIndex: 0 }, made);
     scroll.setAttribute("role", "region");
-    scroll.setAttribute("aria-label", "Contributions to the scores");
-    const made = element("details", {}, element("summary", {}, "Contributions to the scores"), scroll);
-    sortable(table);
+    scroll.setAttribute("aria-label", title);
+    const folded = element("details", {}, element("summary", {}, title), scroll);
+    sortable(made);
     hinted(scroll);
-    return made;
+    return folded;
   }
 
   const address = key => "#s=" + encodeURIComponent(key).replaceAll("%2F", "/");
@@ -241,7 +241,7 @@
     $("next").disabled = page === pages - 1;
   }
 
-  const spread = source => source[OUTPUTS][0][SCORE] - source[OUTPUTS][source[OUTPUTS].length - 1][SCORE];
+  const spread = source => Math.abs(source[OUTPUTS][0][SCORE] - source[OUTPUTS][source[OUTPUTS].length - 1][SCORE]);
   const keys = {
     worst: source => source[RHO] ?? Infinity,
     best: source => -(source[RHO] ?? -Infinity),
@@ -332,7 +332,7 @@
   }
 
   unpack().then(data => {
-    ({ extractors, sources } = data);
+    ({ parts, title, signed: withSign, sources } = data);
     haystacks = sources.map(one => [one[KEY], one[GROUP], one[TEXT], ...one[REFERENCES],
       ...one[OUTPUTS].flatMap(each => [...each[SYSTEMS], each[OUTPUT]])].join("\n").toLowerCase());
     places = new Map(sources.map((one, place) => [one[KEY], place]));

@@ -151,6 +151,11 @@ class SystemContrast:
     second_segments: tuple[SegmentContrast, ...]
     notes: tuple[str, ...]
 
+    @property
+    def frequency_title(self) -> str:
+        """What the frequency of a word is, in print."""
+        return f"how often {self.frequencies} {'have' if self.frequencies == 'the references' else 'has'} them"
+
     def breakdown(self, subject: Subject, measure: str) -> Breakdown | None:
         """Return the figures of one measure by one subject, None if there are none."""
         found = (one for one in self.breakdowns if (one.subject, one.measure) == (subject, measure))

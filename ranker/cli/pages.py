@@ -1,0 +1,53 @@
+"""Options of commands that write a page, and how the page is written and opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ranker.cli.output import say_note
+from ranker.errors import OptionError
+
+HtmlOption = Annotated[
+    Path | None,
+    typer.Option("--html", help="Also write a report: one HTML file that needs nothing else.", metavar="FILE"),
+]
+OpenOption = Annotated[bool, typer.Option("--open", help="Open the page in a web browser.")]
+
+
+def check_page(html: Path | None, plots: Path | None = None, *, opened: bool) -> None:
+    """Refuse to begin where no page could be written.
+
+    Raises
+    ------
+    OptionError
+        If a page is to be opened but none is to be written.
+    MissingError, DataError
+        If a package that reports need is missing, or the page or the plots cannot be written there.
+    """
+    if html is None:
+        if opened:
+            raise OptionError("--open opens a report: give --html FILE too")
+        return
+    from ranker.reports.pages import check_targets
+    from ranker.reports.plots.drawing import require
+
+    require()
+    check_targets(html, plots)
+
+
+def write_html(html: Path, page: str) -> None:
+    """Write a page."""
+    from ranker.files import write_bytes
+
+    write_bytes(html, page.encode())
+
+
+def open_page(html: Path) -> None:
+    """Open a page in a web browser, or tell the user that there is none."""
+    import webbrowser
+
+    if not webbrowser.open(html.resolve().as_uri()):
+        say_note(f"no web browser could be opened; open {html} yourself")

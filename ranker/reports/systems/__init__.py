@@ -1,0 +1,1 @@
+"""Reports on systems: several compared by metrics, and two contrasted."""

@@ -1,0 +1,255 @@
+"""The report of systems compared by metrics: tables and plots of every language pair and metric, and all sources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ranker.arrays import FloatArray
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import AUTO, human_scores
+from ranker.errors import counted
+from ranker.evaluation.correlation.segment import source_spearman
+from ranker.evaluation.systems.comparing import people_kind
+from ranker.evaluation.systems.comparison import SystemComparison, SystemsResult
+from ranker.extractors.scorers import Scorer
+from ranker.reports.breakdown import score_correlations
+from ranker.reports.pages import Section, fragment, section, write_page
+from ranker.reports.plots.charts import correlation_map
+from ranker.reports.plots.drawing import Plot, require
+from ranker.reports.plots.forms import Series, points_plot, rows_plot, wins_plot
+from ranker.reports.sources import SourceOutputs, outputs_by_source, packed, source_keys
+
+
+@dataclass(frozen=True, eq=False)
+class SystemsFindings:
+    """What the report of a comparison of systems says.
+
+    Parameters
+    ----------
+    result : SystemsResult
+    names : tuple of str
+        Of the metrics, and ``people`` if they judged candidates.
+    correlations : float array, shape (names, names)
+        Of the scores of candidates, inside sources.
+    sources : tuple of SourceOutputs
+        All sources, their outputs ranked by the first metric.
+    """
+
+    result: SystemsResult
+    names: tuple[str, ...]
+    correlations: FloatArray
+    sources: tuple[SourceOutputs, ...]
+
+    @classmethod
+    def of(
+        cls,
+        result: SystemsResult,
+        dataset: Dataset,
+        scorers: Mapping[str, Scorer],
+        statistics: Mapping[str, FloatArray],
+        kind: str = AUTO,
+    ) -> SystemsFindings:
+        """Add to a result what the page shows of single sources.
+
+        Parameters
+        ----------
+        result : SystemsResult
+            Of `dataset` and `scorers`.
+        dataset : Dataset
+        scorers : mapping of str to Scorer
+        statistics : mapping of str to float array, shape (candidates, k)
+            Of every scorer.
+        kind : str, default "auto"
+            Kind of judgement to compare with.
+        """
+        scores = np.stack([one.score(statistics[name]) for name, one in scorers.items()], axis=1)
+        signs = np.array([one.sign for one in scorers.values()])
+        human = np.full(len(dataset), np.nan)
+        wanted, _ = people_kind(dataset, kind)
+        if wanted is not None:
+            human = human_scores(dataset, wanted)
+        judged = not np.isnan(human).all()
+        first, sign = scores[:, 0], float(signs[0])
+        rho = source_spearman(dataset, sign * first, human) if judged else np.full(len(dataset.sources), np.nan)
+        # one metric is the score itself
+        parts = scores if len(scorers) > 1 else scores[:, :0]
+        (keys,) = source_keys([dataset])
+        return cls(
+            result,
+            (*scorers, *(["people"] if judged else [])),
+            score_correlations(signs * scores, human, dataset.candidate_source),
+            outputs_by_source(dataset, keys, first, parts, human, rho, sign=sign),
+        )
+
+
+def systems_report(findings: SystemsFindings, *, percent: bool = False) -> tuple[str, dict[str, Plot]]:
+    """Write the report of a comparison of systems.
+
+    Parameters
+    ----------
+    findings : SystemsFindings
+    percent : bool, default False
+        Show corpus scores that are fractions in per cent.
+
+    Returns
+    -------
+    page : str
+        HTML; equal findings give equal text.
+    plots : dict
+        The plots in it, by name.
+
+    Raises
+    ------
+    MissingError
+        If jinja2 or matplotlib is not installed.
+    """
+    require()
+    result = findings.result
+    sections = [
+        *(
+            compared(result, one, number, title=_titled(one.metric, one), percent=percent)
+            for number, one in enumerate(result.comparisons, 1)
+        ),
+        *([_correlations(findings)] if len(findings.names) > 1 else []),
+        _sources(findings),
+        section("systems_made.html", "made", "How it was made", result=result),
+    ]
+    systems = dict.fromkeys(each.system for one in result.comparisons for each in one.systems)
+    title = f"{counted(len(systems), 'system')} on {result.data}"
+    return write_page(title, fragment("systems_lead.html", result=result), sections)
+
+
+def compared(
+    result: SystemsResult,
+    one: SystemComparison,
+    number: int,
+    *,
+    title: str,
+    link: str = "",
+    percent: bool = False,
+    by_people: bool = True,
+) -> Section:
+    """Return the systems of one language pair by one metric: all figures, plots, details and pairs.
+
+    Parameters
+    ----------
+    result : SystemsResult
+    one : SystemComparison
+        One of the result.
+    number : int
+        Makes the names of the section and its plots unique.
+    title, link : str
+        Of the section.
+    percent : bool, default False
+        Show scores that are fractions in per cent.
+    by_people : bool, default True
+        Draw the scores against those of people, where there are any.
+    """
+    metric, people = result.metric(one.metric), result.people(one.lp)
+    scale = metric.scale(percent=percent)
+    digits = 2 if scale > 1 else 4
+    axis = f"{one.metric}{' in %' if scale > 1 else ''}{'' if metric.higher_is_better else ', lower is better'}"
+    plots = [
+        _scores(one, number, scale, digits, axis),
+        *([_against_people(result, one, number, scale, axis)] if by_people and one.judged > 1 else []),
+        _wins(result, one, number),
+    ]
+    return section(
+        "compared_systems.html",
+        f"systems-{number}",
+        title,
+        plots=plots,
+        link=link,
+        result=result,
+        one=one,
+        metric=metric,
+        people=people,
+        scale=scale,
+        decimals=digits,
+    )
+
+
+def _titled(what: str, one: SystemComparison) -> str:
+    return f"{what}{'' if one.lp == '?' else f', {one.lp}'}"
+
+
+def _scores(one: SystemComparison, number: int, scale: float, digits: int, axis: str) -> Plot:
+    """Draw the systems with their intervals and clusters."""
+    systems = one.systems
+    said = "; ".join(f"{each.system} {scale * each.score.value:.{digits}f}" for each in systems)
+    return rows_plot(
+        f"scores-{number}",
+        _titled(f"Scores and clusters, {one.metric}", one),
+        f"Scores with 95 % intervals, best first, clusters in brackets and parted by lines: {said}.",
+        [f"({each.cluster}) {each.system}" for each in systems],
+        [Series(one.metric, tuple(each.score.scaled(scale) for each in systems))],
+        axis=axis,
+        zero=False,
+        breaks=[row for row in range(1, len(systems)) if systems[row].cluster != systems[row - 1].cluster],
+    )
+
+
+def _against_people(result: SystemsResult, one: SystemComparison, number: int, scale: float, axis: str) -> Plot:
+    """Draw the scores of systems that people judged against those of people."""
+    people = result.people(one.lp)
+    judged = [each for each in one.systems if each.system in people]
+    method = next(ranking.method for ranking in result.human if ranking.lp == one.lp).replace("-", " ")
+    read = "; ".join(
+        f"{each.system} {scale * each.score.value:.3f}, people {people[each.system].score:.3f}" for each in judged[:10]
+    )
+    return points_plot(
+        f"people-{number}",
+        _titled(f"{one.metric} and people", one),
+        f"Score by the metric, and by people: {read}.",
+        [each.system for each in judged],
+        np.array([scale * each.score.value for each in judged]),
+        np.array([people[each.system].score for each in judged]),
+        x_axis=axis,
+        y_axis=f"people, {method}",
+    )
+
+
+def _wins(result: SystemsResult, one: SystemComparison, number: int) -> Plot:
+    """Draw which system is significantly better than which."""
+    ahead, names = one.ahead(result.settings.alpha), [each.system for each in one.systems]
+    return wins_plot(
+        f"wins-{number}",
+        _titled(f"Significant differences, {one.metric}", one),
+        "A filled square: the system of the row is significantly better than that of the column.",
+        names,
+        [[(first, second) in ahead for second in names] for first in names],
+    )
+
+
+def _correlations(findings: SystemsFindings) -> Section:
+    """Return how the scores of the metrics, and those of people, correlate."""
+    return section(
+        "metric_correlations.html",
+        "correlations",
+        "Correlations of the metrics",
+        plots=[correlation_map(findings.names, findings.correlations)],
+        link="Correlations",
+        names=findings.names,
+        values=findings.correlations,
+    )
+
+
+def _sources(findings: SystemsFindings) -> Section:
+    """Return all sources, for the script to search and show."""
+    metrics = [one.name for one in findings.result.metrics]
+    return section(
+        "sources.html",
+        "all-sources",
+        "All sources",
+        packed=packed(
+            findings.sources, metrics if len(metrics) > 1 else [], title="Scores by all metrics", signed=False
+        ),
+        count=len(findings.sources),
+        outputs=sum(len(one.outputs) for one in findings.sources),
+        judged=findings.names[-1] == "people" and len(findings.names) > len(metrics),
+        shown=0,
+        scorer=metrics[0],
+    )
