@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Literal
 
 import numpy as np
@@ -181,19 +180,37 @@ def show(
 
 
 def differences(dataset: Dataset, first: int, second: int) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
-    """Mark in the start of two candidates the words that are not in both at the same place (longest matching runs)."""
+    """Mark in the start of two candidates the words outside of their longest common subsequence."""
     batch = _words(dataset)
     rows = [int(batch.candidate[row]) for row in (first, second)]
     texts = [dataset.candidates["text"].iloc[row] for row in (first, second)]
     # a start of a long text has no more words than characters
     words = [batch.segments.words(row)[: len(start_of(text))] for row, text in zip(rows, texts, strict=True)]
-    lower = [[word.lower() for word in one] for one in words]
-    kinds: list[list[tuple[Mark, bool]]] = [[("only", False)] * len(one) for one in words]
-    for block in SequenceMatcher(None, lower[0], lower[1], autojunk=False).get_matching_blocks():
-        for side, start in zip(kinds, (block.a, block.b), strict=True):
-            side[start : start + block.size] = [("", False)] * block.size
+    common = _common([word.lower() for word in words[0]], [word.lower() for word in words[1]])
+    kinds: list[list[tuple[Mark, bool]]] = [[("" if same else "only", False) for same in side] for side in common]
     one, other = (_cut(_runs(*parts)) for parts in zip(texts, words, kinds, strict=True))
     return one, other
+
+
+def _common(first: Sequence[str], second: Sequence[str]) -> tuple[list[bool], list[bool]]:
+    """Return which words of either side are in a longest common subsequence, as the script of the page chooses it."""
+    best = np.zeros((len(first) + 1, len(second) + 1), dtype=np.int64)
+    others = np.array(second, dtype=object)
+    for place in range(len(first) - 1, -1, -1):
+        below = best[place + 1]
+        reached = np.where(others == first[place], below[1:] + 1, below[:-1])
+        best[place, :-1] = np.maximum.accumulate(reached[::-1])[::-1]
+    in_first, in_second = [False] * len(first), [False] * len(second)
+    one = other = 0
+    while one < len(first) and other < len(second):
+        if first[one] == second[other]:
+            in_first[one] = in_second[other] = True
+            one, other = one + 1, other + 1
+        elif best[one + 1, other] >= best[one, other + 1]:
+            one += 1
+        else:
+            other += 1
+    return in_first, in_second
 
 
 def _words(dataset: Dataset) -> TokenBatch:

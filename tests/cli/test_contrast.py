@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import webbrowser
 from collections.abc import Callable
 from pathlib import Path
 
@@ -115,6 +116,23 @@ def test_hostile_texts_and_names_are_printed_harmlessly(printed: Printed) -> Non
     assert document["first"] == "A\x1b]0;x"
 
 
+def test_the_report_holds_more_than_the_tables(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or True)
+    words = ("sample", "sys1", "sys5", "--parser", "none", "--resamples", "5")
+    table = printed(*words)
+    assert printed(*words, "--html", "report.html", "--open", notes="ranker: note: written: report.html\n") == table
+    assert opened == [Path("report.html").resolve().as_uri()]
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert table.splitlines()[-1].split("|ranked:")[1] in page.replace("<wbr>", "")
+    assert page.count('<details class="source') > 50
+    printed(*words, "--html", "report.html", "--segments", "2", "--ngrams", "0")
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert page.count('<details class="source') == 4
+    assert "N-grams" not in page
+
+
 REFUSALS = {
     "contrast": "nothing to read",
     "contrast good.json A": "found 1 system: 'A'; expected DATA SYSTEM SYSTEM",
@@ -135,6 +153,8 @@ REFUSALS = {
     "contrast good.json A B --parser nope": "nope",
     "contrast good.json A B --resamples 0": "'--resamples'",
     "contrast good.json A B --segments -1": "'--segments'",
+    "contrast good.json A B --html directory": "directory: is a directory, expected the name of a page to write",
+    "contrast good.json A B --open": "--open opens a report: give --html FILE too",
     "contrast good.json A B --lp de-en": "no source of language pair 'de-en'",
 }
 

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import webbrowser
 from collections.abc import Callable
 from pathlib import Path
 
@@ -142,6 +143,29 @@ def test_tables_for_papers(printed: Printed) -> None:
     )
 
 
+def test_the_report_holds_what_the_tables_hold(
+    printed: Printed, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or True)
+    words = (*SAMPLE, "--baseline", "sys2", "--percent")
+    table = printed(*words)
+    assert printed(*words, "--html", "report.html", "--open") == table
+    assert opened == [Path("report.html").resolve().as_uri()]
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page[: page.index('id="packed"')]))
+    figures = re.findall(r"(?<!\S)[-+]?[\d,]*\.\d\d+", table[: table.index("p: paired bootstrap")])
+    assert len(figures) > 100
+    assert [one for one in figures if one not in text] == []
+    # other forms of output are as they were, and say on stderr what was written
+    with pytest.raises(SystemExit):
+        run(["systems", *SAMPLE, "-o", "json", "--html", "report.html"])
+    out, err = capsys.readouterr()
+    assert json.loads(out)["format"] == "ranker-systems/1"
+    assert err == "ranker: note: written: report.html\n"
+
+
 def test_names_that_a_terminal_would_obey_are_escaped(printed: Printed) -> None:
     texts = {"\u202eA\x1b[31m": "a b c d", "<b>": "a b x d"}
     records = [{"source": "s", "references": ["a b c d"], "candidates": texts} for _ in range(3)]
@@ -179,6 +203,9 @@ def test_a_ranker_is_compared_too(printed: Printed) -> None:
         (("-t", "B", "A", "-o", "latex", "--pairs"), "--pairs has no form latex; expected --output table, json, jsonl"),
         (("-t", "B", "A", "-m", "nope"), "no extractor is called 'nope'"),
         (("-t", "B", "two"), r"two.*has 2 .*5"),
+        (("-t", "B", "A", "--html", "none/x.html"), "none/x.html: cannot be written: there is no directory none"),
+        (("-t", "B", "A", "--html", "notes.txt"), "notes.txt: exists and is no HTML page"),
+        (("-t", "B", "A", "--open"), "--open opens a report: give --html FILE too"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(

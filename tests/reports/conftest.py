@@ -17,8 +17,18 @@ from ranker.evaluation.compare.result import (
     Scope,
     Statistic,
 )
-from ranker.reports.findings import examine
+from ranker.evaluation.systems.comparing import compare_systems
+from ranker.evaluation.systems.contrast.result import SystemContrast
+from ranker.evaluation.systems.contrast.run import contrast
+from ranker.ranking import make_scorer
+from ranker.reports.comparison_page import comparison_report
+from ranker.reports.findings import RankerFindings, examine
+from ranker.reports.ranker_page import ranker_report
+from ranker.reports.systems.comparison import SystemsFindings, systems_report
+from ranker.reports.systems.contrast import contrast_report
 
+FINDINGS = ["preferred_findings", "compared", "compared_systems", "contrasted"]
+"""Fixtures with what the reports are made of."""
 EVIL = '<script>document.title = "run"</script> & "quoted" <b>bold</b>'
 WORDS = ["the", "a", "cat", "dog", "sat", "runs", "on", "under", "mat", "tree", "old", "new", "house", "sees", "green"]
 
@@ -72,6 +82,55 @@ def preferred():
 def preferred_findings(preferred):
     ranker = Ranker("bleu[order=1],bleu[order=2],chrf", C=0.1, loss="hinge", pairs="judgements").fit(preferred)
     return examine(ranker, [preferred, preferred.select_language_pairs(["de-en"])], examples=20, resamples=50)
+
+
+HOSTILE = [
+    "<script>document.title='run'</script>",
+    "\u202eevil\u2066",
+    "escape\x1b[31m",
+    "<img src=x onerror=document.title='run'>",
+]
+
+
+@pytest.fixture(scope="session")
+def translated():
+    """The outputs of four systems for two language pairs, judged; names and texts are there to do harm."""
+    generator = np.random.default_rng(3)
+    records = []
+    for index in range(30):
+        reference, other = sentences(generator, 2)
+        texts = [reference, f"{other} {EVIL}", *sentences(generator, 2)]
+        ratings = generator.permutation(4).tolist()
+        candidates = [
+            Candidate(name, text, [("fluency", None, float(rating))])
+            for name, text, rating in zip(HOSTILE, texts, ratings, strict=True)
+        ]
+        source = EVIL if index == 1 else f"source {index} {'x' * 100_000 if index == 2 else ''}"
+        records.append(
+            Record(source, [reference, EVIL], candidates, lp="de-en" if index % 2 else "fr-en", doc=HOSTILE[index % 4])
+        )
+    return assemble(records, EVIL)
+
+
+@pytest.fixture(scope="session")
+def compared_systems(translated):
+    scorers = {name: make_scorer(name, None) for name in ("ter", "bleu")}
+    statistics = {name: one.statistics(translated) for name, one in scorers.items()}
+    result = compare_systems(translated, scorers, resamples=40)
+    return SystemsFindings.of(result, translated, scorers, statistics)
+
+
+@pytest.fixture(scope="session")
+def contrasted(translated):
+    return contrast(translated, HOSTILE[0], HOSTILE[1], make_scorer("ter", None), parser="none", resamples=20)
+
+
+def page_of(found):
+    """Write the report of any findings."""
+    if isinstance(found, SystemContrast):
+        return contrast_report(found, f"ranker:0|{EVIL}")
+    kinds = {Comparison: comparison_report, SystemsFindings: systems_report, RankerFindings: ranker_report}
+    return kinds[type(found)](found)
 
 
 @pytest.fixture(scope="session")

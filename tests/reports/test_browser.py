@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from ranker.corpora.records import Candidate, Record, assemble
-from ranker.evaluation.compare.result import Comparison
-from ranker.reports.comparison_page import comparison_report
 from ranker.reports.findings import examine
 from ranker.reports.ranker_page import ranker_report
+from tests.reports.conftest import FINDINGS, HOSTILE, page_of
 
 CHECK = Path(__file__).parents[1].joinpath("accessibility.js").read_text(encoding="utf-8")
 LAYOUT = """() => {
@@ -35,12 +34,6 @@ LAYOUT = """() => {
   }
   return wrong;
 }"""
-HOSTILE = [
-    "<script>document.title='run'</script>",
-    "\u202eevil\u2066",
-    "escape\x1b[31m",
-    "<img src=x onerror=document.title='run'>",
-]
 
 
 @pytest.fixture
@@ -77,11 +70,14 @@ def report(preferred_findings, tmp_path_factory):
     return written(ranker_report(preferred_findings)[0], tmp_path_factory.mktemp("report"))
 
 
-@pytest.fixture(scope="module", params=["preferred_findings", "compared"])
+@pytest.fixture(scope="module", params=FINDINGS)
 def either(request, tmp_path_factory):
-    found = request.getfixturevalue(request.param)
-    text, _ = (comparison_report if isinstance(found, Comparison) else ranker_report)(found)
-    return written(text, tmp_path_factory.mktemp("either"))
+    return written(page_of(request.getfixturevalue(request.param))[0], tmp_path_factory.mktemp("either"))
+
+
+@pytest.fixture(scope="module")
+def systems_page(compared_systems, tmp_path_factory):
+    return written(page_of(compared_systems)[0], tmp_path_factory.mktemp("systems"))
 
 
 @pytest.fixture(scope="module")
@@ -119,13 +115,13 @@ def large(sample, model, tmp_path_factory):
 def test_nothing_overlaps_and_the_page_does_not_scroll_sideways(either, open_page, width):
     page = open_page(either, width=width)
     # the evil name would have changed it
-    assert page.title().startswith(("Ranker report", "Comparison"))
+    assert page.title() != "run"
     assert page.evaluate(LAYOUT) == []
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (768, "light"), (1280, "dark")])
-def test_the_page_can_be_read_by_all(report, open_page, width, scheme):
-    page = open_page(report, address="#s=de-en/20", width=width, scheme=scheme)
+def test_the_page_can_be_read_by_all(either, open_page, width, scheme):
+    page = open_page(either, address="#s=de-en/20", width=width, scheme=scheme)
     page.evaluate("document.querySelectorAll('main details:not(#list details)').forEach(one => one.open = true)")
     assert page.evaluate(CHECK) == []
 
@@ -162,7 +158,7 @@ def test_a_click_on_a_head_sorts_the_table(either, open_page):
         there = [one[: len(one) - len(missing)] for one in (once, twice)]
         assert once[len(there[0]) :] == twice[len(there[1]) :] == missing
         if all(re.match(r"[-+\d.]+", value) for value in there[0]):
-            numbers = [[float(re.match(r"[-+\d.]+", value)[0]) for value in one] for one in there]
+            numbers = [[float(re.match(r"[-+]?[\d.]+", value.replace(",", ""))[0]) for value in one] for one in there]
             assert numbers == [sorted(numbers[0], reverse=True), sorted(numbers[0])]
             assert direction == "descending", once
             numeric += len(there[0]) > 1
@@ -327,6 +323,34 @@ def test_without_scripts_all_tables_are_there_and_a_line_says_what_is_not(report
     assert not plain.locator("#browse").is_visible()
     assert plain.locator("#worst ~ details").first.is_visible()
     assert not page.locator("noscript .note").is_visible()
+
+
+def test_sources_of_compared_systems_are_ranked_by_the_first_metric(systems_page, compared_systems, open_page):
+    page = open_page(systems_page, address="#s=de-en/20")
+    source = page.locator("#list details[open]").first
+    (found,) = [one for one in compared_systems.sources if one.key == "de-en/20"]
+    # of ter lower is better
+    scores = [one.score for one in found.outputs]
+    assert scores == sorted(scores)
+    assert scores[0] == 0
+    shown = [one.inner_text() for one in source.locator(".outputs .head span:nth-child(3)").all()]
+    assert shown == [f"score {score:.3f}" for score in scores]
+    source.locator("summary", has_text="Scores by all metrics").click()
+    table = source.locator("table").last
+    assert table.locator("thead th").all_inner_texts() == ["system", "score", "ter", "bleu"]
+    assert table.locator("td[class*=up]").count() == 0
+    page.select_option("#order", "apart")
+    apart = max(compared_systems.sources, key=lambda one: one.outputs[-1].score - one.outputs[0].score)
+    first = page.locator("#list > details").first
+    assert first.get_attribute("data-key") == apart.key
+
+
+def test_pages_of_systems_have_their_tables_without_scripts(systems_page, open_page):
+    page = open_page(systems_page, java_script_enabled=False)
+    # of every language pair and metric: systems, pairs, and the details of BLEU; then the correlations
+    assert page.locator("main table").count() == 2 * (2 + 3) + 1
+    assert page.locator("noscript .note").is_visible()
+    assert not page.locator("#browse").is_visible()
 
 
 def test_hostile_texts_are_shown_and_do_nothing(open_page, model, tmp_path):

@@ -26,6 +26,7 @@ from ranker.reports.plots.drawing import shortened
 from ranker.reports.plots.forms import LETTER, LINE, Series, beside, rows_plot
 from ranker.reports.ranker_page import ranker_report
 from ranker.reports.sources import source_keys
+from tests.reports.conftest import FINDINGS, page_of
 
 VOID = {"meta", "link", "br", "wbr", "hr", "img", "input"}
 
@@ -61,10 +62,9 @@ class Page(HTMLParser):
         return [one for one in self.elements if one[0] in tags]
 
 
-@pytest.fixture(scope="module", params=["preferred_findings", "compared"])
+@pytest.fixture(scope="module", params=FINDINGS)
 def written(request):
-    found = request.getfixturevalue(request.param)
-    return (comparison_report if isinstance(found, Comparison) else ranker_report)(found)
+    return page_of(request.getfixturevalue(request.param))
 
 
 def test_everything_is_in_the_page_and_nothing_is_fetched(written):
@@ -87,19 +87,20 @@ def test_everything_is_in_the_page_and_nothing_is_fetched(written):
     assert len(page.all("svg")) == len(plots)
 
 
-def test_texts_from_outside_are_inert(preferred_findings, compared):
-    for text, _ in (ranker_report(preferred_findings), comparison_report(compared)):
-        page = Page(text)
-        assert "<script>document" not in text
-        assert not page.all("b") or all(attributes == {} for _, attributes, _ in page.all("b"))
-        assert '<script>document.title = "run"</script> & "quoted" <b>bold</b>' in page.text
-        # the policy would stop a script even if it got through
-        policy = next(one for _, one, _ in page.all("meta") if one.get("http-equiv") == "Content-Security-Policy")
-        allowed = dict(part.strip().split(" ", 1) for part in policy["content"].split(";"))
-        assert allowed["default-src"] == allowed["base-uri"] == allowed["form-action"] == "'none'"
-        for element, rule in (("script", "script-src"), ("style", "style-src")):
-            (found,) = re.findall(f"<{element}>(.*?)</{element}>", text, flags=re.DOTALL)
-            assert allowed[rule] == f"'sha256-{base64.b64encode(hashlib.sha256(found.encode()).digest()).decode()}'"
+def test_texts_from_outside_are_inert(written):
+    text, _ = written
+    page = Page(text)
+    assert "<script>document" not in text
+    assert "\x1b" not in text
+    assert not page.all("b") or all(attributes == {} for _, attributes, _ in page.all("b"))
+    assert '<script>document.title = "run"</script> & "quoted" <b>bold</b>' in page.text
+    # the policy would stop a script even if it got through
+    policy = next(one for _, one, _ in page.all("meta") if one.get("http-equiv") == "Content-Security-Policy")
+    allowed = dict(part.strip().split(" ", 1) for part in policy["content"].split(";"))
+    assert allowed["default-src"] == allowed["base-uri"] == allowed["form-action"] == "'none'"
+    for element, rule in (("script", "script-src"), ("style", "style-src")):
+        (found,) = re.findall(f"<{element}>(.*?)</{element}>", text, flags=re.DOTALL)
+        assert allowed[rule] == f"'sha256-{base64.b64encode(hashlib.sha256(found.encode()).digest()).decode()}'"
 
 
 def test_page_can_be_used_without_eyes_or_mouse(written):
@@ -130,10 +131,11 @@ def test_page_can_be_used_without_eyes_or_mouse(written):
     assert page.elements[0][1]["lang"] == "en"
 
 
-def test_same_findings_same_bytes(preferred, preferred_findings, compared):
+def test_same_findings_same_bytes(preferred, preferred_findings, compared, compared_systems):
     ranker = preferred_findings.ranker
     first, second = (ranker_report(examine(ranker, [preferred], examples=2, resamples=20)) for _ in range(2))
     assert first[0] == second[0]
+    assert page_of(compared_systems)[0] == page_of(compared_systems)[0]
     assert comparison_report(compared)[0] == comparison_report(Comparison.from_json(compared.to_json()))[0]
     # the pages hold the plots; of the other form one is enough
     assert first[1]["weights"].png() == second[1]["weights"].png()

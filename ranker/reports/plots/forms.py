@@ -106,7 +106,7 @@ def rows_plot(
         axes.grid(axis="x")
         axes.set_axisbelow(True)
         axes.locator_params(axis="x", nbins=6)
-        axes.set_xlabel(axis)
+        axes.set_xlabel(shortened(axis))
         if len(series) > 1:
             axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(series) // legend_rows)
 
@@ -228,8 +228,8 @@ def points_plot(
 
     def paint(axes: Any) -> None:
         axes.plot(x, y, MARKERS[0], color=SERIES[0], markersize=5)
-        axes.set_xlabel(x_axis)
-        axes.set_ylabel(y_axis)
+        axes.set_xlabel(shortened(x_axis))
+        axes.set_ylabel(shortened(y_axis))
         axes.margins(0.12)
         axes.locator_params(nbins=6)
         axes.grid()

@@ -167,6 +167,7 @@ def compared(
         one=one,
         metric=metric,
         people=people,
+        explained=number == 1,
         scale=scale,
         decimals=digits,
     )

@@ -135,8 +135,8 @@ def _segments(found: SystemContrast, side: str, name: str, segments: Sequence[Se
     return section(
         "segments.html",
         f"{side}-segments",
-        f"Segments that {name} translates better",
-        link=f"{name} better",
+        f"Segments translated better by {name}",
+        link=f"Better by {name}",
         found=found,
         shown=_shown(found, segments),
         first=side == "first" or not found.first_segments,

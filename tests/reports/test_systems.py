@@ -1,0 +1,223 @@
+"""The reports of compared and of contrasted systems: they say the figures, and mark what they should."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranker.corpora.records import Candidate, Record, assemble
+from ranker.evaluation.bootstrap import Estimate
+from ranker.evaluation.systems.comparing import compare_systems
+from ranker.evaluation.systems.contrast.run import contrast
+from ranker.ranking import make_scorer
+from ranker.reports.examples import differences
+from ranker.reports.findings import examine
+from ranker.reports.plots.forms import Series, rows_plot
+from ranker.reports.ranker_page import ranker_report
+from ranker.reports.systems.comparison import SystemsFindings, systems_report
+from ranker.reports.systems.contrast import contrast_report
+from tests.reports.test_pages import Page, unpacked
+
+
+@pytest.fixture(scope="module")
+def sample_systems(sample):
+    scorers = {name: make_scorer(name, None) for name in ("bleu", "ter")}
+    statistics = {name: one.statistics(sample) for name, one in scorers.items()}
+    result = compare_systems(sample, scorers, resamples=50, statistics=statistics)
+    assert result == compare_systems(sample, scorers, resamples=50)
+    return SystemsFindings.of(result, sample, scorers, statistics)
+
+
+def rows_of(text: str, section: str) -> list[list[str]]:
+    """Return the cells of the first table of a section."""
+    body = text[text.index(f'<h2 id="{section}">') :]
+    body = body[body.index("<tbody>") : body.index("</tbody>")]
+    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, flags=re.DOTALL) for row in body.split("</tr>")]
+    return [[re.sub(r"<[^>]+>", "", cell).strip() for cell in row] for row in rows if row]
+
+
+@pytest.mark.parametrize("percent", [True, False])
+def test_the_page_says_the_figures_of_all_systems(sample_systems, percent):
+    text, plots = systems_report(sample_systems, percent=percent)
+    result = sample_systems.result
+    people = result.people("zh-en")
+    for number, one in enumerate(result.comparisons, 1):
+        rows = rows_of(text, f"systems-{number}")
+        assert len(rows) == len(one.systems) == 7
+        for row, each in zip(rows, one.systems, strict=True):
+            scale, digits = (100, 2) if percent else (1, 4)
+            score = each.score.scaled(scale)
+            assert row[0] == each.system
+            assert row[1] == (str(each.low) if each.low == each.high else f"{each.low}–{each.high}")
+            assert row[2] == (
+                f"({each.cluster}) {score.value:.{digits}f} [{score.low:.{digits}f}, {score.high:.{digits}f}]"
+            )
+            assert row[3] == f"({people[each.system].cluster}) {people[each.system].score:.3f}"
+            if each.difference is None:
+                assert row[4:] == ["baseline", "–", "–", "–"]
+            else:
+                assert row[4].startswith(f"{scale * each.difference.value:+.{digits}f} [")
+                assert row[5:7] == [f"{each.p:.4f}", f"{each.adjusted:.4f}"]
+                assert row[7] == f"{each.needed:,}"
+    page = Page(text).text
+    for pair in result.comparisons[0].pairs:
+        assert f"{pair.better}{pair.worse}" in page
+    assert f"{result.comparisons[0].systems[0].details['brevity penalty']:.4f}" in page
+    assert result.signature in page
+    assert set(plots) == {f"{name}-{number}" for name in ("scores", "people", "wins") for number in (1, 2)} | {
+        "correlations"
+    }
+    first, *others = [one.cluster for one in result.comparisons[0].systems]
+    assert others[-1] > first
+
+
+def test_lines_part_clusters():
+    figure = Estimate(0.5, 0.4, 0.6)
+
+    def lines(breaks):
+        plot = rows_plot(
+            "n", "t", "d", ["a", "b", "c"], [Series("s", (figure,) * 3)], axis="x", zero=False, breaks=breaks
+        )
+        return plot.inline().count("stroke-dasharray")
+
+    assert lines([1, 2]) - lines([]) == 2
+
+
+def test_metrics_are_correlated_inside_sources(sample_systems, sample):
+    assert sample_systems.names == ("bleu", "ter", "people")
+    bleu, ter = (make_scorer(name, None) for name in ("bleu", "ter"))
+    source = sample.candidate_source
+
+    def centred(values):
+        return values - (np.bincount(source, values) / np.bincount(source))[source]
+
+    first, second = (centred(one.candidate_scores(sample)) for one in (bleu, ter))
+    expected = np.corrcoef(first, second)[0, 1]
+    assert expected > 0
+    assert sample_systems.correlations[0, 1] == pytest.approx(expected)
+    assert np.diag(sample_systems.correlations) == pytest.approx(1)
+
+
+def test_all_sources_are_there_with_the_scores_of_all_metrics(sample_systems, sample):
+    data = unpacked(systems_report(sample_systems)[0])
+    assert (data["parts"], data["title"], data["signed"]) == (["bleu", "ter"], "Scores by all metrics", False)
+    assert [row[3] for row in data["sources"]] == sample.sources["text"].tolist()
+    bleu, ter = (make_scorer(name, None) for name in ("bleu", "ter"))
+    scores = {"bleu": bleu.candidate_scores(sample), "ter": -ter.candidate_scores(sample)}
+    for source, (*_, outputs) in zip(sample_systems.sources, data["sources"], strict=True):
+        assert [one[3] for one in outputs] == sorted((one[3] for one in outputs), reverse=True)
+        for shown, output in zip(outputs, source.outputs, strict=True):
+            assert shown[3] == pytest.approx(scores["bleu"][output.row], abs=6e-4)
+            assert shown[6] == pytest.approx([scores[name][output.row] for name in ("bleu", "ter")], abs=6e-4)
+    # a metric alone needs no table of scores, and no map of correlations
+    scorer = {"ter": ter}
+    statistics = {"ter": ter.statistics(sample)}
+    alone = SystemsFindings.of(compare_systems(sample, scorer, resamples=5), sample, scorer, statistics)
+    assert unpacked(systems_report(alone)[0])["parts"] == []
+    assert [one.score for one in alone.sources[0].outputs] == sorted(one.score for one in alone.sources[0].outputs)
+
+
+def test_systems_that_nobody_judged_have_a_report():
+    outputs = {"A": "a b c d", "B": "a b x d"}
+    made = assemble([Record("s", ["a b c d"], [Candidate(*one) for one in outputs.items()])] * 3, "bare")
+    scorers = {"chrf": make_scorer("chrf", None)}
+    result = compare_systems(made, scorers, resamples=10)
+    found = SystemsFindings.of(result, made, scorers, {"chrf": scorers["chrf"].statistics(made)})
+    text, plots = systems_report(found)
+    assert set(plots) == {"scores-1", "wins-1"}
+    assert "people" not in Page(text).text.replace("from people", "")
+
+
+def test_the_contrast_says_the_figures(sample):
+    found = contrast(sample, "sys1", "sys5", make_scorer("bleu", None), parser="none", segments=2, resamples=20)
+    text, plots = contrast_report(found, "the signature")
+    page = Page(text)
+    for one in found.breakdowns:
+        for bucket in one.buckets:
+            for side, sign in ((bucket.first, ""), (bucket.second, ""), (bucket.difference, "+")):
+                if np.isfinite(side.value):
+                    assert f"{side.value:{sign}.3f}" in page.text
+    rows = rows_of(text, "overall")
+    assert [row[0] for row in rows] == ["bleu", "word F1", "word recall", "length ratio", "nkt"]
+    assert {"overall-1", "overall-1-difference", "length-2", "document-1-difference"} <= set(plots)
+    for ngram in (*found.first_ngrams, *found.second_ngrams):
+        assert ngram.ngram in page.text
+    for segment in (*found.first_segments, *found.second_segments):
+        assert segment.source in page.text
+        assert f"{segment.difference:+.3f}" in page.text
+    assert page.text.count("alone matches: ") == sum(
+        bool(only)
+        for one in (*found.first_segments, *found.second_segments)
+        for only in (one.first_only, one.second_only)
+    )
+    assert "the signature" in page.text
+
+
+def test_segments_are_marked_on_both_sides_and_compared():
+    candidates = [Candidate("A", "the old cat sat"), Candidate("B", "a cat was the the")]
+    record = Record("s", ["The cat sat here"], candidates)
+    other = Record("t", ["a b"], [Candidate("A", "a b"), Candidate("B", "a b")])
+    found = contrast(assemble([record, other], "d"), "A", "B", make_scorer("chrf", None), parser="none", resamples=5)
+    text, _ = contrast_report(found, "")
+    segment = text[text.index('<details class="source') :]
+    marks = re.findall(r'<mark class="(\w+)">(.*?)</mark>', segment)
+    assert marks[0] == ("missing", "here")
+    assert ("same", "cat sat") in marks
+    assert [words for name, words in marks if name == "only"] == ["the old", "sat", "a", "was the the"]
+    assert "alone matches: <bdi>sat</bdi>" in segment
+
+
+@given(st.lists(st.sampled_from("abcd"), max_size=8), st.lists(st.sampled_from("abcd"), max_size=8))
+def test_words_outside_the_marks_are_the_same_on_both_sides(first, second):
+    texts = " ".join(first), " ".join(second)
+    made = assemble([Record("s", ["r"], [Candidate("A", texts[0]), Candidate("B", texts[1])])], "d")
+    sides = differences(made, 0, 1)
+    assert tuple("".join(piece.text for piece in side) for side in sides) == texts
+    same = ["".join(piece.text for piece in side if piece.word != "only").split() for side in sides]
+    assert same[0] == same[1]
+    assert len(same[0]) == longest_common(first, second)
+
+
+def longest_common(first, second):
+    if not first or not second:
+        return 0
+    if first[0] == second[0]:
+        return 1 + longest_common(first[1:], second[1:])
+    return max(longest_common(first[1:], second), longest_common(first, second[1:]))
+
+
+def test_the_report_of_a_ranker_compares_mean_scores_where_all_systems_are_there(findings, preferred_findings, sample):
+    text, plots = ranker_report(findings)
+    compared = findings.measured[0].systems
+    assert compared is not None
+    (one,) = compared.comparisons
+    scores = findings.measured[0].scores
+    for row, each in zip(rows_of(text, "systems-1"), one.systems, strict=True):
+        mine = (sample.candidates["system"] == each.system).to_numpy()
+        assert each.score.value == pytest.approx(scores[mine].mean())
+        assert row[0] == each.system
+        assert f"{each.score.value:.4f}" in row[2]
+    # how people see the systems is drawn by their wins already
+    assert {"scores-1", "wins-1"} <= set(plots)
+    assert "people-1" not in plots
+    # the first source has other systems than the rest
+    assert preferred_findings.measured[0].systems is None
+    assert "Mean scores" not in ranker_report(preferred_findings)[0]
+
+
+def test_examples_say_why_the_best_output_is_above_the_worst(findings, model, sample):
+    page = Page(ranker_report(findings)[0]).text
+    for one in findings.examples["worst"]:
+        assert one.why is not None
+        best, worst = one.source.outputs[0], one.source.outputs[-1]
+        assert one.why.difference == pytest.approx(best.score - worst.score)
+        assert one.why.headline in page
+        assert one.why.reasons
+        assert all(line in page for line in one.why.reasons)
+    alone = assemble([Record("s", ["r a"], [Candidate("A", "a")])], "alone")
+    (shown,) = examine(model, [alone], examples=1, resamples=0).examples["random"]
+    assert shown.why is None
