@@ -39,13 +39,16 @@ def test_an_example_runs(code, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("page", "command", "output"), SHOWN)
-def test_a_command_prints_what_is_shown(page, command, output, capsys, monkeypatch, request):
+def test_a_command_prints_what_is_shown(page, command, output, tmp_path, capsys, monkeypatch, request):
     """A line with three dots stands for lines that are left out; corpora that do not ship are in the shared data."""
-    monkeypatch.chdir(request.getfixturevalue("shared") / "data" if ".jsonl.gz" in command else page.parent)
+    folder = request.getfixturevalue("shared") / "data" if ".jsonl.gz" in command else page.parent
+    written = "--html" in command
+    monkeypatch.chdir(tmp_path if written else folder)
     with pytest.raises(SystemExit) as ended:
         run(shlex.split(command))
     printed = capsys.readouterr()
     assert ended.value.code == 0, printed.err
+    assert (tmp_path / "report.html").is_file() == written
     lines = iter(printed.out.splitlines())
     skipping = False
     for expected in output.splitlines():
