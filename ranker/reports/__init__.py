@@ -1,1 +1,1 @@
-"""Reports: one page of HTML for a trained ranker on data, or for a comparison."""
+"""Reports, each one page of HTML: a trained ranker on data, metrics compared, systems compared or contrasted."""

@@ -87,6 +87,7 @@ class DatasetFindings:
         if compared:
             agreement = Agreement.of(kept, scores, human, kind, resamples=resamples, seed=seed)
         pairs = (agreement.better, agreement.worse) if agreement else None
+        systems = _compared(ranker, kept, scores, kind, resamples, seed)
         note = ranker.note(kept)
         return cls(
             kept,
@@ -95,8 +96,8 @@ class DatasetFindings:
             human,
             agreement,
             by_length(kept, scores, pairs, resamples=resamples, seed=seed),
-            _compared(ranker, kept, scores, kind, resamples, seed),
-            tuple(([note] if note else []) + notes),
+            systems,
+            (*([note] if note else []), *notes, *(systems.notes if systems else ())),
         )
 
     @property

@@ -86,25 +86,9 @@ class SystemsFindings:
 
 
 def systems_report(findings: SystemsFindings, *, percent: bool = False) -> tuple[str, dict[str, Plot]]:
-    """Write the report of a comparison of systems.
+    """Write the report of a comparison of systems; returns and raises as `ranker.reports.ranker_page.ranker_report`.
 
-    Parameters
-    ----------
-    findings : SystemsFindings
-    percent : bool, default False
-        Show corpus scores that are fractions in per cent.
-
-    Returns
-    -------
-    page : str
-        HTML; equal findings give equal text.
-    plots : dict
-        The plots in it, by name.
-
-    Raises
-    ------
-    MissingError
-        If jinja2 or matplotlib is not installed.
+    With `percent`, corpus scores that are fractions are shown in per cent.
     """
     require()
     result = findings.result

@@ -45,7 +45,7 @@ class ShownSegment:
 
 
 def contrast_report(found: SystemContrast, signature: str) -> tuple[str, dict[str, Plot]]:
-    """Write the report of a contrast; returns and raises as `ranker.reports.systems.comparison.systems_report`."""
+    """Write the report of a contrast; returns and raises as `ranker.reports.ranker_page.ranker_report`."""
     require()
     subjects: dict[Subject, list[Breakdown]] = {}
     for one in found.breakdowns:
