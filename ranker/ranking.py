@@ -280,14 +280,10 @@ class Ranker:
         if ranker.feature_set.names_files:
             raise ModelError(f"{path}: names a file of scores to read, which a model must not: train it again")
         if names != ranker.feature_set.columns:
-            differing = next(
-                (pair for pair in zip_longest(names, ranker.feature_set.columns) if pair[0] != pair[1]),
-                ("", ""),
-            )
-            raise ModelError(
-                f"{path}: was trained on column {differing[0]!r} where this version makes {differing[1]!r}; "
-                "train it again"
-            )
+            pairs = zip_longest(names, ranker.feature_set.columns)
+            then, now = next(pair for pair in pairs if pair[0] != pair[1])
+            what = f"was trained on column {then!r} where this version makes {now!r}"
+            raise ModelError(f"{path}: {what}; train it again")
         try:
             ranker.feature_set = ranker.feature_set.with_states(stored.arrays)
         except ModelError as error:
