@@ -41,12 +41,13 @@ SETS: dict[str, Role] = {"srcset": "source", "refset": "reference", "tstset": "s
 VERSIONS: dict[str, Role] = {"src": "source", "ref": "reference", "hyp": "system"}
 """What the parts of a document of WMT are."""
 
-_TOKEN = re.compile(r"<!--.*?-->|<(/?)(seg|doc|srcset|refset|tstset|src|ref|hyp)(?=[\s/>])", re.IGNORECASE | re.DOTALL)
+_TOKEN = re.compile(r"<!--|<(/?)(seg|doc|srcset|refset|tstset|src|ref|hyp)(?=[\s/>])", re.IGNORECASE)
+_COMMENT, _COMMENT_END = "<!--", "-->"
+_END_OF_SEGMENT = re.compile("</seg", re.IGNORECASE)
 _VALUE = r""""[^"<>\n]*"|'[^'<>\n]*'|[^\s"'<>]*[^\s"'<>/]"""
 _REST_OF_TAG = re.compile(rf"((?:\s+[\w:.-]+(?:\s*=\s*(?:{_VALUE}))?)*)\s*(/?)>")
-_ATTRIBUTE = re.compile(rf"([\w:.-]+)\s*=\s*({_VALUE})")
+_ATTRIBUTE = re.compile(rf"(?<![\w:.-])([\w:.-]+)\s*=\s*({_VALUE})")
 _OTHER_MARKUP = re.compile(r"<[!?/]?[A-Za-z][^<>]*>")
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|([A-Za-z][A-Za-z0-9]*));")
 _HAN_OR_KANA = r"[\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]"
 _BROKEN_CHINESE_LINE = re.compile(rf"(?<={_HAN_OR_KANA})[ \t]*\n\s*(?={_HAN_OR_KANA})")
@@ -156,6 +157,7 @@ class _Parser:
         self.documents: list[Document] = []
         self.read_to = 0
         self.stray: int | None = None
+        self.comment_end = self.segment_end = 0
 
     def fail(self, what: str, position: int) -> NoReturn:
         line, column = self.lines.place(position)
@@ -165,10 +167,7 @@ class _Parser:
         """Take one tag or comment; return the position to read on from."""
         inside_segment = bool(self.open) and self.open[-1].name == "seg"
         if token[2] is None:
-            if inside_segment:
-                # what ends behind the segment is no comment; the others are taken out when it is complete
-                return token.start() + 4 if "</seg" in token[0].lower() else token.end()
-            return self.pass_over(token.start(), token.end())
+            return self.take_comment(token, inside_segment)
         name, closes = token[2].lower(), bool(token[1])
         if inside_segment and name in VERSIONS:
             return token.end()
@@ -190,6 +189,23 @@ class _Parser:
                 self.close(name, rest.end())
         self.read_to = rest.end()
         return self.read_to
+
+    def take_comment(self, token: re.Match[str], inside_segment: bool) -> int:
+        """Take a comment, or the beginning of one that does not end; return the position to read on from."""
+        # both ends are looked for once, not from every beginning
+        if self.comment_end < token.end():
+            found = self.text.find(_COMMENT_END, token.end())
+            self.comment_end = found if found >= 0 else len(self.text)
+        end = self.comment_end + len(_COMMENT_END)
+        if end > len(self.text):
+            return token.end()
+        if not inside_segment:
+            return self.pass_over(token.start(), end)
+        if self.segment_end < token.end():
+            closing = _END_OF_SEGMENT.search(self.text, token.end())
+            self.segment_end = closing.start() if closing else len(self.text)
+        # what ends behind the segment is no comment; the others are taken out when it is complete
+        return token.end() if self.segment_end < end else end
 
     def pass_over(self, start: int, end: int) -> int:
         """Go on to `end`; text before `start` that is not read yet belongs to no segment, which is noted."""
@@ -286,8 +302,19 @@ class _Parser:
 
 
 def _clean(text: str) -> str:
-    text = _unescape(_COMMENT.sub("", text) if "<!--" in text else text)
+    text = _unescape(_without_comments(text))
     return " ".join(_BROKEN_CHINESE_LINE.sub("", text).split())
+
+
+def _without_comments(text: str) -> str:
+    kept, position = [], 0
+    while (start := text.find(_COMMENT, position)) >= 0:
+        end = text.find(_COMMENT_END, start + len(_COMMENT))
+        if end < 0:
+            break
+        kept.append(text[position:start])
+        position = end + len(_COMMENT_END)
+    return "".join([*kept, text[position:]])
 
 
 def _unescape(text: str) -> str:

@@ -16,6 +16,7 @@ from ranker.errors import DataError
 from ranker.files import display_name, read_text
 
 _FIELDS = ("sentence", "text", "features", "score", "alignment")
+_DIGITS = 7
 _LINE = "expected: sentence ||| text ||| features [||| score [||| alignment]]"
 
 
@@ -74,9 +75,9 @@ def _fields(lines: pa.Array, file: str) -> list[pa.Array]:
 
 
 def _sentences(written: pa.Array, file: str) -> Int64Array:
-    bad = pc.index(pc.match_substring_regex(written, "^[0-9]{1,9}$"), False).as_py()
+    bad = pc.index(pc.match_substring_regex(written, f"^0*[0-9]{{1,{_DIGITS}}}$"), False).as_py()
     if bad >= 0:
-        what = f"sentence {shown(written[bad].as_py())}: expected a whole number from 0"
+        what = f"sentence {shown(written[bad].as_py())}: expected a whole number from 0 to {10**_DIGITS - 1:,}"
         raise DataError(what, file=file, line=bad + 1)
     sentence: Int64Array = pc.cast(written, pa.int64()).to_numpy().astype(np.int64)
     falling = np.flatnonzero(np.diff(sentence) < 0)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import string
+import time
 
 import pytest
 from hypothesis import given
@@ -123,6 +124,22 @@ def test_text_of_a_segment(written: str, read: str) -> None:
 def test_a_comment_never_swallows_segments() -> None:
     assert texts("<seg id=1>a <!-- b</seg><seg id=2>c</seg><seg id=3>d --> e</seg>") == ["a <!-- b", "c", "d --> e"]
     assert texts("<!-- <seg id=1>a</seg> --><seg id=1>b</seg>") == ["b"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!--" * 20_000 + STORY,
+        "<doc docid=a><seg id=1>" + "<!--" * 20_000 + "</seg></doc>",
+        "<doc docid=a><seg id=1>" + "<!-- " * 20_000 + "</seg></doc>-->",
+        f"<doc docid=a><seg id=1 {'a' * 40_000}>x</seg></doc>",
+    ],
+    ids=["outside", "inside", "across", "attribute"],
+)
+def test_time_grows_with_the_length_of_the_file(text: str) -> None:
+    start = time.process_time()
+    assert parse_documents(text, "x")
+    assert time.process_time() - start < 2
 
 
 def test_text_outside_of_segments_is_noted() -> None:
