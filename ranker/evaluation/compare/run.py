@@ -208,7 +208,7 @@ def _measure(
     if "document" in levels and documents > 1:
         families.append(DocumentFigures(piece))
     if "system" in levels and len(piece.systems) > 1:
-        families.append(SystemFigures(piece))
+        families.append(SystemFigures(piece, settings.resamples))
     # the streams of the first data set are those of `evaluate`, so that the two give the same intervals
     names: list[str | int] = [piece.lp, *([number] if number else [])]
     found = _Results(scope)

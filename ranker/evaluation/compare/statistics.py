@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ranker.arrays import FloatArray
+from ranker.errors import DataError
 from ranker.evaluation.compare.candidates import CandidateScores, Slice
 from ranker.evaluation.compare.result import Statistic
 from ranker.evaluation.correlation.correlation import group_pearson, moments, pearson_of_moments
@@ -29,6 +30,8 @@ from ranker.evaluation.correlation.tie_calibration import calibrate
 from ranker.ranks import average_ranks, group_spearman, merge_ties
 
 Figures = dict[str, FloatArray]
+MOST_PAIRS = 30_000_000
+"""Pairs of judged candidates, all sources together, that are in memory at once."""
 
 STATISTICS = (
     Statistic(
@@ -220,12 +223,21 @@ class SegmentFigures(Family):
     piece : Slice
     wanted : collection of str
         Statistics to make; others of the same columns may be made too.
+
+    Raises
+    ------
+    DataError
+        If there are too many pairs of candidates.
     """
 
     def __init__(self, piece: Slice, wanted: Collection[str] = DEFAULT) -> None:
         self.piece, self.units = piece, piece.sources
         judged = piece.judged
         self.judged, self.offsets = judged, piece.judged_offsets
+        sizes = np.diff(self.offsets)
+        if int((sizes * (sizes - 1) // 2).sum()) > MOST_PAIRS:
+            what = f"up to {sizes.max():,} judged candidates of one source are too many to compare every two: expected"
+            raise DataError(f"{what} {MOST_PAIRS:,} pairs or fewer in all, leave some out", file=piece.lp)
         self.human = merge_ties(piece.human, piece.offsets)[judged]
         self.source = piece.source[judged]
         self.ranks = average_ranks(self.human, self.offsets, tie=0.0)

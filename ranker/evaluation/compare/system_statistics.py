@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from ranker.arrays import FloatArray
+from ranker.errors import DataError, counted
 from ranker.evaluation.compare.candidates import CandidateScores, Slice
 from ranker.evaluation.compare.statistics import Columns, Family, Figures
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pairwise_accuracy import limit_p_values, pairwise_accuracy, soft_accuracy
 from ranker.evaluation.systems.human_ranking import expected_wins
+
+MOST_VALUES = 50_000_000
+"""Differences of two systems, by sources or resamples, that are in memory at once."""
 
 
 class SystemFigures(Family):
@@ -19,11 +23,26 @@ class SystemFigures(Family):
     2013): the mean over opponents of wins / (wins + losses). By a metric it is the score of the summed statistics of
     all its outputs, or the mean of their scores. The p-values of soft pairwise accuracy are those of random swaps in
     the limit of many sources; of people, pairs of systems that were never compared are left out.
+
+    Parameters
+    ----------
+    piece : Slice
+    resamples : int, default 0
+        How many times the figures will be resampled.
+
+    Raises
+    ------
+    DataError
+        If there are too many systems.
     """
 
-    def __init__(self, piece: Slice) -> None:
+    def __init__(self, piece: Slice, resamples: int = 0) -> None:
         self.piece, self.units = piece, piece.sources
         self.size = len(piece.systems)
+        if self.size * (self.size - 1) * max(self.units, resamples) > MOST_VALUES:
+            of = f"{counted(self.units, 'source')} and {counted(resamples, 'resample')}"
+            what = f"{self.size:,} systems are too many to compare every two, with {of}: compare with --level segment"
+            raise DataError(f"{what}, fewer --resamples or fewer systems", file=piece.lp)
         self.first, self.second = np.triu_indices(self.size, 1)
         self.rows = np.flatnonzero(piece.system >= 0)
         self.cell = piece.source[self.rows] * self.size + piece.system[self.rows]

@@ -85,7 +85,10 @@ GOOD = "0 ||| a ||| LM0= 1 TM0= 2 3 ||| 4\n"
         (GOOD + "0 ||| a ||| LM0= 1 TM0= 2 3\n", ":2: found 3 fields, expected 4"),
         ("0 ||| a ||| 1 ||| 2 ||| 0-0 ||| x\n", ":1: found 6 fields"),
         (GOOD + GOOD.replace("0 |||", "one |||"), ":2: sentence 'one': expected a whole number from 0"),
-        (GOOD + GOOD.replace("0 |||", "999999999 |||"), ":2: sentence '999999999': expected a whole number from 0 to 9,999,999"),
+        (
+            GOOD + GOOD.replace("0 |||", "999999999 |||"),
+            ":2: sentence '999999999': expected a whole number from 0 to 9,999,999",
+        ),
         (GOOD + GOOD.replace("0 |||", "-1 |||"), ":2: sentence '-1'"),
         (GOOD.replace("0 |||", "3 |||") + GOOD, ":2: sentence 0 stands behind 3; expected them in order"),
         (GOOD + GOOD.replace("2 3", "nan 3"), ":2: feature TM0 is 'nan', expected a finite number"),

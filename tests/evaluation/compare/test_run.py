@@ -306,3 +306,17 @@ def test_statistics_have_unique_keys_of_their_level():
         assert one.id.startswith(f"{one.level}.")
         assert one.low <= one.chance <= one.high
         assert one.definition.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("shape", "level", "says"),
+    [
+        ((1, 8000), "segment", "up to 8,000 judged candidates of one source are too many to compare every two"),
+        ((3, 300), "system", "300 systems are too many to compare every two, with 3 sources and 1,000 resamples"),
+    ],
+)
+def test_what_does_not_fit_into_memory_is_refused_in_one_line(shape, level, says):
+    human = np.random.default_rng(0).normal(size=shape)
+    with pytest.raises(DataError, match=f"xx-en: {re.escape(says)}") as error:
+        compare([(graded(human), metrics(human, 1))], levels=[level])
+    assert "\n" not in str(error.value)
