@@ -3,20 +3,28 @@
 Reading takes plain or gzip files, ``-`` for standard input, UTF-8 with or without a byte order mark and any
 line ending. Writing goes to a temporary file beside the target that replaces it when complete, so a killed run
 leaves either the old file or the new one.
+
+Files that belong together are written to a temporary folder. Renaming it to `_COMMITTED` is what makes all of them
+valid at once; then each is moved to its place. Whoever reads or writes there next moves what a killed run left, so no
+reader sees some of the old files beside some of the new. Runs lock what they write (``flock``): temporary files that
+nobody has locked are of killed runs, and the next run that writes there removes them.
 """
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import gzip
 import hashlib
 import io
 import os
 import re
+import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -34,6 +42,8 @@ _OTHER_FORMATS = {
 
 _GZIP_RATIO, _GZIP_FREE, _PART = 200, 1 << 26, 1 << 20
 _LONGEST_NAME = 200
+_NOT_EMPTY = errno.ENOTEMPTY, errno.EEXIST
+_TEMPORARY, _COMMITTED = ".ranker-writing-", ".ranker-committed"
 _NOT_IN_NAMES = re.compile(r'[/\\:*?"<>|]')
 _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|\Z)", re.IGNORECASE)
 
@@ -59,6 +69,8 @@ def read_bytes(path: str | Path) -> bytes:
     name = display_name(path)
     if str(path) == STDIN and sys.stdin is None:
         raise DataError("standard input is closed, expected a corpus", file=name)
+    if str(path) != STDIN:
+        finish_writing(Path(path).parent)
     try:
         raw = sys.stdin.buffer.read() if str(path) == STDIN else Path(path).read_bytes()
     except FileNotFoundError:
@@ -150,28 +162,175 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         If the directory is missing or cannot be written to, or `path` is a directory or a device.
     """
     target = Path(path)
-    name = display_name(path)
     try:
-        if not target.parent.is_dir():
-            raise DataError(f"cannot be written: there is no directory {display_name(target.parent)}", file=name)
-        if target.exists() and not target.is_file():
-            raise DataError("cannot be written: exists and is no file; choose another name", file=name)
-        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+        _check_target(target)
+        finish_writing(target.parent)
+        descriptor, temporary = _make_temporary(target.parent)
     except OSError as error:
-        raise DataError(f"cannot be written: {error.strerror or error}", file=name) from None
+        raise _unwritable(target, error) from None
     try:
+        # renamed before it is closed, which gives up the lock
         with os.fdopen(descriptor, "wb") as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)
-        Path(temporary).replace(target)
+            temporary.chmod(0o666 & ~_umask())
+            temporary.replace(target)
     except OSError as error:
-        raise DataError(f"cannot be written: {error.strerror or error}", file=name) from None
+        raise _unwritable(target, error) from None
     finally:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing_together(folder: str | Path) -> Iterator[Path]:
+    """Give a temporary folder; what the block puts there replaces what `folder` has of the same names, all at once.
+
+    Raises
+    ------
+    DataError
+        If `folder` is missing or cannot be written to.
+    """
+    folder = Path(folder)
+    try:
+        finish_writing(folder)
+        descriptor, temporary = _make_temporary(folder, directory=True)
+    except OSError as error:
+        raise _unwritable(folder, error) from None
+    try:
+        yield temporary
+        temporary.chmod(0o777 & ~_umask())
+        for file in temporary.rglob("*"):
+            if file.is_file():
+                with file.open("rb") as stream:
+                    os.fsync(stream.fileno())
+        _commit(temporary, folder, descriptor)
+        finish_writing(folder)
+    except OSError as error:
+        raise _unwritable(folder, error) from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        os.close(descriptor)
+
+
+def _commit(complete: Path, folder: Path, descriptor: int) -> None:
+    for _ in range(1000):
+        try:
+            complete.rename(folder / _COMMITTED)
+        except OSError as error:
+            if error.errno not in _NOT_EMPTY:
+                raise
+            # of another run, which has just been killed or is about to move its files
+            finish_writing(folder)
+        else:
+            # whoever finishes it locks it anew
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+            return
+    raise OSError(errno.EBUSY, "other runs keep writing there")
+
+
+def finish_writing(folder: str | Path) -> None:
+    """Move files that belong together to their places in `folder`, where a killed run has not.
+
+    Raises
+    ------
+    DataError
+        If they cannot be moved.
+    """
+    committed = Path(folder) / _COMMITTED
+    while True:
+        try:
+            descriptor = os.open(committed, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except (OSError, ValueError):
+            # there is none, as nearly always; or no such folder, which its reader says
+            return
+        try:
+            _lock(descriptor)
+            # else another run was faster, and there may be a new one
+            if os.path.samestat(os.fstat(descriptor), committed.stat()):
+                for complete in list(committed.iterdir()):
+                    _move(complete, Path(folder) / complete.name)
+                committed.rmdir()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            if error.errno in _NOT_EMPTY:
+                # a new one took the place of what was just emptied
+                continue
+            what = f"a killed run left {_COMMITTED} there, which cannot be moved ({error.strerror or error})"
+            raise DataError(f"{what}: make the folder writable", file=display_name(folder)) from None
+        finally:
+            os.close(descriptor)
+
+
+def _move(complete: Path, target: Path) -> None:
+    if complete.is_dir() and target.is_dir():
+        former = Path(tempfile.mkdtemp(dir=target.parent, prefix=_TEMPORARY))
+        target.replace(former)
+        complete.replace(target)
+        shutil.rmtree(former, ignore_errors=True)
+    else:
+        complete.replace(target)
+
+
+def _make_temporary(folder: Path, *, directory: bool = False) -> tuple[int, Path]:
+    """Make a locked temporary file or folder, and remove those that killed runs left; return its descriptor too."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(_TEMPORARY):
+                with suppress(OSError):
+                    _remove_if_left(Path(entry.path))
+    while True:
+        if directory:
+            path = Path(tempfile.mkdtemp(dir=folder, prefix=_TEMPORARY))
+            try:
+                descriptor = os.open(path, os.O_RDONLY)
+            except FileNotFoundError:
+                continue
+        else:
+            descriptor, name = tempfile.mkstemp(dir=folder, prefix=_TEMPORARY)
+            path = Path(name)
+        _lock(descriptor)
+        # another run may have taken it for left before it was locked
+        if path.exists():
+            return descriptor, path
+        os.close(descriptor)
+
+
+def _remove_if_left(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    # some file systems have no locks; what runs leave there stays
+    with suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
+def _check_target(target: Path) -> None:
+    name = display_name(target)
+    if not target.parent.is_dir():
+        raise DataError(f"cannot be written: there is no directory {display_name(target.parent)}", file=name)
+    if target.exists() and not target.is_file():
+        raise DataError("cannot be written: exists and is no file; choose another name", file=name)
+
+
+def _unwritable(path: Path, error: OSError) -> DataError:
+    return DataError(f"cannot be written: {error.strerror or error}", file=display_name(path))
+
+
+def _umask() -> int:
+    umask = os.umask(0)
+    os.umask(umask)
+    return umask
 
 
 def inside(folder: str | Path, *names: str) -> Path:
@@ -202,6 +361,20 @@ def write_bytes(path: str | Path, raw: bytes) -> None:
     """Replace `path` by `raw`, gzipped if the name ends in ``.gz``."""
     with replacing(path) as stream:
         stream.write(gzip_bytes(raw) if str(path).endswith(".gz") else raw)
+
+
+def write_together(files: Mapping[Path, bytes]) -> None:
+    """Replace files that are read together, those of one folder all at once; gzipped if the name ends in ``.gz``."""
+    for target in files:
+        try:
+            _check_target(target)
+        except OSError as error:
+            raise _unwritable(target, error) from None
+    for folder in dict.fromkeys(target.parent for target in files):
+        with replacing_together(folder) as temporary:
+            for target, raw in files.items():
+                if target.parent == folder:
+                    (temporary / target.name).write_bytes(gzip_bytes(raw) if target.name.endswith(".gz") else raw)
 
 
 def sha256(raw: bytes) -> str:

@@ -11,11 +11,11 @@ import numpy as np
 from ranker import notation
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.formats.nbest import SEPARATOR, Layout, NBestList, from_columns, write_nbest
+from ranker.corpora.formats.nbest import SEPARATOR, Layout, NBestList, from_columns, nbest_bytes
 from ranker.errors import DataError, OptionError
 from ranker.extractors.registry import make_metric
 from ranker.extractors.text.tokens import distinct_sentences, tokenise
-from ranker.files import display_name, write_bytes
+from ranker.files import display_name, write_together
 from ranker.learning.lm.counts import count_ngrams
 from ranker.learning.lm.kneser_ney import NgramModel, estimate, log10_scores
 from ranker.tuning.hypotheses import distinct_hypotheses, references_of
@@ -114,6 +114,11 @@ def write_selection(selection: Selection, path: str | Path) -> list[Path]:
     """Write the list, and beside it its references ``STEM.ref0``, ``STEM.ref1``, ... and sources ``STEM.src``.
 
     Where a sentence has fewer references than others, its lines in the last files are empty.
+
+    Raises
+    ------
+    DataError
+        If there are no references, or those of an earlier list are beside it.
     """
     path = Path(path)
     stem = path.with_name(path.name.removesuffix(".gz").removesuffix(".nbest"))
@@ -128,9 +133,14 @@ def write_selection(selection: Selection, path: str | Path) -> list[Path]:
         raise DataError("has no reference, and tuning needs them", file=selection.references.name)
     sources = [_one_line(text) for text in selection.references.sources["text"].tolist()]
     written = [path, *(Path(f"{stem}.ref{number}") for number in range(len(columns))), Path(f"{stem}.src")]
-    write_nbest(selection.nbest, path)
+    further = Path(f"{stem}.ref{len(columns)}")
+    if further.exists():
+        what = f"{display_name(further)} stands beside it and would be read with it: remove it, or choose another name"
+        raise DataError(what, file=display_name(path))
+    files = {path: nbest_bytes(selection.nbest, path)}
     for target, lines in zip(written[1:], [*columns, sources], strict=True):
-        write_bytes(target, "".join(f"{line}\n" for line in lines).encode())
+        files[target] = "".join(f"{line}\n" for line in lines).encode()
+    write_together(files)
     return written
 
 

@@ -15,7 +15,7 @@ from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.formats.nbest import NAMELESS, Layout, column_names, describe_layout
 from ranker.corpora.records import shown
 from ranker.errors import DataError, OptionError, nearest
-from ranker.files import display_name, read_text, write_bytes
+from ranker.files import display_name, read_text, write_together
 from ranker.storage.plain_data import parse_json
 
 _EXPECTED = 'expected lines as "LM0= 0.5", or JSON as ranker tune writes it'
@@ -80,8 +80,8 @@ def _short(value: float) -> str:
 def write_weights(weights: Weights, prefix: str | Path, **facts: Any) -> list[Path]:
     """Write ``PREFIX.json``, with `facts`, and ``PREFIX.ini``, in Moses' form; return both paths."""
     paths = [Path(f"{prefix}.json"), Path(f"{prefix}.ini")]
-    for path, text in zip(paths, (weights.json(**facts), weights.moses()), strict=True):
-        write_bytes(path, text.encode())
+    texts = weights.json(**facts), weights.moses()
+    write_together({path: text.encode() for path, text in zip(paths, texts, strict=True)})
     return paths
 
 

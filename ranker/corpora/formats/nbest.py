@@ -228,6 +228,17 @@ def write_nbest(nbest: NBestList, path: str | Path) -> None:
     DataError
         If the list is empty, or the file cannot be written.
     """
+    write_bytes(path, nbest_bytes(nbest, path))
+
+
+def nbest_bytes(nbest: NBestList, path: str | Path) -> bytes:
+    """Return a list in Moses format, to be written to `path`.
+
+    Raises
+    ------
+    DataError
+        If the list is empty.
+    """
     if not len(nbest):
         raise DataError("an n-best list without hypotheses cannot be written", file=display_name(path))
     numbers = iter(range(nbest.features.shape[1]))
@@ -251,7 +262,8 @@ def write_nbest(nbest: NBestList, path: str | Path) -> None:
     ended = _joined([lines, pa.scalar("", pa.large_string())], "\n")
     # the offsets of a fresh array begin at 0, so its buffer is the text of all lines one behind the other
     end = int(np.frombuffer(ended.buffers()[1], dtype=np.int64)[len(ended)])
-    write_bytes(path, ended.buffers()[2].slice(0, end).to_pybytes())
+    written: bytes = ended.buffers()[2].slice(0, end).to_pybytes()
+    return written
 
 
 def _written(values: FloatArray) -> pa.Array:

@@ -8,6 +8,7 @@ are required, ``-`` stands for "not known", and ``primary`` is 1 unless the same
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,11 @@ from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset, table
 from ranker.corpora.records import first_repeated, shown
 from ranker.errors import DataError
-from ranker.files import display_name, read_text, write_bytes
+from ranker.files import display_name, read_text
 
 COLUMNS = ["lp", "seg_id", "judge", "sysA", "sysB", "relation", "rankA", "rankB", "task", "primary"]
 _REQUIRED = ["lp", "seg_id", "sysA", "sysB", "relation"]
+_SEPARATORS = re.compile(r"[\t\n\r]")
 RELATIONS = (">", "<", "=", "-")
 
 
@@ -102,8 +104,14 @@ def read_pairs(path: str | Path, dataset: Dataset) -> Dataset:
     return dataclasses.replace(dataset, preferences=preferences)
 
 
-def write_pairs(dataset: Dataset, path: str | Path) -> None:
-    """Write the preferences of `dataset` as tab-separated values, gzipped if the name ends in ``.gz``."""
+def pairs_bytes(dataset: Dataset) -> bytes:
+    """Return the preferences of `dataset` as tab-separated values.
+
+    Raises
+    ------
+    DataError
+        If a name holds a tab or a line break.
+    """
     preferences = dataset.preferences
     candidates = dataset.candidates
     sources = dataset.sources.iloc[candidates["source"].to_numpy()[preferences["first"]]]
@@ -120,8 +128,13 @@ def write_pairs(dataset: Dataset, path: str | Path) -> None:
         *(known(preferences[side]) for side in ("rank_first", "rank_second", "task")),
         ["1" if primary else "0" for primary in preferences["primary"]],
     ]
+    for title, column in zip(COLUMNS, columns, strict=True):
+        unfit = next((value for value in dict.fromkeys(column) if _SEPARATORS.search(value)), None)
+        if unfit is not None:
+            what = f"{title} {shown(unfit)} holds a tab or line break, which a pairs file cannot: rename it"
+            raise DataError(what, file=dataset.name)
     rows = ["\t".join(row) for row in zip(*columns, strict=True)]
-    write_bytes(path, ("\n".join(["\t".join(COLUMNS), *rows]) + "\n").encode())
+    return ("\n".join(["\t".join(COLUMNS), *rows]) + "\n").encode()
 
 
 def _columns(text: str, name: str) -> dict[str, npt.NDArray[np.object_]]:

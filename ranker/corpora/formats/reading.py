@@ -10,7 +10,7 @@ from ranker.corpora.formats.json_lines import parse_records
 from ranker.corpora.formats.preference_pairs import companion, read_pairs
 from ranker.corpora.records import assemble, build_dataset, side_by_side
 from ranker.errors import DataError
-from ranker.files import STDIN, display_name, read_lines, read_text, universal_line_ends
+from ranker.files import STDIN, display_name, finish_writing, read_lines, read_text, universal_line_ends
 
 FORMATS = {
     ".jsonl": "json",
@@ -48,11 +48,28 @@ def read_dataset(path: str | Path, *, pairs: str | Path | None = None, name: str
         With file, line and what was expected, if the file is not what its format promises.
     """
     file = display_name(path)
+    if str(path) != STDIN:
+        finish_writing(Path(path).parent)
+    before = _version(path)
     dataset = _read(path, name or _stem(path), file)
     if not len(dataset):
         raise DataError("holds no candidate, expected at least one", file=file)
     pairs = pairs or (None if str(path) == STDIN else companion(path))
-    return read_pairs(pairs, dataset) if pairs else dataset
+    if not pairs:
+        return dataset
+    complete = read_pairs(pairs, dataset)
+    if _version(path) != before:
+        raise DataError(f"was replaced before {display_name(pairs)} was read: run this again", file=file)
+    return complete
+
+
+def _version(path: str | Path) -> tuple[int, int, int] | None:
+    """Return what changes when a file is replaced, None where there is no file."""
+    try:
+        found = Path(path).stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def read_parallel(

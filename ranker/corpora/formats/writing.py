@@ -12,11 +12,11 @@ from typing import Any, NoReturn
 import pandas as pd
 
 from ranker.corpora.dataset import ALIGNMENT, Dataset
-from ranker.corpora.formats.preference_pairs import companion, companion_name, write_pairs
+from ranker.corpora.formats.preference_pairs import companion, companion_name, pairs_bytes
 from ranker.corpora.formats.reading import FORMATS, format_of
 from ranker.corpora.records import shown
 from ranker.errors import DataError
-from ranker.files import display_name, printable, write_bytes
+from ranker.files import display_name, finish_writing, printable, write_bytes, write_together
 
 
 def write_dataset(dataset: Dataset, path: str | Path) -> list[Path]:
@@ -30,7 +30,7 @@ def write_dataset(dataset: Dataset, path: str | Path) -> list[Path]:
     Raises
     ------
     DataError
-        If the name promises no known format, the format cannot hold the data set, or a pairs file of another corpus
+        If the name promises no known format, the formats cannot hold the data set, or a pairs file of another corpus
         stands where readers of `path` would take it for this one's.
     """
     path = Path(path)
@@ -39,15 +39,16 @@ def write_dataset(dataset: Dataset, path: str | Path) -> list[Path]:
         known = f"unknown format; expected a name ending in {', '.join(FORMATS)} (or .gz)"
         raise DataError(known, file=printable(str(path)))
     raw = _json(dataset, lines=".json" not in path.suffixes) if kind == "json" else _table(dataset, kind)
+    finish_writing(path.parent)
     found = companion(path)
     beside = path.with_name(companion_name(path))
     if found is not None and (found != beside or not len(dataset.preferences)):
         what = f"{display_name(found)} stands beside it and would be read with it: remove it, or choose another name"
         raise DataError(what, file=display_name(path))
-    write_bytes(path, raw)
     if not len(dataset.preferences):
+        write_bytes(path, raw)
         return [path]
-    write_pairs(dataset, beside)
+    write_together({path: raw, beside: pairs_bytes(dataset)})
     return [path, beside]
 
 

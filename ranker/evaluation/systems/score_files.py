@@ -14,7 +14,7 @@ from ranker.corpora.records import first_repeated
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.systems.levels import Units, documents
 from ranker.extractors.scorers import Scorer
-from ranker.files import display_name, inside, write_bytes
+from ranker.files import display_name, inside, write_together
 
 
 def write_score_files(
@@ -72,13 +72,13 @@ def write_score_files(
                 text = format_scores(_by_system(dataset, pair, units, scores))
                 files[inside(folder, *places, f"{start}.{SUFFIXES[units.level]}.score")] = text
             files[inside(folder, *places, f"{start}.signature")] = signatures[name] + "\n"
-    for path, text in files.items():
+    for parent in dict.fromkeys(path.parent for path in files):
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             what = f"cannot be made a directory: {error.strerror or error}"
-            raise DataError(what, file=display_name(path.parent)) from None
-        write_bytes(path, text.encode())
+            raise DataError(what, file=display_name(parent)) from None
+    write_together({path: text.encode() for path, text in files.items()})
     return [path for path in files if path.suffix == ".score"]
 
 

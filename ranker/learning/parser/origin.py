@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ranker.errors import MissingError, ModelError
+from ranker.files import finish_writing
 
 _CONFIG = "config.cfg"
 _PACKAGE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*\Z")
@@ -38,6 +39,7 @@ def directory_of(origin: str | Path) -> Path:
         If it is neither.
     """
     directory = Path(origin)
+    finish_writing(directory.parent)
     if directory.is_dir():
         return directory
     name = str(origin)

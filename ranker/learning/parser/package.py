@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import tempfile
 import textwrap
 from collections.abc import Mapping
 from dataclasses import asdict, fields
@@ -13,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ranker.errors import DataError
+from ranker.files import finish_writing, replacing_together
 from ranker.learning.parser.lemmas import LemmaTable
 from ranker.learning.parser.options import ParserOptions
 from ranker.learning.parser.parser import CARD_FILE, LEMMA_FILE, digest
@@ -38,6 +37,7 @@ def check_output(output: Path) -> None:
     DataError
         If `output` exists and is neither a parser nor an empty directory.
     """
+    finish_writing(output.parent)
     empty = output.is_dir() and not any(output.iterdir())
     if output.exists() and not empty and not (output / "meta.json").is_file():
         raise DataError("exists and is not a parser: give another directory", file=str(output))
@@ -75,14 +75,12 @@ def write_pipeline(
     )
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}."))
-        try:
-            _fill(temporary, pipeline, table, treebank, notice)
-            card = _card(temporary, treebank, scores, language, seed, options)
-            (temporary / CARD_FILE).write_text(card, encoding="utf-8")
-            _replace(output, temporary)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
+        with replacing_together(output.parent) as temporary:
+            complete = temporary / output.name
+            complete.mkdir()
+            _fill(complete, pipeline, table, treebank, notice)
+            card = _card(complete, treebank, scores, language, seed, options)
+            (complete / CARD_FILE).write_text(card, encoding="utf-8")
     except OSError as error:
         raise DataError(f"cannot be written: {error.strerror or error}", file=str(output)) from None
 
@@ -97,23 +95,6 @@ def _fill(directory: Path, pipeline: Language, table: LemmaTable, treebank: Tree
     (directory / "NOTICE").write_text(notice, encoding="utf-8")
     if treebank.licence is not None:
         shutil.copyfile(treebank.licence, directory / treebank.licence.name)
-
-
-def _replace(output: Path, complete: Path) -> None:
-    umask = os.umask(0)
-    os.umask(umask)
-    complete.chmod(0o777 & ~umask)
-    for file in complete.rglob("*"):
-        if file.is_file():
-            with file.open("rb") as stream:
-                os.fsync(stream.fileno())
-    if output.exists():
-        former = Path(tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}."))
-        output.replace(former)
-        complete.replace(output)
-        shutil.rmtree(former)
-    else:
-        complete.replace(output)
 
 
 def _rounded(scores: Scores) -> dict[str, dict[str, dict[str, float]]]:

@@ -1,0 +1,166 @@
+"""Files that belong together, written by runs that are killed at every step and by runs that write at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.reading import read_dataset
+from ranker.corpora.formats.writing import write_dataset
+from ranker.corpora.judgements import kinds
+from ranker.errors import DataError
+from ranker.files import finish_writing, read_text, write_bytes, write_together
+from ranker.learning.parser.origin import directory_of
+from tests.evaluation.made import preferred
+
+HUMAN = [[1.0, 2.0, 3.0], [2.0, 1.0, 2.0]]
+STEPS = range(1, 9)
+# the process kills itself at a step of those that change what is in a folder
+KILLED = """
+import os, signal, sys
+step = int(sys.argv[1])
+def counted(change):
+    def call(*arguments, **named):
+        global step
+        step -= 1
+        if step == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return change(*arguments, **named)
+    return call
+for name in ("mkdir", "rename", "replace", "rmdir", "unlink", "fsync"):
+    setattr(os, name, counted(getattr(os, name)))
+"""
+WRITE = "from ranker.files import write_together; from pathlib import Path\nfolder = Path(sys.argv[2])\n"
+
+
+def killed(code: str, step: int, folder: Path) -> bool:
+    """Run `code` and kill it at `step`; return whether it came that far."""
+    done = subprocess.run([sys.executable, "-c", KILLED + code, str(step), str(folder)], check=False)
+    assert done.returncode in (0, -9)
+    return done.returncode == -9
+
+
+def hidden(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_readers_find_the_old_files_or_the_new_whenever_a_run_is_killed(tmp_path):
+    names = ["a", "b", "c"]
+    seen = set()
+    for step in range(1, 20):
+        folder = tmp_path / str(step)
+        folder.mkdir()
+        write_together({folder / name: b"old" for name in names})
+        ended = not killed(WRITE + f"write_together({{folder / name: b'new' for name in {names}}})", step, folder)
+        found = {read_text(folder / name) for name in reversed(names)}
+        assert len(found) == 1
+        seen |= found
+        write_together({folder / name: b"newer" for name in names})
+        assert {read_text(folder / name) for name in names} == {"newer"}
+        assert sorted(path.name for path in folder.iterdir()) == names
+        if ended:
+            break
+    assert ended
+    assert seen == {"old", "new"}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_killed_conversion_never_leaves_a_corpus_with_the_pairs_of_another(step, tmp_path):
+    old, new = (preferred(np.array(human)) for human in (HUMAN, [row[::-1] for row in HUMAN]))
+    path = tmp_path / "x.jsonl"
+    write_dataset(old, path)
+    code = "import numpy as np; from tests.evaluation.made import preferred\n"
+    code += "from ranker.corpora.formats.writing import write_dataset\n"
+    code += f"write_dataset(preferred(np.array({[row[::-1] for row in HUMAN]})), sys.argv[2] + '/x.jsonl')"
+    killed(code, step, tmp_path)
+    found = read_dataset(path)
+    assert kinds(found) == kinds(old)
+    assert found.preferences.equals(old.preferences) or found.preferences.equals(new.preferences)
+    write_dataset(new, path)
+    assert read_dataset(path).preferences.equals(new.preferences)
+    assert hidden(tmp_path) == []
+
+
+def test_a_corpus_that_is_replaced_while_its_pairs_are_read_is_refused(tmp_path, monkeypatch):
+    from ranker.corpora.formats import reading
+
+    dataset = preferred(np.array(HUMAN))
+    path = tmp_path / "x.jsonl"
+    write_dataset(dataset, path)
+    read = reading._read
+
+    def slow(*arguments: str) -> Dataset:
+        found = read(*arguments)
+        write_dataset(dataset, path)
+        return found
+
+    monkeypatch.setattr(reading, "_read", slow)
+    with pytest.raises(DataError, match=r"x\.jsonl: was replaced before .*x\.pairs\.tsv was read: run this again"):
+        read_dataset(path)
+
+
+def test_a_parser_is_never_lost_to_a_killed_run(tmp_path):
+    for step in STEPS:
+        parser = tmp_path / f"{step}" / "parser"
+        parser.mkdir(parents=True)
+        (parser / "meta.json").write_text("old")
+        code = "from ranker.files import replacing_together; from pathlib import Path\n"
+        code += "with replacing_together(sys.argv[2]) as made:\n"
+        code += " (made / 'parser').mkdir(); (made / 'parser' / 'meta.json').write_text('new')"
+        killed(code, step, parser.parent)
+        assert (directory_of(parser) / "meta.json").read_text() in ("old", "new")
+        write_bytes(parser.parent / "other", b"")
+        assert hidden(parser.parent) == []
+
+
+def test_temporary_files_of_killed_runs_are_removed_and_those_of_living_runs_are_not(tmp_path):
+    code = "from ranker.files import replacing\nwith replacing(sys.argv[2] + '/a') as stream:\n"
+    killed(code + " stream.write(b'half'); os.kill(os.getpid(), signal.SIGKILL)", 0, tmp_path)
+    assert len(hidden(tmp_path)) == 1
+    (tmp_path / ".a.tmp").write_text("of another program")
+    living = subprocess.Popen(
+        [sys.executable, "-c", f"import sys\n{code} print(flush=True); input(); stream.write(b'whole')", "", tmp_path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert living.stdout is not None
+    living.stdout.readline()
+    write_bytes(tmp_path / "b", b"")
+    assert len(hidden(tmp_path)) == 2
+    living.communicate(b"\n")
+    assert read_text(tmp_path / "a") == "whole"
+    assert hidden(tmp_path) == [".a.tmp"]
+
+
+def test_runs_that_write_the_same_files_at_once_never_mix_them(tmp_path):
+    code = "import sys\n" + WRITE.replace("argv[2]", "argv[1]")
+    code += "for _ in range(40): write_together({folder / name: sys.argv[2].encode() * 5 for name in 'abc'})"
+    runs = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path), name]) for name in "xyz"]
+    assert [run.wait() for run in runs] == [0, 0, 0]
+    assert len({read_text(tmp_path / name) for name in "abc"}) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
+
+
+def test_what_cannot_be_moved_is_said(tmp_path):
+    (tmp_path / ".ranker-committed").mkdir()
+    (tmp_path / ".ranker-committed" / "a").write_text("new")
+    (tmp_path / "a").mkdir()
+    with pytest.raises(DataError, match=r"a killed run left \.ranker-committed there, which cannot be moved"):
+        read_text(tmp_path / "b")
+    (tmp_path / "a").rmdir()
+    finish_writing(tmp_path)
+    assert read_text(tmp_path / "a") == "new"
+
+
+@pytest.mark.parametrize("name", ["a\tb", "a\nb", "a\rb"])
+def test_a_pairs_file_that_could_not_be_read_is_not_written(name, tmp_path):
+    dataset = preferred(np.array(HUMAN))
+    dataset.candidates.loc[0, "system"] = name
+    with pytest.raises(DataError, match=r"test: sys[AB] 'a.*b' holds a tab or line break, which a pairs file cannot"):
+        write_dataset(dataset, tmp_path / "x.jsonl")
+    assert list(tmp_path.iterdir()) == []
