@@ -26,6 +26,7 @@ LAYERS = (
     "evaluation scaling tuning",
     "experiments reports collect",
     "cli",
+    "__main__",
 )
 LAYER = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
 

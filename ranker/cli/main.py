@@ -34,7 +34,7 @@ from ranker.cli import (
     tune,
 )
 from ranker.errors import MissingError, RankerError
-from ranker.files import printable
+from ranker.files import display_name, printable
 from ranker.version import VERSION
 
 app = typer.Typer(
@@ -69,6 +69,7 @@ app.add_typer(parser.app, name="parser")
 # options that take all the words up to the next option, as in -r ref1 ref2
 _MANY = ("-r", "--references", "-t", "--translations", "--train", "--test", "--refs", "--test-refs", "--bitext")
 _INTERRUPTED = 130
+_LONGEST_LINE = 2000
 # what typer exits with when the reader of our output has enough
 _PIPE_CLOSED = 1
 # typer brings its own click or uses the installed one; either way these are the classes it raises
@@ -139,14 +140,16 @@ def run(arguments: Sequence[str] | None = None) -> None:
     except RankerError as error:
         _fail(str(error))
     except (KeyboardInterrupt, typer.Abort):
-        print("ranker: interrupted", file=sys.stderr)
+        _say("ranker: interrupted")
         raise SystemExit(_INTERRUPTED) from None
     except MemoryError:
-        _fail("out of memory: rank fewer sources at a time")
+        _fail("out of memory: give fewer sources or fewer candidates at a time")
     except UnicodeEncodeError as error:
         _fail(f"the output holds characters that {error.encoding} cannot write: set PYTHONIOENCODING=utf-8")
     except OSError as error:
-        # whatever concerns a file has been reported as a RankerError; what is left is our own output
+        if error.filename is not None:
+            _fail(f"{display_name(os.fsdecode(error.filename))}: {error.strerror or error}")
+        # what has no name is our own output
         _silence_stdout()
         if isinstance(error, BrokenPipeError):
             raise SystemExit(_PIPE_CLOSED) from None
@@ -160,8 +163,20 @@ def _silence_stdout() -> None:
 
 
 def _fail(*lines: str) -> NoReturn:
-    print("ranker: error: " + "\n".join(map(printable, lines)), file=sys.stderr)
+    _say("ranker: error: " + "\n".join(_shortened(printable(line)) for line in lines))
     raise SystemExit(2) from None
+
+
+def _shortened(line: str) -> str:
+    """Cut out the middle of what nobody reads to its end, which says what to do."""
+    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 600]} ... {line[-600:]}"
+
+
+def _say(text: str) -> None:
+    """Print on stderr, if anybody can read it there."""
+    with suppress(OSError, ValueError):
+        if sys.stderr is not None:
+            print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

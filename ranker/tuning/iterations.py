@@ -125,8 +125,23 @@ def tune(
     space = _space(layout, start, plan, "" if nbest is None else nbest.name)
     if nbest is not None:
         check_sentences(nbest, references)
-    if state is not None:
-        state.open(_settings(objective, references, nbest, decoder, space, plan))
+    if state is None:
+        return _iterate(objective, references, nbest, layout, decoder, None, space, plan, report)
+    with state.open(_settings(objective, references, nbest, decoder, space, plan)):
+        return _iterate(objective, references, nbest, layout, decoder, state, space, plan, report)
+
+
+def _iterate(
+    objective: Scorer,
+    references: Dataset,
+    nbest: NBestList | None,
+    layout: Layout,
+    decoder: Decoder | None,
+    state: State | None,
+    space: WeightSpace,
+    plan: IterationPlan,
+    report: Report,
+) -> Tuned:
     table = StatisticsTable(objective, references)
     steps: list[Step] = []
     together: NBestList | None = None

@@ -14,8 +14,12 @@ iterationN.json             what tuning on the lists so far found, written when 
 from __future__ import annotations
 
 import dataclasses
+import fcntl
 import hashlib
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,24 +90,49 @@ class State:
 
     directory: Path
 
-    def open(self, settings: dict[str, Any]) -> None:
-        """Begin a run, or go on with one of the same settings.
+    @contextmanager
+    def open(self, settings: dict[str, Any]) -> Iterator[None]:
+        """Begin a run, or go on with one of the same settings; no other run can use the directory inside the block.
 
         Raises
         ------
         OptionError
-            If the directory holds a run of other settings, or something else.
+            If another run is using the directory, or it holds a run of other settings, or something else.
         DataError
             If it cannot be made or read.
         """
-        path = self.directory / "settings.json"
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError as error:
+            raise self._unusable(error) from None
+        try:
+            # the system gives up the lock of a killed run
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            what = "another run is using it; wait until it ends, or take another directory"
+            raise OptionError(f"--state {display_name(self.directory)}: {what}") from None
+        except OSError:
+            # a file system without locks
+            pass
+        try:
+            self._check(settings)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _unusable(self, error: OSError) -> DataError:
+        what = f"cannot be used as state directory: {error.strerror or error}"
+        return DataError(what, file=display_name(self.directory))
+
+    def _check(self, settings: dict[str, Any]) -> None:
+        path = self.directory / "settings.json"
+        try:
             # a run killed at its very first write leaves a hidden temporary file
             others = not path.exists() and any(not one.name.startswith(".") for one in self.directory.iterdir())
         except OSError as error:
-            name = display_name(self.directory)
-            raise DataError(f"cannot be used as state directory: {error.strerror or error}", file=name) from None
+            raise self._unusable(error) from None
         if others:
             raise OptionError(f"--state {display_name(self.directory)}: holds other files, expected an empty directory")
         if not path.exists():

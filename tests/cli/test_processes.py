@@ -141,6 +141,28 @@ def test_an_interrupt_says_so_in_one_line_and_leaves_nothing(arguments: list[str
     assert sorted(folder.iterdir()) == before
 
 
+@pytest.mark.parametrize(("number", "says"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "stopped by SIGTERM")])
+def test_a_signal_while_the_program_is_being_imported(number: int, says: str) -> None:
+    # as if it came in the middle of the first import that takes long
+    code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code += "class Signal:\n def find_spec(self, name, *_):\n"
+    code += f"  if name == 'typer': signal.raise_signal({int(number)})\n"
+    code += "sys.meta_path.insert(0, Signal())\nfrom ranker.__main__ import run; run()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", f"ranker: {says}\n")
+
+
+def test_a_closed_standard_error_gets_nothing_and_nothing_goes_elsewhere(folder: Path) -> None:
+    command = f"exec {sys.executable} -m ranker {{}} 2>&-"
+    done = subprocess.run(
+        ["sh", "-c", command.format("rank nowhere.json -m bleu")], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    shell = ["sh", "-c", command.format("data convert good.json out.csv")]
+    done = subprocess.run(shell, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "written: out.csv\n")
+
+
 def test_an_interrupt_while_a_model_is_written(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

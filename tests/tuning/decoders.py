@@ -34,6 +34,7 @@ def main() -> None:
             print("out of memory", file=sys.stderr)
             sys.exit(3)
         if fault == "hangs":
+            Path(output).with_name("decoder.pid").write_text(str(os.getpid()))
             time.sleep(60)
         if fault == "silent":
             return

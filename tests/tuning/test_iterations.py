@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import os
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -204,3 +206,32 @@ def test_kill_9_between_iterations_loses_nothing(pool):
     assert done.returncode == 0, done.stderr
     assert (folder / "w.ini").read_text() == whole.weights.moses()
     assert np.abs(whole.weights.vector).sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_run_that_is_stopped_ends_its_decoder_and_meanwhile_no_other_uses_its_state(pool, number):
+    folder, references = pool
+    (folder / "refs").write_text("".join(f"{text}\n" for text in references.references["text"]))
+    (folder / "start").write_text(START.moses())
+    # a runner in the background may have had interrupts switched off
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code += "from ranker.__main__ import run; run()"
+    command = [sys.executable, "-c", code, "tune", "--refs", str(folder / "refs"), "-m", "bleu"]
+    command += ["--start", str(folder / "start"), "--restarts", "3", "--iterations", "6"]
+    command += ["--decoder", decoder(folder, "hangs").command, "--weights", str(folder / "w")]
+    pid = folder / "w.state" / "decoder.pid"
+    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        while started.poll() is None and not (pid.exists() and pid.read_text()):
+            time.sleep(0.05)
+        other = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert other.returncode == 2
+        assert "w.state: another run is using it; wait until it ends, or take another directory" in other.stderr
+        started.send_signal(number)
+        out, err = started.communicate(timeout=60)
+    finally:
+        started.kill()
+    what = "interrupted" if number == signal.SIGINT else f"stopped by {number.name}"
+    assert (started.returncode, out, err) == (128 + number, "", f"ranker: {what}\n")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
