@@ -22,6 +22,7 @@ import re
 import shutil
 import sys
 import tempfile
+import unicodedata
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -48,9 +49,21 @@ _NOT_IN_NAMES = re.compile(r'[/\\:*?"<>|]')
 _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|\Z)", re.IGNORECASE)
 
 
+_HARMLESS = {"\u200c", "\u200d"}
+"""Joiners that words of Persian and of Indian languages are written with."""
+
+
 def printable(text: str) -> str:
-    """Return `text` on one line: line breaks and whatever a terminal would not show become escapes."""
-    return text if text.isprintable() else "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+    """Return `text` on one line: line breaks and whatever a terminal would obey or not show become escapes.
+
+    Spaces of any width stay, and so do joiners; marks that change the direction of the text do not.
+    """
+    return text if text.isprintable() else "".join(map(_printable, text))
+
+
+def _printable(character: str) -> str:
+    harmless = character.isprintable() or character in _HARMLESS or unicodedata.category(character) == "Zs"
+    return character if harmless else ascii(character)[1:-1]
 
 
 def display_name(path: str | Path) -> str:

@@ -18,7 +18,7 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, print_table
+from ranker.cli.output import Result, emit, print_table, say
 from ranker.evaluation.choices import RankingMethod
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def command(
     def show() -> None:
         title = f"{dataset.name}: agreement of judges on {kind}"
         print_table(rows if pairs else [_shown(row) for row in rows], title)
-        typer.echo(f"\n{signature}")
+        say("", signature)
 
     emit(Result(document, rows, show), output)
 

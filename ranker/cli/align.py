@@ -77,7 +77,7 @@ def train_command(
             files=files,
         )
         made.save(model)
-    from ranker.cli.output import print_table
+    from ranker.cli.output import print_table, say
 
     print_table(
         [
@@ -91,7 +91,7 @@ def train_command(
         ],
         f"{made.pairs:,} sentence pairs; log-likelihood",
     )
-    typer.echo(f"written: {model}")
+    say(f"written: {model}")
 
 
 @app.command("apply")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ranker.cli.options import DataOption, LpOption, OutputOption, SeedOption, read_input, working
-from ranker.cli.output import Result, emit, print_table, say_note
+from ranker.cli.output import Result, emit, print_table, say, say_note
 from ranker.collect.tasks import KINDS, KindName, Next, Show
 from ranker.errors import OptionError
 
@@ -155,7 +155,7 @@ def serve_command(
         say_note(f"others can reach {host}, and links and answers are not encrypted: put a proxy with TLS in front")
 
     def ready() -> None:
-        typer.echo(f"ranker: serving {campaign} at http://{host}:{port}; stop with Ctrl-C", err=True)
+        say(f"ranker: serving {campaign} at http://{host}:{port}; stop with Ctrl-C", err=True)
 
     serve(campaign, host, port, ready)
 
@@ -251,9 +251,9 @@ def export_command(
             print_table(excluded, "left out:", wide=("reason",))
             typer.echo("")
         for path in written:
-            typer.echo(f"written: {path}")
+            say(f"written: {path}")
         what = "comparisons of two outputs" if len(dataset.preferences) else "scores"
-        typer.echo(f"{judgements:,} {what}; next: ranker train --data {out}")
+        say(f"{judgements:,} {what}; next: ranker train --data {out}")
 
     document = {"written": [str(path) for path in written], "judgements": int(judgements), "left_out": excluded}
     emit(Result(document, excluded, show), output)
@@ -279,7 +279,7 @@ def link_command(
         if close:
             if not access.close_link(connection, code):
                 raise OptionError(f"no judge has the code {code!r}")
-            typer.echo(f"closed: {code}")
+            say(f"closed: {code}")
             return
         token = access.give_link(connection, code, days)
-    typer.echo(f"{settings.url.rstrip('/')}/enter/{token}")
+    say(f"{settings.url.rstrip('/')}/enter/{token}")

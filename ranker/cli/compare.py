@@ -18,7 +18,7 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, print_table, say_note, win_rows
+from ranker.cli.output import Result, emit, print_table, say, say_note, win_rows
 from ranker.cli.scorer import GivenOption, supplied
 from ranker.errors import OptionError, counted
 from ranker.evaluation.choices import LEVELS, Correction, Test
@@ -183,10 +183,10 @@ def _print(found: Comparison, wins: str, per_lp: bool) -> None:
                 _print_figures(found, scope, [one for one in shown if found.cell(one.id, scope.id, _first(found))])
     _print_wins(found, wins)
     for note in found.notes:
-        typer.echo(f"{note}\n")
+        say(note, "")
     for one in found.metrics:
-        typer.echo(f"{one.name}: {one.signature}")
-    typer.echo(found.signature)
+        say(f"{one.name}: {one.signature}")
+    say(found.signature)
 
 
 def _first(found: Comparison) -> str:

@@ -20,7 +20,7 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, interval, print_table, say_note
+from ranker.cli.output import Result, emit, interval, print_table, say, say_note
 from ranker.cli.pages import HtmlOption, OpenOption, check_page, open_page, write_html
 from ranker.cli.scorer import GivenOption, result_signature, say_notes, supplied
 from ranker.errors import OptionError, counted, nearest
@@ -161,7 +161,7 @@ def command(
 
     def show() -> None:
         _show(_shortened(found, _NGRAMS if ngrams is None else ngrams, _SEGMENTS if segments is None else segments))
-        typer.echo(signature)
+        say(signature)
 
     emit(Result({"signature": signature, **asdict(found)}, _rows(found), show, _lines(found)), output)
     if html is not None:

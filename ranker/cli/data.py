@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ranker.cli.options import LpOption, OutputOption, working
-from ranker.cli.output import Result, emit
+from ranker.cli.output import Result, emit, say
 
 app = typer.Typer(
     help="Look at, check and convert corpora.",
@@ -61,10 +61,10 @@ def show(name: Annotated[str, typer.Argument(help="Name of a corpus.")]) -> None
         "folder": str(card.folder),
         "here": str(found) if found else "no",
     }
-    typer.echo(card.description.strip() + "\n")
+    say(*card.description.strip().split("\n"), "")
     for key, value in facts.items():
         if value:
-            typer.echo(f"{key}: {value}" if key else value)
+            say(*(f"{key}: {value}" if key else value).split("\n"))
 
 
 @app.command()
@@ -116,5 +116,5 @@ def convert(
             dataset = read_pairs(judgements, dataset)
         written = write_dataset(dataset, target)
     paths = [str(path) for path in written]
-    lines = "\n".join(f"written: {path}" for path in paths)
-    emit(Result(paths, [{"written": path} for path in paths], lambda: typer.echo(lines), paths), output)
+    lines = [f"written: {path}" for path in paths]
+    emit(Result(paths, [{"written": path} for path in paths], lambda: say(*lines), paths), output)

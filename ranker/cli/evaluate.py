@@ -21,7 +21,7 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, interval, print_table, say_note
+from ranker.cli.output import Result, emit, interval, print_table, say, say_note
 from ranker.cli.scorer import GivenOption, MetricOption, chosen, result_signature, say_notes
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def command(
             title = f"{dataset.name}: agreement with human {kind}{f', {name}' if name else ''}{note}"
             print_table([_shown(row) for row in each], title)
             typer.echo("")
-        typer.echo(signature)
+        say(signature)
 
     emit(Result({"signature": signature, **document.get("", document)}, rows, show), output)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ranker.cli.options import DataOption, JobsOption, KindOption, LpOption, SeedOption, read_input, working
-from ranker.cli.output import print_table
+from ranker.cli.output import print_table, say
 from ranker.errors import RankerError
 from ranker.settings import Loss
 
@@ -306,7 +306,7 @@ def _emit(plan: Plan, write: list[Path] | None, output: Form, draw: Callable[[Ex
             break
         if isinstance(outcome, Failure):
             failures.append(outcome)
-            typer.echo(f"ranker: error: table {outcome.title!r} could not be made: {outcome.reason}", err=True)
+            say(f"ranker: error: table {outcome.title!r} could not be made: {outcome.reason}", err=True)
         else:
             tables.append(outcome)
             show(partial(_print_table, outcome, output))
@@ -333,14 +333,14 @@ def _print_table(table: Table, output: Form) -> None:
         # numbers with a mark are shown in a form of their own
         rows = [{key: getattr(value, "text", value) for key, value in row.items()} for row in table.rows]
         print_table(rows, table.title)
-        typer.echo(f"{table.note}\n" if table.note else "")
+        say(*([table.note] if table.note else []), "")
     sys.stdout.flush()
 
 
 def _print_end(found: Experiment, output: Form) -> None:
     """Print what follows the tables, or the whole document."""
     if output == "table":
-        typer.echo(found.signature)
+        say(found.signature)
     elif output == "markdown":
         typer.echo("".join([*(one.markdown() for one in found.failures), found.closing()]), nl=False)
     else:

@@ -19,10 +19,9 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, print_table, say_note
+from ranker.cli.output import Result, emit, print_table, say, say_note
 from ranker.cli.scorer import GivenOption, files_for, suited_model
 from ranker.errors import OptionError, counted
-from ranker.files import printable
 
 if TYPE_CHECKING:
     from ranker.arrays import FloatArray
@@ -115,8 +114,8 @@ def command(
             for one in explained.sources:
                 _print_pair(dataset, one, parts)
             if len(explained.sources) > 1:
-                typer.echo(printable(f"mean of {len(explained.sources):,} sources: {explained.headline}") + "\n")
-            typer.echo(signature)
+                say(f"mean of {len(explained.sources):,} sources: {explained.headline}", "")
+            say(signature)
 
         document = {"signature": signature, **asdict(explained), "sources": groups}
         emit(Result(document, [_flat(group) for group in groups], show_pairs, groups), output)
@@ -138,7 +137,7 @@ def command(
         parts = _parts(ranker.feature_set, "feature" if every else by or "family")
         for group in groups:
             _print(group, parts)
-        typer.echo(signature)
+        say(signature)
 
     emit(Result({"signature": signature, "sources": groups}, flat, show, groups), output)
 
@@ -203,28 +202,28 @@ def _print(group: dict[str, Any], parts: dict[str, list[str]]) -> None:
     rows.append({"contribution of": "score", **{one["system"]: one["score"] for one in candidates}})
     print_table(rows, _title(group))
     for one in candidates:
-        typer.echo(f"\n{printable(one['system'])}: {printable(one['text'])}")
+        say("", f"{one['system']}: {one['text']}")
         for extractor, matches in one.get("matches", {}).items():
             for reference, found in matches.items():
-                typer.echo(f"  {extractor}, matched in {reference}: {printable(', '.join(found)) or 'nothing'}")
+                say(f"  {extractor}, matched in {reference}: {', '.join(found) or 'nothing'}")
     typer.echo("")
 
 
 def _print_pair(dataset: Dataset, explained: PairExplanation, parts: dict[str, list[str]]) -> None:
     """Print why one candidate is above another: the texts, the families, and the strongest differences."""
-    typer.echo(_title(_facts(dataset, explained.source)))
+    say(_title(_facts(dataset, explained.source)))
     for system, text in ((explained.first, explained.first_text), (explained.second, explained.second_text)):
-        typer.echo(f"  {printable(system)}: {printable(text)}")
-    typer.echo(printable(explained.headline))
+        say(f"  {system}: {text}")
+    say(explained.headline)
     if parts:
         rows = [{"": name, "difference": sum(map(explained.features.__getitem__, parts[name]))} for name in parts]
         print_table([*rows, {"": "score", "difference": explained.difference}])
     else:
         for line in explained.reasons:
-            typer.echo(printable(f"  {line}"))
+            say(f"  {line}")
     typer.echo("")
 
 
 def _title(group: dict[str, Any]) -> str:
     key = " ".join(group[name] for name in ("lp", "seg_id") if name in group)
-    return printable(f"{key}  {group['source']}")
+    return f"{key}  {group['source']}"

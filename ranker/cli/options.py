@@ -12,6 +12,7 @@ import typer
 
 from ranker.cli.output import say_note
 from ranker.errors import OptionError
+from ranker.files import printable
 from ranker.progress import listening
 from ranker.threads import set_jobs
 
@@ -161,11 +162,12 @@ def working(what: str) -> Iterator[None]:
         yield
         return
     from rich.console import Console
+    from rich.markup import escape
 
-    with Console(stderr=True).status(f"{what} ...") as status:
+    with Console(stderr=True).status(escape(printable(f"{what} ..."))) as status:
 
         def show(part: str, done: int, total: int) -> None:
-            status.update(f"{what} ... {done:,} of {total:,} {part}")
+            status.update(escape(printable(f"{what} ... {done:,} of {total:,} {part}")))
 
         with listening(show):
             yield

@@ -1,4 +1,9 @@
-"""Prints results on stdout: tables for people, JSON, JSON lines or CSV for programs."""
+"""Prints results on stdout: tables for people, JSON, JSON lines or CSV for programs.
+
+Texts and names come from data. In tables and lines for people they are printable: no terminal obeys them, and no line
+break in them makes a row of its own. JSON escapes what a terminal would obey. Spreadsheets run text that begins like a
+formula, so CSV puts an apostrophe before it, unless ``RANKER_CSV_FORMULAS`` is 1.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,8 @@ import csv
 import io
 import json
 import math
+import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
@@ -20,6 +27,9 @@ if TYPE_CHECKING:
 
     from ranker.evaluation.bootstrap import Estimate
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# in JSON these are only inside strings
+_UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _LONG = 1000
 """Rows from which on a table is printed plainly: rich lays out a few hundred rows a second."""
 
@@ -51,7 +61,7 @@ class Result:
 
         def show() -> None:
             print_table(rows, title)
-            typer.echo(f"\n{signature}")
+            say("", *signature.split("\n"))
 
         return cls({"signature": signature, "rows": list(rows)}, rows, show)
 
@@ -59,25 +69,41 @@ class Result:
 def emit(result: Result, output: str) -> None:
     """Print a result in the form that ``--output`` names."""
     if output == "json":
-        typer.echo(json.dumps(_plain(result.document), ensure_ascii=False, indent=1, allow_nan=False))
+        typer.echo(_json(result.document, indent=1))
     elif output == "jsonl":
         lines = result.rows if result.lines is None else result.lines
-        sys.stdout.writelines(json.dumps(_plain(one), ensure_ascii=False, allow_nan=False) + "\n" for one in lines)
+        sys.stdout.writelines(f"{_json(one)}\n" for one in lines)
     elif output == "csv":
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
-        if result.rows:
-            writer.writerow(result.rows[0])
-        for row in result.rows:
-            writer.writerow("" if (plain := _plain(value)) is None else plain for value in row.values())
+        for row in [dict(zip(one, one, strict=True)) for one in result.rows[:1]] + list(result.rows):
+            writer.writerow(_csv_cell(_plain(value)) for value in row.values())
         sys.stdout.write(buffer.getvalue())
     else:
         result.show()
 
 
+def _json(value: object, indent: int | None = None) -> str:
+    text = json.dumps(_plain(value), ensure_ascii=False, indent=indent, allow_nan=False)
+    return _UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _csv_cell(value: object) -> object:
+    """Return what CSV holds for a value: text that no spreadsheet takes for a formula, and numbers as they are."""
+    if isinstance(value, str) and value.startswith(_FORMULA) and os.environ.get("RANKER_CSV_FORMULAS") != "1":
+        return f"'{value}"
+    return "" if value is None else value
+
+
+def say(*lines: str, err: bool = False) -> None:
+    """Print lines for people, each on one line whatever it holds."""
+    for line in lines:
+        typer.echo(printable(line), err=err)
+
+
 def say_note(note: str) -> None:
     """Tell the user on stderr what is good to know."""
-    typer.echo(f"ranker: note: {note}", err=True)
+    say(f"ranker: note: {note}", err=True)
 
 
 def print_table(
@@ -95,7 +121,7 @@ def print_table(
     from rich.console import Console
 
     if title:
-        typer.echo(title)
+        say(title)
     if len(rows) > _LONG:
         sys.stdout.writelines(_long_table(rows))
         return
@@ -141,13 +167,13 @@ def _print_columns(rows: Sequence[Mapping[str, Any]], console: Console, wide: Se
     table = Table(box=None, pad_edge=False)
     for name in rows[0] if rows else ():
         table.add_column(
-            Text(name),
+            Text(printable(name)),
             justify="right" if _is_numeric(rows, name) else "left",
             no_wrap=name not in wide,
             overflow="fold",
         )
     for row in rows:
-        table.add_row(*(Text(show(value)) for value in row.values()))
+        table.add_row(*(Text(printable(show(value))) for value in row.values()))
     if not console.is_terminal:
         # a file or a pipe has no width to fit
         console = Console(highlight=False, width=max(_natural_width(table, console), 1))
@@ -167,7 +193,7 @@ def _long_table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
     columns = []
     for name in rows[0]:
-        cells = [str(name), *(printable(show(row[name])) for row in rows)]
+        cells = [printable(name), *(printable(show(row[name])) for row in rows)]
         lengths = [cell_len(cell) for cell in cells]
         width, right = max(lengths), _is_numeric(rows, name)
         pads = [" " * (width - length) for length in lengths]

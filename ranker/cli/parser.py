@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ranker.cli.options import JobsOption, SeedOption, working
+from ranker.cli.output import print_table, say
 
 app = typer.Typer(help="Train dependency parsers.", no_args_is_help=True, rich_markup_mode=None, add_completion=False)
 
@@ -34,11 +35,7 @@ def train(
     from ranker.learning.parser.training import train as train_parser
 
     with working("training"):
-        scores = train_parser(
-            treebank, target, language=language, seed=seed, report=lambda line: typer.echo(line, err=True)
-        )
-    from ranker.cli.output import print_table
-
+        scores = train_parser(treebank, target, language=language, seed=seed, report=lambda line: say(line, err=True))
     rows = [
         {
             "file": part,
@@ -52,4 +49,4 @@ def train(
     ]
     if rows:
         print_table(rows)
-    typer.echo(f"written: {target}")
+    say(f"written: {target}")

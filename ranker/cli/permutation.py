@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ranker.cli.options import OutputOption
-from ranker.cli.output import Result, emit, print_table
+from ranker.cli.output import Result, emit, print_table, say
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def command(
 
     def show() -> None:
         _print(values, first, tree, drawn, list(found.items()))
-        typer.echo(f"\n{signature}")
+        say("", signature)
 
     document = {"signature": signature, **_facts(values, first, tree), "scores": found} if output == "json" else None
     emit(Result(document, rows, show), output)

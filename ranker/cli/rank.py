@@ -18,7 +18,7 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, print_table, show
+from ranker.cli.output import Result, emit, print_table, say, show
 from ranker.cli.scorer import GivenOption, MetricOption, chosen, result_signature, say_notes
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def command(
         for group in groups:
             print_table([_shown(row) for row in group["ranking"]], _title(group), wide=("text",))
             typer.echo("")
-        typer.echo(signature)
+        say(signature)
 
     flat = [_flat(group, row) for group in groups for row in group["ranking"]]
     emit(Result({"signature": signature, "sources": groups}, flat, show_all, groups), output)

@@ -20,7 +20,7 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import say_note
+from ranker.cli.output import say, say_note
 from ranker.cli.pages import OpenOption, check_page, open_page, write_html
 from ranker.cli.scorer import GivenOption, files_for
 from ranker.errors import OptionError
@@ -128,8 +128,8 @@ def command(
             for note in one.notes:
                 say_note(f"{one.dataset.name}: {note}")
     write_html(html, page)
-    typer.echo(f"written: {html}")
+    say(f"written: {html}")
     for path in write_plots(drawn, plots) if plots else ():
-        typer.echo(f"written: {path}")
+        say(f"written: {path}")
     if opened:
         open_page(html)

@@ -18,7 +18,7 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, print_table
+from ranker.cli.output import Result, emit, print_table, say
 from ranker.cli.scorer import GivenOption, MetricsOption, given_scorers, result_signature, say_notes
 from ranker.errors import OptionError
 from ranker.evaluation.choices import LEVELS, Level
@@ -91,7 +91,7 @@ def command(
 
     def show() -> None:
         print_table(rows)
-        typer.echo("\n" + "\n".join([*(["lower is better: " + ", ".join(lower)] if lower else []), *signatures]))
+        say("", *(["lower is better: " + ", ".join(lower)] if lower else []), *signatures)
 
     document = {"signature": "\n".join(signatures), **about, "lower_is_better": lower, "rows": rows}
     emit(Result(document, rows, show), output)
@@ -125,5 +125,5 @@ def _write(
     made = [units.level for units in levels]
     signatures = {name: result_signature(scorer, dataset, *made) for name, scorer in scorers.items()}
     for path in write_score_files(out, dataset, scorers, statistics, levels, signatures):
-        typer.echo(f"written: {path}")
-    typer.echo("\n" + "\n".join(signatures.values()))
+        say(f"written: {path}")
+    say("", *signatures.values())

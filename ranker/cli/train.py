@@ -23,7 +23,7 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, interval, print_table, say_note
+from ranker.cli.output import Result, emit, interval, print_table, say, say_note
 from ranker.errors import OptionError, counted
 from ranker.settings import DEFAULTS, FOLDS, Loss, PairCounting
 
@@ -131,14 +131,15 @@ def command(
 
     def show() -> None:
         learnt = counted(training.preferences, "preference") if training.preferences else f"{training.kind} scores"
-        typer.echo(
+        say(
             f"learnt from {training.data}: {counted(training.sources, 'source')}, "
             f"{counted(training.candidates, 'judged candidate')}"
             f"{' and ' + counted(training.references, 'reference') if training.references else ''}, "
-            f"{learnt}; C = {training.C:g} ({training.chosen_by})\n"
+            f"{learnt}; C = {training.C:g} ({training.chosen_by})",
+            "",
         )
         print_table(weights)
-        typer.echo(f"\n{ranker.signature()}\nmodel written: {target}")
+        say("", ranker.signature(), f"model written: {target}")
         if found:
             _show(found)
 
@@ -155,13 +156,14 @@ def _show(found: CrossValidation) -> None:
         }
         for row in found.rows
     ]
+    say("")
     print_table(
         rows,
-        f"\n{counted(found.sources, 'source')}, each ranked by a model that did not learn from it "
+        f"{counted(found.sources, 'source')}, each ranked by a model that did not learn from it "
         f"({found.folds} folds); [95 % interval over sources]",
     )
     for verdict in found.verdicts:
-        typer.echo(verdict)
+        say(verdict)
 
 
 def _number(text: str) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ranker.cli.options import JobsOption, Output, OutputOption, SeedOption
-from ranker.cli.output import Result, emit, print_table
+from ranker.cli.output import Result, emit, print_table, say
 from ranker.cli.scorer import say_notes
 from ranker.errors import OptionError
 
@@ -147,7 +147,7 @@ def command(
 
 def _say(line: str) -> None:
     if sys.stderr.isatty():
-        typer.echo(f"ranker: {line}", err=True)
+        say(f"ranker: {line}", err=True)
 
 
 def _scores(name: str, objective: Scorer, nbest: NBestList, references: Dataset, found: Tuned) -> dict[str, Any]:
@@ -189,11 +189,12 @@ def _print(found: Tuned, rows: list[dict[str, Any]], signature: str, written: li
 
     def show() -> None:
         shown = ("iteration", "hypotheses", "new", "start", "score", "best_start", "searches", "seconds")
-        print_table([{key: step[key] for key in shown} for step in steps], f"stopped: {found.stopped}\n")
+        say(f"stopped: {found.stopped}", "")
+        print_table([{key: step[key] for key in shown} for step in steps])
         typer.echo("")
         print_table(weights)
         typer.echo("")
         print_table(rows)
-        typer.echo("\n" + "\n".join([signature, *(f"written: {path}" for path in written)]))
+        say("", signature, *(f"written: {path}" for path in written))
 
     emit(Result({**facts, "iterations": steps, "weights": weights, "scores": rows}, rows, show), output)

@@ -39,6 +39,7 @@ from ranker.errors import DataError
 TEXT = pd.StringDtype("pyarrow")
 ALIGNMENT = "alignment"
 """The one column that `references` and `candidates` may have besides those of `SCHEMA`."""
+_LONGEST_KEY = 60
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -86,6 +87,8 @@ class Dataset:
         What messages and signatures call it.
     sources, references, candidates, ratings, preferences : DataFrame
         Tables of `SCHEMA`. They are never changed after the data set is made.
+    places : DataFrame, optional
+        ``file`` and ``line`` that every source was read from, for messages.
     """
 
     name: str
@@ -94,6 +97,7 @@ class Dataset:
     candidates: pd.DataFrame
     ratings: pd.DataFrame
     preferences: pd.DataFrame
+    places: pd.DataFrame | None = None
     _views: dict[Hashable, Any] = field(init=False, default_factory=dict, repr=False)
     _origin: tuple[Dataset, Int64Array] | None = field(init=False, default=None, repr=False)
 
@@ -161,10 +165,12 @@ class Dataset:
         return digest.hexdigest()
 
     def where(self, source: int) -> str:
-        """Name one source for a message: ``NAME[lp:seg_id]``."""
+        """Name one source for a message: ``NAME[lp:seg_id]``, after the file and line it was read from."""
         row = self.sources.iloc[source]
         key = ":".join(str(part) for part in (row["lp"], row["seg_id"]) if not pd.isna(part))
-        return f"{self.name}[{key or source + 1}]"
+        parts = [] if self.places is None else [one for one in self.places.iloc[source] if not pd.isna(one)]
+        place = f"{':'.join(map(str, parts))}: " if parts else ""
+        return f"{place}{self.name}[{_short(key) or source + 1}]"
 
     def select_sources(self, keep: npt.ArrayLike) -> Dataset:
         """Return the data set of the sources where the mask `keep` (sources,) is true."""
@@ -178,6 +184,7 @@ class Dataset:
             self.candidates.assign(source=code[self.candidate_source]),
             self.ratings,
             self.preferences,
+            None if self.places is None else self.places[chosen],
         )._selected_from(*self.origin)
         return kept._keep_candidates(chosen[self.candidate_source])
 
@@ -203,6 +210,7 @@ class Dataset:
             preferences.assign(
                 first=code[preferences["first"].to_numpy()], second=code[preferences["second"].to_numpy()]
             ).reset_index(drop=True),
+            self.places,
         )._selected_from(whole, rows[chosen])
 
     def _selected_from(self, whole: Dataset, rows: Int64Array) -> Dataset:
@@ -249,6 +257,7 @@ class Dataset:
             together.iloc[order].reset_index(drop=True),
             self.ratings.assign(candidate=code[self.ratings["candidate"].to_numpy()]),
             self.preferences.assign(**{side: code[self.preferences[side].to_numpy()] for side in ("first", "second")}),
+            self.places,
         )._selected_from(whole, np.concatenate([rows, np.full(len(added), -1)])[order])
 
     def select_language_pairs(self, wanted: Sequence[str]) -> Dataset:
@@ -304,6 +313,10 @@ def _text_bytes(values: pd.Series) -> list[bytes]:
     ]
 
 
+def _short(key: str) -> str:
+    return key if len(key) <= _LONGEST_KEY else f"{key[: _LONGEST_KEY - 3]}..."
+
+
 def _matches(lp: str, pattern: str) -> bool:
     source, _, target = lp.partition("-")
     wanted_source, _, wanted_target = pattern.partition("-")
@@ -334,4 +347,5 @@ def concatenate(datasets: Sequence[Dataset]) -> Dataset:
         stack("candidates", {"source": starts_source}),
         stack("ratings", {"candidate": starts_candidate}),
         stack("preferences", {"first": starts_candidate, "second": starts_candidate}),
+        None if any(one.places is None for one in datasets) else pd.concat([one.places for one in datasets]),
     )

@@ -160,7 +160,13 @@ def build_dataset(
         _with_alignments(made["candidates"], candidates),
         _in_order(judged),
         table("preferences"),
+        None if file is None else _places(file, lines, len(keys)),
     )
+
+
+def _places(file: str, lines: Sequence[int | None], size: int) -> pd.DataFrame:
+    known = pd.array(list(lines) if lines else [None] * size, dtype="Int64")
+    return pd.DataFrame({"file": pd.Categorical([file] * size), "line": known})
 
 
 def side_by_side(texts: Sequence[Sequence[str]], size: int, **properties: Sequence[object]) -> dict[str, Any]:

@@ -1,0 +1,137 @@
+"""What comes from data never reaches a terminal as it is, and no spreadsheet runs it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from ranker.cli.main import run
+from ranker.cli.output import Result, emit, print_table
+from ranker.files import printable
+
+# the clipboard, the title, an erased screen, a C1 control, another direction, a line that looks like a row
+HOSTILE = "\x1b]52;c;cm0=\x07\x1b]0;t\x07\x1b[2J\x9b2J\u202e\u2066\u2028\r\n1  evil  1.0"
+UNSAFE = "\x1b\x07\x9b\u202e\u2066\u2028\r"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("می‌خواهم क्‍ष a\xa0b　c", "می‌خواهم क्‍ष a\xa0b　c"),
+        ("a\nb\tc\r", "a\\nb\\tc\\r"),
+        ("\x1b[2J\x9b2J\x85", "\\x1b[2J\\x9b2J\\x85"),
+        ("\u202eabc\u2066\u200f\u061c\u2028\ufeff", "\\u202eabc\\u2066\\u200f\\u061c\\u2028\\ufeff"),
+        ("\ud800", "\\ud800"),
+    ],
+)
+def test_what_a_terminal_obeys_is_escaped_and_what_writing_needs_is_kept(text: str, shown: str) -> None:
+    assert printable(text) == shown
+
+
+@pytest.mark.parametrize("rows", [2, 1500])
+def test_cells_titles_and_heads_of_tables(rows: int, capsys: pytest.CaptureFixture[str]) -> None:
+    print_table([{"system": HOSTILE, HOSTILE: 1.5}] * rows, HOSTILE)
+    lines = capsys.readouterr().out.removesuffix("\n").split("\n")
+    assert len(lines) == rows + 2
+    assert all(line == printable(line) for line in lines)
+
+
+@pytest.fixture
+def hostile(folder: Path) -> str:
+    candidates = [
+        {"system": f"{HOSTILE}{number}", "text": f"a b c {HOSTILE}", "human": {"fluency": number}}
+        for number in range(1, 4)
+    ]
+    names = {"lp": f"de-en{HOSTILE}", "seg_id": HOSTILE, "doc": HOSTILE}
+    record = {**names, "source": HOSTILE, "references": [f"a b c d {HOSTILE}"], "candidates": candidates}
+    records = [record, {**record, "seg_id": "2", "candidates": candidates[::-1]}]
+    (folder / "hostile.json").write_text(json.dumps(records))
+    return "hostile.json"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["rank", "DATA", "-m", "bleu"],
+        ["rank", "DATA", "-m", "bleu", "-o", "json"],
+        ["rank", "DATA", "-m", "bleu", "-o", "jsonl"],
+        ["score", "DATA", "-m", "bleu"],
+        ["score", "DATA", "-m", "bleu", "--level", "segment"],
+        ["evaluate", "--data", "DATA", "-m", "bleu", "--resamples", "10"],
+        ["compare", "--data", "DATA", "-m", "bleu", "-m", "chrf", "--resamples", "10"],
+        ["agreement", "--data", "DATA", "--systems"],
+        ["contrast", "DATA", "-m", "bleu"],
+        ["data", "check", "DATA"],
+        ["data", "check", f"no\x1b[2J{'such' * 1000}.json"],
+        ["rank", "DATA", "-m", f"no{HOSTILE}"],
+    ],
+    ids=lambda words: " ".join(word for word in words if word.isprintable())[:40],
+)
+def test_no_command_prints_what_a_terminal_would_obey(
+    arguments: list[str], hostile: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        run([hostile if word == "DATA" else word for word in arguments])
+    printed = capsys.readouterr()
+    assert printed.out or printed.err
+    assert not set(UNSAFE) & set(printed.out + printed.err)
+    assert not any(line.startswith("1  evil") for line in printed.out.split("\n"))
+    assert all(len(line) <= 2100 for line in printed.err.split("\n"))
+
+
+def test_json_says_the_same_with_escapes(hostile: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        run(["rank", hostile, "-m", "bleu", "-o", "json"])
+    found = json.loads(capsys.readouterr().out)
+    assert found["sources"][0]["source"] == HOSTILE
+
+
+def test_csv_holds_no_formulas_unless_they_are_wanted(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["=1+1", "+1", "-1", "@a", "\t=1", "a=1", ""]
+    result = Result(None, [{"=head": text, "score": -0.5} for text in texts], lambda: None)
+    emit(result, "csv")
+    escaped = list(csv.reader(io.StringIO(capsys.readouterr().out)))
+    assert escaped == [
+        ["'=head", "score"],
+        *([f"'{text}", "-0.5"] for text in texts[:5]),
+        *([t, "-0.5"] for t in texts[5:]),
+    ]
+    monkeypatch.setenv("RANKER_CSV_FORMULAS", "1")
+    emit(result, "csv")
+    assert list(csv.reader(io.StringIO(capsys.readouterr().out)))[1:] == [[text, "-0.5"] for text in texts]
+
+
+def test_converted_corpora_hold_the_texts_as_they_are(folder: Path) -> None:
+    record = {"source": "=1", "references": ["@r"], "candidates": [{"system": "-A", "text": "+1"}]}
+    (folder / "formulas.json").write_text(json.dumps([record]))
+    with pytest.raises(SystemExit):
+        run(["data", "convert", "formulas.json", "formulas.csv"])
+    rows = list(csv.reader(io.StringIO((folder / "formulas.csv").read_text())))
+    assert {"=1", "@r", "-A", "+1"} <= set(rows[1])
+
+
+def test_messages_name_the_file_and_line_of_a_source(folder: Path, refused) -> None:
+    (folder / "lines.jsonl").write_text(
+        '{"source": "x", "references": ["a"], "candidates": {"A": "a"}}\n{"source": "y", "candidates": {"A": "a"}}\n'
+    )
+    assert "no-reference.json:1: no-reference[1] has no reference" in refused("rank", "no-reference.json", "-m", "bleu")
+    assert "lines.jsonl:2: lines[2] has no reference" in refused("rank", "lines.jsonl", "-m", "bleu")
+
+
+def test_the_file_that_failed_is_blamed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", "secret\x1b.npz")
+
+    monkeypatch.setattr("ranker.corpora.catalogue.load", fail)
+    with pytest.raises(SystemExit) as ended:
+        run(["data", "check", "good.json"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == "ranker: error: secret\\x1b.npz: Permission denied\n"
