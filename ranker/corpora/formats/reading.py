@@ -51,7 +51,12 @@ def read_dataset(path: str | Path, *, pairs: str | Path | None = None, name: str
     if str(path) != STDIN:
         finish_writing(Path(path).parent)
     before = _version(path)
-    dataset = _read(path, name or _stem(path), file)
+    try:
+        dataset = _read(path, name or _stem(path), file)
+    except MemoryError:
+        raise DataError(
+            "does not fit into memory: split it, and give the parts one after the other", file=file
+        ) from None
     if not len(dataset):
         raise DataError("holds no candidate, expected at least one", file=file)
     pairs = pairs or (None if str(path) == STDIN else companion(path))

@@ -22,6 +22,8 @@ from ranker.extractors.text.tokenizers import ASIAN_PUNCTUATION
 from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
 
 SearchProgram = Literal["sacrebleu", "tercom"]
+MOST_TOKENS = 5_000
+"""Longest candidate and reference that are compared; the worst pair of them takes seconds to a minute."""
 _BEAMS: dict[SearchProgram, int] = {"tercom": 20, "sacrebleu": 25}
 PUNCTUATION = '.,?:;!"()'
 
@@ -123,6 +125,7 @@ class TranslationEditRate(Metric):
             marks = PUNCTUATION + (ASIAN_PUNCTUATION if self.tokenizer == "tercom-asian" else "")
             segments = without_marks(batch.segments, marks, leave_empty_words=self.search == "tercom")
             batch = dataclasses.replace(batch, segments=segments)
+        pairs.refuse_long(batch, dataset, self.name, MOST_TOKENS)
         search = {"tercom": TERCOM, "sacrebleu": SACREBLEU}[self.search]
         beam = _BEAMS[self.search] if self.beam is None else self.beam
         edits = shift_edits_of_pairs(

@@ -17,6 +17,9 @@ from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.sequences import run_sums
 from ranker.extractors.text.tokens import Tokenizer, token_batch
 
+MOST_TOKENS = 2_000
+"""Longest candidate and reference that are compared; the worst pair of them takes seconds to a minute."""
+
 
 @dataclass(frozen=True)
 class Gtm(Metric):
@@ -57,6 +60,7 @@ class Gtm(Metric):
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return match size, candidate length and reference length, shape (candidates, 3)."""
         batch, pairs = token_batch(dataset, self.tokenizer, lowercase=self.lowercase), reference_pairs(dataset)
+        pairs.refuse_long(batch, dataset, self.name, MOST_TOKENS)
         sums = run_sums(
             batch.segments.values,
             batch.segments.offsets,

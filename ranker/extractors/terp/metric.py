@@ -31,6 +31,9 @@ from ranker.extractors.terp.shifts import edit_costs, edit_path
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
 
+MOST_TOKENS = 500
+"""Longest candidate and reference that are compared; the worst pair of them takes seconds to a minute."""
+
 
 @dataclass(frozen=True)
 class TranslationEditRatePlus(Metric):
@@ -161,6 +164,7 @@ class TranslationEditRatePlus(Metric):
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return least cost of edits and average reference length, shape (candidates, 2)."""
         batch, pairs = self._batch(dataset), reference_pairs(dataset)
+        pairs.refuse_long(batch, dataset, self.name, MOST_TOKENS)
         model = self._model(batch)
         rows = np.zeros(len(pairs.reference), dtype=np.int64)
         if self.paraphrases is not None:

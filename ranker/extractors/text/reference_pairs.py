@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset, view
+from ranker.errors import DataError
 from ranker.extractors.text.tokens import TokenBatch
 
 
@@ -43,6 +44,33 @@ class ReferencePairs:
             candidate_offsets=self.offsets,
             reference_offsets=np.arange(len(self.offsets), dtype=np.int64),
         )
+
+    def refuse_long(self, batch: TokenBatch, dataset: Dataset, metric: str, most: int) -> None:
+        """Refuse texts that `metric`, whose time grows faster than their length, would not end with.
+
+        Parameters
+        ----------
+        batch : TokenBatch
+        dataset : Dataset
+        metric : str
+        most : int
+            Number of tokens that a candidate and its reference may both have.
+
+        Raises
+        ------
+        DataError
+            If the product of both lengths is greater than that of two such texts.
+        """
+        mine, theirs = batch.candidate_lengths[self.candidate], batch.reference_lengths[self.reference]
+        long = np.flatnonzero(mine * theirs > most**2)
+        if len(long):
+            pair = long[0]
+            what = f"{mine[pair]:,} tokens and a reference of {theirs[pair]:,} are too long for {metric}"
+            source = int(batch.candidate_source[self.candidate[pair]])
+            raise DataError(
+                f"a candidate of {what}, expected {most:,} or fewer: split them, or choose another metric",
+                file=dataset.where(source),
+            )
 
     def best(self, scores: npt.ArrayLike) -> Int64Array:
         """Return the pair with the highest score of every candidate, of equal ones the first reference; -1 without any.

@@ -152,6 +152,15 @@ def test_parquet_with_text_stored_as_programs_do(kind: str, plain: Dataset, tmp_
     assert read_dataset(packed).fingerprint == plain.fingerprint
 
 
+def test_a_file_that_does_not_fit_into_memory_is_named(tmp_path, monkeypatch):
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("ranker.corpora.formats.reading._read", fail)
+    with pytest.raises(DataError, match=r"x\.json: does not fit into memory: split it"):
+        read_dataset(tmp_path / "x.json")
+
+
 def test_parquet_numbers_as_names(tmp_path: Path) -> None:
     frame = pd.DataFrame(
         {"seg_id": [1.0, 1.0, None], "source": ["x", "x", "y"], "system": [1, 2, 1], "text": ["a", None, "c"]}
