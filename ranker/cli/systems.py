@@ -19,7 +19,7 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, print_table, say_note, show, win_rows
+from ranker.cli.output import Result, emit, print_table, say, say_note, show, win_rows
 from ranker.cli.pages import HtmlOption, OpenOption, check_page, open_page, write_html
 from ranker.cli.scorer import GivenOption, MetricsOption, given_scorers
 from ranker.errors import OptionError, counted
@@ -217,10 +217,10 @@ def _print(found: SystemsResult, pairs: bool, percent: bool) -> None:
         )
     typer.echo("")
     for note in found.notes:
-        typer.echo(f"{note}\n")
+        say(note, "")
     for described in found.metrics:
-        typer.echo(f"{described.name}: {described.signature}")
-    typer.echo(found.signature)
+        say(f"{described.name}: {described.signature}")
+    say(found.signature)
 
 
 def _print_systems(found: SystemsResult, one: SystemComparison, title: str, scale: float) -> None:

@@ -8,7 +8,7 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import NBestList
 from ranker.extractors.base import Metric, check_new_texts
-from ranker.extractors.consensus.similarities import MetricSimilarity, similarities
+from ranker.extractors.consensus.similarities import PAIRS, MetricSimilarity, similarities
 from ranker.tuning.hypotheses import dataset_of, references_of
 
 
@@ -46,6 +46,12 @@ def mean_pairwise(
     for block in similarities(texts, MetricSimilarity(metric)):
         width = np.repeat(block.sizes, block.sizes)
         rows = slice(first, first + len(width))
+        if len(block.values) > PAIRS:
+            # of one long list: without a row and a column for each of its pairs
+            matrix = block.values.reshape(len(width), len(width))
+            sums[rows], alone[rows] = mass[rows] @ matrix, np.diagonal(matrix)
+            first = rows.stop
+            continue
         reference = np.repeat(np.arange(len(width)), width)
         start = np.repeat(np.cumsum(block.sizes) - block.sizes, block.sizes)
         candidate = np.arange(len(reference)) - np.repeat(np.cumsum(width) - width - start, width)

@@ -11,6 +11,7 @@ from ranker.extractors.consensus import similarities
 from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer
 from ranker.ranking import make_scorer
+from ranker.tuning import pairwise
 from ranker.tuning.hypotheses import StatisticsTable, check_sentences, read_references
 from ranker.tuning.reranking import (
     best_hypotheses,
@@ -49,6 +50,16 @@ def test_minimum_bayes_risk_is_its_plain_twin(name, monkeypatch):
         assert found == pytest.approx(expected, abs=1e-12)
         monkeypatch.setattr(similarities, "PAIRS", 30)
         assert expected_gains(nbest, metric, probability).tolist() == found.tolist()
+
+
+def test_minimum_bayes_risk_of_a_long_list_is_the_same(monkeypatch):
+    nbest = from_columns("x", [0] * 12, [f"a b {i} c {i % 5}" for i in range(12)], np.zeros((12, 1)), (("f", 1),))
+    chances = posterior(nbest, np.arange(12.0))
+    for name in ("chrf", "bleu[smoothing=add-one]"):
+        expected = expected_gains(nbest, make_metric(name), chances)
+        with monkeypatch.context() as patched:
+            patched.setattr(pairwise, "PAIRS", 30)
+            assert expected_gains(nbest, make_metric(name), chances) == pytest.approx(expected, abs=1e-12)
 
 
 def test_minimum_bayes_risk_takes_the_hypothesis_most_like_the_others():
