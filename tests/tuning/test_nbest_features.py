@@ -118,3 +118,11 @@ def test_unknown_features_and_corpora_without_outputs_are_refused():
     unreferenced = from_dataset(corpus(((), (), ())).select_sources([True, False, True, True]), FeatureOptions("words"))
     with pytest.raises(DataError, match="has no reference, and tuning needs them"):
         write_selection(unreferenced, "never.nbest")
+
+
+def test_references_of_an_earlier_list_are_not_left_beside_a_new_one(tmp_path):
+    write_selection(from_dataset(corpus()), tmp_path / "dev.nbest")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(DataError, match=r"dev\.ref1 stands beside it and would be read with it: remove it"):
+        write_selection(from_dataset(corpus((("a",), ("b",), ("c",)))), tmp_path / "dev.nbest")
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

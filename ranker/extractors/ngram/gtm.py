@@ -18,7 +18,7 @@ from ranker.extractors.text.sequences import run_sums
 from ranker.extractors.text.tokens import Tokenizer, token_batch
 
 MOST_TOKENS = 2_000
-"""Longest candidate and reference that are compared; the worst pair of them takes seconds to a minute."""
+"""Longest candidate and reference that are compared; twice as long would take eight times as long, or more."""
 
 
 @dataclass(frozen=True)

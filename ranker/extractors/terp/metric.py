@@ -32,7 +32,7 @@ from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
 
 MOST_TOKENS = 500
-"""Longest candidate and reference that are compared; the worst pair of them takes seconds to a minute."""
+"""Longest candidate and reference that are compared; twice as long would take eight times as long, or more."""
 
 
 @dataclass(frozen=True)
