@@ -11,7 +11,8 @@ import sys
 from types import FrameType
 from typing import NoReturn
 
-_STOPPING = (signal.SIGTERM, signal.SIGHUP)
+# Windows has no SIGHUP
+_STOPPING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 def run() -> None:

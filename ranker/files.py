@@ -13,7 +13,6 @@ nobody has locked are of killed runs, and the next run that writes there removes
 from __future__ import annotations
 
 import errno
-import fcntl
 import gzip
 import hashlib
 import io
@@ -30,6 +29,7 @@ from pathlib import Path
 from typing import IO
 
 from ranker.errors import DataError, OptionError
+from ranker.storage import locks
 
 STDIN = "-"
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -182,12 +182,15 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     except OSError as error:
         raise _unwritable(target, error) from None
     try:
-        # renamed before it is closed, which gives up the lock
         with os.fdopen(descriptor, "wb") as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
             temporary.chmod(0o666 & ~_umask())
+            if locks.HAS_LOCKS:
+                # before it is closed, which gives up the lock
+                temporary.replace(target)
+        if not locks.HAS_LOCKS:
             temporary.replace(target)
     except OSError as error:
         raise _unwritable(target, error) from None
@@ -237,7 +240,7 @@ def _commit(complete: Path, folder: Path, descriptor: int) -> None:
             finish_writing(folder)
         else:
             # whoever finishes it locks it anew
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
+            locks.unlock(descriptor)
             return
     raise OSError(errno.EBUSY, "other runs keep writing there")
 
@@ -253,14 +256,14 @@ def finish_writing(folder: str | Path) -> None:
     committed = Path(folder) / _COMMITTED
     while True:
         try:
-            descriptor = os.open(committed, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            descriptor = locks.open_folder(committed)
         except (OSError, ValueError):
             # there is none, as nearly always; or no such folder, which its reader says
             return
         try:
-            _lock(descriptor)
+            locks.lock(descriptor)
             # else another run was faster, and there may be a new one
-            if os.path.samestat(os.fstat(descriptor), committed.stat()):
+            if locks.is_same_folder(descriptor, committed):
                 for complete in list(committed.iterdir()):
                     _move(complete, Path(folder) / complete.name)
                 committed.rmdir()
@@ -290,20 +293,20 @@ def _make_temporary(folder: Path, *, directory: bool = False) -> tuple[int, Path
     """Make a locked temporary file or folder, and remove those that killed runs left; return its descriptor too."""
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.startswith(_TEMPORARY):
+            if entry.name.startswith(_TEMPORARY) and locks.HAS_LOCKS:
                 with suppress(OSError):
                     _remove_if_left(Path(entry.path))
     while True:
         if directory:
             path = Path(tempfile.mkdtemp(dir=folder, prefix=_TEMPORARY))
             try:
-                descriptor = os.open(path, os.O_RDONLY)
+                descriptor = locks.open_folder(path)
             except FileNotFoundError:
                 continue
         else:
             descriptor, name = tempfile.mkstemp(dir=folder, prefix=_TEMPORARY)
             path = Path(name)
-        _lock(descriptor)
+        locks.lock(descriptor)
         # another run may have taken it for left before it was locked
         if path.exists():
             return descriptor, path
@@ -313,19 +316,13 @@ def _make_temporary(folder: Path, *, directory: bool = False) -> tuple[int, Path
 def _remove_if_left(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
+        if locks.lock(descriptor, wait=False):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
     finally:
         os.close(descriptor)
-
-
-def _lock(descriptor: int) -> None:
-    # some file systems have no locks; what runs leave there stays
-    with suppress(OSError):
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def _check_target(target: Path) -> None:

@@ -14,7 +14,6 @@ iterationN.json             what tuning on the lists so far found, written when 
 from __future__ import annotations
 
 import dataclasses
-import fcntl
 import hashlib
 import json
 import os
@@ -29,6 +28,7 @@ from ranker.corpora.formats.nbest_reading import read_nbest
 from ranker.corpora.records import shown
 from ranker.errors import DataError, OptionError
 from ranker.files import display_name, read_text, write_bytes
+from ranker.storage import locks
 from ranker.storage.plain_data import parse_json
 
 
@@ -103,19 +103,16 @@ class State:
         """
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY)
+            descriptor = locks.open_folder(self.directory.resolve())
         except OSError as error:
             raise self._unusable(error) from None
         try:
             # the system gives up the lock of a killed run
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            locks.lock(descriptor, wait=False)
         except BlockingIOError:
             os.close(descriptor)
             what = "another run is using it; wait until it ends, or take another directory"
             raise OptionError(f"--state {display_name(self.directory)}: {what}") from None
-        except OSError:
-            # a file system without locks
-            pass
         try:
             self._check(settings)
             yield

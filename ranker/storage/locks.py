@@ -1,0 +1,66 @@
+"""Locks on files and folders that end with the process that holds them, however it ends.
+
+Some file systems have no locks, and Windows has none of this kind: there nothing is locked, and what killed runs left
+is not removed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+HAS_LOCKS = sys.platform != "win32"
+
+
+def open_folder(path: str | Path) -> int:
+    """Return a descriptor of a folder, to be locked.
+
+    Raises
+    ------
+    OSError
+        If it is no folder, or cannot be opened.
+    """
+    if sys.platform == "win32":
+        # folders cannot be opened there; this stands for one
+        if not Path(path).is_dir():
+            raise FileNotFoundError(str(path))
+        return os.open(os.devnull, os.O_RDONLY)
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+
+
+def is_same_folder(descriptor: int, path: str | Path) -> bool:
+    """Tell whether `path` still is the folder that `open_folder` opened."""
+    return not HAS_LOCKS or os.path.samestat(os.fstat(descriptor), Path(path).stat())
+
+
+def lock(descriptor: int, *, wait: bool = True) -> bool:
+    """Lock what a descriptor stands for until it is closed; False where there are no locks.
+
+    Raises
+    ------
+    BlockingIOError
+        If another process has locked it, unless it is to be waited for.
+    """
+    if sys.platform == "win32":
+        return False
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        return False
+    return True
+
+
+def unlock(descriptor: int) -> None:
+    """Give up a lock before the descriptor is closed."""
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    with suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
