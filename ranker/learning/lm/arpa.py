@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import DataError
 from ranker.files import replacing
+from ranker.learning.lm.counts import NgramTrie
 from ranker.learning.lm.kneser_ney import NgramModel
 
 SPECIAL_WORDS = ("<unk>", "<s>", "</s>")
@@ -65,7 +66,8 @@ def write_arpa(model: NgramModel, vocabulary: Sequence[str], path: str | Path) -
             stream.write(f"\n\\{order}-grams:\n".encode())
             for start in range(0, len(place), _CHUNK):
                 part = nodes.start + place[start : start + _CHUNK]
-                stream.write(_lines(model, strings, part, order, with_backoff=order < highest))
+                backoff = model.log10_backoff[part] if order < highest else None
+                stream.write(ngram_lines(strings, _words_at(trie, part, order), model.log10_prob[part], backoff))
         stream.write(b"\n\\end\\\n")
 
 
@@ -75,30 +77,59 @@ def _words_of(model: NgramModel, vocabulary: Sequence[str]) -> list[str]:
     if len(word_ids) and word_ids[-1] >= len(vocabulary):
         raise DataError(f"word id {word_ids[-1]}: expected ids below {len(vocabulary)}, the size of the vocabulary")
     words = [vocabulary[word_id] for word_id in word_ids]
-    known = set(SPECIAL_WORDS)
+    known: set[str] = set()
     for word in words:
-        if word in SPECIAL_WORDS:
-            raise DataError(
-                f"{word!r} is a word of the training text, but ARPA files reserve it: replace it in the text"
-            )
-        if not word or _FIELD_BREAK.search(word):
-            raise DataError(f"word {word!r} of the training text: expected words without white space for an ARPA file")
+        check_word(word)
         if word in known:
             raise DataError(f"word {word!r} has two ids: expected a vocabulary of distinct words")
         known.add(word)
     return ["", *SPECIAL_WORDS, *words]
 
 
-def _lines(model: NgramModel, strings: pa.Array, nodes: Int64Array, order: int, *, with_backoff: bool) -> bytes:
-    trie = model.trie
-    columns: list[pa.Array] = []
+def check_word(word: str) -> None:
+    """Refuse a word that cannot be a field of an ARPA file.
+
+    Raises
+    ------
+    DataError
+        If it is empty, holds white space that ends a field, or is ``<unk>``, ``<s>`` or ``</s>``.
+    """
+    if word in SPECIAL_WORDS:
+        raise DataError(f"{word!r} is a word of the training text, but ARPA files reserve it: replace it in the text")
+    if not word or _FIELD_BREAK.search(word):
+        raise DataError(f"word {word!r} of the training text: expected words without white space for an ARPA file")
+
+
+def _words_at(trie: NgramTrie, nodes: Int64Array, order: int) -> list[npt.NDArray[np.integer]]:
+    columns: list[npt.NDArray[np.integer]] = []
     node: npt.NDArray[np.integer] = nodes
     for _ in range(order):
-        columns.insert(0, strings.take(pa.array(trie.word[node])))
+        columns.insert(0, trie.word[node])
         node = trie.context[node]
-    fields = [_decimals(model.log10_prob[nodes]), pc.binary_join_element_wise(*columns, " ")]
-    if with_backoff:
-        fields.append(_decimals(model.log10_backoff[nodes]))
+    return columns
+
+
+def ngram_lines(
+    strings: pa.Array,
+    words: Sequence[npt.NDArray[np.integer]],
+    log10_prob: FloatArray,
+    log10_backoff: FloatArray | None,
+) -> bytes:
+    """Return the lines of n-grams of one order.
+
+    Parameters
+    ----------
+    strings : pyarrow.Array of str
+        The word of every number.
+    words : sequence of int array, shape (n-grams,)
+        Numbers of the first words, of the second, and so on.
+    log10_prob, log10_backoff : float array, shape (n-grams,)
+        Without back-off weights in the highest order.
+    """
+    columns = [strings.take(pa.array(numbers)) for numbers in words]
+    fields = [_decimals(log10_prob), pc.binary_join_element_wise(*columns, " ")]
+    if log10_backoff is not None:
+        fields.append(_decimals(log10_backoff))
     text: str = "\n".join(pc.binary_join_element_wise(*fields, "\t").to_pylist())
     return f"{text}\n".encode()
 

@@ -185,7 +185,7 @@ def count_ngrams(values: npt.ArrayLike, offsets: npt.ArrayLike, order: int = 3) 
     recoded = np.zeros(int(word_ids[-1]) + 1 if len(word_ids) else 0, dtype=np.int32)
     recoded[word_ids] = np.arange(_FIRST_WORD, types)
     sentence_offsets = bounds + 2 * np.arange(len(bounds))
-    text, depth = _between_boundaries(recoded[ids], bounds, sentence_offsets)
+    text, depth = between_boundaries(recoded[ids], bounds, sentence_offsets)
 
     contexts = [np.zeros(types, dtype=np.int32)]
     words = [np.arange(types, dtype=np.int32)]
@@ -222,7 +222,7 @@ def count_ngrams(values: npt.ArrayLike, offsets: npt.ArrayLike, order: int = 3) 
     return NgramCounts(trie, raw, _adjusted_counts(trie, raw), sentence_offsets, longest)
 
 
-def _between_boundaries(
+def between_boundaries(
     words: Int32Array, offsets: Int64Array, padded_offsets: Int64Array
 ) -> tuple[Int32Array, Int64Array]:
     """Put every sentence between ``<s>`` and ``</s>``; also the distance of each position from its ``<s>``."""

@@ -151,7 +151,7 @@ def estimate_discounts(
         last = _last_ngrams(counts)
         adjusted[last] = counts.occurrences[last]
     for order in range(1, counts.trie.order + 1):
-        estimated = _discounts_of_order(adjusted[counts.trie.nodes(order)])
+        estimated = discounts_from(np.bincount(np.minimum(adjusted[counts.trie.nodes(order)], 5), minlength=6)[1:5])
         if estimated is not None:
             table[order - 1] = estimated
         elif fallback is not None:
@@ -190,8 +190,9 @@ def _last_ngrams(counts: NgramCounts) -> list[int]:
     return last
 
 
-def _discounts_of_order(adjusted: Int32Array) -> FloatArray | None:
-    one, two, three, four = np.bincount(np.minimum(adjusted, 5), minlength=6)[1:5].astype(np.float32)
+def discounts_from(counts_of_counts: npt.NDArray[np.integer]) -> FloatArray | None:
+    """Return the discounts of an order by the number of its n-grams with the adjusted counts 1 to 4, or None."""
+    one, two, three, four = counts_of_counts.astype(np.float32)
     if one == 0 or two == 0 or three == 0:
         return None
     # single precision as in lmplz: an estimate of exactly 0 must not become -1e-17 and fall back
