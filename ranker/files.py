@@ -24,7 +24,7 @@ import tempfile
 import unicodedata
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO
 
@@ -45,6 +45,7 @@ _GZIP_RATIO, _GZIP_FREE, _PART = 200, 1 << 26, 1 << 20
 _LONGEST_NAME = 200
 _NOT_EMPTY = errno.ENOTEMPTY, errno.EEXIST
 _TEMPORARY, _COMMITTED = ".ranker-writing-", ".ranker-committed"
+_LONGEST_LINE = 1 << 26
 _NOT_IN_NAMES = re.compile(r'[/\\:*?"<>|]')
 _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|\Z)", re.IGNORECASE)
 
@@ -126,21 +127,25 @@ def read_text(path: str | Path, *, keep_line_ends: bool = False) -> str:
     DataError
         With the line and column of the first byte that is not UTF-8, or is zero as in no text.
     """
-    raw = read_bytes(path)
-    name = display_name(path)
+    text = _decoded(read_bytes(path), display_name(path))
+    return text if keep_line_ends else universal_line_ends(text)
+
+
+def _decoded(raw: bytes, name: str, lines_before: int = 0) -> str:
+    """Decode text, or what follows on a number of lines."""
     for magic, what in _OTHER_FORMATS.items():
-        if raw.startswith(magic):
+        if raw.startswith(magic) and not lines_before:
             raise DataError(f"this is {what}, expected UTF-8 text: convert it first", file=name)
     try:
-        text = raw.decode("utf-8-sig")
+        text = raw.decode("utf-8" if lines_before else "utf-8-sig")
     except UnicodeDecodeError as error:
         # utf-8-sig reports positions after the byte order mark it dropped
-        offset = error.start + (3 if raw.startswith(b"\xef\xbb\xbf") else 0)
+        offset = error.start + (3 if raw.startswith(b"\xef\xbb\xbf") and not lines_before else 0)
         line, column = _place(raw[:offset].decode("utf-8-sig"))
         raise DataError(
             f"byte 0x{raw[offset]:02x} is not UTF-8: convert the file to UTF-8",
             file=name,
-            line=line,
+            line=lines_before + line,
             column=column,
         ) from None
     if "\0" in text:
@@ -148,10 +153,10 @@ def read_text(path: str | Path, *, keep_line_ends: bool = False) -> str:
         raise DataError(
             "byte 0x00 stands in no text (UTF-16, or a binary file?): convert the file to UTF-8",
             file=name,
-            line=line,
+            line=lines_before + line,
             column=column,
         )
-    return text if keep_line_ends else universal_line_ends(text)
+    return text
 
 
 def universal_line_ends(text: str) -> str:
@@ -411,6 +416,55 @@ def read_lines(path: str | Path, expected: int | None = None, like: str = "") ->
     if not lines:
         raise DataError("is empty, expected one sentence a line", file=display_name(path))
     return lines
+
+
+def line_batches(path: str | Path) -> Iterator[list[str]]:
+    """Read the lines of a file of any size, plain or gzip, or of standard input for ``-``; a megabyte at a time.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, is damaged, is not UTF-8, or has a line that is longer than any sentence.
+    """
+    name = display_name(path)
+    rest, done = b"", 0
+    for part in _parts(path, name):
+        whole, newline, after = part.rpartition(b"\n")
+        if newline:
+            yield (lines := _decoded_lines(rest + whole, name, done))
+            done += len(lines)
+            rest = after
+        else:
+            rest += part
+        if len(rest) > _LONGEST_LINE:
+            what = f"this line is longer than {_LONGEST_LINE:,} bytes, expected one sentence a line"
+            raise DataError(what, file=name, line=done + 1)
+    if rest:
+        yield _decoded_lines(rest, name, done)
+
+
+def _decoded_lines(raw: bytes, name: str, done: int) -> list[str]:
+    return universal_line_ends(_decoded(raw, name, done)).removesuffix("\n").split("\n")
+
+
+def _parts(path: str | Path, name: str) -> Iterator[bytes]:
+    if str(path) == STDIN and sys.stdin is None:
+        raise DataError("standard input is closed, expected text", file=name)
+    try:
+        with nullcontext(sys.stdin.buffer) if str(path) == STDIN else Path(path).open("rb") as raw:
+            # either is buffered, though its type does not say so
+            zipped = raw.peek(2).startswith(_GZIP_MAGIC)  # type: ignore[union-attr]
+            with gzip.GzipFile(fileobj=raw) if zipped else nullcontext(raw) as stream:
+                while part := stream.read(_PART):
+                    yield part
+    except FileNotFoundError:
+        raise DataError("no such file", file=name) from None
+    except IsADirectoryError:
+        raise DataError("this is a directory, expected a file", file=name) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"damaged or incomplete gzip file ({error}): copy or download it again", file=name) from None
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror or error}", file=name) from None
 
 
 def cache_directory() -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,7 +23,7 @@ from ranker.cli.options import (
 from ranker.cli.output import Result, emit, interval, print_table, say, say_note
 from ranker.cli.pages import HtmlOption, OpenOption, check_page, open_page, write_html
 from ranker.cli.scorer import GivenOption, result_signature, say_notes, supplied
-from ranker.errors import OptionError, counted, nearest
+from ranker.errors import OptionError, counted
 from ranker.files import printable
 
 if TYPE_CHECKING:
@@ -113,14 +113,10 @@ def command(
 
     Example: ranker contrast sample sys1 sys2 --metric bleu
     """
-    from ranker.extractors.text.tokens import Tokenizer
+    from ranker.extractors.text.tokens import checked_tokenizer
     from ranker.ranking import make_scorer
 
-    if tokenizer not in get_args(Tokenizer):
-        known = get_args(Tokenizer)
-        raise OptionError(
-            f"--tokenizer {tokenizer}: no such tokenizer{nearest(tokenizer, known)}; there are: {', '.join(known)}"
-        )
+    chosen_tokenizer = checked_tokenizer(tokenizer)
     scorer = supplied([make_scorer(metric, model) if metric or model else make_scorer(_METRIC, None)], given)[0]
     data, names = _data_and_systems(words or [], parallel=bool(source or references or translations))
     check_page(html, opened=opened)
@@ -139,7 +135,7 @@ def command(
             scorer,
             train_text=train_text,
             parser=parser,
-            tokenizer=tokenizer,  # type: ignore[arg-type]
+            tokenizer=chosen_tokenizer,
             lowercase=lowercase,
             ngrams=(_NGRAMS if short else _ALL) if ngrams is None else ngrams,
             segments=(_SEGMENTS if short else _ALL) if segments is None else segments,

@@ -22,6 +22,7 @@ from ranker.cli import (
     experiment,
     explain,
     features,
+    lm,
     nbest,
     parser,
     permutation,
@@ -63,11 +64,15 @@ app.add_typer(align.app, name="align")
 app.add_typer(collect.app, name="collect")
 app.add_typer(data.app, name="data")
 app.add_typer(experiment.app, name="experiment")
+app.add_typer(lm.app, name="lm")
 app.add_typer(nbest.app, name="nbest")
 app.add_typer(parser.app, name="parser")
 
 # options that take all the words up to the next option, as in -r ref1 ref2
-_MANY = ("-r", "--references", "-t", "--translations", "--train", "--test", "--refs", "--test-refs", "--bitext")
+_MANY = (
+    *("-r", "--references", "-t", "--translations", "--train", "--test", "--refs", "--test-refs", "--bitext"),
+    "--text",
+)
 _INTERRUPTED = 130
 _LONGEST_LINE = 2000
 # what typer exits with when the reader of our output has enough

@@ -57,7 +57,7 @@ def test_the_language_model_is_without_the_reference_it_scores(sample: Dataset, 
     found = perp.transform_references(sample, references_apart(sample))[:, 0]
     batch = token_batch(sample, lowercase=True)
     source = sample.references["source"].to_numpy()
-    discounts = perp.model.model.discounts
+    discounts = perp.learnt.model.discounts
     for row in (0, 7, 159):
         kept = source != source[row] if whole_source else np.arange(len(source)) != row
         order = np.argsort(sample.references["text"].to_numpy(object)[kept], kind="stable")

@@ -10,23 +10,27 @@ import numpy as np
 from ranker import notation
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset, view
-from ranker.errors import OptionError
+from ranker.errors import DataError, OptionError
 from ranker.extractors.base import Extractor, FitScope, FittedExtractor
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, tag_batch
-from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
+from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, language_tokenizers, token_batch
+from ranker.files import display_name
+from ranker.learning.lm import kenlm_files
 from ranker.learning.lm.counts import NgramCounts, count_ngrams
 from ranker.learning.lm.kneser_ney import NgramModel, SentenceScores, estimate, log10_scores
 from ranker.learning.lm.leave_out import leave_out_scores
 
 ENOUGH_REFERENCES = 100
+FEWEST_KNOWN = 0.5
+"""Share of words that a language model of the right kind knows at the very least."""
 MAX_ORDER = 6
 Unit = Literal["words", "tags"]
 
 
 @dataclass(frozen=True)
 class Perplexity(Extractor):
-    r"""Log perplexity of the candidate under an n-gram model of all reference sentences of the data set.
+    r"""Log perplexity of the candidate under an n-gram model: of all reference sentences of the data set, or of a file.
 
     .. math:: -\frac{\ln 10 \, \log_{10} P(\text{candidate})}{\text{tokens} + 1}
 
@@ -40,10 +44,14 @@ class Perplexity(Extractor):
     the sorted lines, ``LC_ALL=C sort``, tokenised and lower-cased after sorting; on some hundred lines in another order
     they may differ by some hundredths.
 
+    With ``model=FILE`` the language model is read from that file, and neither references nor training are needed.
+    ``ranker lm train`` or KenLM write such files; `tokenizer` and `lowercase` must be those of the model's training
+    text. Needs the extra ``kenlm``.
+
     Parameters
     ----------
     order : int, default 3
-        Order of the model, 1 to 6.
+        Order of the model, 1 to 6; that of the file where there is one.
     leave_out : bool, default False
         Score every candidate under the model without the references of its own source: exact counts, discounts of the
         whole model.
@@ -60,6 +68,8 @@ class Perplexity(Extractor):
         Of ``unit=words``.
     lowercase : bool, default True
         Of ``unit=words``.
+    model : str, optional
+        ARPA file, plain or gzip, or binary file of KenLM, instead of the references' model.
     """
 
     name: ClassVar[str] = "perp"
@@ -73,11 +83,17 @@ class Perplexity(Extractor):
     parser: str = SHIPPED
     tokenizer: Tokenizer = "13a"
     lowercase: bool = True
+    model: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse options out of range."""
+        """Refuse options out of range, or that do not go together."""
         if not 1 <= self.order <= MAX_ORDER:
             raise OptionError(f"perp[order={self.order}]: expected 1 to {MAX_ORDER}")
+        if self.model is not None:
+            if self.leave_out:
+                raise OptionError("perp[leave_out=true,model=FILE]: a file holds no references to leave out")
+            object.__setattr__(self, "needs_references", False)
+            object.__setattr__(self, "fit_scope", "none")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -97,56 +113,73 @@ class Perplexity(Extractor):
 
     def signed(self) -> dict[str, object]:
         """Sign with the content of the parser, or with how words are made."""
+        signed: dict[str, object] = {"parser": None}
         if self.unit == "tags":
-            return {"parser": parser_signature(self.parser), "tokenizer": None, "lowercase": None}
-        return {"parser": None}
+            signed = {"parser": parser_signature(self.parser), "tokenizer": None, "lowercase": None}
+        if self.model is not None:
+            signed |= {"order": None, "leave_out": None, "model": kenlm_files.digest(self.model)[:12]}
+        return signed
 
     def unusable(self, dataset: Dataset) -> str | None:
         """Say so if there are too few references for a language model."""
         references = len(dataset.references)
-        if references >= ENOUGH_REFERENCES:
+        if self.model is not None or references >= ENOUGH_REFERENCES:
             return None
         return f"{references} reference sentences are too few for a language model, {ENOUGH_REFERENCES} are needed"
 
-    def fit(self, dataset: Dataset) -> FittedPerplexity:
-        """Estimate the language model from the references of `dataset`."""
+    def check_ready(self) -> None:
+        """Raise an error if kenlm is missing, or the file is no model of the order that was asked for."""
+        if self.model is None:
+            return
+        order = kenlm_files.load(self.model).header.order
+        if self.order not in (type(self).order, order):
+            what = f"is a model of order {order}, and perp[order={self.order}] asks for another: leave out order"
+            raise DataError(what, file=display_name(self.model))
+
+    def note(self, dataset: Dataset) -> str | None:
+        """Say so if the words of `dataset` are hardly known to the model in a file, or made in another way."""
+        if self.model is None:
+            return None
+        self.check_ready()
+        model = kenlm_files.load(self.model)
+        if self.unit == "words":
+            tokenizers = language_tokenizers(dataset)[0] if self.tokenizer == "auto" else (self.tokenizer,)
+            options = {"tokenizer": "+".join(tokenizers), "lowercase": notation.write(self.lowercase)}
+            trained = {name: model.header.trained.get(name, value) for name, value in options.items()}
+            if trained != options:
+                used, wanted = (
+                    ",".join(f"{name}={value}" for name, value in one.items()) for one in (options, trained)
+                )
+                return f"{display_name(self.model)}: was trained with {wanted}, and perp uses {used}: choose the same"
+        segments, candidate = self._candidates(dataset)
+        known = model.knows(segments.vocabulary)[segments.take(candidate)[0]]
+        if not len(known) or known.mean() >= FEWEST_KNOWN:
+            return None
+        unknown = "all" if not known.any() else f"{1 - known.mean():.0%}"
+        return (
+            f"{display_name(self.model)}: {unknown} of the candidates' words are unknown to this language model: "
+            "expected one of their language, trained with the same tokenizer and lowercase as perp uses"
+        )
+
+    def fit(self, dataset: Dataset) -> FittedExtractor:
+        """Estimate the language model from the references of `dataset`, unless it is in a file."""
+        if self.model is not None:
+            return FilePerplexity(**self._options())
         model = _language_model(dataset, self.order, self.unit, self.parser, self.tokenizer, lowercase=self.lowercase)
-        return FittedPerplexity(**self._options(), model=model)
+        return FittedPerplexity(**self._options(), learnt=model)
 
-
-@dataclass(frozen=True)
-class FittedPerplexity(Perplexity, FittedExtractor):
-    """`Perplexity` with a language model of some references."""
-
-    model: ReferenceModel = notation.learnt()
+    def fit_ranked(self, dataset: Dataset) -> FittedExtractor:
+        """Return what `fit` returns."""
+        return self.fit(dataset)
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the columns, shape (candidates, 1 to 3).
+        """Return the columns, shape (candidates, 1 to 3), if the language model is in a file."""
+        return super().transform(dataset) if self.model is None else self.fit(dataset).transform(dataset)
 
-        With `leave_out`, nothing is left out for candidates of other data than the model was learnt from.
-        """
+    def _candidates(self, dataset: Dataset) -> tuple[Segments, Int64Array]:
+        """Return sentences, and which of them each candidate is."""
         batch = unit_batch(dataset, self.unit, self.parser, self.tokenizer, lowercase=self.lowercase)
-        values = self.model.recode(batch.segments)
-        if not self.leave_out:
-            found = log10_scores(self.model.model, values.values, values.offsets)
-            return self._columns_of(found)[batch.candidate]
-        own = batch.segments.vocabulary is self.model.vocabulary
-        group = batch.candidate_source if own else np.full(len(dataset), -1)
-        return self._left_out(self.model.source, values, batch.candidate, group)
-
-    def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
-        """Score every reference under the model without itself, or with `leave_out` without those of its source."""
-        batch = unit_batch(dataset, self.unit, self.parser, self.tokenizer, lowercase=self.lowercase)
-        values = self.model.recode(batch.segments)
-        if self.leave_out:
-            return self._left_out(self.model.source, values, batch.reference, dataset.references["source"].to_numpy())
-        return self._left_out(self.model.reference, values, batch.reference, np.arange(len(batch.reference)))
-
-    def _left_out(
-        self, learnt_from: Int64Array, values: Segments, sentences: Int64Array, group: Int64Array
-    ) -> FloatArray:
-        counts, discounts = self.model.counts, self.model.model.discounts
-        return self._columns_of(leave_out_scores(counts, discounts, learnt_from, *values.take(sentences), group))
+        return batch.segments, batch.candidate
 
     def _columns_of(self, found: SentenceScores) -> FloatArray:
         columns = {
@@ -156,6 +189,64 @@ class FittedPerplexity(Perplexity, FittedExtractor):
         }
         wanted = ["perp", *(column for column in ("oov", "match") if getattr(self, column))]
         return np.stack([columns[column] for column in wanted], axis=1)
+
+
+@dataclass(frozen=True)
+class FilePerplexity(Perplexity, FittedExtractor):
+    """`Perplexity` with a language model of a file."""
+
+    def transform(self, dataset: Dataset) -> FloatArray:
+        """Return the columns, shape (candidates, 1 to 3).
+
+        Raises
+        ------
+        MissingError
+            If ``kenlm`` is not installed.
+        DataError
+            If the file is no language model, or not of the order that was asked for.
+        """
+        assert self.model is not None
+        self.check_ready()
+        segments, candidate = self._candidates(dataset)
+        distinct, place = np.unique(candidate, return_inverse=True)
+        model = kenlm_files.load(self.model)
+        found = model.scores(segments.vocabulary, *segments.take(distinct), matched=self.match)
+        return self._columns_of(found)[place]
+
+
+@dataclass(frozen=True)
+class FittedPerplexity(Perplexity, FittedExtractor):
+    """`Perplexity` with a language model of some references."""
+
+    learnt: ReferenceModel = notation.learnt()
+
+    def transform(self, dataset: Dataset) -> FloatArray:
+        """Return the columns, shape (candidates, 1 to 3).
+
+        With `leave_out`, nothing is left out for candidates of other data than the model was learnt from.
+        """
+        batch = unit_batch(dataset, self.unit, self.parser, self.tokenizer, lowercase=self.lowercase)
+        values = self.learnt.recode(batch.segments)
+        if not self.leave_out:
+            found = log10_scores(self.learnt.model, values.values, values.offsets)
+            return self._columns_of(found)[batch.candidate]
+        own = batch.segments.vocabulary is self.learnt.vocabulary
+        group = batch.candidate_source if own else np.full(len(dataset), -1)
+        return self._left_out(self.learnt.source, values, batch.candidate, group)
+
+    def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+        """Score every reference under the model without itself, or with `leave_out` without those of its source."""
+        batch = unit_batch(dataset, self.unit, self.parser, self.tokenizer, lowercase=self.lowercase)
+        values = self.learnt.recode(batch.segments)
+        if self.leave_out:
+            return self._left_out(self.learnt.source, values, batch.reference, dataset.references["source"].to_numpy())
+        return self._left_out(self.learnt.reference, values, batch.reference, np.arange(len(batch.reference)))
+
+    def _left_out(
+        self, learnt_from: Int64Array, values: Segments, sentences: Int64Array, group: Int64Array
+    ) -> FloatArray:
+        counts, discounts = self.learnt.counts, self.learnt.model.discounts
+        return self._columns_of(leave_out_scores(counts, discounts, learnt_from, *values.take(sentences), group))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import pandas as pd
 
 from ranker.arrays import Int32Array, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset, view
-from ranker.errors import MissingError
+from ranker.errors import MissingError, OptionError, nearest
 from ranker.extractors.text.tokenizers import OF_LANGUAGE, SPLITTING, TOKENIZERS, WORDWISE, split_and_number
 
 Tokenizer = Literal[
@@ -40,6 +40,20 @@ Tokenizer = Literal[
     "meteor",
     "meteor-words",
 ]
+
+
+def checked_tokenizer(name: str) -> Tokenizer:
+    """Return `name` if it is that of a tokenizer.
+
+    Raises
+    ------
+    OptionError
+        If it is not; the message lists those there are.
+    """
+    known = get_args(Tokenizer)
+    if name not in known:
+        raise OptionError(f"--tokenizer {name}: no such tokenizer{nearest(name, known)}; there are: {', '.join(known)}")
+    return cast(Tokenizer, name)
 
 
 _CHUNK, _SPLIT_CHUNK = 20_000, 100_000

@@ -1,0 +1,300 @@
+"""Language models in files of any size, read and asked through the package ``kenlm``: ARPA, and KenLM's own format.
+
+KenLM believes what a file says of itself: a wrong number can end the process or keep it busy for ever. So headers are
+checked here before KenLM sees the file.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import hashlib
+import importlib.util
+import math
+import mmap
+import re
+import struct
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ranker.arrays import BoolArray
+from ranker.errors import DataError, MissingError
+from ranker.files import display_name, printable
+from ranker.learning.lm.counts import MAX_ORDER, as_sentences
+from ranker.learning.lm.kneser_ney import SentenceScores
+
+INSTALL = "pip install 'ranker[kenlm]'"
+TRAINED_BY = "ranker lm train:"
+"""How the comment begins that tells how the training text was made into words."""
+
+_MAGIC = b"mmap lm http://kheafield.com/code "
+_VERSION = _MAGIC + b"format version 5\n\0"
+_TEST_VALUES = (0.0, 1.0, -0.5, 1, 2**32 - 1, 0, 1)
+_GZIP = b"\x1f\x8b"
+_DENSEST_GZIP, _SHORTEST_LINE = 1032, 4
+_LONGEST_LINE, _MOST_LINES = 10_000, 1_000
+_SECTION = re.compile(rb"ngram\s+(\d+)\s*=\s*(\d{1,15})\s*\Z")
+_REASON = re.compile(r"\A.*? threw \w+(?: because `.*?')?\.? ", flags=re.DOTALL)
+# KenLM splits at these, and takes the boundaries of sentences for words that cost nothing
+_NOT_A_WORD = re.compile(r"[\t\n\v\f\r ]|\A\Z|\A</?s>\Z")
+_SENTENCES = 20_000
+
+
+@dataclass(frozen=True)
+class LanguageModelHeader:
+    """What a file says of the language model in it.
+
+    Parameters
+    ----------
+    order : int
+    words : int
+        Number of unigrams.
+    trained : mapping of str to str
+        Options of ``ranker lm train``, if that wrote the file; only ARPA files keep them.
+    """
+
+    order: int
+    words: int
+    trained: Mapping[str, str] = field(default_factory=dict)
+
+
+def check_installed() -> None:
+    """Refuse if ``kenlm`` is not installed.
+
+    Raises
+    ------
+    MissingError
+        With the command that installs it.
+    """
+    if importlib.util.find_spec("kenlm") is None:
+        raise MissingError(f"language models in files need kenlm: {INSTALL}")
+
+
+def read_header(path: str | Path) -> LanguageModelHeader:
+    """Read and check the header of an ARPA file, plain or gzip, or of a binary file of KenLM.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, is neither, is cut off, or is of an order that KenLM does not read.
+    """
+    name = display_name(path)
+    try:
+        with Path(path).open("rb") as stream:
+            start = stream.read(len(_MAGIC))
+            size = stream.seek(0, 2)
+            stream.seek(0)
+            if start == _MAGIC:
+                return _binary_header(stream, size, name)
+            if not start.startswith(_GZIP):
+                header = _arpa_header(stream, size, name)
+                stream.seek(max(size - _LONGEST_LINE, 0))
+                if not stream.read().rstrip().endswith(b"\\end\\"):
+                    raise DataError(r"is cut off: expected \end\ at its end; copy or make it again", file=name)
+                return header
+            with gzip.GzipFile(fileobj=stream) as unzipped:
+                return _arpa_header(unzipped, size * _DENSEST_GZIP, name)
+    except FileNotFoundError:
+        raise DataError("no such file, expected a language model (ARPA or KenLM binary)", file=name) from None
+    except IsADirectoryError:
+        raise DataError("is a directory, expected a language model (ARPA or KenLM binary)", file=name) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"damaged or incomplete gzip file ({error}): copy or make it again", file=name) from None
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror or error}", file=name) from None
+    except ValueError as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"is no file name ({error})", file=name) from None
+
+
+def _arpa_header(stream: IO[bytes] | gzip.GzipFile, size: int, name: str) -> LanguageModelHeader:
+    trained: dict[str, str] = {}
+    counts: list[int] = []
+    data = False
+    for number in range(1, _MOST_LINES):
+        raw = stream.readline(_LONGEST_LINE)
+        line = raw.strip()
+        if not data:
+            if line == b"\\data\\":
+                data = True
+            elif line.startswith(b"#"):
+                trained.update(_trained(line.decode(errors="replace")))
+            elif line or number > _MOST_LINES // 2:
+                what = printable(line[:40].decode(errors="replace"))
+                expected = r"expected \data\ at the start of an ARPA file, or a binary file of KenLM"
+                raise DataError(f"is no language model: found {what!r}, {expected}", file=name, line=number)
+            elif not raw:
+                raise DataError("is empty, expected a language model (ARPA or KenLM binary)", file=name)
+            continue
+        if not line:
+            break
+        section = _SECTION.match(line)
+        if section is None or int(section[1]) != len(counts) + 1:
+            what = printable(line[:40].decode(errors="replace"))
+            expected = f"expected ngram {len(counts) + 1}=COUNT in an ARPA file"
+            raise DataError(f"found {what!r}, {expected}", file=name, line=number)
+        counts.append(int(section[2]))
+    _check_order(len(counts), name)
+    if 0 in counts:
+        raise DataError(f"holds no n-gram of order {counts.index(0) + 1}, though it announces that order", file=name)
+    if sum(counts) * _SHORTEST_LINE > size:
+        raise DataError(f"is cut off: its {size:,} bytes cannot hold the {sum(counts):,} n-grams announced", file=name)
+    return LanguageModelHeader(len(counts), counts[0], trained)
+
+
+def _trained(comment: str) -> dict[str, str]:
+    _, by, options = comment.partition(TRAINED_BY)
+    return dict(part.split("=", 1) for part in options.split() if "=" in part) if by else {}
+
+
+def _check_order(order: int, name: str) -> None:
+    if not 2 <= order <= MAX_ORDER:
+        raise DataError(f"is a model of order {order}: expected order 2 to {MAX_ORDER}, which KenLM reads", file=name)
+
+
+def _binary_header(stream: IO[bytes], size: int, name: str) -> LanguageModelHeader:
+    again = "build it again with KenLM's build_binary"
+    raw = stream.read(108 + 8 * MAX_ORDER)
+    if not raw.startswith(_VERSION):
+        what = "was not finished" if b"incomplete" in raw[:60] else "is of another version of KenLM, expected 5"
+        raise DataError(f"this binary language model {what}: {again} from the ARPA file", file=name)
+    if len(raw) < 108 + 8 * MAX_ORDER:
+        raise DataError(f"is cut off after {size} bytes: copy it again, or {again}", file=name)
+    order, multiplier, kind, has_words, _ = struct.unpack_from("<B3xfIB3xI", raw, 88)
+    if struct.unpack_from("<3f3IQ", raw, 56) != _TEST_VALUES or kind > 5 or not 1 <= multiplier < math.inf:
+        raise DataError(f"is damaged, or was built on another kind of computer: {again}", file=name)
+    _check_order(order, name)
+    counts = struct.unpack_from(f"<{order}Q", raw, 108)
+    if 0 in counts or sum(counts) > size * 8:
+        raise DataError(f"is cut off or damaged: its {size:,} bytes cannot hold its n-grams; {again}", file=name)
+    if has_words:
+        with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            first = content.rfind(b"<unk>\0")
+            words = content[first:].count(b"\0") if first >= 0 and content[-1] == 0 else 0
+        # <unk> is added where the ARPA file lacked it
+        if words not in (counts[0], counts[0] + 1):
+            raise DataError(f"is cut off or damaged: found {words:,} of its {counts[0]:,} words; {again}", file=name)
+    return LanguageModelHeader(order, counts[0])
+
+
+def digest(path: str | Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal, read once for as long as the file stays as it is.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read.
+    """
+    return _digest(*_state(path))
+
+
+@functools.lru_cache(maxsize=8)
+def _digest(path: Path, *_: int) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _state(path: str | Path) -> tuple[Path, int, int, int]:
+    """Return a path with what changes when its file is written."""
+    try:
+        found = Path(path).resolve()
+        facts = found.stat()
+    except (OSError, ValueError):
+        read_header(path)
+        raise
+    return found, facts.st_size, facts.st_mtime_ns, facts.st_ino
+
+
+class KenlmModel:
+    """A language model that KenLM has loaded; see `load`."""
+
+    def __init__(self, model: Any, header: LanguageModelHeader) -> None:
+        self._model = model
+        self.header = header
+
+    def knows(self, words: Sequence[str]) -> BoolArray:
+        """Tell which words are in the model's vocabulary, shape (words,)."""
+        return np.fromiter((word in self._model for word in _asked(words)), dtype=np.bool_, count=len(words))
+
+    def scores(
+        self, words: Sequence[str], values: npt.ArrayLike, offsets: npt.ArrayLike, *, matched: bool
+    ) -> SentenceScores:
+        """Score sentences between ``<s>`` and ``</s>``.
+
+        Parameters
+        ----------
+        words : sequence of str
+            The word of every id; one that KenLM would split, or take for the boundary of a sentence, is unknown.
+        values : array-like of int, shape (tokens,)
+        offsets : array-like of int, shape (sentences + 1,)
+        matched : bool
+            Whether to find the lengths of the n-grams that were known, which takes three times as long; else 0.
+        """
+        ids, bounds = as_sentences(values, offsets)
+        tokens = np.diff(bounds)
+        log10_prob, lengths = np.zeros(len(tokens)), np.zeros(len(tokens))
+        strings = pa.array(_asked(words), pa.string())
+        for start in range(0, len(tokens), _SENTENCES):
+            part = bounds[start : start + _SENTENCES + 1]
+            taken = strings.take(pa.array(ids[part[0] : part[-1]]))
+            lists = pa.LargeListArray.from_arrays(pa.array(part - part[0]), taken.cast(pa.large_string()))
+            sentences = pc.binary_join(lists, " ").to_pylist()
+            rows = slice(start, start + len(sentences))
+            log10_prob[rows] = list(map(self._model.score, sentences))
+            if matched:
+                lengths[rows] = [sum(length for _, length, _ in self._model.full_scores(one)) for one in sentences]
+        unknown = np.concatenate([[0], np.cumsum(~self.knows(words)[ids])])
+        return SentenceScores(log10_prob, tokens, unknown[bounds[1:]] - unknown[bounds[:-1]], lengths / (tokens + 1))
+
+
+def _asked(words: Sequence[str]) -> list[str]:
+    return ["<unk>" if _NOT_A_WORD.search(word) else word for word in words]
+
+
+def load(path: str | Path) -> KenlmModel:
+    """Return the language model in a file; loaded once for as long as the file stays as it is.
+
+    Binary files are mapped into memory and read where they are asked; ARPA files are read as a whole.
+
+    Raises
+    ------
+    MissingError
+        If ``kenlm`` is not installed.
+    DataError
+        If the file is no language model that KenLM reads.
+    """
+    check_installed()
+    return _load(*_state(path), str(path))
+
+
+@functools.lru_cache(maxsize=2)
+def _load(path: Path, size: int, changed: int, inode: int, given: str) -> KenlmModel:
+    import kenlm
+
+    header = read_header(given)
+    config = kenlm.Config()
+    config.show_progress = False
+    config.arpa_complain = kenlm.ARPALoadComplain.NONE
+    config.load_method = kenlm.LoadMethod.LAZY
+    try:
+        model = kenlm.Model(str(path), config)
+    except MemoryError:
+        raise DataError("takes more memory than there is: use a binary file", file=display_name(given)) from None
+    except (OSError, RuntimeError, UnicodeError) as error:
+        raise DataError(f"KenLM cannot read it: {_reason(error)}", file=display_name(given)) from None
+    return KenlmModel(model, header)
+
+
+def _reason(error: Exception) -> str:
+    """Return what KenLM says of a file, without the places in its own code."""
+    _, _, inner = str(error).partition("(")
+    return printable(_REASON.sub("", inner.removesuffix(")")).split("\n")[0].strip())[:200] or "no reason given"
