@@ -129,7 +129,7 @@ def _arpa_header(stream: IO[bytes] | gzip.GzipFile, size: int, name: str) -> Lan
             elif line.startswith(b"#"):
                 trained.update(_trained(line.decode(errors="replace")))
             elif line or number > _MOST_LINES // 2:
-                what = printable(line[:40].decode(errors="replace"))
+                what = line[:20].decode(errors="replace")
                 expected = r"expected \data\ at the start of an ARPA file, or a binary file of KenLM"
                 raise DataError(f"is no language model: found {what!r}, {expected}", file=name, line=number)
             elif not raw:
@@ -139,7 +139,7 @@ def _arpa_header(stream: IO[bytes] | gzip.GzipFile, size: int, name: str) -> Lan
             break
         section = _SECTION.match(line)
         if section is None or int(section[1]) != len(counts) + 1:
-            what = printable(line[:40].decode(errors="replace"))
+            what = line[:20].decode(errors="replace")
             expected = f"expected ngram {len(counts) + 1}=COUNT in an ARPA file"
             raise DataError(f"found {what!r}, {expected}", file=name, line=number)
         counts.append(int(section[2]))
@@ -246,7 +246,7 @@ class KenlmModel:
         for start in range(0, len(tokens), _SENTENCES):
             part = bounds[start : start + _SENTENCES + 1]
             taken = strings.take(pa.array(ids[part[0] : part[-1]]))
-            lists = pa.LargeListArray.from_arrays(pa.array(part - part[0]), taken.cast(pa.large_string()))
+            lists = pa.ListArray.from_arrays(pa.array(part - part[0], pa.int32()), taken)
             sentences = pc.binary_join(lists, " ").to_pylist()
             rows = slice(start, start + len(sentences))
             log10_prob[rows] = list(map(self._model.score, sentences))

@@ -1,0 +1,155 @@
+"""Language models in files: what KenLM reads is read alike, and what would harm it is refused in one line."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import re
+import struct
+from pathlib import Path
+
+import kenlm
+import numpy as np
+import pytest
+
+from ranker.errors import DataError, MissingError
+from ranker.learning.lm import kenlm_files
+from tests.learning.lm.small import write_arpa_file, write_binary_file
+from tests.learning.lm.test_kneser_ney import tokenise
+
+SCORED = [
+    ["the", "cat", "saw", "a", "zebra", "."],
+    [],
+    ["<s>", "</s>", "<unk>", "", "a\tb", "a\u00a0b", "dog"],
+    ["dog"],
+]
+
+
+@pytest.fixture
+def arpa(tmp_path: Path) -> Path:
+    return write_arpa_file(tmp_path / "small.arpa")
+
+
+@pytest.mark.parametrize("form", ["arpa", "gz", "klm", "trie"])
+def test_scores_are_those_of_kenlm(arpa: Path, form: str) -> None:
+    path = arpa.with_suffix(f".{form}")
+    if form == "gz":
+        path.write_bytes(gzip.compress(arpa.read_bytes()))
+    elif form != "arpa":
+        write_binary_file(path, form)
+    values, offsets, words = tokenise(SCORED)
+    model = kenlm_files.load(path)
+    found = model.scores(words, values, offsets, matched=True)
+    reader = kenlm.Model(str(path))
+    plain = [" ".join(sentence) for sentence in SCORED]
+    # words that would be split, or be boundaries, are unknown words
+    plain[2] = "<unk> <unk> <unk> <unk> <unk> a\u00a0b dog"
+    assert found.log10_prob.tolist() == [reader.score(line) for line in plain]
+    full = [list(reader.full_scores(line)) for line in plain]
+    assert found.unknown.tolist() == [sum(unknown for _, _, unknown in line) for line in full] == [1, 0, 6, 0]
+    np.testing.assert_allclose(found.matched_length, [np.mean([length for _, length, _ in line]) for line in full])
+    assert (model.header.order, model.header.words) == (3, 18)
+    assert model.header.trained == (
+        {} if form in ("klm", "trie") else {"order": "3", "tokenizer": "13a", "lowercase": "true"}
+    )
+    assert kenlm_files.load(path) is model
+
+
+def test_another_file_of_the_same_name_is_read_anew(arpa: Path) -> None:
+    before, digest = kenlm_files.load(arpa), kenlm_files.digest(arpa)
+    write_arpa_file(arpa, order=2)
+    assert kenlm_files.load(arpa).header.order == 2 != before.header.order
+    assert kenlm_files.digest(arpa) != digest
+
+
+def changed(pattern: str, replacement: str):
+    return lambda raw: re.sub(pattern.encode(), replacement.encode().replace(b"\\", b"\\\\"), raw, count=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda raw: b"", "is empty, expected a language model"),
+        (lambda raw: b"\n\n", "is empty, expected a language model"),
+        (lambda raw: b"hello\nworld\n", r"lm:1: is no language model: found 'hello', expected \\data\\"),
+        (lambda raw: bytes(1000), r"is no language model: found '.x00"),
+        (lambda raw: raw.decode().encode("utf-16"), "is no language model"),
+        (lambda raw: b"\x1f\x8b" + raw, "damaged or incomplete gzip file"),
+        (lambda raw: gzip.compress(raw)[:20], "damaged or incomplete gzip file"),
+        (lambda raw: gzip.compress(raw)[:-200], "KenLM cannot read it: zlib"),
+        (lambda raw: raw[: len(raw) // 2], r"is cut off: expected \\end\\ at its end"),
+        (changed("ngram 3=38", "ngram 3=-4"), r"lm:5: found 'ngram 3=-4', expected ngram 3=COUNT"),
+        (changed("ngram 3=38", "ngram 4=38"), r"lm:5: found 'ngram 4=38', expected ngram 3=COUNT"),
+        (changed("ngram 3=38", "ngram 3=0"), "holds no n-gram of order 3, though it announces"),
+        (
+            changed("ngram 3=38", "ngram 3=99999999"),
+            "is cut off: its [0-9,]+ bytes cannot hold the 100,000,050 n-grams",
+        ),
+        (changed("ngram 3=38", "ngram 3=39"), "KenLM cannot read it: .*3-gram"),
+        (changed("ngram 3=38", "ngram 3=37"), "KenLM cannot read it: Expected .end. but the ARPA file has"),
+        (changed(r"\\3-grams", r"\4-grams"), r"KenLM cannot read it: Was expecting n-gram header \\3-grams: but got"),
+        (changed(r"ngram 2=33\nngram 3=38\n", ""), "is a model of order 1: expected order 2 to 6"),
+        (
+            changed(r"ngram 3=38", "".join(f"ngram {order}=1\n" for order in range(3, 8)).rstrip()),
+            "is a model of order 7: expected order 2 to 6",
+        ),
+        (changed("\t<s>\t", "\tzzz\t"), "KenLM cannot read it: The ARPA file is missing <s>"),
+        (changed(r"\n-1\.\d+\tcat\t", "\n1.5\tcat\t"), "KenLM cannot read it: Positive log probability"),
+        (changed(r"\n-1\.\d+\tcat\t", "\nnan\tcat\t"), "KenLM cannot read it: Could not parse"),
+    ],
+)
+def test_broken_arpa_files_are_refused_in_one_line(arpa: Path, tmp_path: Path, change, message: str) -> None:
+    broken = tmp_path / "lm"
+    broken.write_bytes(change(arpa.read_bytes()))
+    with pytest.raises(DataError, match=message) as raised:
+        kenlm_files.load(broken)
+    assert "\n" not in str(raised.value)
+    assert str(raised.value).startswith(str(broken))
+
+
+def patched(offset: int, form: str, value: float):
+    return lambda raw: raw[:offset] + struct.pack(form, value) + raw[offset + struct.calcsize(form) :]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda raw: raw[:100], "is cut off after 100 bytes"),
+        (lambda raw: raw[: len(raw) // 2], "is cut off or damaged: found 0 of its 18 words"),
+        (lambda raw: raw[:-30], "is cut off or damaged: found"),
+        (lambda raw: raw[:1000] + raw[1100:], "KenLM cannot read it: "),
+        (lambda raw: raw.replace(b"version 5", b"version 4"), "is of another version of KenLM, expected 5"),
+        (lambda raw: b"mmap lm http://kheafield.com/code incomplete\n" + raw[45:], "was not finished"),
+        (patched(60, "<f", 2), "is damaged, or was built on another kind of computer"),
+        (patched(92, "<f", float("nan")), "is damaged, or was built on another kind of computer"),
+        (patched(96, "<I", 99), "is damaged, or was built on another kind of computer"),
+        (patched(96, "<I", 2), "KenLM cannot read it: "),
+        (patched(88, "<B", 1), "is a model of order 1: expected order 2 to 6"),
+        (patched(88, "<B", 9), "is a model of order 9: expected order 2 to 6"),
+        # a count that is too small would keep KenLM busy for ever
+        (patched(108, "<Q", 5), "found 18 of its 5 words"),
+        (patched(116, "<Q", 0), "its .* bytes cannot hold its n-grams"),
+        (patched(116, "<Q", 1 << 60), "its .* bytes cannot hold its n-grams"),
+    ],
+)
+def test_broken_binary_files_are_refused_in_one_line(tmp_path: Path, change, message: str) -> None:
+    broken = write_binary_file(tmp_path / "lm")
+    broken.write_bytes(change(broken.read_bytes()))
+    with pytest.raises(DataError, match=message) as raised:
+        kenlm_files.load(broken)
+    assert "\n" not in str(raised.value)
+
+
+def test_no_file_no_model(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"no-such: no such file, expected a language model"):
+        kenlm_files.load(tmp_path / "no-such")
+    with pytest.raises(DataError, match=r"no-such: no such file, expected a language model"):
+        kenlm_files.digest(tmp_path / "no-such")
+    with pytest.raises(DataError, match=r"is a directory, expected a language model"):
+        kenlm_files.load(tmp_path)
+
+
+def test_kenlm_that_is_not_installed_is_named(arpa: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingError, match=r"need kenlm: pip install 'ranker\[kenlm\]'"):
+        kenlm_files.load(arpa)
