@@ -431,7 +431,7 @@ def line_batches(path: str | Path) -> Iterator[list[str]]:
     for part in _parts(path, name):
         whole, newline, after = part.rpartition(b"\n")
         if newline:
-            yield (lines := _decoded_lines(rest + whole, name, done))
+            yield (lines := _decoded_lines(rest + whole + newline, name, done))
             done += len(lines)
             rest = after
         else:

@@ -118,6 +118,7 @@ def interrupt(process: subprocess.Popen[str]) -> tuple[str, str]:
         ["train", "--data", "pipe.jsonl", "--model", "x.model"],
         ["data", "convert", "pipe.jsonl", "out.csv"],
         ["rank", "pipe.jsonl", "--metric", "bleu"],
+        ["lm", "train", "--text", "pipe.jsonl", "--arpa", "x.arpa"],
     ],
     ids=lambda words: words[0],
 )

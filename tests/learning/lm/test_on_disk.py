@@ -99,6 +99,20 @@ def test_one_word_that_repeats_needs_no_more_memory(tmp_path: Path) -> None:
     assert read_arpa((tmp_path / "model.arpa").read_text()).keys() >= {"a a a a", "<s> a a a", "a a a </s>"}
 
 
+def test_nothing_is_left_however_training_ends(tmp_path: Path) -> None:
+    def interrupted():
+        yield from batches_of(random_sentences(200))
+        # temporary files have no names that could stay
+        assert list((tmp_path / "scratch").iterdir()) == []
+        raise KeyboardInterrupt
+
+    (tmp_path / "scratch").mkdir()
+    with pytest.raises(KeyboardInterrupt):
+        train(interrupted(), 3, tmp_path / "model.arpa", rows=10, directory=tmp_path / "scratch")
+    assert [path.name for path in tmp_path.iterdir()] == ["scratch"]
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
 def test_wrong_input_is_named(tmp_path: Path) -> None:
     path = tmp_path / "model.arpa"
     for order in (1, 7):
