@@ -1,5 +1,8 @@
 """Speed of the n-gram language model beside KenLM, on WMT's references and outputs: ``python bench/ngram_lm.py``.
 
+With ``--model FILE``, an ARPA or KenLM binary file, it times ``perp[model=FILE]`` beside a loop over ``kenlm`` instead.
+With ``--train MB`` it prints time and peak memory of ``ranker lm train`` on so much text, those sentences repeated.
+
 Prints the time and the peak memory of estimating a model and writing it, and the sentences a second that our scorer,
 the leave-one-source-out scorer and the ``kenlm`` package score, in one run on the same sentences. If ``lmplz`` is on
 PATH it is timed too, and every number of its ARPA file compared with ours. Needs the shared data (``RANKER_SHARED``).
@@ -15,6 +18,7 @@ import re
 import resource
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -22,6 +26,8 @@ from pathlib import Path
 import kenlm
 import numpy as np
 
+from ranker.extractors.text.tokens import tokenise
+from ranker.learning.lm import kenlm_files
 from ranker.learning.lm.arpa import write_arpa
 from ranker.learning.lm.counts import count_ngrams
 from ranker.learning.lm.kneser_ney import estimate, log10_scores
@@ -83,14 +89,63 @@ def compare_with_lmplz(program: str, text: str, order: int, ours: Path, director
     print(f"           same n-grams: {expected.keys() == found.keys()}, largest difference {worst:.1e}")
 
 
+def time_model_file(path: str, sentences: list[list[str]], repeats: int = 3) -> None:
+    """Print the sentences a second of ``perp[model=FILE]`` and of a loop over ``kenlm``, alternately."""
+    texts = [" ".join(sentence) for sentence in sentences]
+    config = kenlm.Config()
+    config.show_progress = False
+    plain = kenlm.Model(path, config)
+    ours = kenlm_files.load(path)
+    distinct = list(dict.fromkeys(texts))
+    for _ in range(repeats):
+        start = time.perf_counter()
+        expected = np.array([-np.log(10) * plain.score(text) / (len(text.split()) + 1) for text in texts])
+        looped = time.perf_counter()
+        segments = tokenise(distinct, "none")
+        tokenised = time.perf_counter()
+        found = ours.scores(segments.vocabulary, segments.values, segments.offsets, matched=False).log_perplexity
+        scored = time.perf_counter()
+        rates = [len(texts) / seconds for seconds in (looped - start, scored - looped, scored - tokenised)]
+        print("sentences/s: loop over kenlm {:,.0f}, perp {:,.0f} ({:,.0f} without tokenising)".format(*rates))
+    number = {text: row for row, text in enumerate(distinct)}
+    apart = np.abs(found[[number[text] for text in texts]] - expected).max()
+    print(f"{len(texts):,} sentences, {len(distinct):,} distinct; largest difference {apart:.1e}")
+
+
+def time_training(sentences: list[list[str]], megabytes: int, order: int, memory: str) -> None:
+    """Print time and peak memory of training on disk, in a process of its own."""
+    measured = "import sys\nfrom ranker.cli.main import run\ntry: run(sys.argv[1:])\n"
+    measured += "finally: print(*(line for line in open('/proc/self/status') if line.startswith('VmHWM')))"
+    with tempfile.TemporaryDirectory() as directory:
+        text, model = Path(directory) / "text", Path(directory) / "model.arpa"
+        lines = [" ".join(sentence).encode() + b"\n" for sentence in sentences]
+        with text.open("wb") as stream:
+            while stream.tell() < megabytes * 1_000_000:
+                stream.writelines(lines)
+        command = [sys.executable, "-c", measured, "lm", "train", "--text", text, "--tokenizer", "none"]
+        start = time.perf_counter()
+        subprocess.run([*command, "--order", str(order), "--memory", memory, "--arpa", model], check=True)
+        seconds = time.perf_counter() - start
+        print(f"{text.stat().st_size / 1e6:.0f} MB of text, --memory {memory}: {seconds:.0f} s; peak memory above")
+
+
 def main() -> None:
     """Run the bench."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sentences", type=int, default=100_000)
     parser.add_argument("--order", type=int, default=3)
+    parser.add_argument("--model")
+    parser.add_argument("--train", type=int, metavar="MB")
+    parser.add_argument("--memory", default="500M")
     arguments = parser.parse_args()
 
     sentences, sources = read_sentences(arguments.sentences)
+    if arguments.model:
+        time_model_file(arguments.model, sentences)
+        return
+    if arguments.train:
+        time_training(sentences, arguments.train, arguments.order, arguments.memory)
+        return
     vocabulary: dict[str, int] = {}
     values = np.array([vocabulary.setdefault(word, len(vocabulary)) for s in sentences for word in s], dtype=np.int32)
     offsets = np.concatenate([[0], np.cumsum([len(sentence) for sentence in sentences])])
