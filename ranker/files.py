@@ -24,7 +24,7 @@ import tempfile
 import unicodedata
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -32,7 +32,7 @@ from ranker.errors import DataError, OptionError
 from ranker.storage import locks
 
 STDIN = "-"
-_GZIP_MAGIC = b"\x1f\x8b"
+GZIP_MAGIC = b"\x1f\x8b"
 _OTHER_FORMATS = {
     b"\xff\xfe": "UTF-16",
     b"\xfe\xff": "UTF-16",
@@ -45,7 +45,6 @@ _GZIP_RATIO, _GZIP_FREE, _PART = 200, 1 << 26, 1 << 20
 _LONGEST_NAME = 200
 _NOT_EMPTY = errno.ENOTEMPTY, errno.EEXIST
 _TEMPORARY, _COMMITTED = ".ranker-writing-", ".ranker-committed"
-_LONGEST_LINE = 1 << 26
 _NOT_IN_NAMES = re.compile(r'[/\\:*?"<>|]')
 _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|\Z)", re.IGNORECASE)
 
@@ -72,6 +71,31 @@ def display_name(path: str | Path) -> str:
     return "<stdin>" if str(path) == STDIN else printable(str(path))
 
 
+@contextmanager
+def reading(name: str, expected: str = "") -> Iterator[None]:
+    """Turn what goes wrong while the block reads the file `name` into an error that names it.
+
+    Raises
+    ------
+    DataError
+        If it is missing, a directory, or cannot be read, or its gzip stream is damaged; with what was `expected`.
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        raise DataError(f"no such file{f', expected {expected}' if expected else ''}", file=name) from None
+    except IsADirectoryError:
+        raise DataError(f"this is a directory, expected {expected or 'a file'}", file=name) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"damaged or incomplete gzip file ({error}): copy or download it again", file=name) from None
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror or error}", file=name) from None
+    except ValueError as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"is no file name ({error})", file=name) from None
+
+
 def read_bytes(path: str | Path) -> bytes:
     """Read a file, or standard input for ``-``, and undo gzip if its first bytes say so.
 
@@ -85,17 +109,9 @@ def read_bytes(path: str | Path) -> bytes:
         raise DataError("standard input is closed, expected a corpus", file=name)
     if str(path) != STDIN:
         finish_writing(Path(path).parent)
-    try:
+    with reading(name):
         raw = sys.stdin.buffer.read() if str(path) == STDIN else Path(path).read_bytes()
-    except FileNotFoundError:
-        raise DataError("no such file", file=name) from None
-    except IsADirectoryError:
-        raise DataError("this is a directory, expected a file", file=name) from None
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror or error}", file=name) from None
-    except ValueError as error:
-        raise DataError(f"is no file name ({error})", file=name) from None
-    if not raw.startswith(_GZIP_MAGIC):
+    if not raw.startswith(GZIP_MAGIC):
         return raw
     return _unzipped(raw, name)
 
@@ -107,12 +123,9 @@ def _unzipped(raw: bytes, name: str) -> bytes:
         raise OptionError(f"RANKER_GZIP_RATIO={printable(chosen)[:30]}: expected a number, 0 for no limit")
     most = max(_GZIP_FREE, int(chosen) * len(raw)) if int(chosen) else sys.maxsize
     text = bytearray()
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(raw)) as stream:
-            while len(text) <= most and (part := stream.read(_PART)):
-                text += part
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"damaged or incomplete gzip file ({error}): copy or download it again", file=name) from None
+    with reading(name), gzip.GzipFile(fileobj=io.BytesIO(raw)) as stream:
+        while len(text) <= most and (part := stream.read(_PART)):
+            text += part
     if len(text) > most:
         what = f"unpacks to more than {chosen} times its size, as no text does"
         raise DataError(f"{what}; set RANKER_GZIP_RATIO=0 to read it anyway", file=name)
@@ -127,12 +140,18 @@ def read_text(path: str | Path, *, keep_line_ends: bool = False) -> str:
     DataError
         With the line and column of the first byte that is not UTF-8, or is zero as in no text.
     """
-    text = _decoded(read_bytes(path), display_name(path))
+    text = decode_text(read_bytes(path), display_name(path))
     return text if keep_line_ends else universal_line_ends(text)
 
 
-def _decoded(raw: bytes, name: str, lines_before: int = 0) -> str:
-    """Decode text, or what follows on a number of lines."""
+def decode_text(raw: bytes, name: str, lines_before: int = 0) -> str:
+    """Decode UTF-8 text, or what follows on a number of its lines, as `read_text` does.
+
+    Raises
+    ------
+    DataError
+        As `read_text`.
+    """
     for magic, what in _OTHER_FORMATS.items():
         if raw.startswith(magic) and not lines_before:
             raise DataError(f"this is {what}, expected UTF-8 text: convert it first", file=name)
@@ -416,55 +435,6 @@ def read_lines(path: str | Path, expected: int | None = None, like: str = "") ->
     if not lines:
         raise DataError("is empty, expected one sentence a line", file=display_name(path))
     return lines
-
-
-def line_batches(path: str | Path) -> Iterator[list[str]]:
-    """Read the lines of a file of any size, plain or gzip, or of standard input for ``-``; a megabyte at a time.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read, is damaged, is not UTF-8, or has a line that is longer than any sentence.
-    """
-    name = display_name(path)
-    rest, done = b"", 0
-    for part in _parts(path, name):
-        whole, newline, after = part.rpartition(b"\n")
-        if newline:
-            yield (lines := _decoded_lines(rest + whole + newline, name, done))
-            done += len(lines)
-            rest = after
-        else:
-            rest += part
-        if len(rest) > _LONGEST_LINE:
-            what = f"this line is longer than {_LONGEST_LINE:,} bytes, expected one sentence a line"
-            raise DataError(what, file=name, line=done + 1)
-    if rest:
-        yield _decoded_lines(rest, name, done)
-
-
-def _decoded_lines(raw: bytes, name: str, done: int) -> list[str]:
-    return universal_line_ends(_decoded(raw, name, done)).removesuffix("\n").split("\n")
-
-
-def _parts(path: str | Path, name: str) -> Iterator[bytes]:
-    if str(path) == STDIN and sys.stdin is None:
-        raise DataError("standard input is closed, expected text", file=name)
-    try:
-        with nullcontext(sys.stdin.buffer) if str(path) == STDIN else Path(path).open("rb") as raw:
-            # either is buffered, though its type does not say so
-            zipped = raw.peek(2).startswith(_GZIP_MAGIC)  # type: ignore[union-attr]
-            with gzip.GzipFile(fileobj=raw) if zipped else nullcontext(raw) as stream:
-                while part := stream.read(_PART):
-                    yield part
-    except FileNotFoundError:
-        raise DataError("no such file", file=name) from None
-    except IsADirectoryError:
-        raise DataError("this is a directory, expected a file", file=name) from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"damaged or incomplete gzip file ({error}): copy or download it again", file=name) from None
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror or error}", file=name) from None
 
 
 def cache_directory() -> Path:

@@ -40,22 +40,3 @@ def test_plain_names_lie_in_their_folder(tmp_path, name):
 def test_other_names_are_refused(tmp_path, name):
     with pytest.raises(DataError, match="cannot be the name of a file"):
         files.inside(tmp_path, name)
-
-
-def test_lines_of_a_large_file_come_in_batches(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_PART", 7)
-    path = tmp_path / "text"
-    path.write_bytes(b"\xef\xbb\xbfone\r\ntwo\rthree\n\n" + "é".encode() * 10 + b"\nlast")
-    batches = list(files.line_batches(path))
-    assert len(batches) > 1
-    assert [line for batch in batches for line in batch] == ["one", "two", "three", "", "é" * 10, "last"]
-    path.write_bytes(b"one\ntwo\nthree\nf\xffour\n")
-    with pytest.raises(DataError, match="text:4:2: byte 0xff is not UTF-8"):
-        list(files.line_batches(path))
-    path.write_bytes(b"one\ntwo\nthree\nfou\0r\n")
-    with pytest.raises(DataError, match="text:4:4: byte 0x00 stands in no text"):
-        list(files.line_batches(path))
-    monkeypatch.setattr(files, "_LONGEST_LINE", 20)
-    path.write_bytes(b"one\n" + b"x" * 100)
-    with pytest.raises(DataError, match="text:2: this line is longer than 20 bytes, expected one sentence a line"):
-        list(files.line_batches(path))

@@ -202,6 +202,7 @@ def test_version_and_help(ranker):
         "features",
         "data list",
         "data convert",
+        "lm train",
     ):
         assert "Example: ranker " in ranker(*command.split(), "--help")
 

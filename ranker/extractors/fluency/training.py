@@ -8,10 +8,11 @@ from pathlib import Path
 from ranker import progress
 from ranker.errors import DataError, OptionError
 from ranker.extractors.text.tokens import Tokenizer, tokenise
-from ranker.files import STDIN, display_name, line_batches
+from ranker.files import STDIN, display_name
 from ranker.learning.lm.kenlm_files import TRAINED_BY
 from ranker.learning.lm.on_disk import Batch, TrainedModel, rows_for, train
 from ranker.notation import write
+from ranker.storage.text_lines import line_batches
 
 MEMORY = "2G"
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}

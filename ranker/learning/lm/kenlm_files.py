@@ -14,7 +14,6 @@ import math
 import mmap
 import re
 import struct
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +26,7 @@ import pyarrow.compute as pc
 
 from ranker.arrays import BoolArray
 from ranker.errors import DataError, MissingError
-from ranker.files import display_name, printable
+from ranker.files import display_name, printable, reading
 from ranker.learning.lm.counts import MAX_ORDER, as_sentences
 from ranker.learning.lm.kneser_ney import SentenceScores
 
@@ -87,33 +86,20 @@ def read_header(path: str | Path) -> LanguageModelHeader:
         If it cannot be read, is neither, is cut off, or is of an order that KenLM does not read.
     """
     name = display_name(path)
-    try:
-        with Path(path).open("rb") as stream:
-            start = stream.read(len(_MAGIC))
-            size = stream.seek(0, 2)
-            stream.seek(0)
-            if start == _MAGIC:
-                return _binary_header(stream, size, name)
-            if not start.startswith(_GZIP):
-                header = _arpa_header(stream, size, name)
-                stream.seek(max(size - _LONGEST_LINE, 0))
-                if not stream.read().rstrip().endswith(b"\\end\\"):
-                    raise DataError(r"is cut off: expected \end\ at its end; copy or make it again", file=name)
-                return header
+    with reading(name, "a language model (ARPA or KenLM binary)"), Path(path).open("rb") as stream:
+        start = stream.read(len(_MAGIC))
+        size = stream.seek(0, 2)
+        stream.seek(0)
+        if start == _MAGIC:
+            return _binary_header(stream, size, name)
+        if start.startswith(_GZIP):
             with gzip.GzipFile(fileobj=stream) as unzipped:
                 return _arpa_header(unzipped, size * _DENSEST_GZIP, name)
-    except FileNotFoundError:
-        raise DataError("no such file, expected a language model (ARPA or KenLM binary)", file=name) from None
-    except IsADirectoryError:
-        raise DataError("is a directory, expected a language model (ARPA or KenLM binary)", file=name) from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"damaged or incomplete gzip file ({error}): copy or make it again", file=name) from None
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror or error}", file=name) from None
-    except ValueError as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(f"is no file name ({error})", file=name) from None
+        header = _arpa_header(stream, size, name)
+        stream.seek(max(size - _LONGEST_LINE, 0))
+        if not stream.read().rstrip().endswith(b"\\end\\"):
+            raise DataError(r"is cut off: expected \end\ at its end; copy or make it again", file=name)
+        return header
 
 
 def _arpa_header(stream: IO[bytes] | gzip.GzipFile, size: int, name: str) -> LanguageModelHeader:

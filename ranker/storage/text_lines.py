@@ -1,0 +1,56 @@
+"""Lines of text files of any size, in batches."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+
+from ranker.errors import DataError
+from ranker.files import GZIP_MAGIC, STDIN, decode_text, display_name, reading, universal_line_ends
+
+_PART = 1 << 20
+_LONGEST_LINE = 1 << 26
+
+
+def line_batches(path: str | Path) -> Iterator[list[str]]:
+    """Read the lines of a file of any size, plain or gzip, or of standard input for ``-``; a megabyte at a time.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, is damaged, is not UTF-8, or has a line that is longer than any sentence.
+    """
+    name = display_name(path)
+    rest, done = b"", 0
+    for part in _parts(path, name):
+        whole, newline, after = part.rpartition(b"\n")
+        if newline:
+            yield (lines := _decoded_lines(rest + whole + newline, name, done))
+            done += len(lines)
+            rest = after
+        else:
+            rest += part
+        if len(rest) > _LONGEST_LINE:
+            what = f"this line is longer than {_LONGEST_LINE:,} bytes, expected one sentence a line"
+            raise DataError(what, file=name, line=done + 1)
+    if rest:
+        yield _decoded_lines(rest, name, done)
+
+
+def _decoded_lines(raw: bytes, name: str, done: int) -> list[str]:
+    return universal_line_ends(decode_text(raw, name, done)).removesuffix("\n").split("\n")
+
+
+def _parts(path: str | Path, name: str) -> Iterator[bytes]:
+    if str(path) == STDIN and sys.stdin is None:
+        raise DataError("standard input is closed, expected text", file=name)
+    source = nullcontext(sys.stdin.buffer) if str(path) == STDIN else None
+    with reading(name), source or Path(path).open("rb") as raw:
+        # either is buffered, though its type does not say so
+        zipped = raw.peek(2).startswith(GZIP_MAGIC)  # type: ignore[union-attr]
+        with gzip.GzipFile(fileobj=raw) if zipped else nullcontext(raw) as stream:
+            while part := stream.read(_PART):
+                yield part
