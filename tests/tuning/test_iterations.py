@@ -213,8 +213,9 @@ def test_a_run_that_is_stopped_ends_its_decoder_and_meanwhile_no_other_uses_its_
     folder, references = pool
     (folder / "refs").write_text("".join(f"{text}\n" for text in references.references["text"]))
     (folder / "start").write_text(START.moses())
-    # a runner in the background may have had interrupts switched off
+    # a runner in the background may have had interrupts and hang-ups switched off
     code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code += "signal.signal(signal.SIGHUP, signal.SIG_DFL); signal.signal(signal.SIGTERM, signal.SIG_DFL)\n"
     code += "from ranker.__main__ import run; run()"
     command = [sys.executable, "-c", code, "tune", "--refs", str(folder / "refs"), "-m", "bleu"]
     command += ["--start", str(folder / "start"), "--restarts", "3", "--iterations", "6"]

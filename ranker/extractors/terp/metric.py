@@ -31,7 +31,7 @@ from ranker.extractors.terp.shifts import edit_costs, edit_path
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
 
-MOST_TOKENS = 500
+MOST_TOKENS = 2_000
 """Longest candidate and reference that are compared; twice as long would take eight times as long, or more."""
 
 
