@@ -245,7 +245,7 @@ def test_everything_by_keyboard(large, open_page):
     press("Enter")
     opened = page.locator("#list details[open]").first
     assert opened.get_attribute("data-key") == "zh-en/0-1"
-    page.wait_for_url("**#s=zh-en/0-1")
+    page.wait_for_function("decodeURIComponent(location.hash) === '#s=zh-en/0-1'")
     press("2")
     assert opened.locator("button[aria-pressed=true]").count() == 2
     assert opened.locator(".difference").is_visible()
@@ -253,7 +253,7 @@ def test_everything_by_keyboard(large, open_page):
     assert opened.locator("button[aria-pressed=true]").count() == 1
     press("Escape")
     assert page.locator("#list details[open]").count() == 0
-    page.wait_for_url("**#all-sources")
+    page.wait_for_function("location.hash === '#all-sources'")
     press("n")
     assert here() == "zh-en/0-25"
     press("k")
