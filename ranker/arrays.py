@@ -30,3 +30,25 @@ def offsets_of(lengths: npt.ArrayLike) -> Int64Array:
     offsets = np.zeros(np.size(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
+
+
+def pairs_in_blocks(offsets: npt.ArrayLike) -> tuple[Int64Array, Int64Array]:
+    """Return every two rows of one block, blocks of the same size one after the other.
+
+    Parameters
+    ----------
+    offsets : array-like of int, shape (blocks + 1,)
+
+    Returns
+    -------
+    first, second : int64 array, shape (pairs,)
+        The first row is the earlier one.
+    """
+    starts = np.asarray(offsets, dtype=np.int64)
+    sizes = np.diff(starts)
+    pairs = [np.zeros((2, 0), dtype=np.int64)]
+    for size in np.unique(sizes[sizes > 1]):
+        begin = starts[:-1][sizes == size][:, np.newaxis]
+        pairs.append(np.stack([(begin + one).ravel() for one in np.triu_indices(int(size), 1)]))
+    first, second = np.concatenate(pairs, axis=1)
+    return first, second

@@ -24,7 +24,6 @@ from ranker.cli.output import Result, emit, interval, print_table, say, say_note
 from ranker.cli.pages import HtmlOption, OpenOption, check_page, open_page, write_html
 from ranker.cli.scorer import GivenOption, result_signature, say_notes, supplied
 from ranker.errors import OptionError, counted
-from ranker.files import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
 _METRIC = "chrf"
 _SEGMENTS, _NGRAMS, _ALL = 3, 5, 50
 _ROWS = 6
+_HEADS = ("", "difference", "words", "segments")
 
 
 def command(
@@ -243,13 +243,11 @@ def _show(found: SystemContrast) -> None:
     """Print the short tables."""
     from ranker.evaluation.systems.contrast.result import WORD_F1
 
-    names = printable(found.first), printable(found.second)
+    names = _headed(found.first), _headed(found.second)
     better = "" if found.higher_is_better else f"; of {found.scorer} lower is better"
-    typer.echo(
-        printable(
-            f"{found.first} and {found.second} on {found.data}, {counted(found.sources, 'source')}; "
-            f"[95 % bootstrap interval over sources]{better}"
-        )
+    say(
+        f"{found.first} and {found.second} on {found.data}, {counted(found.sources, 'source')}; "
+        f"[95 % bootstrap interval over sources]{better}"
     )
     titles = {
         ("overall", ""): "overall",
@@ -270,9 +268,14 @@ def _show(found: SystemContrast) -> None:
     for name, segments in zip(names, (found.first_segments, found.second_segments), strict=True):
         for number, segment in enumerate(segments):
             if not number:
-                typer.echo(f"\nsegments that {name} translates better by {found.scorer}")
+                say("", f"segments that {name} translates better by {found.scorer}")
             _show_segment(segment, names)
     typer.echo("")
+
+
+def _headed(name: str) -> str:
+    """Return what heads the columns of a system; no system is taken for another column of the tables."""
+    return f"{name} (system)" if name in _HEADS else name
 
 
 def _show_breakdown(breakdown: Breakdown, title: str, names: tuple[str, str]) -> None:
@@ -286,7 +289,7 @@ def _show_breakdown(breakdown: Breakdown, title: str, names: tuple[str, str]) ->
     sized = breakdown.subject != "overall"
     rows = [
         {
-            "": printable(one.name),
+            "": one.name,
             **({breakdown.unit: one.size} if sized else {}),
             names[0]: interval(one.first),
             names[1]: interval(one.second),
@@ -295,25 +298,25 @@ def _show_breakdown(breakdown: Breakdown, title: str, names: tuple[str, str]) ->
         for one in buckets
     ]
     typer.echo("")
-    print_table(rows, printable(title))
+    print_table(rows, title)
 
 
 def _ngram(one: NgramContrast, names: tuple[str, str]) -> dict[str, Any]:
     figures = {f"{names[0]} matches": one.first, f"{names[1]} matches": one.second}
-    return {"n-gram": printable(one.ngram), **figures, "ratio": interval(one.ratio)}
+    return {"n-gram": one.ngram, **figures, "ratio": interval(one.ratio)}
 
 
 def _show_segment(segment: SegmentContrast, names: tuple[str, str]) -> None:
     where = " ".join(part for part in (segment.lp, segment.seg_id) if part)
-    typer.echo(printable(f"  {where}  {segment.source}"))
+    say(f"  {where}  {segment.source}")
     number = len(segment.references)
-    typer.echo(printable(f"    reference{f' 1 of {number}' if number > 1 else ''}: {segment.references[0]}"))
+    say(f"    reference{f' 1 of {number}' if number > 1 else ''}: {segment.references[0]}")
     sides = (
         (names[0], segment.first_text, segment.first_score, segment.first_only),
         (names[1], segment.second_text, segment.second_score, segment.second_only),
     )
     for name, text, score, only in sides:
         told = f" (alone matches {', '.join(map(repr, only))})" if only else ""
-        typer.echo(printable(f"    {name} {score:.3f}: {text}{told}"))
+        say(f"    {name} {score:.3f}: {text}{told}")
     if segment.missed:
-        typer.echo(printable(f"    both lack {', '.join(map(repr, segment.missed))}"))
+        say(f"    both lack {', '.join(map(repr, segment.missed))}")

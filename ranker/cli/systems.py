@@ -24,7 +24,6 @@ from ranker.cli.pages import HtmlOption, OpenOption, check_page, open_page, writ
 from ranker.cli.scorer import GivenOption, MetricsOption, given_scorers
 from ranker.errors import OptionError, counted
 from ranker.evaluation.choices import Correction, Parity, SystemTest
-from ranker.files import printable
 
 if TYPE_CHECKING:
     from ranker.evaluation.bootstrap import Estimate
@@ -196,7 +195,7 @@ def _print(found: SystemsResult, pairs: bool, percent: bool) -> None:
         lp = "" if one.lp == "?" else f" {one.lp}"
         lower = "" if metric.higher_is_better else " (lower is better)"
         name = f"{one.metric}{' in %' if scale > 1 else ''}{lower}"
-        title = printable(f"{name}, {found.data}{lp}, {counted(one.sources, 'source')}, baseline {one.baseline}")
+        title = f"{name}, {found.data}{lp}, {counted(one.sources, 'source')}, baseline {one.baseline}"
         if pairs:
             _print_pairs(one, title, scale)
             continue
@@ -229,7 +228,7 @@ def _print_systems(found: SystemsResult, one: SystemComparison, title: str, scal
     for each in one.systems:
         row = {
             "ranks": str(each.low) if each.low == each.high else f"{each.low}-{each.high}",
-            "system": printable(each.system),
+            "system": each.system,
             "score": f"{_figure(each.score, scale)}  {each.cluster}",
         }
         if people:
@@ -254,7 +253,7 @@ def _print_systems(found: SystemsResult, one: SystemComparison, title: str, scal
 def _print_details(one: SystemComparison) -> None:
     rows = [
         {
-            "system": printable(each.system),
+            "system": each.system,
             **{
                 name: f"{value:,.0f}" if value > 1 and value.is_integer() else show(value)
                 for name, value in each.details.items()
@@ -271,15 +270,15 @@ def _print_wins(one: SystemComparison, alpha: float) -> None:
     ahead = one.ahead(alpha)
     names = [each.system for each in one.systems]
     rows = win_rows(names, lambda first, second: (first, second) in ahead, "system")
-    print_table([{**row, "system": printable(row["system"])} for row in rows], "> significantly better, < worse")
+    print_table(rows, "> significantly better, < worse")
     typer.echo("")
 
 
 def _print_pairs(one: SystemComparison, title: str, scale: float) -> None:
     rows = [
         {
-            "better": printable(pair.better),
-            "worse": printable(pair.worse),
+            "better": pair.better,
+            "worse": pair.worse,
             "difference": _figure(pair.difference, scale, "+"),
             "p": show(pair.p),
             "adjusted": show(pair.adjusted),

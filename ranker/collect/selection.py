@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ranker.arrays import FloatArray, Int64Array
+from ranker.arrays import FloatArray, Int64Array, pairs_in_blocks
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, human_scores, preference_pairs, ratings_of
 
@@ -50,25 +50,12 @@ def training_pairs(dataset: Dataset, kind: str) -> PreferencePairs:
     if kind == PREFERENCES or not len(ratings_of(dataset, kind)):
         return preference_pairs(dataset, aggregated=True)
     human = human_scores(dataset, kind)
-    first, second = source_pairs(dataset.candidate_offsets)
+    first, second = pairs_in_blocks(dataset.candidate_offsets)
     with np.errstate(invalid="ignore"):
         above, below = human[first] > human[second], human[first] < human[second]
     better = np.concatenate([first[above], second[below]])
     worse = np.concatenate([second[above], first[below]])
     return PreferencePairs(better, worse, np.ones(len(better)))
-
-
-def source_pairs(offsets: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return every two rows of a block, first < second."""
-    firsts, seconds = [], []
-    sizes = np.diff(offsets)
-    for size in np.unique(sizes[sizes > 1]):
-        one, two = np.triu_indices(int(size), 1)
-        start = offsets[:-1][sizes == size][:, np.newaxis]
-        firsts.append((start + one).ravel())
-        seconds.append((start + two).ravel())
-    none = np.zeros(0, dtype=np.int64)
-    return np.concatenate([none, *firsts]), np.concatenate([none, *seconds])
 
 
 def directions(columns: FloatArray, offsets: Int64Array) -> FloatArray:

@@ -220,10 +220,15 @@ def human_scores(dataset: Dataset, kind: str = AUTO) -> FloatArray:
     judges = ratings["judge"].fillna("").to_numpy(object)
     if any(judges):
         values = _standardised(values, pd.factorize(judges)[0])
+    return sign * mean_ratings(dataset, ratings, values)
+
+
+def mean_ratings(dataset: Dataset, ratings: pd.DataFrame, values: FloatArray) -> FloatArray:
+    """Return the mean of the `values` of ratings for every candidate, NaN for those without; shape (candidates,)."""
     rows = ratings["candidate"].to_numpy(np.int64)
     counts = np.bincount(rows, minlength=len(dataset))
     with np.errstate(invalid="ignore"):
-        return np.asarray(sign * np.bincount(rows, weights=values, minlength=len(dataset)) / counts)
+        return np.asarray(np.bincount(rows, weights=values, minlength=len(dataset)) / counts)
 
 
 def preference_pairs(dataset: Dataset, *, primary: bool = True, aggregated: bool = False) -> PreferencePairs:

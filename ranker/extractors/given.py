@@ -17,7 +17,7 @@ from ranker.arrays import FloatArray
 from ranker.corpora.columns import lower_is_better
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.formats.segment_scores import SegmentScores
-from ranker.corpora.judgements import rating_names
+from ranker.corpora.judgements import mean_ratings, rating_names
 from ranker.corpora.records import shown
 from ranker.errors import DataError, OptionError, counted, nearest
 from ranker.extractors.base import Extractor, FeatureFamily, SentenceMean
@@ -194,7 +194,4 @@ def _of_column(dataset: Dataset, given: Given) -> FloatArray:
         there = f"there are {listed}{nearest(given.name, known)}" if known else "there is none"
         what = f"{given}: the data have no column {shown(given.name)} ({there})"
         raise DataError(f"{what}: give a file, as --given {given.name}=FILE", file=dataset.name)
-    rows, values = ratings["candidate"].to_numpy(np.int64), ratings["value"].to_numpy(np.float64)
-    counts = np.bincount(rows, minlength=len(dataset))
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.bincount(rows, weights=values, minlength=len(dataset)) / counts)
+    return mean_ratings(dataset, ratings, ratings["value"].to_numpy(np.float64))

@@ -14,7 +14,7 @@ from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.evaluation.explanations.pairs import PairExplanation
 from ranker.extractors.base import Extractor
-from ranker.extractors.text.tokens import TokenBatch, missing_tokenizer, token_batch
+from ranker.extractors.text.matched_words import flags, readable_batch
 from ranker.reports.sources import Output, SourceOutputs
 from ranker.reports.texts import start_of
 
@@ -137,7 +137,7 @@ def show(
     why: PairExplanation | None = None,
 ) -> ShownSource:
     """Mark what matched in one source, and what the extractors matched in it."""
-    batch = _words(dataset)
+    batch = readable_batch(dataset, lowercase=False)
     place = int(dataset.candidate_source[source.outputs[0].row])
     references = [
         batch.segments.words(batch.reference[row]) for row in range(*dataset.reference_offsets[place : place + 2])
@@ -181,7 +181,7 @@ def show(
 
 def differences(dataset: Dataset, first: int, second: int) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
     """Mark in the start of two candidates the words outside of their longest common subsequence."""
-    batch = _words(dataset)
+    batch = readable_batch(dataset, lowercase=False)
     rows = [int(batch.candidate[row]) for row in (first, second)]
     texts = [dataset.candidates["text"].iloc[row] for row in (first, second)]
     # a start of a long text has no more words than characters
@@ -213,19 +213,9 @@ def _common(first: Sequence[str], second: Sequence[str]) -> tuple[list[bool], li
     return in_first, in_second
 
 
-def _words(dataset: Dataset) -> TokenBatch:
-    """Return the words of a data set, split as suits the language as far as that is installed."""
-    return token_batch(dataset, "13a" if missing_tokenizer(dataset) else "auto")
-
-
 def _present(words: Sequence[str], known: Counter[str]) -> list[bool]:
-    """Return which `words` are among the `known` ones, each no more often than there."""
-    free = Counter(known)
-    present = []
-    for word in map(str.lower, words):
-        present.append(free[word] > 0)
-        free[word] -= 1
-    return present
+    """Return which `words` are among the lower-cased `known` ones, each no more often than there."""
+    return flags([word.lower() for word in words], known)
 
 
 def _lacking(words: Sequence[str], has: Counter[str]) -> tuple[str, ...]:

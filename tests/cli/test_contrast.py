@@ -43,6 +43,17 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     return call
 
 
+@pytest.mark.parametrize("name", ["difference", "words", "segments"])
+def test_a_system_called_as_a_column_keeps_its_own_figures(printed: Printed, name: str) -> None:
+    plain = printed(*FILES, *QUICK)
+    Path("A").rename(name)
+    renamed = printed("-s", "src", "-r", "ref", "-t", name, "B", *QUICK)
+    figures = [[word for word in line.split() if word[0] in "-[0123456789"] for line in plain.splitlines()]
+    again = [[word for word in line.split() if word[0] in "-[0123456789"] for line in renamed.splitlines()]
+    # all but the signature, which names the data
+    assert again[:-1] == figures[:-1]
+
+
 def test_two_files_are_contrasted(printed: Printed) -> None:
     text = printed(*FILES, *QUICK, "--metric", "ter")
     assert text.startswith(

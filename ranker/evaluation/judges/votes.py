@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ranker.arrays import BoolArray, FloatArray, Int64Array, offsets_of
+from ranker.arrays import BoolArray, FloatArray, Int64Array, offsets_of, pairs_in_blocks
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import ratings_of
 from ranker.errors import DataError
@@ -141,18 +141,10 @@ class Votes:
     @functools.cached_property
     def pairs(self) -> VotePairs:
         """Every two votes on one unit."""
-        parts: list[list[Int64Array]] = [[] for _ in range(4)]
         sizes = np.bincount(self.unit) if len(self.unit) else np.zeros(0, dtype=np.int64)
-        starts = offsets_of(sizes)[:-1]
-        # units with the same number of votes at a time: one array of pairs each
-        for size in np.unique(sizes[sizes > 1]):
-            one, two = np.triu_indices(int(size), 1)
-            base = starts[sizes == size][:, np.newaxis]
-            a, b = (base + one).ravel(), (base + two).ravel()
-            code = self.judge[a] * len(self.judges) + self.judge[b]
-            for part, values in zip(parts, (code, self.category[a], self.category[b], self.source[a]), strict=True):
-                part.append(values)
-        return VotePairs(*(np.concatenate(part) if part else np.zeros(0, dtype=np.int64) for part in parts))
+        first, second = pairs_in_blocks(offsets_of(sizes))
+        code = self.judge[first] * len(self.judges) + self.judge[second]
+        return VotePairs(code, self.category[first], self.category[second], self.source[first])
 
     def pair_matrix(self, pairs: Int64Array) -> Any:
         """Return confusions by source, a sparse matrix (sources, pairs of judges * categories^2)."""
@@ -197,15 +189,7 @@ def rating_orders(dataset: Dataset, kind: str) -> Votes:
     rows, judge, source, category = rows[order], votes.judge[order], votes.source[order], votes.category[order]
     new = np.ones(len(rows), dtype=bool)
     new[1:] = (judge[1:] != judge[:-1]) | (source[1:] != source[:-1])
-    starts = np.flatnonzero(new)
-    sizes = np.diff(np.append(starts, len(rows)))
-    firsts, seconds = [], []
-    for size in np.unique(sizes[sizes > 1]):
-        one, two = np.triu_indices(int(size), 1)
-        base = starts[sizes == size][:, np.newaxis]
-        firsts.append((base + one).ravel())
-        seconds.append((base + two).ravel())
-    first, second = (np.concatenate(part) if part else np.zeros(0, dtype=np.int64) for part in (firsts, seconds))
+    first, second = pairs_in_blocks(np.append(np.flatnonzero(new), len(rows)))
     value = np.sign(category[first] - category[second]).astype(np.float64)
     unit = rows[first] * len(dataset) + rows[second]
     made = Votes.of(unit, np.array(votes.judges, dtype=object)[judge[first]], value, source[first], votes.sources)

@@ -9,9 +9,9 @@ from ranker.corpora.dataset import Dataset
 from ranker.extractors.text.tokens import TokenBatch, missing_tokenizer, token_batch
 
 
-def readable_batch(dataset: Dataset) -> TokenBatch:
-    """Return the lower-cased words of `dataset`, split as suits the language as far as that is installed."""
-    return token_batch(dataset, "13a" if missing_tokenizer(dataset) else "auto", lowercase=True)
+def readable_batch(dataset: Dataset, *, lowercase: bool = True) -> TokenBatch:
+    """Return the words of `dataset`, split as suits the language as far as that is installed."""
+    return token_batch(dataset, "13a" if missing_tokenizer(dataset) else "auto", lowercase=lowercase)
 
 
 def matched_words(batch: TokenBatch, candidate: int) -> Counter[str]:

@@ -223,7 +223,11 @@ def test_a_package_is_read_and_never_imported(package: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["numpy", "os", "spacy", "../x", "a\0b"])
-def test_packages_that_are_no_parsers_are_not_touched(name: str) -> None:
+def test_packages_that_are_no_parsers_are_not_touched(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
     for ask in (parsing.load, parsing.digest):
         with pytest.raises(MissingError, match="no parser"):
             ask(name)
