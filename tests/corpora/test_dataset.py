@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -110,7 +111,7 @@ def test_a_language_pair_that_is_not_there_is_an_error_that_lists_what_is():
     assert str(refused.value) == "small: no source of language pair 'en-*'; there are: ?, de-en, fr-en_GB"
 
 
-@given(arrays(bool, 4))
+@pytest.mark.parametrize("keep", [np.array(keep) for keep in product([False, True], repeat=4)], ids=str)
 def test_selecting_sources_keeps_all_that_belongs_to_them(keep):
     dataset = small()
     kept = {text for text, chosen in zip(dataset.sources["text"], keep, strict=True) if chosen}
@@ -129,6 +130,7 @@ def test_selecting_sources_keeps_all_that_belongs_to_them(keep):
     assert content(dataset) == content(small()), "the data set itself is not changed"
 
 
+@settings(max_examples=40)
 @given(arrays(bool, 7))
 def test_selecting_candidates_keeps_their_judgements_and_every_source(keep):
     dataset = small()
