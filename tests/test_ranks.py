@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy.stats import rankdata, spearmanr
@@ -75,6 +75,7 @@ def test_a_hair_across_a_grid_line_ties_and_ties_chain():
     assert merge_ties(np.zeros((3, 0))).shape == (3, 0)
 
 
+@settings(max_examples=40)
 @given(grouped_scores(), st.randoms(use_true_random=False))
 def test_noise_changes_nothing_that_counts_ties(drawn, random):
     scores, noisy, offsets = drawn

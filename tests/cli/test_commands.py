@@ -211,9 +211,31 @@ def test_wmt_figures_for_bleu(ranker, shared, tmp_path):
     """A single positive column ranks as the metric does, and the metric's figures are known."""
     data = shared / "data"
     path = str(tmp_path / "m.model")
-    ranker("train", "--data", str(data / "wmt12-rr.jsonl.gz"), "--features", "bleu[smoothing=add-one]", "--model", path)
+    ranker(
+        "train",
+        "--data",
+        str(data / "wmt12-rr.jsonl.gz"),
+        "--lp",
+        "es-en",
+        "--features",
+        "bleu[smoothing=add-one]",
+        "--model",
+        path,
+    )
     printed = ranker(
-        "evaluate", "--data", str(data / "wmt15-rr.jsonl.gz"), "--model", path, "-o", "json", "--resamples", "0"
+        "evaluate",
+        "--data",
+        str(data / "wmt15-rr.jsonl.gz"),
+        "--lp",
+        "*-en",
+        "--lp",
+        "en-ru",
+        "--model",
+        path,
+        "-o",
+        "json",
+        "--resamples",
+        "0",
     )
     rows = {row["name"]: row for row in json.loads(printed)["rows"]}
     mean = rows["mean into English"]

@@ -145,6 +145,7 @@ def test_p_values_equal_sacrebleus_on_the_sample(test, monkeypatch):
 
 def test_p_values_equal_sacrebleus_on_wmt15(shared, monkeypatch):
     whole = catalogue.load(str(shared / "data" / "wmt15-rr.jsonl.gz")).select_language_pairs(["de-en"])
+    whole = whole.select_sources(np.arange(len(whole.sources)) < 500)
     systems = ["Illinois.4085", "UM-nDA.4137", "dfki-experimental.4060"]
     for test in ("bs", "ar"):
         check_parity(whole, systems, ["bleu"], test, 400, monkeypatch)
