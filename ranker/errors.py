@@ -49,6 +49,10 @@ class MissingError(RankerError, LookupError):
     """Something that is not on this machine: a corpus, a parser, an optional package."""
 
 
+class FetchError(RankerError, OSError):
+    """A file that cannot be fetched from its address, or is not the one expected."""
+
+
 class ProcessError(RankerError, RuntimeError):
     """A program that we were asked to run failed, or did not end in time."""
 

@@ -79,6 +79,42 @@ def test_no_folder_imports_itself_through_others(depth):
     TopologicalSorter(graph).prepare()
 
 
+# modules through which a program reaches other computers, and packages for that
+NETWORK = (
+    "ftplib http.client imaplib nntplib poplib smtplib socket socketserver ssl telnetlib urllib.request webbrowser xmlrpc",
+    "aiohttp httpx huggingface_hub paramiko requests urllib3 websockets",
+)
+# opens connections when ranker data get asks for it; answers them; opens a finished report in a browser
+MAY = {"ranker.corpora.downloads.transfer", "ranker.collect.web.server", "ranker.cli.pages"}
+
+
+def test_only_what_fetches_corpora_reaches_the_network():
+    network = {name for names in NETWORK for name in names.split()}
+    reaching = {module: network.intersection(all_imports(path)) for module, path in MODULES.items()}
+    assert {module for module, names in reaching.items() if names} == MAY
+    importers = {"ranker.corpora.downloads.transfer": set(), "ranker.corpora.downloads.getting": set()}
+    for module in MODULES:
+        for name in imports(module) & importers.keys():
+            importers[name].add(module)
+    assert importers["ranker.corpora.downloads.getting"] == {"ranker.cli.data"}
+    assert importers["ranker.corpora.downloads.transfer"] == {"ranker.cli.data", "ranker.corpora.downloads.getting"}
+
+
+def all_imports(path: Path) -> list[str]:
+    """Return what a module imports, each with the packages that it is in, wherever in the file it does so."""
+    names = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names += [name.name for name in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names += [f"{node.module}.{name.name}" for name in node.names]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute) and node.args:
+            called = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+            if called in ("__import__", "import_module") and isinstance(node.args[0], ast.Constant):
+                names.append(str(node.args[0].value))
+    return [".".join(name.split(".")[:depth]) for name in names for depth in range(1, name.count(".") + 2)]
+
+
 def test_folders_are_small():
     folders = {path.parent for path in MODULES.values()}
     counts = {

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ranker.cli.options import LpOption, OutputOption, working
 from ranker.cli.output import Result, emit, say
 
+if TYPE_CHECKING:
+    from ranker.corpora.catalogue import Download
+
 app = typer.Typer(
-    help="Look at, check and convert corpora.",
+    help="List, fetch, check and convert corpora.",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,
@@ -32,6 +36,7 @@ def list_(output: OutputOption = "table") -> None:
         {
             "name": card.name,
             "here": card.find() is not None,
+            "get": bool(card.download),
             "languages": card.languages,
             "title": card.title,
         }
@@ -57,6 +62,7 @@ def show(name: Annotated[str, typer.Argument(help="Name of a corpus.")]) -> None
         "homepage": card.homepage,
         **card.facts,
         "how to get it": card.obtain,
+        **{f"ranker data get {name}": "\n".join(map(_where, card.download))},
         "files": " or ".join(card.files),
         "folder": str(card.folder),
         "here": str(found) if found else "no",
@@ -65,6 +71,59 @@ def show(name: Annotated[str, typer.Argument(help="Name of a corpus.")]) -> None
     for key, value in facts.items():
         if value:
             say(*(f"{key}: {value}" if key else value).split("\n"))
+
+
+def _where(part: Download) -> str:
+    from ranker.corpora.downloads.transfer import in_bytes
+
+    size = f"{in_bytes(part.size)}, " if part.size else ""
+    return f"{part.address} ({size}{f'SHA-256 {part.sha256}' if part.sha256 else 'no SHA-256 digest is published'})"
+
+
+@app.command()
+def get(
+    name: Annotated[str, typer.Argument(help="Name of a corpus whose card gives an address.")],
+    sha256: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sha256",
+            help="Digest that the file must have, instead of the card's; FILE=DIGEST if the corpus has several files.",
+            metavar="[FILE=]DIGEST",
+        ),
+    ] = None,
+    unverified: Annotated[
+        bool,
+        typer.Option(
+            "--unverified",
+            help="Take a file for which no digest is known. Its digest is recorded and checked from then on.",
+        ),
+    ] = False,
+    again: Annotated[bool, typer.Option("--again", help="Fetch the corpus although it is here.")] = False,
+    max_gb: Annotated[float, typer.Option("--max-gb", help="Size limit of a file, in GB.", min=0.0, max=1e6)] = 4.0,
+    output: OutputOption = "table",
+) -> None:
+    """Fetch a corpus from the address on its card (ranker data show NAME) and put it where --data NAME finds it.
+
+    Every file is checked against a SHA-256 digest before it is put in place. An interrupted download is kept, and the
+    same command continues it. A proxy is taken from https_proxy, http_proxy and no_proxy. No other command opens a
+    connection to another computer.
+
+    Example: ranker data get wmt25-esa
+    """
+    from ranker.corpora.downloads.getting import get as get_corpus
+    from ranker.corpora.downloads.transfer import Limits, in_bytes
+
+    digests = {file: digest for file, _, digest in (one.rpartition("=") for one in sha256 or [])}
+    with working("fetching"):
+        fetched = get_corpus(
+            name, sha256=digests, unverified=unverified, again=again, limits=Limits(size=round(max_gb * 1e9))
+        )
+    rows = [{**asdict(one), "written": str(one.written)} for one in fetched]
+    lines = [
+        f"{one.file}: {in_bytes(one.size)}, SHA-256 {one.sha256} (compared with: {one.checked}); in {one.written}"
+        for one in fetched
+    ]
+    emit(Result(rows, rows, lambda: say(*lines)), output)
 
 
 @app.command()

@@ -1,8 +1,8 @@
 """The corpora known by name: one card a corpus, and where its files are looked for.
 
 A card is ``data/NAME.toml``. The bundled sample lies beside its card; every other corpus is looked for in the folder
-``NAME`` of the corpus directory: ``$RANKER_DATA``, by default the platform's user data directory. Nothing is ever
-downloaded.
+``NAME`` of the corpus directory: ``$RANKER_DATA``, by default the platform's user data directory. Nothing is
+downloaded here: a card may say where its files are, and `ranker.corpora.downloads` fetches them when asked.
 """
 
 from __future__ import annotations
@@ -27,6 +27,39 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
+class Download:
+    """A file of a corpus that can be fetched.
+
+    Parameters
+    ----------
+    address : str
+        Of HTTPS or HTTP.
+    sha256 : str
+        Digest of the file; empty if its makers publish none.
+    size : int
+        Its bytes; 0 if not known.
+    below : str
+        Of an archive: the folder in it that is unpacked; by default all.
+    only : tuple of str
+        Names in that folder that are unpacked; by default all.
+    into : str
+        Folder, in that of the corpus, into which an archive is unpacked.
+    """
+
+    address: str
+    sha256: str = ""
+    size: int = 0
+    below: str = ""
+    only: tuple[str, ...] = ()
+    into: str = ""
+
+    @property
+    def file(self) -> str:
+        """Name of the file: the last part of the address."""
+        return self.address.rsplit("/", 1)[-1]
+
+
+@dataclass(frozen=True)
 class Card:
     """Facts of one corpus, as its card file gives them.
 
@@ -34,13 +67,16 @@ class Card:
     ----------
     name, title, description, languages, licence : str
     files : tuple of str
-        Files that hold it, any one of which is enough, relative to its folder (the bundled: to the card).
+        Files that hold it, any one of which is enough, relative to its folder (the bundled: to the card); a name that
+        ends in ``/`` is a folder.
     obtain : str
         How to get it; empty for what is bundled.
     homepage : str
         Where it is described.
     bundled : bool
         It ships with the package.
+    download : tuple of Download
+        What ``ranker data get`` fetches.
     """
 
     name: str
@@ -52,6 +88,7 @@ class Card:
     obtain: str = ""
     homepage: str = ""
     bundled: bool = False
+    download: tuple[Download, ...] = ()
     facts: dict[str, str] = field(default_factory=dict)
     """More facts for `ranker data show`, as they stand in the card."""
 
@@ -62,7 +99,11 @@ class Card:
 
     def find(self) -> Path | None:
         """Return the first of its files that is on this machine."""
-        return next((self.folder / name for name in self.files if (self.folder / name).is_file()), None)
+        return next((self.folder / name for name in self.files if _is_there(self.folder / name, name)), None)
+
+
+def _is_there(path: Path, name: str) -> bool:
+    return path.is_dir() if name.endswith("/") else path.is_file()
 
 
 def corpus_directory() -> Path:
@@ -81,7 +122,10 @@ def cards() -> dict[str, Card]:
     for path in sorted(share.directory("data").glob("*.toml")):
         try:
             values = parse_toml(read_text(path), display_name(path))
-            found[path.stem] = Card(**{**values, "name": path.stem, "files": tuple(values["files"])})
+            parts = tuple(
+                Download(**{**part, "only": tuple(part.get("only", ()))}) for part in values.pop("download", ())
+            )
+            found[path.stem] = Card(**{**values, "name": path.stem, "files": tuple(values["files"]), "download": parts})
         except (DataError, KeyError, TypeError) as error:
             problem = (
                 error if isinstance(error, DataError) else f"{display_name(path)}: is no card of a corpus ({error})"
@@ -167,9 +211,11 @@ def load_all(names_or_paths: list[str]) -> Dataset:
 
 def _how_to_get(card: Card) -> str:
     expected = " or ".join(card.files)
+    fetch = f"  To fetch it: ranker data get {card.name}\n" if card.download else ""
     return (
         f"corpus {card.name!r} is not on this machine: no {expected} in {card.folder}\n"
         f"  {card.title}. {card.licence}\n"
         f"  {card.obtain}\n"
+        f"{fetch}"
         f"  More: ranker data show {card.name}. What works right now: the same command with --data sample"
     )

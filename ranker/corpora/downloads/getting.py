@@ -1,0 +1,205 @@
+"""Fetches the files of a corpus that its card gives addresses for: the work of ``ranker data get``.
+
+Files come into the folder ``downloads`` of the corpus directory. An archive stays there, and other cards take their
+part of it without fetching it again. ``NAME.sha256`` there records the digest of a file that no card has one for, so
+that it is checked from then on. What a corpus consists of is put into its folder together, when all of it has come.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ranker.corpora import catalogue
+from ranker.corpora.catalogue import Card, Download
+from ranker.corpora.downloads.archives import is_archive, unpack
+from ranker.corpora.downloads.transfer import Limits, digest_of, fetch
+from ranker.errors import DataError, FetchError, MissingError, OptionError
+from ranker.files import display_name, inside, printable, read_text, replacing_together, write_bytes
+
+_LOG = logging.getLogger(__name__)
+_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A file that was fetched or found among the downloads.
+
+    Parameters
+    ----------
+    file : str
+        Its name.
+    size : int
+        Its bytes.
+    sha256 : str
+        Its digest.
+    checked : str
+        What the digest was compared with: ``card``, ``--sha256``, ``first download`` or ``nothing``.
+    written : Path
+        Where it was put, or unpacked.
+    """
+
+    file: str
+    size: int
+    sha256: str
+    checked: str
+    written: Path
+
+
+def get(
+    name: str,
+    *,
+    sha256: Mapping[str, str] | None = None,
+    unverified: bool = False,
+    again: bool = False,
+    limits: Limits | None = None,
+) -> list[Fetched]:
+    """Fetch the files of a corpus known by name and put them in its folder.
+
+    Parameters
+    ----------
+    name : str
+    sha256 : mapping of str to str, optional
+        Digests to expect, by name of file; ``""`` names the only one. They take precedence over those of the card.
+    unverified : bool
+        Take files that no digest is known of as they come. Their digests are recorded and checked the next time.
+    again : bool
+        Fetch what is here already.
+    limits : Limits, optional
+
+    Returns
+    -------
+    list of Fetched
+        Empty if the corpus is here and `again` is not given.
+
+    Raises
+    ------
+    MissingError
+        If no corpus has that name, or its card gives no address.
+    OptionError
+        If no digest is known of a file and `unverified` is not given, or `sha256` names no file of the card.
+    FetchError
+        If a file cannot be fetched or is not the one expected.
+    DataError
+        If an archive cannot be unpacked or a folder not be written to.
+    """
+    card = catalogue.card(name)
+    if not card.download:
+        how = "it comes with this package" if card.bundled else card.obtain
+        raise MissingError(f"the card of corpus {name!r} gives no address to fetch it from: {how}")
+    chosen = _chosen(card, sha256 or {})
+    there = card.find()
+    if there is not None and not again:
+        _LOG.warning("ranker: note: %s is here already: %s (--again fetches it anew)", name, display_name(there))
+        return []
+    downloads = catalogue.corpus_directory() / "downloads"
+    expected = {part.file: _expected(part, chosen, downloads) for part in card.download}
+    unknown = [file for file, (digest, _) in expected.items() if not digest]
+    if unknown and not unverified:
+        what = f"no SHA-256 digest is known of {', '.join(unknown)}"
+        how = (
+            "give it with --sha256, or take what comes with --unverified; its digest is then recorded and checked later"
+        )
+        raise OptionError(f"{what}: {how}")
+    for folder in (downloads, card.folder):
+        _make(folder)
+    try:
+        rows = [_come(card, part, downloads, *expected[part.file], again, limits or Limits()) for part in card.download]
+    except KeyboardInterrupt:
+        _LOG.warning("ranker: note: what has come is kept in %s: the same command goes on", display_name(downloads))
+        raise
+    _put_in_place(card, downloads)
+    return rows
+
+
+def _chosen(card: Card, sha256: Mapping[str, str]) -> dict[str, str]:
+    """Return the digests that the user expects, by file."""
+    files = [part.file for part in card.download]
+    chosen = {}
+    for file, digest in sha256.items():
+        name = files[0] if not file and len(files) == 1 else file
+        if name not in files:
+            raise OptionError(
+                f"--sha256 {printable(file)[:60]!r}: expected FILE=DIGEST, FILE one of {', '.join(files)}"
+            )
+        if not _DIGEST.match(digest.lower()):
+            raise OptionError(f"--sha256 {printable(digest)[:70]}: expected 64 hexadecimal digits")
+        chosen[name] = digest.lower()
+    return chosen
+
+
+def _expected(part: Download, chosen: Mapping[str, str], downloads: Path) -> tuple[str, str]:
+    """Return the digest that a file must have, empty if none is known, and who says so."""
+    if part.file in chosen:
+        return chosen[part.file], "--sha256"
+    if part.sha256:
+        return part.sha256, "card"
+    record = _record(part, downloads)
+    if not record.is_file():
+        return "", "nothing"
+    digest = read_text(record).split(" ")[0]
+    if not _DIGEST.match(digest):
+        raise DataError("expected a SHA-256 digest and the name of a file: remove it", file=display_name(record))
+    return digest, "first download"
+
+
+def _record(part: Download, downloads: Path) -> Path:
+    return inside(downloads, f"{part.file}.sha256")
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"cannot be made: {error.strerror or error}", file=display_name(folder)) from None
+
+
+def _come(
+    card: Card, part: Download, downloads: Path, digest: str, source: str, again: bool, limits: Limits
+) -> Fetched:
+    """Fetch one file, unless it is among the downloads, and record its digest if no card has it."""
+    path, record = inside(downloads, part.file), _record(part, downloads)
+    if path.is_file() and not again:
+        found = digest_of(path)
+        if digest and found != digest:
+            what = f"has the SHA-256 digest {found}, expected {digest} ({source}): remove it to fetch it again"
+            raise FetchError(f"{display_name(path)}: {what}")
+        _LOG.warning("ranker: note: %s is among the downloads and is not fetched again", part.file)
+    else:
+        try:
+            found = fetch(part.address, path, sha256=digest or None, size=part.size or None, limits=limits)
+        except FetchError as error:
+            if source == "first download" and digest in str(error):
+                raise FetchError(f"{error}; if the change is intended, remove {display_name(record)}") from None
+            raise
+    if found != part.sha256:
+        write_bytes(record, f"{found}  {part.file}\n".encode())
+    written = card.folder / part.into if is_archive(part.file) else card.folder / part.file
+    return Fetched(part.file, path.stat().st_size, found, source, written)
+
+
+def _put_in_place(card: Card, downloads: Path) -> None:
+    """Put all that has come into the folder of the corpus, replacing what it has of the same names at once."""
+    with replacing_together(card.folder) as temporary:
+        for part in card.download:
+            path = downloads / part.file
+            if is_archive(part.file):
+                unpack(path, temporary / part.into, below=part.below, only=part.only)
+            else:
+                _copy(path, temporary / part.file)
+    for part in card.download:
+        if not is_archive(part.file):
+            (downloads / part.file).unlink()
+
+
+def _copy(path: Path, target: Path) -> None:
+    """Give a file a second name, or where that is not possible a copy."""
+    try:
+        os.link(path, target)
+    except OSError:
+        shutil.copyfile(path, target)

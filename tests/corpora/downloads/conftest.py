@@ -1,0 +1,143 @@
+"""A server on this computer that gives files as well, and as badly, as a test wants it to."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from ranker.corpora import catalogue
+from ranker.corpora.catalogue import Card, Download
+from ranker.corpora.downloads.transfer import Limits
+
+CONTENT = b"".join(b"%05d\n" % number for number in range(2000))
+DIGEST = hashlib.sha256(CONTENT).hexdigest()
+HASTY = Limits(size=1_000_000, timeout=0.05, attempts=2, pause=0.0, redirects=2)
+
+
+class Server:
+    """Files to give, and how.
+
+    Attributes
+    ----------
+    files : dict
+        Content by path; a text is an address to redirect to.
+    tag, date : str
+        What the file is known by, empty for nothing.
+    ranges : bool
+        Whether parts are given.
+    stop_after : list of int
+        Bytes after which each of the next connections ends.
+    stalls : bool
+        Whether it goes silent instead.
+    length : str or None
+        The length that is declared; None for the right one, empty for none.
+    chunked : bool
+    status : int
+        0 for the right one.
+    requests : list of (str, dict)
+        What was asked for.
+    """
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes | str] = {"/data.txt": CONTENT}
+        self.tag, self.date, self.ranges, self.chunked, self.status = '"1"', "", True, False, 0
+        self.stop_after: list[int] = []
+        self.stalls, self.length = False, None
+        self.range_header: str | None = None
+        self.requests: list[tuple[str, dict[str, str]]] = []
+        self.over = threading.Event()
+        self.url = ""
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        headers = dict(handler.headers.items())
+        self.requests.append((handler.path, headers))
+        content = self.files.get(handler.path)
+        if content is None or self.status:
+            handler.send_response(self.status or 404)
+            handler.end_headers()
+            return
+        if isinstance(content, str):
+            handler.send_response(302)
+            handler.send_header("Location", content)
+            handler.end_headers()
+            return
+        start, status = 0, 200
+        asked = re.fullmatch(r"bytes=(\d+)-", headers.get("Range", ""))
+        if asked and self.ranges and headers.get("If-Range") in (self.tag, self.date):
+            start, status = int(asked[1]), 206
+        handler.send_response(status)
+        if status == 206:
+            right = f"bytes {start}-{len(content) - 1}/{len(content)}"
+            handler.send_header("Content-Range", right if self.range_header is None else self.range_header)
+        for name, value in (("ETag", self.tag), ("Last-Modified", self.date)):
+            if value:
+                handler.send_header(name, value)
+        rest = content[start:]
+        if self.chunked:
+            handler.send_header("Transfer-Encoding", "chunked")
+        elif self.length != "":
+            handler.send_header("Content-Length", str(len(rest)) if self.length is None else self.length)
+        handler.end_headers()
+        stop = self.stop_after.pop(0) if self.stop_after else len(rest)
+        if self.chunked:
+            handler.wfile.write(b"%x\r\n%b\r\n" % (stop, rest[:stop]) + (b"0\r\n\r\n" if stop == len(rest) else b""))
+        else:
+            handler.wfile.write(rest[:stop])
+        handler.wfile.flush()
+        if self.stalls and stop < len(rest):
+            self.over.wait(5)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server with the file /data.txt, known by an ETag."""
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    given = Server()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self.close_connection = True
+            given.answer(self)
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            pass
+
+    listening = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    listening.daemon_threads = True
+    thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.005}, daemon=True)
+    thread.start()
+    given.url = f"http://127.0.0.1:{listening.server_port}"
+    yield given
+    given.over.set()
+    listening.shutdown()
+    listening.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for corpora, empty."""
+    monkeypatch.setenv("RANKER_DATA", str(tmp_path / "corpora"))
+    return tmp_path / "corpora"
+
+
+@pytest.fixture
+def card(corpora: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Card]:
+    """Make the card of a corpus ``made``, which `catalogue` then knows besides ``wmt12``."""
+    others = {"wmt12": catalogue.card("wmt12"), "sample": catalogue.card("sample")}
+
+    def make(*download: Download, files: tuple[str, ...] = ("data.txt",)) -> Card:
+        made = Card("made", "Made", "Made up.", "de-en", "None", files, obtain="Make it.", download=download)
+        monkeypatch.setattr(catalogue, "cards", lambda: {**others, "made": made})
+        return made
+
+    return make

@@ -1,0 +1,187 @@
+"""`ranker data get` and what it leaves on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tarfile
+from dataclasses import replace
+
+import pytest
+
+from ranker.cli.main import run
+from ranker.corpora import catalogue
+from ranker.corpora.catalogue import Download
+from ranker.corpora.downloads import getting
+from ranker.corpora.downloads.getting import get
+from ranker.corpora.downloads.transfer import Limits
+from ranker.errors import FetchError, MissingError, OptionError
+from tests.corpora.downloads.conftest import CONTENT, DIGEST, HASTY
+
+PARTS = {
+    "sets/one/sources/de-en.txt": b"a\nb\n",
+    "sets/one/system-outputs/de-en/A.txt": b"x\ny\n",
+    "sets/one/human-scores/de-en.da.seg.score": b"A\t1\nA\t2\n",
+    "sets/one/metric-scores/big": b"big",
+    "sets/two/sources/de-en.txt": b"",
+}
+
+
+def archive() -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as packed:
+        for name, content in PARTS.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            packed.addfile(info, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def written(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_file_is_put_where_the_corpus_is_looked_for(server, card, corpora, caplog):
+    made = card(Download(f"{server.url}/data.txt", sha256=DIGEST, size=len(CONTENT)))
+    [row] = get("made", limits=HASTY)
+    assert (row.file, row.size, row.sha256, row.checked) == ("data.txt", len(CONTENT), DIGEST, "card")
+    assert row.written == made.find() == corpora / "made" / "data.txt"
+    assert written(corpora) == ["made/data.txt"]
+    server.files.clear()
+    assert get("made", limits=HASTY) == []
+    assert "made is here already" in caplog.text
+    with pytest.raises(FetchError, match="answered 404"):
+        get("made", again=True, limits=HASTY)
+    assert made.find()
+
+
+def test_an_archive_is_unpacked_and_kept_for_other_cards(server, card, corpora):
+    server.files["/sets.tgz"] = archive()
+    part = Download(
+        f"{server.url}/sets.tgz", below="sets/one", into="one", only=("sources", "system-outputs", "human-scores")
+    )
+    card(part, files=("one/",))
+    [row] = get("made", unverified=True, limits=HASTY)
+    assert (row.checked, row.written) == ("nothing", corpora / "made" / "one")
+    assert written(corpora) == [
+        "downloads/sets.tgz",
+        "downloads/sets.tgz.sha256",
+        "made/one/human-scores/de-en.da.seg.score",
+        "made/one/sources/de-en.txt",
+        "made/one/system-outputs/de-en/A.txt",
+    ]
+    dataset = catalogue.load("made")
+    assert (dataset.name, dataset.ratings["value"].tolist()) == ("made", [1.0, 2.0])
+    server.files.clear()
+    card(replace(part, below="sets/two", into="two"), files=("two/",))
+    [row] = get("made", limits=HASTY)
+    assert row.checked == "first download"
+    assert (corpora / "made" / "two" / "sources" / "de-en.txt").is_file()
+
+
+def test_the_digest_of_the_first_download_is_checked_from_then_on(server, card, corpora):
+    card(Download(f"{server.url}/data.txt"))
+    with pytest.raises(
+        OptionError, match=r"no SHA-256 digest is known of data\.txt: give it with --sha256, or .*--unverified"
+    ):
+        get("made", limits=HASTY)
+    assert server.requests == []
+    assert not corpora.exists()
+    get("made", unverified=True, limits=HASTY)
+    record = corpora / "downloads" / "data.txt.sha256"
+    assert record.read_text() == f"{DIGEST}  data.txt\n"
+    assert get("made", again=True, limits=HASTY)[0].checked == "first download"
+    server.files["/data.txt"] = b"new"
+    with pytest.raises(FetchError, match=f"expected {DIGEST}: .*; if the change is intended, remove {record}"):
+        get("made", again=True, unverified=True, limits=HASTY)
+    digest = hashlib.sha256(b"new").hexdigest()
+    assert get("made", again=True, sha256={"": digest.upper()}, limits=HASTY)[0].checked == "--sha256"
+    assert record.read_text() == f"{digest}  data.txt\n"
+    assert (corpora / "made" / "data.txt").read_bytes() == b"new"
+
+
+def test_files_that_belong_together_come_together(server, card, corpora):
+    server.files["/b.txt"] = b"b"
+    card(Download(f"{server.url}/data.txt", sha256=DIGEST), Download(f"{server.url}/b.txt", sha256=DIGEST))
+    with pytest.raises(FetchError, match=r"/b\.txt: has the SHA-256 digest"):
+        get("made", limits=HASTY)
+    assert written(corpora) == ["downloads/data.txt"]
+    server.requests.clear()
+    get("made", sha256={"b.txt": hashlib.sha256(b"b").hexdigest()}, limits=HASTY)
+    assert [path for path, _ in server.requests] == ["/b.txt"]
+    assert written(corpora) == ["downloads/b.txt.sha256", "made/b.txt", "made/data.txt"]
+
+
+def test_a_file_that_the_user_brought_is_checked_and_taken(server, card, corpora, caplog):
+    card(Download(f"{server.url}/data.txt", sha256=DIGEST))
+    (corpora / "downloads").mkdir(parents=True)
+    (corpora / "downloads" / "data.txt").write_bytes(b"other")
+    with pytest.raises(
+        FetchError, match=rf"data\.txt: has the SHA-256 digest .*, expected {DIGEST} \(card\): remove it"
+    ):
+        get("made", limits=HASTY)
+    (corpora / "downloads" / "data.txt").write_bytes(CONTENT)
+    get("made", limits=HASTY)
+    assert server.requests == []
+    assert "data.txt is among the downloads" in caplog.text
+
+
+@pytest.mark.parametrize(("name", "says"), [("wmt12", "gives no address.*results page"), ("sample", "comes with")])
+def test_a_card_without_an_address_says_how_to_get_it(name, says, card):
+    card()
+    with pytest.raises(MissingError, match=says):
+        get(name)
+
+
+@pytest.mark.parametrize(
+    ("digests", "says"),
+    [
+        ({"": "ab"}, "--sha256 ab: expected 64 hexadecimal"),
+        ({"x.txt": DIGEST}, "expected FILE=DIGEST, FILE one of data"),
+    ],
+)
+def test_digests_that_cannot_be_right_are_refused(digests, says, card):
+    card(Download("https://data.invalid/data.txt"))
+    with pytest.raises(OptionError, match=says):
+        get("made", sha256=digests)
+
+
+def test_the_command_goes_on_where_ctrl_c_stopped_it(server, card, corpora, capsys, caplog, monkeypatch):
+    card(Download(f"{server.url}/data.txt", sha256=DIGEST))
+    with monkeypatch.context() as patched:
+        patched.setattr(getting, "fetch", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(SystemExit) as ended:
+            run(["data", "get", "made"])
+    out, err = capsys.readouterr()
+    assert (ended.value.code, out) == (130, "")
+    assert f"what has come is kept in {corpora}/downloads: the same command goes on" in caplog.text
+    with pytest.raises(SystemExit) as ended:
+        run(["data", "get", "made", "--max-gb", "0.001", "-o", "json"])
+    out, err = capsys.readouterr()
+    assert ended.value.code == 0, err
+    assert json.loads(out)[0]["written"] == str(corpora / "made" / "data.txt")
+    assert "fetching data.txt: 12.0 kB from 127.0.0.1" in caplog.text
+
+
+def test_the_command_says_in_one_line_what_is_wrong(server, card, capsys):
+    card(Download(f"{server.url}/data.txt"))
+    for options, says in (
+        ([], "no SHA-256 digest is known"),
+        (["--sha256", "x"], "expected 64"),
+        (["--unverified", "--max-gb", "0.00001"], "more than the limit of 10.0 kB"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            run(["data", "get", "made", *options])
+        out, err = capsys.readouterr()
+        assert (ended.value.code, out) == (2, "")
+        assert says in err.splitlines()[-1]
+        assert len(err.splitlines()) == 1, err
+
+
+def test_a_corpus_that_is_not_there_is_not_fetched_but_says_how_to(server, card):
+    card(Download(f"{server.url}/data.txt", sha256=DIGEST))
+    with pytest.raises(MissingError, match="To fetch it: ranker data get made"):
+        catalogue.load("made")
+    assert server.requests == []
+    assert Limits().redirects == 5
