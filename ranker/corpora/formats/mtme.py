@@ -11,7 +11,7 @@
 Every language pair that has system outputs is read. Human scores of segments become ratings of the kind NAME; those of
 MQM (``mqm``, ``mqm-...``), which are negated penalties there, become penalties, ``mqm_total`` and ``mqm_...``; others
 whose name says that lower is better are turned round too. Scores of documents, domains and systems, and of metrics,
-are not kept.
+are not kept, nor are marked errors (``*.seg.rating``).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ranker.errors import DataError, nearest
 from ranker.files import display_name, printable, read_lines, read_text
 
 _LOG = logging.getLogger(__name__)
-_PAIR = re.compile(r"[A-Za-z]{2,3}(?:_[A-Za-z]+)?-[A-Za-z]{2,3}(?:_[A-Za-z]+)?\Z")
+_PAIR = re.compile(r"[A-Za-z]{2,3}(?:_[A-Za-z]+)*-[A-Za-z]{2,3}(?:_[A-Za-z]+)*\Z")
 _SCORES = re.compile(r"(?P<pair>[^.]+)\.(?P<name>.+)\.(?P<level>sys|domain|doc|seg)\.score\Z")
 _OUTPUTS = "system-outputs"
 
@@ -135,7 +135,8 @@ def _documents(path: Path, size: int, like: str) -> list[str | None]:
 def _score_files(root: Path, pair: str) -> Iterator[tuple[Path, re.Match[str]]]:
     """Yield the files of human scores of a language pair, and the parts of their names."""
     for path in _listed(root / "human-scores"):
-        if not path.name.startswith(f"{pair}."):
+        # marked errors, whose sums are among the scores
+        if not path.name.startswith(f"{pair}.") or path.name.endswith(".rating"):
             continue
         named = _SCORES.match(path.name)
         if named is None:

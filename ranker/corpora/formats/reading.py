@@ -137,7 +137,10 @@ def _read(path: str | Path, name: str, file: str) -> Dataset:
 
         return assemble(parse_testset(universal_line_ends(text), file), name, file)
     if kind == "json":
-        return assemble(parse_records(universal_line_ends(text), file), name, file)
+        from ranker.corpora.formats.wmt_esa import is_wmt_esa, parse_wmt_esa
+
+        parse = parse_wmt_esa if is_wmt_esa(text) else parse_records
+        return assemble(parse(universal_line_ends(text), file), name, file)
     if kind in ("csv", "tsv"):
         _refuse_rankings(text, file)
         from ranker.corpora.formats.mqm import is_mqm, parse_mqm

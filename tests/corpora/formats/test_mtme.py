@@ -32,6 +32,7 @@ FILES = {
     "human-scores/en-de.mqm.seg.score": "S1\t-5.0\nS1\tNone\nS1\t-0.1\nrefB\t0\nrefB\t-1\nrefB\tNone\n",
     "human-scores/en-de.wmt-z.seg.score": "S1 0.25\nS1 None\nS1 None\n",
     "human-scores/en-de.mqm.sys.score": "S1\t-2\n",
+    "human-scores/en-de.mqm.merged.seg.rating": "marked errors, not looked at\n",
     "human-scores/zh-en.mqm.seg.score": "other pair, not looked at\n",
     "sources/zh-en.txt": "一\n",
 }
@@ -106,6 +107,13 @@ def test_several_language_pairs(folder: Path) -> None:
     assert dataset.candidates["text"].tolist() == ["a"]
     with pytest.raises(DataError, match="no outputs of language pair 'fr-en'; there are: en-de, zh-en"):
         read_mtme(folder, pairs=["fr-en"])
+
+
+def test_languages_may_name_their_script_and_region(folder: Path) -> None:
+    (folder / "system-outputs" / "en-sr_Cyrl_RS").mkdir()
+    (folder / "system-outputs" / "en-sr_Cyrl_RS" / "S.txt").write_text("a\n")
+    (folder / "sources" / "en-sr_Cyrl_RS.txt").write_text("b\n")
+    assert read_mtme(folder).language_pairs == ["en-de", "en-sr_Cyrl_RS"]
 
 
 DAMAGE = {
