@@ -119,7 +119,7 @@ def corpus_directory() -> Path:
 def cards() -> dict[str, Card]:
     """Return the cards of all corpora known by name, sorted by name."""
     found = {}
-    for path in sorted(share.directory("data").glob("*.toml")):
+    for path in sorted(share.directory("data").glob("*.toml"), key=lambda path: path.stem):
         try:
             values = parse_toml(read_text(path), display_name(path))
             parts = tuple(
@@ -211,11 +211,9 @@ def load_all(names_or_paths: list[str]) -> Dataset:
 
 def _how_to_get(card: Card) -> str:
     expected = " or ".join(card.files)
-    fetch = f"  To fetch it: ranker data get {card.name}\n" if card.download else ""
     return (
         f"corpus {card.name!r} is not on this machine: no {expected} in {card.folder}\n"
         f"  {card.title}. {card.licence}\n"
         f"  {card.obtain}\n"
-        f"{fetch}"
         f"  More: ranker data show {card.name}. What works right now: the same command with --data sample"
     )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
 from ranker.corpora import catalogue
+from ranker.corpora.downloads import transfer
+from ranker.corpora.downloads.archives import is_archive
 from ranker.errors import DataError, MissingError
+from ranker.files import inside
 from ranker.share import directory
 
 LINE = '{"src": "s", "ref": "r", "tgt": {"A": "a", "B": "b"}}\n'
@@ -31,6 +35,24 @@ def test_every_card_file_is_a_card():
         assert card.files
         assert card.bundled or card.obtain, "what is not part of the package says how to get it"
         assert card.bundled == (name == "sample")
+        assert not card.download or f"ranker data get {name}" in card.obtain
+
+
+def test_downloads_have_addresses_of_their_own_and_digests_that_can_be():
+    parts = [(card, part) for card in catalogue.cards().values() for part in card.download]
+    assert {card.name for card, _ in parts} == {f"wmt{year}" for year in range(17, 26)} | {"wmt25-esa"}
+    # files lie beside each other under the names that they have in their addresses
+    assert len({part.file for _, part in parts}) == len({part.address for _, part in parts})
+    for card, part in parts:
+        transfer.check_address(part.address)
+        assert part.address.startswith("https:")
+        assert inside(".", part.file, *filter(None, part.below.split("/")), part.into or "-")
+        assert re.fullmatch("[0-9a-f]{64}" if part.sha256 else "", part.sha256)
+        assert bool(part.sha256) != ("--unverified" in card.obtain)
+        if is_archive(part.file) and part.below:
+            assert card.files[0] == f"{part.into}/" == f"{part.below.split('/')[-1]}/"
+        elif not is_archive(part.file):
+            assert card.files[0] == part.file
 
 
 def test_the_sample_is_there_and_is_what_its_card_says(corpora):

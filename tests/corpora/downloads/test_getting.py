@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import tarfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -15,10 +17,11 @@ from ranker.corpora import catalogue
 from ranker.corpora.catalogue import Download
 from ranker.corpora.downloads import getting
 from ranker.corpora.downloads.getting import get
-from ranker.corpora.downloads.transfer import Limits
+from ranker.corpora.judgements import human_scores
 from ranker.errors import FetchError, MissingError, OptionError
 from tests.corpora.downloads.conftest import CONTENT, DIGEST, HASTY
 
+FORMATS = Path(__file__).resolve().parents[3] / "docs" / "formats.md"
 PARTS = {
     "sets/one/sources/de-en.txt": b"a\nb\n",
     "sets/one/system-outputs/de-en/A.txt": b"x\ny\n",
@@ -127,6 +130,22 @@ def test_a_file_that_the_user_brought_is_checked_and_taken(server, card, corpora
     assert "data.txt is among the downloads" in caplog.text
 
 
+@pytest.mark.skipif(not FORMATS.is_file(), reason="documents are not part of the wheel")
+def test_direct_assessment_in_csv_becomes_a_corpus_as_the_documents_say(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("da").mkdir()
+    Path("da/2017-da.csv").write_text(
+        "lp,src,mt,ref,score,raw,annotators\n"
+        'de-en,"a, b",x,r,0.5,80,2\nde-en,"a, b",y,r,-1.5,10,1\nde-en,"a, b",x,r,0.75,90,1\nen-de,c,z,s,,,1\n'
+    )
+    [code] = re.findall(r"^```py\n(.*?)^```", FORMATS.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    exec(code, {})
+    dataset = catalogue.load("wmt17.jsonl")
+    assert dataset.sources[["lp", "text"]].to_numpy().tolist() == [["de-en", "a, b"], ["en-de", "c"]]
+    assert dataset.candidates["text"].tolist() == ["x", "y", "z"]
+    assert human_scores(dataset, "score")[:2].tolist() == [0.625, -1.5]
+
+
 @pytest.mark.parametrize(("name", "says"), [("wmt12", "gives no address.*results page"), ("sample", "comes with")])
 def test_a_card_without_an_address_says_how_to_get_it(name, says, card):
     card()
@@ -179,9 +198,8 @@ def test_the_command_says_in_one_line_what_is_wrong(server, card, capsys):
         assert len(err.splitlines()) == 1, err
 
 
-def test_a_corpus_that_is_not_there_is_not_fetched_but_says_how_to(server, card):
+def test_a_corpus_that_is_not_there_is_not_fetched_unasked(server, card):
     card(Download(f"{server.url}/data.txt", sha256=DIGEST))
-    with pytest.raises(MissingError, match="To fetch it: ranker data get made"):
+    with pytest.raises(MissingError, match="corpus 'made' is not on this machine"):
         catalogue.load("made")
     assert server.requests == []
-    assert Limits().redirects == 5
