@@ -126,7 +126,7 @@ def cards() -> dict[str, Card]:
                 Download(**{**part, "only": tuple(part.get("only", ()))}) for part in values.pop("download", ())
             )
             found[path.stem] = Card(**{**values, "name": path.stem, "files": tuple(values["files"]), "download": parts})
-        except (DataError, KeyError, TypeError) as error:
+        except (DataError, KeyError, TypeError, AttributeError) as error:
             problem = (
                 error if isinstance(error, DataError) else f"{display_name(path)}: is no card of a corpus ({error})"
             )

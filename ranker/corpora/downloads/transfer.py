@@ -25,7 +25,7 @@ from urllib.error import URLError
 from urllib.parse import quote, urljoin, urlsplit
 from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request
 
-from ranker.errors import DataError, FetchError, OptionError
+from ranker.errors import DataError, FetchError
 from ranker.files import display_name, printable, read_text, replacing_together, write_bytes
 from ranker.progress import report
 from ranker.storage import locks
@@ -197,6 +197,8 @@ class _Partial:
         response = _open(self.address, headers, self.limits)
         with response:
             if self.have and response.status == 206 and self._fits(response.headers, validator, total):
+                rest = in_bytes((total or 0) - self.have)
+                _LOG.warning("ranker: note: fetching the rest of %s: %s", self.target.name, rest)
                 self._receive_body(response, total)
                 return
             if response.status == 200:
@@ -226,8 +228,8 @@ class _Partial:
         """Whether what comes is the rest of what has come."""
         named = _CONTENT_RANGE.match(headers.get("Content-Range", ""))
         ranges = named and tuple(int(number) for number in named.groups())
-        changed = validator not in (headers.get("ETag", validator), headers.get("Last-Modified", validator))
-        return ranges == (self.have, (total or 0) - 1, total) and not changed
+        known = headers.get("ETag" if validator.startswith('"') else "Last-Modified", validator)
+        return ranges == (self.have, (total or 0) - 1, total) and known == validator
 
     def _start_anew(self, why: str) -> None:
         _LOG.warning("ranker: note: %s %s; it is fetched from its beginning", display_name(self.path), why)
@@ -279,16 +281,22 @@ class _Partial:
         while block := self._next_block(response, total):
             if self.have + len(block) > most:
                 self._empty()
-                raise FetchError(f"{self.address}: more than {most:,} bytes come, expected no more; removed")
-            try:
-                self.stream.write(block)
-            except OSError as error:
-                what = f"cannot be written: {error.strerror or error}"
-                raise DataError(what, file=display_name(self.path)) from None
-            self.have += len(block)
+                raise FetchError(
+                    f"{self.address}: more than {most:,} bytes come, expected no more: what came was removed"
+                )
+            self._write(block)
             report("MB", self.have // _MEGABYTE, most // _MEGABYTE)
-        if total is not None and self.have < total:
-            raise _BrokenError(self._broken("the connection ended", total))
+        if self.have < (total or self.size or 0):
+            raise _BrokenError(self._broken("the connection ended", total or self.size))
+
+    def _write(self, block: bytes) -> None:
+        view = memoryview(block)
+        try:
+            while view:
+                view = view[self.stream.write(view) :]
+        except OSError as error:
+            raise DataError(f"cannot be written: {error.strerror or error}", file=display_name(self.path)) from None
+        self.have += len(block)
 
     def _next_block(self, response: http.client.HTTPResponse, total: int | None) -> bytes:
         try:
@@ -308,8 +316,8 @@ class _Partial:
         if self.sha256 and found != self.sha256:
             self.path.unlink()
             self.facts_path.unlink(missing_ok=True)
-            what = f"has the SHA-256 digest {found}, expected {self.sha256}: it is damaged or has changed; removed"
-            raise FetchError(f"{self.address}: {what}")
+            what = f"has the SHA-256 digest {found}, expected {self.sha256}"
+            raise FetchError(f"{self.address}: {what}: it is damaged or has changed, and was removed")
         with replacing_together(self.target.parent) as temporary:
             self.path.rename(temporary / self.target.name)
         self.facts_path.unlink(missing_ok=True)
@@ -339,10 +347,8 @@ def _open(address: str, headers: dict[str, str], limits: Limits) -> http.client.
         except (http.client.HTTPException, OSError, ValueError) as error:
             reason = error.reason if isinstance(error, URLError) else error
             text = printable(str(reason) or type(reason).__name__)[:200]
-            what = f"cannot be reached ({text}): check the network, or set https_proxy"
+            what = f"cannot be reached ({text}): check the network and the proxy (https_proxy, http_proxy)"
             raise FetchError(f"{current}: {what}") from None
-        if response is None:
-            raise OptionError(f"{current}: the proxy of the environment cannot be used: expected http://HOST:PORT")
         if response.status not in _REDIRECTS:
             return response  # type: ignore[no-any-return]
         response.close()

@@ -76,6 +76,9 @@ def test_an_archive_is_unpacked_and_kept_for_other_cards(server, card, corpora):
     ]
     dataset = catalogue.load("made")
     assert (dataset.name, dataset.ratings["value"].tolist()) == ("made", [1.0, 2.0])
+    (corpora / "made" / "one" / "old").touch()
+    get("made", again=True, limits=HASTY)
+    assert "made/one/old" not in written(corpora)
     server.files.clear()
     card(replace(part, below="sets/two", into="two"), files=("two/",))
     [row] = get("made", limits=HASTY)

@@ -47,14 +47,16 @@ def test_a_file_comes_whole(server, target, caplog):
 
 
 @pytest.mark.parametrize("validator", [{"tag": '"1"'}, {"tag": "", "date": "Sun, 01 Jan 2017 00:00:00 GMT"}])
-def test_an_interrupted_download_goes_on(server, target, validator):
+def test_an_interrupted_download_goes_on(server, target, validator, caplog):
     for name, value in validator.items():
         setattr(server, name, value)
     leave(server, target)
+    caplog.clear()
     assert fetch(f"{server.url}/data.txt", target, sha256=DIGEST, limits=HASTY) == DIGEST
     check(target)
     [(_, headers)] = server.requests
     assert (headers["Range"], headers["If-Range"]) == ("bytes=7000-", server.tag or server.date)
+    assert caplog.messages == ["ranker: note: fetching the rest of data.txt: 5.0 kB"]
 
 
 def test_a_broken_connection_is_made_again_as_long_as_it_brings_something(server, target):
@@ -64,12 +66,20 @@ def test_a_broken_connection_is_made_again_as_long_as_it_brings_something(server
     check(target)
 
 
-def test_a_stalled_connection_is_given_up(server, target):
-    server.stalls, server.stop_after = True, [4000, 0]
+def test_a_stalled_connection_is_given_up(server, target, monkeypatch):
+    opened = transfer._open
+
+    def patient_until_the_answer(address, headers, limits):
+        response = opened(address, headers, HASTY)
+        response.fp.raw._sock.settimeout(limits.timeout)
+        return response
+
+    monkeypatch.setattr(transfer, "_open", patient_until_the_answer)
+    server.stalls, server.stop_after = True, [4000]
     with pytest.raises(
-        FetchError, match=r"no data for 0\.05 s after 4\.0 kB of 12\.0 kB, which are kept: run the same"
+        FetchError, match=r"no data for 0\.1 s after .* of 12\.0 kB, which are kept: run the same command"
     ):
-        fetch(f"{server.url}/data.txt", target, sha256=None, limits=HASTY)
+        fetch(f"{server.url}/data.txt", target, sha256=None, limits=replace(ONCE, timeout=0.1))
 
 
 def test_a_complete_part_is_not_asked_for_again(server, target):
@@ -80,14 +90,22 @@ def test_a_complete_part_is_not_asked_for_again(server, target):
     assert server.requests == []
 
 
-@pytest.mark.parametrize("how", ["changed", "ranges", "weak", "range", "416", "address", "facts", "longer"])
+@pytest.mark.parametrize(
+    "how", ["changed", "unconditional", "dated", "ranges", "weak", "range", "416", "address", "facts", "longer"]
+)
 def test_a_part_that_does_not_fit_is_thrown_away(how, server, target, caplog):
     content, path, part = CONTENT, "/data.txt", target.parent / "data.txt.partial"
     if how == "weak":
         server.tag = 'W/"1"'
+    if how == "dated":
+        server.tag, server.date = "", "Sun, 01 Jan 2017 00:00:00 GMT"
     leave(server, target)
     if how == "changed":
         server.tag, server.files[path] = '"2"', OTHER
+        content = OTHER
+    elif how in ("unconditional", "dated"):
+        server.conditions, server.files[path] = False, OTHER
+        server.tag, server.date = (server.tag and '"2"'), (server.date and "Mon, 02 Jan 2017 00:00:00 GMT")
         content = OTHER
     elif how == "ranges":
         server.ranges = False
@@ -137,6 +155,7 @@ def test_the_old_file_stays_if_the_new_one_is_wrong(server, target):
         ({"chunked": True}, {}, replace(HASTY, size=11_000), "more than 11,000 bytes come, expected no more"),
         ({"chunked": True}, {"size": 11_000}, HASTY, "more than 11,000 bytes come, expected no more"),
         ({"chunked": True, "stop_after": [500]}, {}, ONCE, "the connection broke after 500 bytes, which are kept"),
+        ({"chunked": True}, {"size": 13_000}, HASTY, r"the connection ended after 12\.0 kB of 13\.0 kB"),
         ({"length": ""}, {}, HASTY, "the server does not say how large the file is, .*: give its digest with --sha256"),
         ({"length": "99999"}, {}, HASTY, "the connection ended after 12.0 kB of 100.0 kB, which are kept"),
         ({"status": 503}, {}, HASTY, "the server answered 503 Service Unavailable, expected the file"),
