@@ -137,6 +137,13 @@ def formats(folder: Path) -> dict[str, Format]:
         for n in range(1)
     )
     made["mqm"] = Format({"mqm.tsv": mqm.encode()}, "mqm.tsv")
+    esa = {
+        "doc_id": "en-de_DE_#_news_#_d1_#_0",
+        "src_text": "one two",
+        "tgt_text": {"refA": "eins zwei", "A": "eins", "B": "zwei"},
+        "scores": {"A": {"human1": 80, "annotator1": "j1"}, "B": {"human1": 20.5, "annotator1": "j1", "human2": 3}},
+    }
+    made["wmt-esa"] = Format({"esa.jsonl": (json.dumps(esa) + "\n").encode()}, "esa.jsonl")
     mtme = {
         "set/sources/en-de.txt": b"one\ntwo\nthree\n",
         "set/references/en-de.refA.txt": b"eins\nzwei\ndrei\n",

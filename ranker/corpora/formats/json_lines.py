@@ -53,7 +53,7 @@ def parse_records(text: str, file: str) -> list[Record]:
     grouped: dict[tuple[object, ...], tuple[Record, dict[str, tuple[int, Candidate]]]] = {}
     left_out: dict[str, None] = {}
     for line, value in json_values(text, file):
-        reader = _RecordReader(file, line, left_out)
+        reader = RecordReader(file, line, left_out)
         fields = reader.mapping(value, "record")
         source, candidates = (
             reader.spelling(fields, "source", "src"),
@@ -89,7 +89,7 @@ def parse_records(text: str, file: str) -> list[Record]:
     return records
 
 
-def _as_table_row(reader: _RecordReader, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+def _as_table_row(reader: RecordReader, fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return `fields` with the references of a table's row, ``reference1`` and so on, as one list."""
     numbered = names.reference_columns([key for key in map(names.canonical, fields) if key[9:].isdecimal()])
     if not numbered:
@@ -184,13 +184,14 @@ def _decode(text: str, position: int, file: str, first_line: int) -> tuple[Any, 
         raise DataError("nested too deeply to be a record", file=file, line=first_line) from None
 
 
-class _RecordReader:
+class RecordReader:
     """Takes typed values out of one JSON record, or says where and how it differs."""
 
     def __init__(self, file: str, line: int, left_out: dict[str, None]) -> None:
         self.file, self.line, self.left_out = file, line, left_out
 
     def fail(self, path: str, expected: str, found: object) -> NoReturn:
+        """Say what was expected at `path`, and what was found."""
         raise DataError(f"{path}: expected {expected}, found {shown(found)}", file=self.file, line=self.line)
 
     def spelling(self, fields: Mapping[str, Any], *spellings: str) -> str | None:
@@ -203,11 +204,13 @@ class _RecordReader:
         return next(iter(filled or there), None)
 
     def mapping(self, value: object, path: str) -> Mapping[str, Any]:
+        """Return an object."""
         if not isinstance(value, dict):
             self.fail(path, "an object {...}", value)
         return value
 
     def text(self, value: object, path: str) -> str:
+        """Return a string that can be written as UTF-8."""
         if not isinstance(value, str):
             self.fail(path, "a string", value)
         try:
@@ -217,12 +220,14 @@ class _RecordReader:
         return value
 
     def optional_text(self, fields: Mapping[str, Any], key: str, path: str) -> str | None:
+        """Return the string or whole number under `key` as text, if there is one."""
         value = fields.get(key)
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
         return None if value is None else self.text(value, path)
 
     def texts(self, value: object, path: str) -> list[str]:
+        """Return a list of strings, of which a single one may stand without the list."""
         if isinstance(value, str):
             return [self.text(value, path)]
         if not isinstance(value, list):
@@ -230,6 +235,7 @@ class _RecordReader:
         return [self.text(one, f"{path}[{index}]") for index, one in enumerate(value)]
 
     def number(self, value: object, path: str) -> float:
+        """Return a finite number."""
         if _is_number(value):
             try:
                 number = float(value)  # type: ignore[arg-type]
@@ -286,9 +292,11 @@ class _RecordReader:
         return candidate.ratings
 
     def name(self, value: object, path: str) -> str:
+        """Return a string that is not empty."""
         return self.text(value, path) or self.fail(path, "a name", value)
 
     def candidates(self, value: object, path: str) -> list[Candidate]:
+        """Read the candidates of one source."""
         if isinstance(value, dict):
             return [
                 Candidate(self.name(system, path), self.text(text, _inside(path, system)))
@@ -350,7 +358,7 @@ def _inside(path: str, key: str) -> str:
     return f"{path}.{key}".lstrip(".") if plain else f"{path}[{shown(key)}]"
 
 
-def _source_record(reader: _RecordReader, fields: Mapping[str, Any], source: str) -> Record:
+def _source_record(reader: RecordReader, fields: Mapping[str, Any], source: str) -> Record:
     """Make the record of one source, without candidates."""
     key = reader.spelling(fields, "references", "refs", "ref", "reference")
     references = [] if key is None or fields[key] is None else reader.texts(fields[key], key)

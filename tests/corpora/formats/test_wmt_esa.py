@@ -57,14 +57,17 @@ def test_scores_become_ratings_by_their_annotators(tmp_path):
     ("changes", "says"),
     [
         ({"doc_id": "cs-de_#_news"}, "doc_id: expected PAIR_#_DOMAIN_#_DOCUMENT_#_SEGMENT, found 'cs-de_#_news'"),
-        ({"doc_id": 1}, "doc_id: expected a text, found 1"),
-        ({"src_text": None}, "src_text: expected a text, found null"),
+        ({"doc_id": 1}, "doc_id: expected a string, found 1"),
+        ({"src_text": None}, "src_text: expected a string, found null"),
+        ({"src_text": "\ud800"}, "src_text: expected text that UTF-8 can hold"),
         ({"tgt_text": ["a"]}, "tgt_text: expected an object"),
-        ({"tgt_text": {"A": 1}}, "A: expected a text, found 1"),
+        ({"tgt_text": {"A": 1}}, "A: expected a string, found 1"),
+        ({"tgt_text": {"": "a"}}, "tgt_text: expected a name, found ''"),
         ({"scores": {"D": {}}}, "scores: expected a system of tgt_text, found 'D'"),
         ({"scores": {"A": [{"human": 1}]}}, "A: expected an object"),
-        ({"scores": {"A": {"human1": "9"}}}, "human1: expected a number, found '9'"),
-        ({"scores": {"A": {"human1": True}}}, "human1: expected a number, found true"),
+        ({"scores": {"A": {"human1": "9"}}}, "human1: expected a finite number, found '9'"),
+        ({"scores": {"A": {"human1": True}}}, "human1: expected a finite number, found true"),
+        ({"scores": {"A": {"human1": 1, "annotator1": {}}}}, "annotator1: expected a string"),
     ],
 )
 def test_what_is_not_of_the_format_is_refused_with_its_line(changes, says, tmp_path):
