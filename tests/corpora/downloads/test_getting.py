@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import re
 import tarfile
 from dataclasses import replace
@@ -179,10 +178,10 @@ def test_the_command_goes_on_where_ctrl_c_stopped_it(server, card, corpora, caps
     assert (ended.value.code, out) == (130, "")
     assert f"what has come is kept in {corpora}/downloads: the same command goes on" in caplog.text
     with pytest.raises(SystemExit) as ended:
-        run(["data", "get", "made", "--max-gb", "0.001", "-o", "json"])
+        run(["data", "get", "made", "--max-gb", "0.001"])
     out, err = capsys.readouterr()
     assert ended.value.code == 0, err
-    assert json.loads(out)[0]["written"] == str(corpora / "made" / "data.txt")
+    assert out == f"data.txt: 12.0 kB, SHA-256 {DIGEST} (compared with: card); in {corpora}/made/data.txt\n"
     assert "fetching data.txt: 12.0 kB from 127.0.0.1" in caplog.text
 
 
