@@ -20,13 +20,15 @@ import numpy.typing as npt
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged, resolve_kind
-from ranker.errors import DataError, ModelError, OptionError, counted
+from ranker.errors import ModelError, OptionError, counted
 from ranker.extractors.base import Extractor, FeatureFamily, join_notes, mean_score
 from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.needs import usable
 from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer, Scorer, rank_by
 from ranker.extractors.target_language import ENGLISH, other_language
+from ranker.extractors.weight_sets import WeightSets
 from ranker.settings import AUTO, GIVEN, GRADED, ONE_SOURCE, SEARCHED, STANDARD, Settings, Training
 from ranker.shipped import locate, standard_features, suited
 from ranker.storage.model_files import StoredModel, read_model, write_model
@@ -37,6 +39,8 @@ _LARGEST = 1e100
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ranker.learning.svm.ranksvm import RankSVM
 
 
 class Ranker:
@@ -53,11 +57,9 @@ class Ranker:
     ----------
     settings : Settings
     feature_set : FeatureSet
-    mean, scale, weights : float array, shape (columns,)
-        A score is the sum of ``weights * (column - mean) / scale``.
-    fallback : float array, shape (columns,), or None
-        Weights learnt without the columns that learn from what is ranked, used where that is too little to learn
-        from.
+    mean, scale : float array, shape (columns,)
+    weight_sets : WeightSets
+        A score is the sum of ``weights * (column - mean) / scale``, with weights for what there is of its source.
     training : Training or None
         What it was trained on; None before.
     training_notes : tuple of str
@@ -66,14 +68,13 @@ class Ranker:
 
     mean: FloatArray
     scale: FloatArray
-    weights: FloatArray
+    weight_sets: WeightSets
 
     def __init__(self, features: str = AUTO, **options: Any) -> None:
         self.settings = Settings(features, **options)
         self.feature_set = FeatureSet.parse(STANDARD if features == AUTO else features)
         if self.feature_set.names_files:
             self.settings = dataclasses.replace(self.settings, features=str(self.feature_set))
-        self.fallback: FloatArray | None = None
         self.training: Training | None = None
         self.training_notes: tuple[str, ...] = ()
         self._stored: StoredModel | None = None
@@ -93,7 +94,7 @@ class Ranker:
         """Learn as `fit` does, and return what was learnt from, for a cross-validation."""
         settings = self.settings
         kind = resolve_kind(dataset, settings.kind)
-        kept = dataset.select_candidates(judged(dataset, kind))
+        kept = dataset.select_candidates(judged(dataset, kind), peers=True)
         added = ReferenceCandidates.of(kept, kind) if settings.references_as_candidates else None
         outputs = added.outputs if added else kept
         notes: tuple[str, ...] = ()
@@ -108,14 +109,14 @@ class Ranker:
         if C == "auto" and len(lesson.sources) < 2:
             C, chosen_by = 1.0 / lesson.pair_weight, ONE_SOURCE
             notes += ("judgements of one source: nothing can be held out to choose C, which is 1 / pairs",)
-        svm = lesson.learn(table.columns, C=C, loss=settings.loss, seed=settings.seed)
-        self.weights = svm.coef_
-        kept_columns = ~self.feature_set.learns_from_ranked
-        self.fallback = None
-        if kept_columns.any() and not kept_columns.all():
-            rest = lesson.learn(table.columns[:, kept_columns], C=C, loss=settings.loss, seed=settings.seed)
-            self.fallback = np.zeros(len(self.weights))
-            self.fallback[kept_columns] = rest.coef_
+
+        def learn(columns: FloatArray) -> RankSVM:
+            return lesson.learn(columns, C=C, loss=settings.loss, seed=settings.seed)
+
+        svm = learn(table.columns)
+        self.weight_sets = WeightSets.learn(
+            self.feature_set, svm.coef_, lambda used: learn(table.columns[:, used]).coef_
+        )
         self.training_notes = notes
         self.training = Training(
             data=dataset.name,
@@ -145,44 +146,34 @@ class Ranker:
         Raises
         ------
         DataError
-            If all columns learn from what is ranked, and that is too little.
+            If a source lacks what all features need.
         """
-        weights = self.weights_for(dataset)
-        return np.asarray(weights * ((self.feature_set.transform(dataset) - self.mean) / self.scale))
+        self._trained()
+        weights = self.weight_sets.of_candidates(dataset)
+        columns = self.feature_set.transform(dataset, partial=True)
+        return np.asarray(weights * ((columns - self.mean) / self.scale))
 
     def score_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
         """Return the score of every reference of `dataset` as a candidate; see `FeatureSet.transform_references`."""
-        weights = self.weights_for(dataset)
+        self._trained()
+        source = dataset.references["source"].to_numpy(np.int64)
+        weights = self.weight_sets.of_sources(dataset)[source]
         columns = self.feature_set.transform_references(dataset, others)
         return np.asarray((weights * ((columns - self.mean) / self.scale)).sum(axis=1))
 
-    def weights_for(self, dataset: Dataset) -> FloatArray:
-        """Return the weights that `dataset` is scored by: `fallback` where that is too little to learn from.
-
-        Raises
-        ------
-        DataError
-            If all columns learn from what is ranked, and that is too little.
-        """
-        self._trained()
-        reason = self.feature_set.unusable(dataset)
-        weights = self.weights if reason is None else self.fallback
-        if weights is None:
-            raise DataError(f"{reason}, and this model has no other column", file=dataset.name)
-        return weights
+    @property
+    def weights(self) -> FloatArray:
+        """The weights where nothing is missing, shape (columns,)."""
+        return np.asarray(self.weight_sets.weights[0])
 
     def note(self, dataset: Dataset) -> str | None:
         """Return what a user should know about the scores of `dataset`, in one line, or None.
 
-        That the fallback is used, and why; and that the translations are in another language than those learnt from,
-        or else the notes of the extractors.
+        Which sources are not ranked by all features, and why; and that the translations are in another language than
+        those learnt from, or else the notes of the extractors.
         """
-        reason = self.feature_set.unusable(dataset)
-        notes = [self._language_note(dataset) or self.feature_set.note(dataset)]
-        if reason is not None:
-            names = [one.name for one in self.feature_set.extractors if one.fit_scope == "ranked"]
-            notes.insert(0, f"{reason}; ranked without {', '.join(dict.fromkeys(names))}")
-        return join_notes(notes)
+        used = FeatureSet(tuple(one for one in self.feature_set.extractors if usable([one], dataset).all()))
+        return join_notes([self.weight_sets.note(dataset), self._language_note(dataset) or used.note(dataset)])
 
     def _language_note(self, dataset: Dataset) -> str | None:
         targets = None if self.training is None else self.training.targets
@@ -262,14 +253,12 @@ class Ranker:
             ranker = cls(**kept)
             ranker.feature_set = FeatureSet.parse(model["features"])
             numbers = {
-                key: np.array([column[key] for column in columns], dtype=np.float64)
-                for key in ("mean", "scale", "weight")
+                key: np.array([column[key] for column in columns], dtype=np.float64) for key in ("mean", "scale")
             }
-            fallback = [column.get("fallback") for column in columns]
             names = tuple(column["name"] for column in columns)
-            known = [value for value in fallback if value is not None]
-            values = np.concatenate([*numbers.values(), np.array(known, dtype=np.float64)])
+            sets = WeightSets.read(ranker.feature_set, model) if names == ranker.feature_set.columns else None
             # larger numbers could overflow to infinite scores
+            values = np.concatenate([*numbers.values(), *([] if sets is None else sets.weights)])
             sound = bool((np.abs(values) <= _LARGEST).all() and (numbers["scale"] >= 1 / _LARGEST).all())
             if not (sound and isinstance(training.data_hash, str)):
                 raise ValueError
@@ -279,7 +268,7 @@ class Ranker:
             raise ModelError(f"{path}: model.json lacks what a ranker needs; train it again") from None
         if ranker.feature_set.names_files:
             raise ModelError(f"{path}: names a file of scores to read, which a model must not: train it again")
-        if names != ranker.feature_set.columns:
+        if sets is None:
             pairs = zip_longest(names, ranker.feature_set.columns)
             then, now = next(pair for pair in pairs if pair[0] != pair[1])
             what = f"was trained on column {then!r} where this version makes {now!r}"
@@ -288,8 +277,7 @@ class Ranker:
             ranker.feature_set = ranker.feature_set.with_states(stored.arrays)
         except ModelError as error:
             raise ModelError(f"{path}: {error}") from None
-        ranker.mean, ranker.scale, ranker.weights = numbers["mean"], numbers["scale"], numbers["weight"]
-        ranker.fallback = None if None in fallback else np.array(fallback, dtype=np.float64)
+        ranker.mean, ranker.scale, ranker.weight_sets = numbers["mean"], numbers["scale"], sets
         ranker.training = training
         ranker._stored = stored
         return ranker
@@ -314,12 +302,12 @@ class Ranker:
             f"- Signature: `{self.signature()}`",
             f"- Made by ranker {VERSION}",
             "",
-            "| column | weight | mean | scale |",
-            "|---|---|---|---|",
+            f"| column | {' | '.join(['weight', *self.weight_sets.titles])} | mean | scale |",
+            "|---" * (len(self.weight_sets.weights) + 3) + "|",
             *(
-                f"| `{name}` | {weight:+.4f} | {mean:.4f} | {scale:.4f} |"
-                for name, weight, mean, scale in zip(
-                    self.feature_set.columns, self.weights, self.mean, self.scale, strict=True
+                f"| `{name}` | {' | '.join(f'{weight:+.4f}' for weight in weights)} | {mean:.4f} | {scale:.4f} |"
+                for name, weights, mean, scale in zip(
+                    self.feature_set.columns, self.weight_sets.weights.T, self.mean, self.scale, strict=True
                 )
             ),
         ]
@@ -333,9 +321,6 @@ class Ranker:
 
     def _document(self) -> dict[str, Any]:
         training = self._trained()
-        numbers = {"mean": self.mean, "scale": self.scale, "weight": self.weights}
-        if self.fallback is not None:
-            numbers["fallback"] = self.fallback
         return {
             "version": VERSION,
             # a seed without effect would change the digest, and with it the signature
@@ -343,9 +328,10 @@ class Ranker:
             "features": str(self.feature_set),
             "training": dataclasses.asdict(training),
             "columns": [
-                {"name": name, **{key: float(values[index]) for key, values in numbers.items()}}
-                for index, name in enumerate(self.feature_set.columns)
+                {"name": name, "mean": float(mean), "scale": float(scale)}
+                for name, mean, scale in zip(self.feature_set.columns, self.mean, self.scale, strict=True)
             ],
+            "weights": self.weight_sets.document(),
         }
 
     def _trained(self) -> Training:
@@ -373,8 +359,8 @@ class RankerScorer(Scorer):
 
     @property
     def needs_references(self) -> bool:  # type: ignore[override]
-        """Whether a column needs a reference."""
-        return any(one.needs_references for one in self.ranker.feature_set.extractors)
+        """Whether there are no weights for a source without references."""
+        return self.ranker.weight_sets.need_references
 
     @property
     def learnt(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -416,8 +402,8 @@ class RankerScorer(Scorer):
         return self.ranker.note(dataset)
 
     def unusable(self, dataset: Dataset) -> str | None:
-        """Return why the fallback weights are used, or None."""
-        return self.ranker.feature_set.unusable(dataset)
+        """Return which sources are not scored by all features, and why, or None."""
+        return self.ranker.weight_sets.note(dataset)
 
     def trained_on(self, dataset: Dataset) -> bool:
         """Return whether the ranker learnt from just this data set."""

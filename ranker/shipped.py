@@ -75,9 +75,9 @@ def standard_features(dataset: Dataset) -> tuple[str, tuple[str, ...]]:
         extractors = tuple(_by_character(one) for one in extractors)
     reason = FeatureSet(extractors).unusable(dataset)
     if reason:
-        left_out = dict.fromkeys(one.name for one in extractors if one.fit_scope == "ranked")
+        left_out = dict.fromkeys(one.name for one in extractors if one.unusable(dataset))
         notes.append(f"{reason}: the features are those of {name} without {', '.join(left_out)}")
-        extractors = tuple(one for one in extractors if one.fit_scope != "ranked")
+        extractors = tuple(one for one in extractors if not one.unusable(dataset))
     return (",".join(map(str, extractors)) if missing or reason else name), tuple(notes)
 
 

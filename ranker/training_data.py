@@ -13,6 +13,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, balanced, human_scores, preference_pairs
 from ranker.errors import DataError
 from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.needs import usable
 from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.ranks import merge_ties
 from ranker.settings import Loss, PairCounting
@@ -164,10 +165,20 @@ class TrainingTable:
         if reason:
             raise DataError(f"nothing can be learnt: {reason}", file=outputs.name)
         features, matrix = features.fit_transform(outputs)
+        matrix = _filled(features, outputs, matrix)
         if added is None:
             return features, cls(outputs, kind, lesson, matrix)
         matrix = added.merge(matrix, features.transform_references(outputs, added.others))
         return features, cls(added.together, kind, lesson, matrix, len(added.others))
+
+
+def _filled(features: FeatureSet, outputs: Dataset, matrix: FloatArray) -> FloatArray:
+    """Return the columns with their mean in the sources that lack what they need, so that it tells nothing apart."""
+    known = features.columns_of(usable(features.extractors, outputs))[outputs.candidate_source]
+    if known.all():
+        return matrix
+    mean = np.where(known, matrix, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return np.where(known, matrix, mean)
 
 
 def standardiser(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:

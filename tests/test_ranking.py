@@ -145,8 +145,9 @@ def test_equal_outputs_tie_and_ranks_skip(trained, few):
 
 def test_the_fallback_is_the_ranker_without_the_columns_that_learn_from_what_is_ranked(trained, sample, few, tmp_path):
     plain = Ranker("bleu,ter", kind="adequacy", C=0.01).fit(sample)
-    assert plain.fallback is None
-    np.testing.assert_allclose(trained.fallback, [*plain.weights, 0.0], atol=1e-7)
+    assert len(plain.weight_sets.weights) == 1
+    assert trained.weight_sets.titles == ("without perp",)
+    np.testing.assert_allclose(trained.weight_sets.weights[1], [*plain.weights, 0.0], atol=1e-7)
     np.testing.assert_allclose(trained.score(few), plain.score(few), atol=1e-7)
     assert np.abs(trained.score(sample) - plain.score(sample)).max() > 0.01
     trained.save(tmp_path / "x.model")
@@ -162,7 +163,7 @@ def test_the_fallback_is_said(trained, sample, few):
 
 def test_nothing_to_fall_back_on_is_an_error(sample, few):
     alone = Ranker("perp", kind="adequacy", C=0.01).fit(sample)
-    assert alone.fallback is None
+    assert len(alone.weight_sets.weights) == 1
     assert np.isfinite(alone.score(sample)).all()
     with pytest.raises(DataError, match=r"too few for a language model.*, and this model has no other column"):
         alone.score(few)
@@ -249,13 +250,34 @@ def changed(key, value):
     return change
 
 
+def reweighted(place, **values):
+    """Return a change of one set of weights."""
+
+    def change(model):
+        model["weights"] = [
+            {**entry, **(values if number == place else {})} for number, entry in enumerate(model["weights"])
+        ]
+
+    return change
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (changed("name", "chrf"), "was trained on column 'chrf' where this version makes 'bleu'; train it again"),
         (lambda model: model["columns"].pop(), "where this version makes 'perp'; train it again"),
         (changed("scale", 0.0), "model.json lacks what a ranker needs; train it again"),
-        (changed("weight", None), "model.json lacks what a ranker needs"),
+        (reweighted(0, weights=[0.1, 0.2, None]), "model.json lacks what a ranker needs"),
+        (reweighted(0, weights=[0.1, 0.2, 1e300]), "model.json lacks what a ranker needs"),
+        (reweighted(0, weights=[0.1, 0.2]), "model.json lacks what a ranker needs"),
+        (reweighted(0, without=["perp"]), "model.json lacks what a ranker needs"),
+        (reweighted(1, without=[]), "model.json lacks what a ranker needs"),
+        (reweighted(1, without="perp"), "model.json lacks what a ranker needs"),
+        (reweighted(1, without=["perp", "chrf"]), "model.json lacks what a ranker needs"),
+        (reweighted(1, without=["bleu", "perp", "ter"]), "model.json lacks what a ranker needs"),
+        (reweighted(1, weights=[0.1, 0.2, 0.3]), "model.json lacks what a ranker needs"),
+        (lambda model: model.update(weights=[]), "model.json lacks what a ranker needs"),
+        (lambda model: model.update(weights=None), "model.json lacks what a ranker needs"),
         (changed("mean", "x"), "model.json lacks what a ranker needs"),
         (lambda model: model.pop("training"), "model.json lacks what a ranker needs"),
         (lambda model: model.update(features="bleu,terr,perp"), "no extractor is called 'terr'"),
@@ -272,7 +294,7 @@ def test_models_that_do_not_fit_this_version_are_refused(trained, tmp_path, chan
         Ranker.load(tmp_path / "x.model")
 
 
-@pytest.mark.parametrize(("key", "value"), [("weight", 1e300), ("scale", 1e-300), ("mean", -1e200), ("scale", 0.0)])
+@pytest.mark.parametrize(("key", "value"), [("scale", 1e-300), ("mean", -1e200), ("scale", 0.0)])
 def test_models_whose_scores_would_overflow_are_refused(tmp_path, key, value):
     path = tmp_path / "x.model"
     Ranker("bleu1-4", C=0.1).fit(load_dataset("sample")).save(path)
@@ -281,3 +303,18 @@ def test_models_whose_scores_would_overflow_are_refused(tmp_path, key, value):
     write_model(path, StoredModel({**stored.model, "columns": columns}, stored.arrays), "")
     with pytest.raises(ModelError, match=r"model\.json lacks what a ranker needs"):
         Ranker.load(path)
+
+
+def test_files_of_before_there_were_several_sets_of_weights_are_read(trained, sample, few, tmp_path):
+    trained.save(tmp_path / "x.model")
+    stored = read_model(tmp_path / "x.model")
+    columns = [
+        {**column, "weight": weight, "fallback": fallback}
+        for column, weight, fallback in zip(stored.model["columns"], *trained.weight_sets.weights.tolist(), strict=True)
+    ]
+    before = {key: value for key, value in stored.model.items() if key != "weights"} | {"columns": columns}
+    write_model(tmp_path / "x.model", StoredModel(before, stored.arrays), "")
+    loaded = Ranker.load(tmp_path / "x.model")
+    for one in (sample, few):
+        np.testing.assert_array_equal(loaded.score(one), trained.score(one))
+    assert loaded.note(few) == trained.note(few)

@@ -97,7 +97,7 @@ def command(
     scored = []
     for dataset in datasets:
         used = resolve_kind(dataset, kind, learnt=learnt)
-        kept = dataset.select_candidates(judged(dataset, used)) if levels == ["segment"] else dataset
+        kept = dataset.select_candidates(judged(dataset, used), peers=True) if levels == ["segment"] else dataset
         notes = {name: _notes(name, one, dataset, kept) for name, one in scorers.items()}
         with working(f"scoring {dataset.name}"):
             made = [

@@ -68,7 +68,7 @@ def command(
 
     with working("evaluating"):
         kind = resolve_kind(dataset, kind, learnt=scorer.learnt)
-        kept = dataset.select_candidates(judged(dataset, kind))
+        kept = dataset.select_candidates(judged(dataset, kind), peers=True)
         say_notes([scorer], kept)
         if references_as_candidates:
             found = _with_references(scorer, kept, kind, resamples, seed)

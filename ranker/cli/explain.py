@@ -83,10 +83,12 @@ def command(
         if model is None:
             raise OptionError("give --model FILE or NAME for its weights, or data for scores explained")
         shown = Ranker.load(model)
-        numbers = zip(shown.feature_set.columns, shown.weights, shown.mean, shown.scale, strict=True)
+        sets = shown.weight_sets
+        numbers = zip(shown.feature_set.columns, shown.mean, shown.scale, sets.weights.T.tolist(), strict=True)
         weights = [
-            {"column": name, "weight": float(weight), "mean": float(mean), "scale": float(scale)}
-            for name, weight, mean, scale in numbers
+            {"column": name, "weight": each[0], "mean": float(mean), "scale": float(scale)}
+            | {f"weight {title}": other for title, other in zip(sets.titles, each[1:], strict=True)}
+            for name, mean, scale, each in numbers
         ]
         emit(Result.of_rows(weights, signature=shown.signature()), output)
         return

@@ -100,6 +100,7 @@ class Dataset:
     places: pd.DataFrame | None = None
     _views: dict[Hashable, Any] = field(init=False, default_factory=dict, repr=False)
     _origin: tuple[Dataset, Int64Array] | None = field(init=False, default=None, repr=False)
+    _peers: tuple[Dataset, Int64Array] | None = field(init=False, default=None, repr=False)
 
     def __len__(self) -> int:
         """Return the number of candidates, the rows of every feature matrix."""
@@ -117,6 +118,14 @@ class Dataset:
         The row is -1 for a reference that was added as a candidate.
         """
         return self._origin or (self, np.arange(len(self)))
+
+    @property
+    def peers(self) -> tuple[Dataset, Int64Array]:
+        """The data set of all candidates that these are compared with, and the row of every one of these there.
+
+        It has the same sources. Only `select_candidates` with ``peers=True`` makes it another than this one.
+        """
+        return self._peers or (self, np.arange(len(self)))
 
     @functools.cached_property
     def candidate_source(self) -> Int64Array:
@@ -186,14 +195,28 @@ class Dataset:
             self.preferences,
             None if self.places is None else self.places[chosen],
         )._selected_from(*self.origin)
-        return kept._keep_candidates(chosen[self.candidate_source])
+        rows = chosen[self.candidate_source]
+        kept = kept._keep_candidates(rows)
+        if self._peers is None:
+            return kept
+        peers, place = self._peers
+        code = np.cumsum(chosen[peers.candidate_source]) - 1
+        return kept._compared_with(peers.select_sources(chosen), code[place[rows]])
 
-    def select_candidates(self, keep: npt.ArrayLike) -> Dataset:
+    def select_candidates(self, keep: npt.ArrayLike, *, peers: bool = False) -> Dataset:
         """Return the data set without the candidates where the mask `keep` (candidates,) is false.
 
         Sources that keep no candidate stay, with their references.
+
+        Parameters
+        ----------
+        keep : array-like of bool, shape (candidates,)
+        peers : bool, default False
+            Whether the other candidates are still there to compare with; see `peers`.
         """
-        return self._keep_candidates(np.asarray(keep, dtype=bool))
+        rows = np.asarray(keep, dtype=bool)
+        kept = self._keep_candidates(rows)
+        return kept._compared_with(self.peers[0], self.peers[1][rows]) if peers else kept
 
     def _keep_candidates(self, chosen: BoolArray) -> Dataset:
         code = np.cumsum(chosen) - 1
@@ -212,6 +235,10 @@ class Dataset:
             ).reset_index(drop=True),
             self.places,
         )._selected_from(whole, rows[chosen])
+
+    def _compared_with(self, peers: Dataset, rows: Int64Array) -> Dataset:
+        object.__setattr__(self, "_peers", (peers, rows))
+        return self
 
     def _selected_from(self, whole: Dataset, rows: Int64Array) -> Dataset:
         object.__setattr__(self, "_origin", (whole, rows))

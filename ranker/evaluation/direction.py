@@ -47,7 +47,7 @@ def direction_note(ranker: Ranker, dataset: Dataset, *, seed: int = 0) -> str | 
         raise ModelError("this ranker is not trained; call fit or load")
     kind = Kind.parse(ranker.training.kind).directed()
     generator = np.random.default_rng(seed)
-    kept = dataset.select_candidates(judged(dataset, str(kind)))
+    kept = dataset.select_candidates(judged(dataset, str(kind)), peers=True)
     usable = np.flatnonzero((np.diff(kept.reference_offsets) > 0) & (np.diff(kept.candidate_offsets) > 1))
     if not len(usable):
         return None

@@ -43,7 +43,11 @@ class Extractor(ABC):
     family: ClassVar[FeatureFamily] = "other"
     """What its features are about."""
     needs_references: ClassVar[bool] = True
-    """Whether every source with candidates must have a reference."""
+    """Whether a source must have a reference."""
+    fewest_references: ClassVar[int] = 0
+    """References that a data set must have for it to learn from them."""
+    fewest_candidates: ClassVar[int] = 1
+    """Candidates that a source must have for it to tell them apart."""
     knows_new_texts: ClassVar[bool] = True
     """Whether it can say something about any text, as hypotheses against each other; else only about candidates of the
     data set that scores were computed for elsewhere."""
@@ -151,8 +155,11 @@ class Extractor(ABC):
         return (self,)
 
     def unusable(self, dataset: Dataset) -> str | None:
-        """Return why this extractor can say nothing about `dataset`, or None."""
-        return None
+        """Return why there are too few references in `dataset` to learn from, or None."""
+        references = len(dataset.references)
+        if references >= self.fewest_references:
+            return None
+        return f"{references} reference sentences are too few for a language model, {self.fewest_references} are needed"
 
     def note(self, dataset: Dataset) -> str | None:
         """Return what a user should know about the columns of `dataset`, in one line, or None."""

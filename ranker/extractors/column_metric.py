@@ -80,6 +80,16 @@ class ColumnMetric(SentenceMean):
         return self.extractor.needs_references
 
     @property
+    def fewest_references(self) -> int:  # type: ignore[override]
+        """As of the extractor."""
+        return self.extractor.fewest_references
+
+    @property
+    def fewest_candidates(self) -> int:  # type: ignore[override]
+        """As of the extractor."""
+        return self.extractor.fewest_candidates
+
+    @property
     def fit_scope(self) -> FitScope:  # type: ignore[override]
         """As of the extractor; nothing if it has learnt in training, or can do without."""
         scope = self.extractor.fit_scope
@@ -120,10 +130,6 @@ class ColumnMetric(SentenceMean):
     def members(self) -> tuple[Extractor, ...]:
         """The extractor."""
         return self.extractor.members
-
-    def unusable(self, dataset: Dataset) -> str | None:
-        """As of the extractor."""
-        return self.extractor.unusable(dataset)
 
     def note(self, dataset: Dataset) -> str | None:
         """As of the extractor."""

@@ -116,6 +116,16 @@ class Combination(Metric):
         return any(metric.needs_references for metric in self.metrics)
 
     @property
+    def fewest_references(self) -> int:  # type: ignore[override]
+        """The most that any metric needs."""
+        return max(metric.fewest_references for metric in self.metrics)
+
+    @property
+    def fewest_candidates(self) -> int:  # type: ignore[override]
+        """The most that any metric needs."""
+        return max(metric.fewest_candidates for metric in self.metrics)
+
+    @property
     def fit_scope(self) -> FitScope:  # type: ignore[override]
         """What the metrics learn from."""
         return next((metric.fit_scope for metric in self.metrics if metric.fit_scope != "none"), "none")
@@ -134,10 +144,6 @@ class Combination(Metric):
     def with_files(self, files: Mapping[str, str]) -> Combination:
         """Return the sum of the metrics with their files."""
         return self._with(tuple(metric.with_files(files) for metric in self.metrics))
-
-    def unusable(self, dataset: Dataset) -> str | None:
-        """Return why one of the metrics can say nothing about `dataset`, or None."""
-        return next((reason for metric in self.metrics if (reason := metric.unusable(dataset))), None)
 
     def note(self, dataset: Dataset) -> str | None:
         """Return the notes of the metrics, or None."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ranker import notation, share
 from ranker.arrays import BoolArray, FloatArray
-from ranker.corpora.dataset import Dataset, view
+from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError, OptionError
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, join_notes
@@ -156,15 +156,13 @@ class FeatureSet:
             )
         )
 
-    @property
-    def learns_from_ranked(self) -> BoolArray:
-        """Mask of the columns whose extractors learn from whatever is ranked, shape (columns,)."""
-        scopes = [one.fit_scope == "ranked" for one in self.extractors for _ in one.columns]
-        return np.array(scopes, dtype=bool)
+    def columns_of(self, extractors: npt.ArrayLike) -> BoolArray:
+        """Return the mask of the columns of some extractors, (..., extractors) to (..., columns)."""
+        return np.repeat(np.asarray(extractors, dtype=bool), [len(one.columns) for one in self.extractors], axis=-1)
 
     def unusable(self, dataset: Dataset) -> str | None:
-        """Return why the columns that learn from what is ranked cannot learn from `dataset`, or None; asked once."""
-        return _unusable(dataset, tuple(one for one in self.extractors if one.fit_scope == "ranked"))
+        """Return why some extractors have too few references in `dataset` to learn from, or None."""
+        return join_notes(one.unusable(dataset) for one in self.extractors)
 
     @property
     def members(self) -> tuple[Extractor, ...]:
@@ -175,11 +173,17 @@ class FeatureSet:
         """Return what a user should know about the columns of `dataset`, each thing once, or None."""
         return join_notes(one.note(dataset) for one in self.extractors)
 
-    def transform(self, dataset: Dataset) -> FloatArray:
+    def transform(self, dataset: Dataset, *, partial: bool = False) -> FloatArray:
         """Return all columns, shape (candidates, columns).
 
-        Columns of scope ``ranked`` learn from `dataset` first; where one of them cannot, all of them are 0 (see
+        Columns of scope ``ranked`` learn from `dataset` first; those of which it has too few references are 0 (see
         `unusable`).
+
+        Parameters
+        ----------
+        dataset : Dataset
+        partial : bool, default False
+            Make columns 0 in the sources that lack the reference that they need, instead of refusing.
 
         Raises
         ------
@@ -188,21 +192,27 @@ class FeatureSet:
         ModelError
             If an extractor must learn in training first, and has not.
         """
+        if not partial:
+            self.check_references(dataset)
         return self._matrix(dataset, [None] * len(self.extractors))
 
     def _matrix(self, dataset: Dataset, known: Sequence[FloatArray | None]) -> FloatArray:
         """Put the columns of all extractors side by side; those in `known` are made already."""
         self.check_ready()
-        self.check_references(dataset)
-        unusable = self.unusable(dataset) is not None
+        has_reference = np.diff(dataset.reference_offsets) > 0
+        rows = has_reference[dataset.candidate_source]
+        referenced = dataset if rows.all() else dataset.select_sources(has_reference)
         parts = []
         for one, made in zip(self.extractors, known, strict=True):
             if made is not None:
                 parts.append(made)
-            elif unusable and one.fit_scope == "ranked":
-                parts.append(np.zeros((len(dataset), len(one.columns))))
-            else:
+            elif not one.needs_references:
                 parts.append(one.fit_ranked(dataset).transform(dataset))
+            else:
+                part = np.zeros((len(dataset), len(one.columns)))
+                if len(referenced) and one.unusable(dataset) is None:
+                    part[rows] = one.fit_ranked(referenced).transform(referenced)
+                parts.append(part)
         return self._joined(dataset, parts)
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
@@ -224,10 +234,9 @@ class FeatureSet:
         self.check_ready()
         self.check_references(others)
         check_new_texts(self.extractors, "references")
-        unusable = self.unusable(dataset) is not None
         parts = [
             np.zeros((len(others), len(one.columns)))
-            if unusable and one.fit_scope == "ranked"
+            if one.unusable(dataset)
             else one.fit_ranked(dataset).transform_references(dataset, others)
             for one in self.extractors
         ]
@@ -256,8 +265,8 @@ class FeatureSet:
         for one in self.extractors:
             one.check_ready()
 
-    def check_references(self, dataset: Dataset) -> None:
-        """Refuse a data set that lacks a reference where a column needs one.
+    def check_references(self, dataset: Dataset, sources: BoolArray | None = None) -> None:
+        """Refuse a data set that lacks a reference where a column needs one, in some `sources` or in any.
 
         Raises
         ------
@@ -266,14 +275,11 @@ class FeatureSet:
         """
         needy = [extractor for extractor in self.extractors if extractor.needs_references]
         empty = (np.diff(dataset.reference_offsets) == 0) & (np.diff(dataset.candidate_offsets) > 0)
+        if sources is not None:
+            empty &= sources
         if needy and empty.any():
             source = int(np.argmax(empty))
             raise DataError(
                 f"{dataset.where(source)} has no reference, and column {needy[0].columns[0]!r} needs one "
                 f"({int(empty.sum())} of {len(empty)} sources have none): add references or choose other features"
             )
-
-
-@view
-def _unusable(dataset: Dataset, learning: tuple[Extractor, ...]) -> str | None:
-    return next((reason for one in learning if (reason := one.unusable(dataset))), None)

@@ -53,8 +53,8 @@ class ReferenceCandidates:
         if kind == PREFERENCES:
             what = "references as candidates need a score of every output, and preferences give none"
             raise DataError(f"{what}: choose another judgement, as --kind win-rate", file=dataset.name)
-        outputs = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool))
-        outputs = outputs.select_candidates(judged(outputs, kind))
+        outputs = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool), peers=True)
+        outputs = outputs.select_candidates(judged(outputs, kind), peers=True)
         has_outputs = np.diff(outputs.candidate_offsets) > 0
         enough = np.diff(outputs.reference_offsets) > 1
         if not (has_outputs & enough).any():

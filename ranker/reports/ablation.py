@@ -13,6 +13,7 @@ from ranker.corpora.judgements import human_scores, preference_pairs
 from ranker.evaluation.bootstrap import Estimate, estimate, resampled_sums, stream
 from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import source_spearman, tau_counts
+from ranker.extractors.needs import usable
 from ranker.ranking import Ranker
 from ranker.ranks import merge_ties
 from ranker.reports.breakdown import within
@@ -79,14 +80,14 @@ def ablate(
         of the data sets are left out of all the training.
     """
     ranker = training.ranker
-    usable = np.ones(len(ranker.weights), dtype=bool)
-    if any(ranker.feature_set.unusable(one) for one in datasets):
-        usable = ~ranker.feature_set.learns_from_ranked
+    extractors = ranker.feature_set.extractors
+    somewhere = [usable(extractors, one).any(axis=0) for one in datasets]
+    kept = ranker.feature_set.columns_of(np.all(somewhere, axis=0))
     owner = extractor_columns(ranker)
-    places = [int(place) for place in np.unique(owner[usable])]
+    places = [int(place) for place in np.unique(owner[kept])]
     if len(places) < 2:
         return ()
-    weights = np.stack([training.weights(usable & (owner != place)) for place in [-1, *places]], axis=1)
+    weights = np.stack([training.weights(kept & (owner != place)) for place in [-1, *places]], axis=1)
     scores = [matrix @ weights for matrix in columns]
     spearman, taus = _differences(datasets, kinds, scores, resamples, seed)
     return tuple(

@@ -78,10 +78,10 @@ class DatasetFindings:
             elif dataset.name in training.data.split("+"):
                 notes.append(f"the ranker was trained on {training.data}, so it may have seen this data")
             kind = resolve_kind(dataset, kind, learnt=[training.kind])
-            kept = dataset.select_candidates(judged(dataset, kind))
+            kept = dataset.select_candidates(judged(dataset, kind), peers=True)
             human = human_scores(kept, kind)
-        weights = ranker.weights_for(kept)
-        columns = (ranker.feature_set.transform(kept) - ranker.mean) / ranker.scale
+        weights = ranker.weight_sets.of_candidates(kept)
+        columns = (ranker.feature_set.transform(kept, partial=True) - ranker.mean) / ranker.scale
         scores = (weights * columns).sum(axis=1)
         agreement = None
         if compared:

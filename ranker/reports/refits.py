@@ -62,7 +62,7 @@ class TrainingColumns:
                 "and the same language pairs",
                 file=dataset.name,
             )
-        kept = dataset.select_candidates(judged(dataset, training.kind))
+        kept = dataset.select_candidates(judged(dataset, training.kind), peers=True)
         added = ReferenceCandidates.of(kept, training.kind) if training.references is not None else None
         outputs = added.outputs if added else kept
         _, table = TrainingTable.of(ranker.feature_set, outputs, training.kind, training.counting, added)

@@ -95,14 +95,13 @@ def test_a_feature_that_is_no_finite_number_is_refused(few, monkeypatch):
 
 def test_features_that_learn_from_what_is_ranked_are_0_where_that_is_too_little(sample, few):
     made = FeatureSet.parse("bleu,perp,ter,perp[order=2]")
-    assert made.learns_from_ranked.tolist() == [False, True, False, True]
+    learning = made.columns_of([False, True, False, True])
+    assert learning.tolist() == [False, True, False, True]
     assert made.unusable(sample) is None
     assert made.unusable(few) == "2 reference sentences are too few for a language model, 100 are needed"
-    assert (made.transform(few)[:, made.learns_from_ranked] == 0).all()
-    np.testing.assert_array_equal(
-        made.transform(few)[:, ~made.learns_from_ranked], FeatureSet.parse("bleu,ter").transform(few)
-    )
-    assert (made.transform(sample)[:, made.learns_from_ranked] > 0).all()
+    assert (made.transform(few)[:, learning] == 0).all()
+    np.testing.assert_array_equal(made.transform(few)[:, ~learning], FeatureSet.parse("bleu,ter").transform(few))
+    assert (made.transform(sample)[:, learning] > 0).all()
 
 
 def test_what_was_learnt_is_kept_and_restored(sample, few):

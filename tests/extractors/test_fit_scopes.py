@@ -74,9 +74,8 @@ def test_what_learns_from_whatever_is_ranked_says_so(text):
         assert "whatever is ranked" in " ".join((inspect.getdoc(type(make(text))) or "").split())
 
 
-def test_a_ranker_knows_which_columns_learn_from_what_is_ranked():
+def test_features_learn_from_what_is_ranked():
     features = FeatureSet.parse("bleu,nist,lrscore[theta=0.3]")
-    assert features.learns_from_ranked.tolist() == [False, True, True]
     made = dataset(range(4))
     assert features.unusable(made) is None
     np.testing.assert_array_equal(features.transform(made)[:, 1], make("nist").fit(made).transform(made)[:, 0])

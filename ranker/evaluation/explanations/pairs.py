@@ -20,6 +20,7 @@ from ranker.corpora.system_pairs import system_pair
 from ranker.errors import OptionError, counted
 from ranker.evaluation.explanations.evidence import Evidence, evidence_of
 from ranker.extractors.base import Extractor, FeatureFamily
+from ranker.extractors.needs import usable
 from ranker.ranking import Ranker
 from ranker.ranks import TIE
 
@@ -227,16 +228,16 @@ class _Features:
     @classmethod
     def of(cls, ranker: Ranker, dataset: Dataset) -> _Features:
         features = ranker.feature_set
-        unusable = features.unusable(dataset) is not None
+        somewhere = np.asarray(usable(features.extractors, dataset).any(axis=0))
         places: dict[tuple[FeatureFamily, str], int] = {}
         members: list[list[Extractor]] = []
         group = []
-        for extractor in features.extractors:
+        for extractor, is_usable in zip(features.extractors, somewhere, strict=True):
             # rouge_l and rouge_w are variants of one metric
             place = places.setdefault((extractor.family, extractor.name.partition("_")[0]), len(places))
             group.extend([place] * len(extractor.columns))
             members.extend([[]] * (place == len(members)))
-            if not (unusable and extractor.fit_scope == "ranked"):
+            if is_usable:
                 members[place] = [*members[place], extractor]
         return cls(features.columns, features.families, np.array(group, dtype=np.int64), list(places), members)
 

@@ -104,6 +104,7 @@ class Consensus(Extractor):
     name: ClassVar[str] = "consensus"
     family = "agreement"
     needs_references: ClassVar[bool] = False
+    fewest_candidates: ClassVar[int] = 3
     metric: str = "chrf"
     neighbours: int = 5
     trust: Literal["data", "source"] = "data"
@@ -151,7 +152,7 @@ class Consensus(Extractor):
 
     def note(self, dataset: Dataset) -> str | None:
         """Say of how many sources there is no consensus, for want of candidates."""
-        sizes = np.diff(dataset.candidate_offsets)
+        sizes = np.diff(dataset.peers[0].candidate_offsets)
         alone, two = int((sizes == 1).sum()), int((sizes == 2).sum())
         notes = []
         if alone:
@@ -162,7 +163,8 @@ class Consensus(Extractor):
 
     def fit(self, dataset: Dataset) -> FittedConsensus:
         """Return the fitted form, which knows which systems of `dataset` are relatives."""
-        return FittedConsensus(**self._options(), learnt=self._relations(dataset) if self.trust == "data" else None)
+        learnt = self._relations(dataset.peers[0]) if self.trust == "data" else None
+        return FittedConsensus(**self._options(), learnt=learnt)
 
     def fit_ranked(self, dataset: Dataset) -> FittedExtractor:
         """Return the fitted form."""
@@ -241,6 +243,11 @@ class FittedConsensus(Consensus, FittedExtractor):
 
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the features, shape (candidates, 7)."""
+        everyone, rows = dataset.peers
+        return self._features(everyone)[rows]
+
+    def _features(self, dataset: Dataset) -> FloatArray:
+        """Return the features of all candidates, each compared with the others of its source."""
         result = np.zeros((len(dataset), len(COLUMNS)))
         voting = ~dataset.candidates["is_reference"].to_numpy(bool)
         text = source_texts(dataset).row
@@ -288,11 +295,11 @@ class FittedConsensus(Consensus, FittedExtractor):
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
         """Return the features of every reference among the candidates of its source, which alone vote."""
-        together = dataset.with_references_as_candidates()
+        together = dataset.peers[0].with_references_as_candidates()
         references = np.diff(dataset.reference_offsets)
         source = np.repeat(np.arange(len(references)), references)
         slot = np.arange(len(source)) - dataset.reference_offsets[source]
-        return self.transform(together)[together.candidate_offsets[source + 1] - references[source] + slot]
+        return self._features(together)[together.candidate_offsets[source + 1] - references[source] + slot]
 
 
 def _make_blocks(dataset: Dataset, similarity: Similarity, limit: int) -> Iterator[Block]:

@@ -74,6 +74,7 @@ class Perplexity(Extractor):
 
     name: ClassVar[str] = "perp"
     family = "fluency"
+    fewest_references: ClassVar[int] = ENOUGH_REFERENCES
     fit_scope: ClassVar[FitScope] = "ranked"
     order: int = 3
     leave_out: bool = False
@@ -93,6 +94,7 @@ class Perplexity(Extractor):
             if self.leave_out:
                 raise OptionError("perp[leave_out=true,model=FILE]: a file holds no references to leave out")
             object.__setattr__(self, "needs_references", False)
+            object.__setattr__(self, "fewest_references", 0)
             object.__setattr__(self, "fit_scope", "none")
 
     @property
@@ -119,13 +121,6 @@ class Perplexity(Extractor):
         if self.model is not None:
             signed |= {"order": None, "leave_out": None, "model": kenlm_files.digest(self.model)[:12]}
         return signed
-
-    def unusable(self, dataset: Dataset) -> str | None:
-        """Say so if there are too few references for a language model."""
-        references = len(dataset.references)
-        if self.model is not None or references >= ENOUGH_REFERENCES:
-            return None
-        return f"{references} reference sentences are too few for a language model, {ENOUGH_REFERENCES} are needed"
 
     def check_ready(self) -> None:
         """Raise an error if kenlm is missing, or the file is no model of the order that was asked for."""

@@ -113,7 +113,6 @@ def test_too_few_references_make_the_column_unusable():
     assert features.unusable(made) == "99 reference sentences are too few for a language model, 100 are needed"
     assert features.unusable(corpus(100)) is None
     assert (features.transform(made)[:, 1] == 0).all()
-    assert features.learns_from_ranked.tolist() == [False, True]
 
 
 def test_a_model_falls_back_on_what_it_can_use():
@@ -128,7 +127,7 @@ def test_a_model_falls_back_on_what_it_can_use():
     )
     assert (ranker.explain(few)[:, 1] == 0).all()
     assert ranker.explain(sample)[:, 1].any()
-    assert ranker.fallback[0] == pytest.approx(Ranker("bleu").fit(sample).weights[0])
+    assert ranker.weight_sets.weights[1][0] == pytest.approx(Ranker("bleu").fit(sample).weights[0])
     with pytest.raises(DataError, match=r"too few.*this model has no other column"):
         Ranker("perp").fit(sample).score(few)
     with pytest.raises(DataError, match="nothing can be learnt: 12 reference sentences are too few"):

@@ -1,0 +1,207 @@
+"""Weights for every set of extractors that can be missing, for want of references or of candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ranker.arrays import BoolArray, FloatArray, Int64Array
+from ranker.corpora.dataset import Dataset
+from ranker.errors import DataError, counted
+from ranker.extractors.base import Extractor, join_notes
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.needs import Supply, usable_sets
+
+NONE = -1
+"""Number of the set of a source that nothing can rank."""
+
+
+@dataclass(frozen=True, eq=False)
+class WeightSets:
+    """Weights of the same columns, learnt with all extractors and without those that can be missing.
+
+    Parameters
+    ----------
+    extractors : tuple of Extractor
+    used : bool array, shape (sets, extractors)
+        Which extractors the weights are for: in the first set all of them, then the larger sets before the smaller.
+    weights : float array, shape (sets, columns)
+        0 where the extractor is not used.
+    """
+
+    extractors: tuple[Extractor, ...]
+    used: BoolArray
+    weights: FloatArray
+
+    @classmethod
+    def learn(cls, features: FeatureSet, weights: FloatArray, learn: Callable[[BoolArray], FloatArray]) -> WeightSets:
+        """Learn the weights of every set that the features make possible.
+
+        Parameters
+        ----------
+        features : FeatureSet
+        weights : float array, shape (columns,)
+            Those learnt with all extractors.
+        learn : callable
+            Returns the weights of the columns where a mask is true, learnt without the others.
+        """
+        used = usable_sets(features.extractors)
+        made = np.zeros((len(used), len(weights)))
+        made[0] = weights
+        for place, kept in enumerate(features.columns_of(used)[1:], 1):
+            made[place, kept] = learn(kept)
+        return cls(features.extractors, used, made)
+
+    def without(self, place: int) -> tuple[Extractor, ...]:
+        """Return the extractors that are missing in one set."""
+        return tuple(one for one, used in zip(self.extractors, self.used[place], strict=True) if not used)
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """What every set but the first is called, by the extractors that it does without or that are left."""
+        return tuple(self._title(place) for place in range(1, len(self.used)))
+
+    def choose(self, dataset: Dataset) -> Int64Array:
+        """Return the set by which each source is scored: the first whose extractors have what they need there.
+
+        Returns
+        -------
+        int array, shape (sources,)
+            `NONE` where there are too few candidates for any, so that they tie.
+
+        Raises
+        ------
+        DataError
+            If a source lacks the reference that all sets need, or there are too few references or candidates
+            everywhere.
+        """
+        supply = Supply.of(dataset)
+        enough = supply.suffices(self.extractors)
+        fits = np.asarray((enough[:, np.newaxis] | ~self.used).all(axis=2))
+        lost = ~np.asarray(fits.any(axis=1))
+        there = np.diff(dataset.candidate_offsets) > 0
+        if (lost & there).any():
+            FeatureSet(self.extractors).check_references(dataset, lost)
+            reason = join_notes(one.unusable(dataset) for one in self.extractors)
+            if reason is None and lost[there].all():
+                reason = f"no source has {self._fewest_candidates} candidates to compare with each other"
+            if reason is not None:
+                raise DataError(f"{reason}, and this model has no other column", file=dataset.name)
+        return np.where(lost, NONE, fits.argmax(axis=1))
+
+    def of_candidates(self, dataset: Dataset) -> FloatArray:
+        """Return the weights that every candidate is scored by, shape (candidates, columns).
+
+        Raises
+        ------
+        DataError
+            As `choose`.
+        """
+        return self.of_sources(dataset)[dataset.candidate_source]
+
+    def of_sources(self, dataset: Dataset) -> FloatArray:
+        """Return the weights that every source is scored by, shape (sources, columns); raises as `choose`."""
+        place = self.choose(dataset)
+        return np.asarray(np.where(place[:, np.newaxis] == NONE, 0.0, self.weights[place]))
+
+    def note(self, dataset: Dataset) -> str | None:
+        """Return which sources are not scored by all extractors, and why, in one line, or None.
+
+        Raises
+        ------
+        DataError
+            As `choose`.
+        """
+        there = np.diff(dataset.candidate_offsets) > 0
+        place = np.where(there, self.choose(dataset), 0)
+        supply, size = Supply.of(dataset), int(there.sum())
+        notes = []
+        for number in sorted(set(place.tolist()) - {0}, key=lambda one: (one == NONE, one)):
+            rows = place == number
+            missing = self.extractors if number == NONE else self.without(number)
+            reasons = []
+            share = (
+                f"{rows.sum():,} of {counted(size, 'source')}"
+                if rows.sum() < size
+                else f"all {counted(size, 'source')}"
+            )
+            if any(one.needs_references for one in missing) and not supply.has_reference[rows].any():
+                reasons.append(f"{share} without a reference")
+            else:
+                reasons.extend(dict.fromkeys(filter(None, (one.unusable(dataset) for one in missing))))
+            fewest = max(one.fewest_candidates for one in missing)
+            if (supply.candidates[rows] < fewest).all():
+                what = f"fewer than {fewest} candidates"
+                reasons.append(f"{share} with {what}" if not reasons else what)
+            what = "their candidates tie" if number == NONE else f"ranked {self._title(number)}"
+            notes.append(f"{' and '.join(reasons)}; {what}")
+        return join_notes(notes)
+
+    @property
+    def need_references(self) -> bool:
+        """Whether every set has an extractor that needs a reference."""
+        needy = np.array([one.needs_references for one in self.extractors])
+        return bool((self.used & needy).any(axis=1).all())
+
+    def document(self) -> list[dict[str, Any]]:
+        """Return JSON values of which `read` makes the sets again."""
+        return [
+            {"without": [str(one) for one in self.without(place)], "weights": weights.tolist()}
+            for place, weights in enumerate(self.weights)
+        ]
+
+    @classmethod
+    def read(cls, features: FeatureSet, model: Mapping[str, Any]) -> WeightSets:
+        """Take the sets from the model of a file.
+
+        ``weights`` is a list of one object for each set, the largest first: ``without``, the notations of the
+        extractors that are missing, none in the first, and ``weights``, a number for each column, 0 for theirs. Files
+        of an earlier version have ``weight`` and ``fallback`` with each column instead, the latter without all that
+        learns from whatever is ranked.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If they are not what `document` returns.
+        """
+        if "weights" in model:
+            sets = [(entry["without"], entry["weights"]) for entry in model["weights"]]
+        else:
+            sets = [([], [column["weight"] for column in model["columns"]])]
+            learning = [str(one) for one in features.extractors if one.fit_scope == "ranked"]
+            if all(column.get("fallback") is not None for column in model["columns"]):
+                sets.append((learning, [column["fallback"] for column in model["columns"]]))
+        names = [str(one) for one in features.extractors]
+        used = np.array([[name not in without for name in names] for without, _ in sets])
+        weights = np.array([numbers for _, numbers in sets], dtype=np.float64)
+        sizes = used.sum(axis=1)
+        sound = (
+            all(isinstance(without, list) and set(without) <= set(names) for without, _ in sets)
+            and weights.shape == (len(sets), len(features.columns))
+            and used[0].all()
+            and (sizes > 0).all()
+            and (np.diff(sizes) <= 0).all()
+            and len(np.unique(used, axis=0)) == len(used)
+            and not weights[~features.columns_of(used)].any()
+        )
+        if not sound:
+            raise ValueError("weights")
+        return cls(features.extractors, used, weights)
+
+    @property
+    def _fewest_candidates(self) -> int:
+        return max(one.fewest_candidates for one in self.extractors)
+
+    def _title(self, place: int) -> str:
+        missing, left = (
+            list(
+                dict.fromkeys(
+                    one.name for one, used in zip(self.extractors, self.used[place], strict=True) if used == want
+                )
+            )
+            for want in (False, True)
+        )
+        return f"without {', '.join(missing)}" if len(missing) <= len(left) else f"by {', '.join(left)} alone"

@@ -1,0 +1,155 @@
+"""Rankers where something is missing: references, enough of them, or other candidates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ranker import Ranker
+from ranker.corpora.dataset import concatenate
+from ranker.corpora.judgements import judged
+from ranker.errors import DataError
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.needs import usable, usable_sets
+from tests.datasets import dataset_of
+
+TEXTS = ["a cat sat on the mat", "the cat sat on a mat", "on the mat sat", "it is a cat"]
+REFERENCE = "the cat sat on the mat"
+
+
+def corpus(sources, candidates=4, references=1, kind="fluency"):
+    """Make sources whose candidates lose words more and more, and are judged accordingly."""
+    items = []
+    for number in range(sources):
+        words = [*REFERENCE.split(), f"w{number % 7}", f"v{number % 5}"]
+        texts = [" ".join([*words[place:], *(["x"] * (place + number % 2))]) for place in range(candidates)]
+        items.append(([" ".join(words)] * references, texts))
+    return dataset_of(items, kind=kind)
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return Ranker("chrf,perp,consensus,combine[bleu - ter]", C=0.1).fit(corpus(120))
+
+
+@pytest.mark.parametrize(
+    ("features", "without"),
+    [
+        ("bleu,chrf", [[]]),
+        ("bleu,perp", [[], ["perp"]]),
+        ("consensus", [[]]),
+        ("bleu,consensus", [[], ["consensus"], ["bleu"]]),
+        ("bleu,combine[bleu + perp]", [[], ["combine[bleu + perp]"]]),
+        ("bleu,given[name=x]", [[], ["bleu"]]),
+        (
+            "bleu,perp,consensus",
+            [[], ["perp"], ["consensus"], ["bleu", "perp"], ["perp", "consensus"]],
+        ),
+    ],
+)
+def test_there_are_weights_for_what_the_features_make_possible_and_no_more(features, without):
+    extractors = FeatureSet.parse(features).extractors
+    found = [
+        [str(one) for one, used in zip(extractors, row, strict=True) if not used] for row in usable_sets(extractors)
+    ]
+    assert found[0] == []
+    assert sorted(found) == sorted(without)
+    assert [len(one) for one in found] == sorted(map(len, found))
+
+
+def test_every_set_is_the_ranker_of_what_is_left(trained):
+    data = corpus(120)
+    for place in range(len(trained.weight_sets.used)):
+        missing = trained.weight_sets.without(place)
+        left = [str(one) for one in trained.feature_set.extractors if one not in missing]
+        alone = Ranker(",".join(left), C=0.1).fit(data)
+        columns = trained.feature_set.columns_of(trained.weight_sets.used[place])
+        np.testing.assert_allclose(trained.weight_sets.weights[place][columns], alone.weights, atol=1e-6)
+        assert not trained.weight_sets.weights[place][~columns].any()
+
+
+def test_each_source_is_scored_by_what_there_is_of_it(trained):
+    parts = [corpus(120), corpus(3, candidates=2), corpus(2, references=0), corpus(4, candidates=1)]
+    mixed = concatenate(parts)
+    scores = trained.score(mixed)
+    matrix = trained.feature_set.transform(mixed, partial=True)
+    standardised = (matrix - trained.mean) / trained.scale
+    titles = ["without consensus", "by consensus alone"]
+    places = [1 + trained.weight_sets.titles.index(one) for one in titles]
+    weights = trained.weight_sets.weights[[0, places[0], places[1], places[0]]]
+    part = np.repeat(np.arange(4), [len(one) for one in parts])
+    np.testing.assert_allclose(scores, (weights[part] * standardised).sum(axis=1), atol=1e-12)
+    np.testing.assert_allclose(trained.explain(mixed).sum(axis=1), scores, atol=1e-12)
+    # nothing of a reference is in the scores without
+    assert (trained.explain(mixed)[part == 2][:, [0, 1, 9]] == 0).all()
+    note = trained.note(mixed)
+    assert "7 of 129 sources with fewer than 3 candidates; ranked without consensus" in note
+    assert "2 of 129 sources without a reference; ranked by consensus alone" in note
+    assert trained.note(parts[0]) is None
+
+
+def test_few_references_leave_out_what_learns_from_them_only(trained):
+    few = corpus(5)
+    assert trained.note(few) == (
+        "5 reference sentences are too few for a language model, 100 are needed; ranked without perp"
+    )
+    consensus = trained.feature_set.columns_of([False, False, True, False])
+    assert trained.explain(few)[:, consensus].any()
+
+
+def test_without_any_references(trained):
+    none = corpus(6, references=0)
+    assert trained.note(none) == "all 6 sources without a reference; ranked by consensus alone"
+    assert np.isfinite(trained.score(none)).all()
+    plain = Ranker("chrf,perp", C=0.1).fit(corpus(120))
+    with pytest.raises(DataError, match=r"test\[1\] has no reference, and column 'chrf' needs one \(6 of 6"):
+        plain.score(none)
+
+
+def test_too_few_candidates_for_anything(trained):
+    alone = Ranker("consensus", C=0.1).fit(corpus(120, references=0))
+    two = corpus(3, candidates=2)
+    with pytest.raises(DataError, match="no source has 3 candidates to compare with each other, and this model has no"):
+        alone.score(two)
+    mixed = concatenate([corpus(5), two])
+    assert (alone.score(mixed)[20:] == 0).all()
+    assert alone.rank(mixed)["tied"].iloc[-2:].all()
+    assert alone.note(mixed) == "3 of 8 sources with fewer than 3 candidates; their candidates tie"
+
+
+def test_unjudged_candidates_vote_in_training_and_in_evaluation():
+    data = corpus(30, references=0)
+    kept = data.ratings["candidate"].to_numpy() % 4 != 1
+    import dataclasses
+
+    data = dataclasses.replace(data, ratings=data.ratings[kept].reset_index(drop=True))
+    ranker = Ranker("consensus", C=0.1)
+    table = ranker.fit_table(data)
+    rows = judged(data, "fluency")
+    features = FeatureSet.parse("consensus").transform(data)[rows]
+    np.testing.assert_allclose(table.columns * ranker.scale + ranker.mean, features, atol=1e-12)
+    part = data.select_candidates(rows, peers=True)
+    np.testing.assert_array_equal(ranker.score(part), ranker.score(data)[rows])
+    half = np.arange(30) % 2 == 0
+    some = ranker.score(part.select_sources(half))
+    np.testing.assert_array_equal(some, ranker.score(data.select_sources(half))[rows[half[data.candidate_source]]])
+    # three are judged, but four vote
+    assert usable(ranker.feature_set.extractors, part).all()
+    assert np.abs(ranker.score(data.select_candidates(rows)) - ranker.score(part)).max() > 1e-6
+
+
+def test_sources_with_few_candidates_teach_no_consensus():
+    """Their columns tell nothing apart, and change neither mean nor direction of the others."""
+    data = corpus(40)
+    mixed = concatenate([data, corpus(10, candidates=2)])
+    one, other = (Ranker("chrf,consensus", C=0.1).fit(each) for each in (data, mixed))
+    np.testing.assert_allclose(one.mean[1:], other.mean[1:], atol=1e-3)
+
+
+def test_references_are_scored_by_the_weights_of_their_source(trained):
+    from ranker.extractors.reference_candidates import references_apart
+
+    data = corpus(3, references=2)
+    scores = trained.score_references(data, references_apart(data))
+    assert scores.shape == (6,)
+    assert np.isfinite(scores).all()
