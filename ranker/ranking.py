@@ -359,8 +359,8 @@ class RankerScorer(Scorer):
 
     @property
     def needs_references(self) -> bool:  # type: ignore[override]
-        """Whether there are no weights for a source without references."""
-        return self.ranker.weight_sets.need_references
+        """Whether a column needs a reference."""
+        return any(one.needs_references for one in self.ranker.feature_set.extractors)
 
     @property
     def learnt(self) -> tuple[str, ...]:  # type: ignore[override]

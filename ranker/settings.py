@@ -11,7 +11,7 @@ from ranker.learning.svm.penalty import EXPECTED, is_penalty
 Loss = Literal["hinge", "squared_hinge"]
 PairCounting = Literal["judgements", "aggregated", "balanced"]
 AUTO = "auto"
-STANDARD, STANDARD_ANY = "standard", "standard-any"
+STANDARD, STANDARD_ANY, STANDARD_UNREFERENCED = "standard", "standard-any", "reference-free"
 FOLDS = 5
 """Folds of the cross-validation that ends a training."""
 GRADED = "graded"

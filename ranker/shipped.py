@@ -14,9 +14,9 @@ from ranker.extractors.base import Extractor
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.target_language import looks_english
 from ranker.extractors.text.tokens import missing_tokenizer
-from ranker.settings import STANDARD, STANDARD_ANY
+from ranker.settings import STANDARD, STANDARD_ANY, STANDARD_UNREFERENCED
 
-ENGLISH, ANY = "full", "full-any"
+ENGLISH, ANY, UNREFERENCED = "full", "full-any", "consensus"
 _MODEL = "model.json"
 
 
@@ -36,9 +36,11 @@ def locate(model: str | Path) -> Path:
 def suited(dataset: Dataset) -> str:
     """Return the name of the ranker that ships for translations like those of `dataset`.
 
-    ``full`` for English and ``full-any`` for other languages or several. Where the data set does not name its language
-    pairs, English is told by its function words in the references.
+    ``consensus`` without any reference; else ``full`` for English and ``full-any`` for other languages or several.
+    Where the data set does not name its language pairs, English is told by its function words in the references.
     """
+    if not len(dataset.references):
+        return UNREFERENCED
     pairs = [pair for pair in dataset.language_pairs if pair != "?"]
     if pairs and not all(pair.endswith("-en") for pair in pairs):
         return ANY
@@ -61,6 +63,8 @@ def standard_features(dataset: Dataset) -> tuple[str, tuple[str, ...]]:
     notes : tuple of str
         What is left out, and why.
     """
+    if not len(dataset.references):
+        return STANDARD_UNREFERENCED, (f"no references: using the feature set {STANDARD_UNREFERENCED}",)
     name, notes = STANDARD, []
     if suited(dataset) != ENGLISH:
         name = STANDARD_ANY

@@ -13,6 +13,7 @@ from ranker.cli.options import (
     JobsOption,
     KindOption,
     LpOption,
+    NoReferencesOption,
     OutputOption,
     SeedOption,
     read_input,
@@ -49,6 +50,7 @@ def command(
     kind: KindOption = "auto",
     given: GivenOption = None,
     lp: LpOption = None,
+    no_references: NoReferencesOption = False,
     level: Annotated[
         list[LevelChoice] | None,
         typer.Option("--level", help="Level to compare at, several times for several; all by default."),
@@ -91,7 +93,7 @@ def command(
     scorers = _metrics(list(dict.fromkeys(metric or [])))
     scorers |= {name: make_scorer(None, path) for name, path in _named(model or []).items()}
     scorers = dict(zip(scorers, supplied([*scorers.values()], given), strict=True))
-    datasets = [read_input([one], None, None, None, lp) for one in data]
+    datasets = [read_input([one], None, None, None, lp, no_references=no_references) for one in data]
     learnt = [one for scorer in scorers.values() for one in scorer.learnt]
     signatures = {name: _signature(one, datasets, levels) for name, one in scorers.items()}
     scored = []

@@ -12,6 +12,7 @@ from ranker.cli.options import (
     KindOption,
     LpOption,
     ModelOption,
+    NoReferencesOption,
     OutputOption,
     ReferencesAsCandidatesOption,
     ReferencesOption,
@@ -44,6 +45,7 @@ def command(
     ] = 1000,
     source: SourceOption = None,
     references: ReferencesOption = None,
+    no_references: NoReferencesOption = False,
     translations: TranslationsOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
@@ -60,7 +62,9 @@ def command(
     scorer, dataset = chosen(
         model,
         metric,
-        lambda: read_input(data or [], source, references, translations, lp, kind=kind, parts=parts),
+        lambda: read_input(
+            data or [], source, references, translations, lp, kind=kind, parts=parts, no_references=no_references
+        ),
         given,
     )
     from ranker.corpora.judgements import judged, resolve_kind

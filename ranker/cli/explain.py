@@ -12,6 +12,7 @@ from ranker.cli.options import (
     JobsOption,
     LpOption,
     ModelOption,
+    NoReferencesOption,
     OutputOption,
     ReferencesOption,
     SourceOption,
@@ -48,6 +49,7 @@ def command(
     lp: LpOption = None,
     source: SourceOption = None,
     references: ReferencesOption = None,
+    no_references: NoReferencesOption = False,
     translations: TranslationsOption = None,
     jobs: JobsOption = None,
     by: Annotated[
@@ -94,7 +96,7 @@ def command(
         return
     loaded = Ranker.load(model) if model is not None else None
     files = files_for(loaded.feature_set.members if loaded else (), given)
-    dataset = read_input([data] if data else [], source, references, translations, lp)
+    dataset = read_input([data] if data else [], source, references, translations, lp, no_references=no_references)
     if pair is not None:
         check_pair(dataset, *pair)
     ranker = loaded.with_files(files) if loaded else Ranker.load(suited_model(dataset))

@@ -85,6 +85,10 @@ ReferencesOption = Annotated[
         "--references", "-r", help="Reference translations, one a line; several files may follow.", metavar="FILE..."
     ),
 ]
+NoReferencesOption = Annotated[
+    bool,
+    typer.Option("--no-references", help="Do not use the references, even where the data have some."),
+]
 TranslationsOption = Annotated[
     list[Path] | None,
     typer.Option(
@@ -111,12 +115,15 @@ def read_input(
     *,
     kind: str | None = None,
     parts: list[Dataset] | None = None,
+    no_references: bool = False,
 ) -> Dataset:
-    """Read the data set that the options name: corpora, or parallel files.
+    """Read the data set that the options name: corpora, or parallel files, without its references if so told.
 
     A note names the corpora that hold no judgements of `kind`, if it is given; the corpora are added to `parts`.
     """
     parallel = bool(source or references or translations)
+    if references and no_references:
+        raise OptionError("give either references (-r) or --no-references")
     if parallel and data:
         raise OptionError("give either a corpus or parallel files (-s, -r, -t), not both")
     if not parallel and not data:
@@ -135,6 +142,8 @@ def read_input(
                 raise OptionError(f"--lp {' '.join(lp)}: plain files are of one language pair; expected one, as de-en")
         else:
             corpora = [catalogue.load(one) for one in data]
+        if no_references:
+            corpora = [one.without_references() for one in corpora]
         dataset = concatenate(corpora)
         dataset = dataset.select_language_pairs(lp) if lp else dataset
     if kind is not None and len(corpora) > 1:

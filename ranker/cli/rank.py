@@ -11,6 +11,7 @@ from ranker.cli.options import (
     JobsOption,
     LpOption,
     ModelOption,
+    NoReferencesOption,
     OutputOption,
     ReferencesOption,
     SourceOption,
@@ -41,19 +42,24 @@ def command(
     lp: LpOption = None,
     source: SourceOption = None,
     references: ReferencesOption = None,
+    no_references: NoReferencesOption = False,
     translations: TranslationsOption = None,
     jobs: JobsOption = None,
     output: OutputOption = "table",
 ) -> None:
     """Rank the candidate translations of every source, best first.
 
-    Without --model or --metric the ranker that ships is used: full for English, full-any for other languages. Scores
-    order the candidates of one source; those of different sources are not comparable.
+    Without --model or --metric an included ranker is used: full for English, full-any for other languages, and
+    consensus where there are no references, which compares the candidates of a source with each other. Scores order the
+    candidates of one source; those of different sources are not comparable.
 
     Example: ranker rank candidates.json
     """
     scorer, dataset = chosen(
-        model, metric, lambda: read_input([data] if data else [], source, references, translations, lp), given
+        model,
+        metric,
+        lambda: read_input([data] if data else [], source, references, translations, lp, no_references=no_references),
+        given,
     )
     import numpy as np
 

@@ -13,6 +13,7 @@ from ranker.cli.options import (
     KindOption,
     LpOption,
     ModelOption,
+    NoReferencesOption,
     ReferencesOption,
     SeedOption,
     SourceOption,
@@ -66,6 +67,7 @@ def command(
     ] = 1000,
     source: SourceOption = None,
     references: ReferencesOption = None,
+    no_references: NoReferencesOption = False,
     translations: TranslationsOption = None,
     opened: OpenOption = False,
     seed: SeedOption = 0,
@@ -105,11 +107,13 @@ def command(
         ranker = Ranker.load(model)
         ranker = ranker.with_files(files_for(ranker.feature_set.members, given))
         if parallel:
-            datasets = [read_input(data or [], source, references, translations, lp)]
+            datasets = [read_input(data or [], source, references, translations, lp, no_references=no_references)]
         else:
-            datasets = [read_input([one], None, None, None, lp) for one in data or []]
+            datasets = [read_input([one], None, None, None, lp, no_references=no_references) for one in data or []]
         with working("reading"):
             training = catalogue.load_all(train_data) if train_data else None
+            if training is not None and no_references:
+                training = training.without_references()
             if training is not None and train_lp:
                 training = training.select_language_pairs(train_lp)
         with working("examining"):

@@ -14,6 +14,7 @@ from ranker.cli.options import (
     JobsOption,
     KindOption,
     LpOption,
+    NoReferencesOption,
     OutputOption,
     ReferencesAsCandidatesOption,
     ReferencesOption,
@@ -67,6 +68,7 @@ def command(
     lp: LpOption = None,
     source: SourceOption = None,
     references: ReferencesOption = None,
+    no_references: NoReferencesOption = False,
     translations: TranslationsOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
@@ -83,7 +85,7 @@ def command(
         raise OptionError("--output: train prints table or json")
     if folds == 1:
         raise OptionError("--folds 1: expected at least 2, or 0 for no cross-validation")
-    dataset = read_input(data or [], source, references, translations, lp, kind=kind)
+    dataset = read_input(data or [], source, references, translations, lp, kind=kind, no_references=no_references)
     from ranker.evaluation.cross_validation import cross_validate
     from ranker.evaluation.direction import direction_note
     from ranker.extractors.target_language import english_note

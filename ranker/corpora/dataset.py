@@ -20,6 +20,7 @@ column more, ``alignment``, with their word alignment to the source; see `ranker
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import inspect
@@ -286,6 +287,20 @@ class Dataset:
             self.preferences.assign(**{side: code[self.preferences[side].to_numpy()] for side in ("first", "second")}),
             self.places,
         )._selected_from(whole, np.concatenate([rows, np.full(len(added), -1)])[order])
+
+    def references_among_candidates(self) -> tuple[Dataset, Int64Array]:
+        """Return `with_references_as_candidates`, and the row of every reference there."""
+        together = self.with_references_as_candidates()
+        references = np.diff(self.reference_offsets)
+        source = np.repeat(np.arange(len(references)), references)
+        slot = np.arange(len(source)) - self.reference_offsets[source]
+        return together, together.candidate_offsets[source + 1] - references[source] + slot
+
+    def without_references(self) -> Dataset:
+        """Return the data set without its references."""
+        none = self.references.iloc[:0]
+        made = dataclasses.replace(self, references=none)._selected_from(*self.origin)
+        return made if self._peers is None else made._compared_with(*self._peers)
 
     def select_language_pairs(self, wanted: Sequence[str]) -> Dataset:
         """Return the data set of the sources of the `wanted` language pairs.

@@ -14,6 +14,7 @@ from ranker.extractors.feature_sets import FeatureSet, declarations
 from ranker.extractors.lexical.function_words import ENGLISH
 from ranker.extractors.lexical.word_classes import in_class
 from ranker.extractors.meteor import columns as meteor_parts
+from ranker.extractors.reference_candidates import references_apart
 from ranker.extractors.registry import make, make_metric
 from ranker.extractors.text.tokens import tokenise
 from tests.datasets import dataset_of
@@ -151,6 +152,22 @@ def test_a_list_of_function_words_of_ones_own(tmp_path):
 def test_sentences_without_words_of_a_class_agree_that_there_are_none():
     dataset = group_of([["a", "b"]], [["a"], ["a", "3"]])
     assert make("ngrams[words=numbers,order=1]").transform(dataset).tolist() == [[1, 1, 1], [0, 0, 0]]
+
+
+def test_lengths_against_the_other_candidates():
+    """Three, one and five words: against the mean of the others, 3, 4 and 2; references do not count."""
+    dataset = dataset_of([([], ["a b c", "a", "a b c d e"]), ([], ["a b"])])
+    length = make("length[against=candidates]")
+    assert (length.needs_references, length.fewest_candidates) == (False, 3)
+    expected = [[0, 0], [np.log(5 / 2), 0], [0, np.log(6 / 3)], [0, 0]]
+    np.testing.assert_allclose(length.transform(dataset), expected, atol=1e-12)
+    part = dataset.select_candidates([True, False, True, False], peers=True)
+    np.testing.assert_allclose(length.transform(part), [expected[0], expected[2]], atol=1e-12)
+    referenced = dataset_of([(["a b c d e f g"], ["a b c", "a", "a b c d e"])])
+    found = length.transform_references(referenced, references_apart(referenced))
+    np.testing.assert_allclose(found, [[0, np.log(8 / 4)]], atol=1e-12)
+    assert "against" not in make("length").signature()
+    assert "against=candidates" in length.signature()
 
 
 def test_lengths_against_the_closest_reference():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -120,8 +122,6 @@ def test_too_few_candidates_for_anything(trained):
 def test_unjudged_candidates_vote_in_training_and_in_evaluation():
     data = corpus(30, references=0)
     kept = data.ratings["candidate"].to_numpy() % 4 != 1
-    import dataclasses
-
     data = dataclasses.replace(data, ratings=data.ratings[kept].reset_index(drop=True))
     ranker = Ranker("consensus", C=0.1)
     table = ranker.fit_table(data)

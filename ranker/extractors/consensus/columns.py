@@ -295,11 +295,8 @@ class FittedConsensus(Consensus, FittedExtractor):
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
         """Return the features of every reference among the candidates of its source, which alone vote."""
-        together = dataset.peers[0].with_references_as_candidates()
-        references = np.diff(dataset.reference_offsets)
-        source = np.repeat(np.arange(len(references)), references)
-        slot = np.arange(len(source)) - dataset.reference_offsets[source]
-        return self._features(together)[together.candidate_offsets[source + 1] - references[source] + slot]
+        together, rows = dataset.peers[0].references_among_candidates()
+        return self._features(together)[rows]
 
 
 def _make_blocks(dataset: Dataset, similarity: Similarity, limit: int) -> Iterator[Block]:

@@ -157,8 +157,8 @@ class LengthRatio(FittedExtractor):
     .. math:: \max\Bigl(0, \log \frac{r + 1}{c + 1}\Bigr), \quad \max\Bigl(0, \log \frac{c + 1}{r + 1}\Bigr)
 
     of the length c of the candidate and the length r of the reference closest to it in length, as in BLEU
-    (Papineni et al. 2002, section 2.2). 1 is added so that an empty sentence has a logarithm. Two columns, so that a
-    linear ranker can dislike both.
+    (Papineni et al. 2002, section 2.2), or the mean length r of the other candidates. 1 is added so that an empty
+    sentence has a logarithm. Two columns, so that a linear ranker can dislike both.
 
     Parameters
     ----------
@@ -166,6 +166,9 @@ class LengthRatio(FittedExtractor):
         What is counted; characters without white space.
     tokenizer : str, default "13a"
         For words.
+    against : {"references", "candidates"}, default "references"
+        What lengths are compared with. The candidates are the others of the source that are no references; a candidate
+        without others gets 0.
 
     Notes
     -----
@@ -176,11 +179,15 @@ class LengthRatio(FittedExtractor):
     family = "length"
     unit: Unit = "word"
     tokenizer: Tokenizer = "13a"
+    against: Literal["references", "candidates"] = "references"
 
     def __post_init__(self) -> None:
         """Refuse options that mean nothing together."""
         if self.unit == "character" and self.tokenizer != "13a":
             raise OptionError(f"{self}: of characters, expected no tokenizer")
+        if self.against == "candidates":
+            object.__setattr__(self, "needs_references", False)
+            object.__setattr__(self, "fewest_candidates", 3)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -192,8 +199,33 @@ class LengthRatio(FittedExtractor):
         """Both columns."""
         return self.columns
 
+    def signed(self) -> dict[str, object]:
+        """Sign with what lengths are compared with where that is not the references."""
+        return {"against": None} if self.against == "references" else {}
+
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the columns, shape (candidates, 2)."""
-        batch = token_batch(dataset, "char" if self.unit == "character" else self.tokenizer, lowercase=True)
-        difference = np.log1p(batch.candidate_lengths) - np.log1p(closest_reference_lengths(batch))
-        return np.asarray(np.maximum(np.stack([-difference, difference], axis=1), 0.0))
+        everyone, rows = (dataset, slice(None)) if self.against == "references" else dataset.peers
+        batch = token_batch(everyone, "char" if self.unit == "character" else self.tokenizer, lowercase=True)
+        usual = closest_reference_lengths(batch) if self.against == "references" else _mean_of_others(everyone, batch)
+        difference = np.log1p(batch.candidate_lengths) - np.log1p(usual)
+        return np.asarray(np.maximum(np.stack([-difference, difference], axis=1), 0.0))[rows]
+
+    def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
+        """Return the columns of every reference, against the references or the candidates of its source."""
+        if self.against == "references":
+            return super().transform_references(dataset, others)
+        together, rows = dataset.peers[0].references_among_candidates()
+        return self.transform(together)[rows]
+
+
+def _mean_of_others(dataset: Dataset, batch: TokenBatch) -> FloatArray:
+    """Return the mean length of the other candidates of the source, those marked as references left out."""
+    lengths = batch.candidate_lengths.astype(np.float64)
+    counted = ~dataset.candidates["is_reference"].to_numpy(bool)
+    number, total = (
+        np.bincount(dataset.candidate_source, values, minlength=len(dataset.sources))[dataset.candidate_source]
+        for values in (counted, np.where(counted, lengths, 0.0))
+    )
+    number, total = number - counted, total - np.where(counted, lengths, 0.0)
+    return np.where(number > 0, total / np.maximum(number, 1), lengths)
