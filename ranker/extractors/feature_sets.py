@@ -79,7 +79,7 @@ class FeatureSet:
             name, _ = notation.open_brackets(spec)
             if name not in registry.BUILT_IN and name in declared:
                 raise OptionError(f"{spec!r}: a feature set takes no options; give its extractors one by one")
-            extractors.append(registry.make(spec))
+            extractors.append(registry.make_features(spec))
         made = cls(tuple(extractors))
         twice = [column for column in made.columns if made.columns.count(column) > 1]
         if twice:

@@ -101,6 +101,17 @@ def make(text: str) -> Extractor:
     return extractor_class(name).from_notation(text)
 
 
+def make_features(text: str) -> Extractor:
+    """Make the extractor that `text` stands for, or one column of an extractor, as ``consensus.weighted``.
+
+    Raises
+    ------
+    OptionError
+        As `make_metric`.
+    """
+    return make_metric(text) if _column(text)[1] else make(text)
+
+
 def make_metric(text: str) -> Metric:
     """Make the metric that `text` stands for: one of the extractors, or a column of one, as ``semantic.f`` or ``perp``.
 

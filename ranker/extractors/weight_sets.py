@@ -196,12 +196,11 @@ class WeightSets:
         return max(one.fewest_candidates for one in self.extractors)
 
     def _title(self, place: int) -> str:
-        missing, left = (
-            list(
-                dict.fromkeys(
-                    one.name for one, used in zip(self.extractors, self.used[place], strict=True) if used == want
-                )
-            )
-            for want in (False, True)
-        )
-        return f"without {', '.join(missing)}" if len(missing) <= len(left) else f"by {', '.join(left)} alone"
+        left = tuple(one for one, used in zip(self.extractors, self.used[place], strict=True) if used)
+        missing, kept = _names(self.without(place)), _names(left)
+        return f"without {', '.join(missing)}" if len(missing) <= len(kept) else f"by {', '.join(kept)} alone"
+
+
+def _names(extractors: tuple[Extractor, ...]) -> list[str]:
+    """Return the names of extractors, each once, those of columns without the column."""
+    return list(dict.fromkeys(one.name.partition(".")[0] for one in extractors))

@@ -65,6 +65,15 @@ def test_the_matrix_has_the_columns_of_each_extractor_side_by_side(few):
     np.testing.assert_array_equal(matrix, np.concatenate(expected, axis=1))
 
 
+def test_a_column_of_an_extractor_is_a_feature(few):
+    made = FeatureSet.parse("length.longer,ter,length[unit=character].shorter")
+    assert made.columns == ("length.longer", "ter", "length[unit=character].shorter")
+    np.testing.assert_array_equal(made.transform(few)[:, 0], FeatureSet.parse("length").transform(few)[:, 1])
+    assert str(FeatureSet.parse(str(made))) == str(made)
+    with pytest.raises(OptionError, match="has no column 'size'"):
+        FeatureSet.parse("length.size")
+
+
 def test_a_signature_is_the_name_of_a_declared_set_with_a_digest():
     whole = FeatureSet.parse("bleu,ter").signature()
     assert whole == f"{make('bleu').signature()},{make('ter').signature()}"

@@ -233,8 +233,9 @@ class _Features:
         members: list[list[Extractor]] = []
         group = []
         for extractor, is_usable in zip(features.extractors, somewhere, strict=True):
-            # rouge_l and rouge_w are variants of one metric
-            place = places.setdefault((extractor.family, extractor.name.partition("_")[0]), len(places))
+            # rouge_l and rouge_w are variants of one metric, consensus.mean and consensus.near columns of one extractor
+            name = extractor.name.partition(".")[0].partition("_")[0]
+            place = places.setdefault((extractor.family, name), len(places))
             group.extend([place] * len(extractor.columns))
             members.extend([[]] * (place == len(members)))
             if is_usable:
