@@ -76,7 +76,7 @@ class FeatureSet:
             specs.extend(declared[part].extractors if part in declared else [part])
         extractors = []
         for spec in specs:
-            name, _ = notation.open_brackets(spec)
+            name = spec.partition("[")[0].strip()
             if name not in registry.BUILT_IN and name in declared:
                 raise OptionError(f"{spec!r}: a feature set takes no options; give its extractors one by one")
             extractors.append(registry.make_features(spec))

@@ -9,7 +9,7 @@ from ranker import load_dataset
 from ranker.errors import DataError, OptionError
 from ranker.extractors.feature_sets import FeatureSet, declarations
 from ranker.extractors.ngram.bleu import Bleu
-from ranker.extractors.registry import make
+from ranker.extractors.registry import make, make_features
 from ranker.share import directory
 from tests.datasets import dataset_of
 
@@ -29,7 +29,7 @@ def test_every_file_declares_a_feature_set():
     assert set(found) == {path.stem for path in directory("features").glob("*.toml")}
     for name, one in found.items():
         assert one.description
-        assert tuple(map(str, FeatureSet.parse(name).extractors)) == tuple(map(str, map(make, one.extractors)))
+        assert tuple(map(str, FeatureSet.parse(name).extractors)) == tuple(map(str, map(make_features, one.extractors)))
 
 
 def test_names_and_extractors_are_put_in_one_list():
