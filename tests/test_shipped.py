@@ -39,18 +39,21 @@ def dataset(references: list[str], lp: str | None = None):
     ],
 )
 def test_the_ranker_suits_the_language(references, lp, name):
-    assert shipped.suited(dataset(references, lp)) == name
+    made = dataset(references, lp)
+    assert shipped.suited(made) == name
+    assert shipped.suited(made.without_references()) == "consensus"
 
 
 def test_what_ships():
-    assert shipped.names() == ["full", "full-any", "full-semantic"]
+    assert shipped.names() == ["consensus", "full", "full-any", "full-semantic"]
 
 
 @pytest.mark.parametrize("name", shipped.names())
 def test_a_ranker_that_ships_is_what_its_feature_set_says(name):
     ranker = Ranker.load(name)
-    assert str(ranker.feature_set) == str(FeatureSet.parse(name))
-    assert len(ranker.weight_sets.weights) > 1
+    assert str(ranker.feature_set) == str(FeatureSet.parse({"consensus": "reference-free"}.get(name, name)))
+    assert len(ranker.weight_sets.weights) > 1 or name == shipped.UNREFERENCED
+    assert ranker.weight_sets.need_references == (name != shipped.UNREFERENCED)
     assert ranker.training is not None
     assert ranker.training.data == "wmt12+wmt13+wmt14"
     card = (shipped.locate(name) / "CARD.md").read_text(encoding="utf-8")

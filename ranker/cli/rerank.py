@@ -33,7 +33,12 @@ def command(
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option("--model", "-M", help="Choose by a trained ranker, against --refs.", metavar="FILE"),
+        typer.Option(
+            "--model",
+            "-M",
+            help="Choose by a trained ranker, against --refs, or by one that needs no references, as consensus.",
+            metavar="FILE|NAME",
+        ),
     ] = None,
     oracle: Annotated[
         str | None,
@@ -67,13 +72,15 @@ def command(
     """Choose a translation of every sentence from an n-best list, and print them, one a line.
 
     Minimum Bayes risk needs no reference: every hypothesis is scored against all of its sentence as references. All
-    are equally probable, unless --scale is given; then they are as probable as their model scores say.
+    are equally probable, unless --scale is given; then they are as probable as their model scores say. The ranker
+    consensus compares candidates in the same way, but each with the others only, and learnt from human judgements
+    how much that counts.
 
     Example: ranker rerank dev.nbest --mbr chrf
     """
     from ranker.corpora.formats.nbest_reading import read_nbest
-    from ranker.ranking import make_scorer
-    from ranker.tuning.hypotheses import check_sentences, read_references
+    from ranker.ranking import Ranker, RankerScorer, make_scorer
+    from ranker.tuning.hypotheses import all_hypotheses, check_sentences, read_references, references_of
     from ranker.tuning.reranking import best_hypotheses, sentence_scores
     from ranker.tuning.reranking import oracle as best_of_all
 
@@ -83,13 +90,18 @@ def command(
     if (weights and mbr and scale is None) or (scale is not None and not mbr):
         raise OptionError("--scale says how --mbr uses scores: give both, or neither")
     scored = _scores_in_file(oracle)
-    if (model or (oracle and scored is None) or report) and not refs:
-        raise OptionError("--model, --oracle and --report compare with references: give --refs")
+    if ((oracle and scored is None) or report) and not refs:
+        raise OptionError("--oracle and --report compare with references: give --refs")
+    ranker = Ranker.load(model) if model is not None else None
+    if ranker is not None and not refs and ranker.weight_sets.need_references:
+        raise OptionError(f"--model {model} compares with references: give --refs, or a model without: consensus")
     reported = [make_scorer(one, None) for one in report or []]
     for one in reported:
         one.check_new_texts("hypotheses")
     found = read_nbest(nbest)
     references = read_references(refs or [], source) if refs or source else None
+    if references is None and ranker is not None:
+        references = references_of([""] * (int(found.sentence.max(initial=-1)) + 1), [], [], found.name)
     if references is not None and refs:
         check_sentences(found, references)
     sentences = len(references.sources) if references is not None else None
@@ -106,8 +118,8 @@ def command(
             scores = sign * scored.in_order(len(found), f"the hypotheses of {found.name}")
         else:
             assert references is not None
-            objective = make_scorer(oracle, model)
-            say_notes([objective], references)
+            objective = RankerScorer(ranker) if ranker is not None else make_scorer(oracle, None)
+            say_notes([objective], references if refs else all_hypotheses(found, references))
             scores = sentence_scores(found, references, objective)
         if oracle is not None and scored is None and references is not None:
             chosen = best_of_all(found, references, objective)

@@ -281,5 +281,6 @@ class FeatureSet:
             source = int(np.argmax(empty))
             raise DataError(
                 f"{dataset.where(source)} has no reference, and column {needy[0].columns[0]!r} needs one "
-                f"({int(empty.sum())} of {len(empty)} sources have none): add references or choose other features"
+                f"({int(empty.sum())} of {len(empty)} sources have none): add references, or "
+                "choose features that need none, such as consensus"
             )

@@ -39,6 +39,9 @@ class Supply:
         everyone = dataset.peers[0]
         voting = ~everyone.candidates["is_reference"].to_numpy(bool)
         candidates = np.bincount(everyone.candidate_source[voting], minlength=len(dataset.sources))
+        if not len(dataset):
+            # sources to which the candidates come later
+            candidates = np.full(len(dataset.sources), np.iinfo(np.int64).max)
         return cls(np.diff(dataset.reference_offsets) > 0, candidates.astype(np.int64), len(dataset.references))
 
     def suffices(self, extractors: Sequence[Extractor]) -> BoolArray:

@@ -82,7 +82,7 @@ class WeightSets:
         enough = supply.suffices(self.extractors)
         fits = np.asarray((enough[:, np.newaxis] | ~self.used).all(axis=2))
         lost = ~np.asarray(fits.any(axis=1))
-        there = np.diff(dataset.candidate_offsets) > 0
+        there = _scored(dataset)
         if (lost & there).any():
             FeatureSet(self.extractors).check_references(dataset, lost)
             reason = join_notes(one.unusable(dataset) for one in self.extractors)
@@ -115,7 +115,7 @@ class WeightSets:
         DataError
             As `choose`.
         """
-        there = np.diff(dataset.candidate_offsets) > 0
+        there = _scored(dataset)
         place = np.where(there, self.choose(dataset), 0)
         supply, size = Supply.of(dataset), int(there.sum())
         notes = []
@@ -199,6 +199,11 @@ class WeightSets:
         left = tuple(one for one, used in zip(self.extractors, self.used[place], strict=True) if used)
         missing, kept = _names(self.without(place)), _names(left)
         return f"without {', '.join(missing)}" if len(missing) <= len(kept) else f"by {', '.join(kept)} alone"
+
+
+def _scored(dataset: Dataset) -> BoolArray:
+    """Return which sources have candidates; all of them if they are still to come."""
+    return np.asarray(np.diff(dataset.candidate_offsets) > 0) if len(dataset) else np.ones(len(dataset.sources), bool)
 
 
 def _names(extractors: tuple[Extractor, ...]) -> list[str]:

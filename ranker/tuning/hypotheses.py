@@ -139,6 +139,11 @@ def dataset_of(nbest: NBestList, references: Dataset, hypotheses: npt.ArrayLike)
     )
 
 
+def all_hypotheses(nbest: NBestList, references: Dataset) -> Dataset:
+    """Return `references` with all different hypotheses as candidates."""
+    return dataset_of(nbest, references, distinct_hypotheses(nbest)[0])
+
+
 def _strings(values: pa.Array) -> pd.Series:
     return pd.Series(pd.arrays.ArrowStringArray(pa.chunked_array([values])), dtype=TEXT)
 

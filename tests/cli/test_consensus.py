@@ -41,15 +41,31 @@ def test_candidates_without_references_are_ranked(capsys, tmp_path, model):
     assert err == ""
 
 
+@pytest.mark.parametrize("size", [1, 2])
+def test_too_few_candidates_everywhere_are_refused_in_one_line(capsys, tmp_path, model, size):
+    code, found, err = ranked(capsys, tmp_path, model, [TEXTS[:size]] * 2)
+    assert (code, found) == (2, None)
+    assert err == (
+        "ranker: error: candidates: no source has 3 candidates to compare with each other, and this model has no other "
+        "column\n"
+    )
+
+
+def test_identical_and_empty_candidates_tie(capsys, tmp_path, model):
+    code, found, err = ranked(capsys, tmp_path, model, [["same text"] * 3, ["", "", ""], ["", "a cat", "a cat"]])
+    assert (code, err) == (0, "")
+    same, empty, one = ([row["score"] for row in source["ranking"]] for source in found["sources"])
+    assert len(set(same)) == len(set(empty)) == 1
+    assert [row["text"] for row in found["sources"][2]["ranking"]] == ["a cat", "a cat", ""]
+    assert one[0] == one[1] > one[2]
+
+
 def test_sources_with_one_or_two_candidates_are_counted_in_one_line(capsys, tmp_path, model):
     code, found, err = ranked(capsys, tmp_path, model, [TEXTS, TEXTS[:1], ["", ""], TEXTS[:2]])
     assert code == 0
     assert [len(source["ranking"]) for source in found["sources"]] == [4, 1, 2, 2]
     assert found["sources"][2]["ranking"][0]["tied"]
-    assert err == (
-        "ranker: note: 1 source with one candidate, for which consensus features are 0; 2 sources with two candidates, "
-        "for which consensus says next to nothing\n"
-    )
+    assert err == "ranker: note: 3 of 4 sources with fewer than 3 candidates; their candidates tie\n"
 
 
 def test_one_feature_can_be_the_metric(capsys, tmp_path):

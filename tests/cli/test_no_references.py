@@ -1,0 +1,180 @@
+"""Commands on data without references, or told not to use them."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from ranker import Ranker
+from ranker.cli.main import run
+from tests.datasets import dataset_of
+
+TEXTS = ["the cat sat on the mat", "a cat sat on the mat", "the cat sat on a mat", "dogs ran home"]
+SOURCES = [[text.replace("cat", animal) for text in TEXTS] for animal in ("cat", "bird", "fish", "horse")]
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    """Files of the same candidates in several forms, and models with and without features that need a reference."""
+    where = tmp_path_factory.mktemp("data")
+    items = [
+        {
+            "source": f"Quelle {number}",
+            "candidates": [
+                {"system": str(place), "text": text, "human": {"fluency": -place}} for place, text in enumerate(texts)
+            ],
+        }
+        for number, texts in enumerate(SOURCES)
+    ]
+    (where / "none.json").write_text(json.dumps(items))
+    items = [{**item, "references": [texts[0]]} for item, texts in zip(items, SOURCES, strict=True)]
+    (where / "all.json").write_text(json.dumps(items))
+    (where / "some.jsonl").write_text(
+        "\n".join(
+            json.dumps({**item, "references": item["references"][: place % 2]}) for place, item in enumerate(items)
+        )
+    )
+    rows = [
+        f"Quelle {number},{place},{text}" for number, texts in enumerate(SOURCES) for place, text in enumerate(texts)
+    ]
+    (where / "none.csv").write_text("\n".join(["source,system,text", *rows]) + "\n")
+    (where / "source.txt").write_text("".join(f"Quelle {number}\n" for number in range(4)))
+    for place in range(4):
+        (where / f"system{place}.txt").write_text("".join(f"{texts[place]}\n" for texts in SOURCES))
+    data = dataset_of([([texts[0]], texts) for texts in SOURCES], kind="fluency")
+    Ranker("chrf,consensus.weighted", C=1.0).fit(data).save(where / "both.model")
+    Ranker("chrf", C=1.0).fit(data).save(where / "chrf.model")
+    return where
+
+
+@pytest.fixture
+def call(directory, monkeypatch, capsys):
+    """Run a command in the directory; return its exit code, its output and what it says on stderr."""
+    monkeypatch.chdir(directory)
+
+    def called(words):
+        with pytest.raises(SystemExit) as ended:
+            run(words.split())
+        return ended.value.code or 0, *capsys.readouterr()
+
+    return called
+
+
+@pytest.mark.parametrize(
+    "data",
+    ["none.json", "none.csv", "all.json --no-references", "-s source.txt -t system0.txt system1.txt system3.txt"],
+)
+def test_the_included_ranker_needs_no_references(call, data):
+    code, out, err = call(f"rank {data} -o json")
+    assert code == 0
+    assert err == "ranker: note: scored by the included model consensus; choose another with --model or --metric\n"
+    found = json.loads(out)
+    assert [source["ranking"][-1]["text"] for source in found["sources"]] == [texts[3] for texts in SOURCES]
+
+
+def test_other_languages_too(call, tmp_path):
+    texts = ["Die Katze saß auf der Matte", "Eine Katze saß auf der Matte", "Die Katze saß auf Matte", "Hunde liefen"]
+    (tmp_path / "de.json").write_text(
+        json.dumps([{"lp": "en-de", "source": "x", "tgt": dict(zip("ABCD", texts, strict=True))}])
+    )
+    code, out, err = call(f"rank {tmp_path / 'de.json'} -o json")
+    assert code == 0
+    assert json.loads(out)["sources"][0]["ranking"][-1]["system"] == "D"
+    assert "included model consensus" in err
+
+
+def test_a_ranker_of_both_says_what_it_leaves_out_and_explains_the_same(call):
+    code, out, err = call("rank some.jsonl --model both.model --contributions -o json")
+    assert code == 0
+    assert err == "ranker: note: 2 of 4 sources without a reference; ranked without chrf\n"
+    for place, source in enumerate(json.loads(out)["sources"]):
+        for row in source["ranking"]:
+            assert sum(row["contributions"].values()) == pytest.approx(row["score"])
+            assert (row["contributions"]["chrf"] == 0) == (place % 2 == 0)
+    code, out, err = call("explain all.json --no-references --model both.model -o json")
+    assert code == 0
+    assert err == "ranker: note: all 4 sources without a reference; ranked without chrf\n"
+    assert not any(
+        row["contributions"]["chrf"] for source in json.loads(out)["sources"] for row in source["candidates"]
+    )
+    assert call("explain all.json --no-references --pair 0 3")[0] == 0
+    code, out, _ = call("explain --model both.model -o json")
+    columns = {"column", "weight", "mean", "scale", "weight without chrf", "weight without consensus"}
+    assert all(set(row) == columns for row in json.loads(out)["rows"])
+
+
+def test_evaluation_and_comparison(call):
+    code, out, err = call("evaluate --data all.json --no-references --resamples 0 -o json")
+    assert code == 0
+    assert "included model consensus" in err
+    assert json.loads(out)["rows"][0]["spearman"]["tie-corrected"]["value"] > 0
+    code, out, _ = call(
+        "compare -d all.json -M both.model -m consensus.weighted --no-references --resamples 0 --level segment -o json"
+    )
+    assert code == 0
+    assert "all 4 sources without a reference; ranked without chrf" in out
+
+
+def test_training_and_report(call, tmp_path):
+    pytest.importorskip("matplotlib")
+    model, page = tmp_path / "x.model", tmp_path / "x.html"
+    code, out, err = call(f"train -d all.json --no-references --C 1 --folds 2 --model {model}")
+    assert code == 0
+    assert "ranker: note: no references: using the feature set reference-free\n" in err
+    assert "consensus.weighted" in out
+    code, _, err = call(f"report -d all.json --no-references --model {model} --resamples 0 --examples 1 --html {page}")
+    assert (code, err) == (0, "ranker: note: all: the ranker was trained on this very data\n")
+    assert "consensus.weighted" in page.read_text()
+
+
+def test_an_n_best_list(call, tmp_path):
+    path = tmp_path / "dev.nbest"
+    path.write_text(
+        "".join(f"{number} ||| {text} ||| f= 0\n" for number, texts in enumerate(SOURCES) for text in texts[::-1])
+    )
+    code, out, err = call(f"rerank {path} --model consensus")
+    assert (code, err) == (0, "")
+    assert not any(line in texts[3] for line, texts in zip(out.splitlines(), SOURCES, strict=True))
+    code, _, err = call(f"rerank {path} --model chrf.model")
+    assert code == 2
+    assert err == (
+        "ranker: error: --model chrf.model compares with references: give --refs, or a model without: consensus\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("rank none.json --metric chrf", r"none\.json:\d+: none\[1\] has no reference, and column 'chrf' needs one"),
+        ("rank some.jsonl --metric chrf", r"some\.jsonl:1: some\[1\] has no reference, .*\(2 of 4 sources have none\)"),
+        (
+            "rank some.jsonl --model chrf.model",
+            r"some\.jsonl:1: some\[1\] has no reference, and column 'chrf' needs one",
+        ),
+        ("rank none.csv --model chrf.model", r"none\.csv:2: none\[1\] has no reference, and column 'chrf' needs one"),
+        ("train -d none.json -f bleu,consensus", r"none\.json:\d+: .* has no reference, and column 'bleu' needs one"),
+        ("train -d some.jsonl --C 1", r"some\.jsonl:1: .* has no reference, and column .* needs one"),
+        (
+            "compare -d all.json -m chrf --no-references",
+            r"all\.json:\d+: .* has no reference, and column 'chrf' needs one",
+        ),
+        (
+            "rank -s source.txt -r system0.txt -t system1.txt --no-references",
+            r"give either references \(-r\) or --no-references",
+        ),
+        (
+            "evaluate -d all.json --no-references --references-as-candidates",
+            "no judged source has two references",
+        ),
+    ],
+)
+def test_what_needs_a_reference_says_which_and_what_to_do(call, words, says):
+    code, _, err = call(words)
+    error = err.splitlines()[-1]
+    assert code == 2
+    assert re.search(says, error)
+    assert error.startswith("ranker: error: ")
+    if "column" in error:
+        assert error.endswith("add references, or choose features that need none, such as consensus")
