@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -30,7 +30,7 @@ from ranker.extractors.scorers import MetricScorer, Scorer, rank_by
 from ranker.extractors.target_language import ENGLISH, other_language
 from ranker.extractors.weight_sets import WeightSets
 from ranker.settings import AUTO, GIVEN, GRADED, ONE_SOURCE, SEARCHED, STANDARD, Settings, Training
-from ranker.shipped import locate, standard_features, suited
+from ranker.shipped import UNREFERENCED, locate, standard_features, suited
 from ranker.storage.model_files import StoredModel, read_model, write_model
 from ranker.training_data import TrainingTable, standardiser
 from ranker.version import VERSION
@@ -114,8 +114,12 @@ class Ranker:
             return lesson.learn(columns, C=C, loss=settings.loss, seed=settings.seed)
 
         svm = learn(table.columns)
+        targets = "+".join(sorted(set(kept.target_languages) - {""})) or None
         self.weight_sets = WeightSets.learn(
-            self.feature_set, svm.coef_, lambda used: learn(table.columns[:, used]).coef_
+            self.feature_set,
+            svm.coef_,
+            lambda used: learn(table.columns[:, used]).coef_,
+            by_language=targets == ENGLISH,
         )
         self.training_notes = notes
         self.training = Training(
@@ -132,7 +136,7 @@ class Ranker:
             objective=float(svm.objective_),
             duality_gap=float(svm.duality_gap_),
             seed=settings.seed if chosen_by == SEARCHED else None,
-            targets="+".join(sorted(set(kept.target_languages) - {""})) or None,
+            targets=targets,
             references=table.references,
         )
         self._stored = None
@@ -150,7 +154,7 @@ class Ranker:
         """
         self._trained()
         weights = self.weight_sets.of_candidates(dataset)
-        columns = self.feature_set.transform(dataset, partial=True)
+        columns = self.feature_set.transform(dataset, partial=True, used=self.weight_sets.used_in(dataset))
         return np.asarray(weights * ((columns - self.mean) / self.scale))
 
     def score_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
@@ -172,7 +176,8 @@ class Ranker:
         Which sources are not ranked by all features, and why; and that the translations are in another language than
         those learnt from, or else the notes of the extractors.
         """
-        used = FeatureSet(tuple(one for one in self.feature_set.extractors if usable([one], dataset).all()))
+        everywhere = np.asarray(usable(self.feature_set.extractors, dataset).all(axis=0))
+        used = FeatureSet(tuple(itertools.compress(self.feature_set.extractors, everywhere)))
         return join_notes([self.weight_sets.note(dataset), self._language_note(dataset) or used.note(dataset)])
 
     def _language_note(self, dataset: Dataset) -> str | None:
@@ -182,10 +187,11 @@ class Ranker:
         other = other_language(dataset, targets) if targets and "+" not in targets else None
         if other is None:
             return None
-        return (
-            f"this model was made for translations into {targets}, and these are in {other}: choose --model "
-            f"{suited(dataset)}, or train one on such translations"
-        )
+        better = suited(dataset)
+        # the included ranker that needs no references is the one for all languages
+        advice = f"choose --model {better}, or " if better != UNREFERENCED or self.weight_sets.need_references else ""
+        where = f"this model was made for translations into {targets}, and these are in {other}"
+        return f"{where}: {advice}train one on such translations"
 
     def score(self, dataset: Dataset) -> FloatArray:
         """Return the score of every candidate, shape (candidates,); comparable inside one source only."""
@@ -256,7 +262,8 @@ class Ranker:
                 key: np.array([column[key] for column in columns], dtype=np.float64) for key in ("mean", "scale")
             }
             names = tuple(column["name"] for column in columns)
-            sets = WeightSets.read(ranker.feature_set, model) if names == ranker.feature_set.columns else None
+            english, same = training.targets == ENGLISH, names == ranker.feature_set.columns
+            sets = WeightSets.read(ranker.feature_set, model, by_language=english) if same else None
             # larger numbers could overflow to infinite scores
             values = np.concatenate([*numbers.values(), *([] if sets is None else sets.weights)])
             sound = bool((np.abs(values) <= _LARGEST).all() and (numbers["scale"] >= 1 / _LARGEST).all())
@@ -269,7 +276,7 @@ class Ranker:
         if ranker.feature_set.names_files:
             raise ModelError(f"{path}: names a file of scores to read, which a model must not: train it again")
         if sets is None:
-            pairs = zip_longest(names, ranker.feature_set.columns)
+            pairs = itertools.zip_longest(names, ranker.feature_set.columns)
             then, now = next(pair for pair in pairs if pair[0] != pair[1])
             what = f"was trained on column {then!r} where this version makes {now!r}"
             raise ModelError(f"{path}: {what}; train it again")

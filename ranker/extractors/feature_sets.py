@@ -173,7 +173,7 @@ class FeatureSet:
         """Return what a user should know about the columns of `dataset`, each thing once, or None."""
         return join_notes(one.note(dataset) for one in self.extractors)
 
-    def transform(self, dataset: Dataset, *, partial: bool = False) -> FloatArray:
+    def transform(self, dataset: Dataset, *, partial: bool = False, used: BoolArray | None = None) -> FloatArray:
         """Return all columns, shape (candidates, columns).
 
         Columns of scope ``ranked`` learn from `dataset` first; those of which it has too few references are 0 (see
@@ -184,6 +184,8 @@ class FeatureSet:
         dataset : Dataset
         partial : bool, default False
             Make columns 0 in the sources that lack the reference that they need, instead of refusing.
+        used : bool array, shape (extractors,), optional
+            Make only the columns of these extractors; the others are 0.
 
         Raises
         ------
@@ -194,7 +196,12 @@ class FeatureSet:
         """
         if not partial:
             self.check_references(dataset)
-        return self._matrix(dataset, [None] * len(self.extractors))
+        kept = [True] * len(self.extractors) if used is None else used
+        known = [
+            None if one_used else np.zeros((len(dataset), len(one.columns)))
+            for one, one_used in zip(self.extractors, kept, strict=True)
+        ]
+        return self._matrix(dataset, known)
 
     def _matrix(self, dataset: Dataset, known: Sequence[FloatArray | None]) -> FloatArray:
         """Put the columns of all extractors side by side; those in `known` are made already."""
@@ -282,5 +289,5 @@ class FeatureSet:
             raise DataError(
                 f"{dataset.where(source)} has no reference, and column {needy[0].columns[0]!r} needs one "
                 f"({int(empty.sum())} of {len(empty)} sources have none): add references, or "
-                "choose features that need none, such as consensus"
+                "choose what needs none, such as consensus"
             )

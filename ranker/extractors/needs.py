@@ -1,7 +1,7 @@
-"""What extractors need of the data: references, enough of them to learn from, candidates to compare with each other.
+"""What extractors need of the data: references, enough of them to learn from, candidates to compare, a language.
 
-Every extractor declares it in `needs_references`, `fewest_references` and `fewest_candidates`. A source that lacks
-something can still be ranked by the extractors that do without.
+Every extractor declares it in `needs_references`, `fewest_references`, `fewest_candidates` and `english_only`. A source
+that lacks something can still be ranked by the extractors that do without.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ranker.arrays import BoolArray, Int64Array
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, view
 from ranker.extractors.base import Extractor
+from ranker.extractors.target_language import in_english
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,53 +26,66 @@ class Supply:
     has_reference : bool array, shape (sources,)
     candidates : int array, shape (sources,)
         Candidates that are no references.
+    english : bool array, shape (sources,)
+        Whether translations are in English.
     references : int
         Of the whole data set.
     """
 
     has_reference: BoolArray
     candidates: Int64Array
+    english: BoolArray
     references: int
 
-    @classmethod
-    def of(cls, dataset: Dataset) -> Supply:
-        """Take stock of a data set."""
-        everyone = dataset.peers[0]
-        voting = ~everyone.candidates["is_reference"].to_numpy(bool)
-        candidates = np.bincount(everyone.candidate_source[voting], minlength=len(dataset.sources))
-        if not len(dataset):
-            # sources to which the candidates come later
-            candidates = np.full(len(dataset.sources), np.iinfo(np.int64).max)
-        return cls(np.diff(dataset.reference_offsets) > 0, candidates.astype(np.int64), len(dataset.references))
+    def suffices(self, extractors: Sequence[Extractor], *, by_language: bool = False) -> BoolArray:
+        """Return which extractors have what they need, shape (sources, extractors).
 
-    def suffices(self, extractors: Sequence[Extractor]) -> BoolArray:
-        """Return which extractors have what they need, shape (sources, extractors)."""
+        Those for English only can be used in other languages too, unless `by_language` forbids it.
+        """
         masks = [
             (self.has_reference | (not one.needs_references))
             & (self.candidates >= one.fewest_candidates)
             & (self.references >= one.fewest_references)
+            & (self.english | (not (by_language and one.english_only)))
             for one in extractors
         ]
         return np.stack(masks, axis=1)
 
 
+@view
+def supply_of(dataset: Dataset) -> Supply:
+    """Return what there is in a data set."""
+    everyone = dataset.peers[0]
+    voting = ~everyone.candidates["is_reference"].to_numpy(bool)
+    candidates = np.bincount(everyone.candidate_source[voting], minlength=len(dataset.sources))
+    if not len(dataset):
+        # sources to which the candidates come later
+        candidates = np.full(len(dataset.sources), np.iinfo(np.int64).max)
+    has_reference = np.diff(dataset.reference_offsets) > 0
+    return Supply(has_reference, candidates.astype(np.int64), in_english(dataset), len(dataset.references))
+
+
 def usable(extractors: Sequence[Extractor], dataset: Dataset) -> BoolArray:
-    """Return which extractors have what they need of each source of `dataset`, shape (sources, extractors)."""
-    return Supply.of(dataset).suffices(extractors)
+    """Return which extractors have what they need of each source, shape (sources, extractors), in any language."""
+    return supply_of(dataset).suffices(extractors)
 
 
-def usable_sets(extractors: Sequence[Extractor]) -> BoolArray:
+def usable_sets(extractors: Sequence[Extractor], *, by_language: bool = False) -> BoolArray:
     """Return the sets of extractors that are usable together in some source, shape (sets, extractors).
 
-    All of them come first, then the larger sets before the smaller. The empty set is none of them.
+    All of them come first, then the larger sets before the smaller. The empty set is none of them. With `by_language`,
+    sources may be in another language than English.
     """
     plenty = 1 + max(max(one.fewest_references, one.fewest_candidates) for one in extractors)
     references = {plenty, 0, *(one.fewest_references - 1 for one in extractors if one.fewest_references)}
     candidates = sorted({plenty, *(one.fewest_candidates - 1 for one in extractors)})
     cases = [
-        Supply(np.full(len(candidates), has_reference), np.array(candidates), number).suffices(extractors)
+        Supply(
+            np.full(len(candidates), has_reference), np.array(candidates), np.full(len(candidates), english), number
+        ).suffices(extractors, by_language=True)
         for has_reference in (True, False)
         for number in sorted(references)
+        for english in ([True, False] if by_language else [True])
     ]
     found = np.unique(np.concatenate(cases), axis=0)
     found = found[found.any(axis=1)]

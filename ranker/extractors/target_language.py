@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ranker.arrays import BoolArray
 from ranker.corpora.dataset import Dataset, view
 from ranker.extractors.base import Extractor
 from ranker.extractors.lexical.word_classes import in_class
@@ -42,6 +43,16 @@ def looks_english(dataset: Dataset, *, fewest: int = 0) -> bool:
     function = in_class(vocabulary, "function") & lettered
     number = int(lettered[words].sum())
     return number < fewest or float(function[words].sum() / max(number, 1)) >= _ENOUGH_FUNCTION_WORDS
+
+
+@view
+def in_english(dataset: Dataset) -> BoolArray:
+    """Return which sources have translations into English, as far as one can tell, shape (sources,)."""
+    unknown = dataset.target_languages == ""
+    english = dataset.target_languages == ENGLISH
+    if unknown.any():
+        english |= unknown & looks_english(dataset.select_sources(unknown), fewest=_ENOUGH_WORDS)
+    return np.asarray(english, dtype=bool)
 
 
 @view

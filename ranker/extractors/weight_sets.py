@@ -13,7 +13,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError, counted
 from ranker.extractors.base import Extractor, join_notes
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.needs import Supply, usable_sets
+from ranker.extractors.needs import Supply, supply_of, usable_sets
 
 NONE = -1
 """Number of the set of a source that nothing can rank."""
@@ -30,14 +30,24 @@ class WeightSets:
         Which extractors the weights are for: in the first set all of them, then the larger sets before the smaller.
     weights : float array, shape (sets, columns)
         0 where the extractor is not used.
+    by_language : bool
+        Whether extractors for English only are missing in other languages, unless all sets have some.
     """
 
     extractors: tuple[Extractor, ...]
     used: BoolArray
     weights: FloatArray
+    by_language: bool
 
     @classmethod
-    def learn(cls, features: FeatureSet, weights: FloatArray, learn: Callable[[BoolArray], FloatArray]) -> WeightSets:
+    def learn(
+        cls,
+        features: FeatureSet,
+        weights: FloatArray,
+        learn: Callable[[BoolArray], FloatArray],
+        *,
+        by_language: bool,
+    ) -> WeightSets:
         """Learn the weights of every set that the features make possible.
 
         Parameters
@@ -47,13 +57,15 @@ class WeightSets:
             Those learnt with all extractors.
         learn : callable
             Returns the weights of the columns where a mask is true, learnt without the others.
+        by_language : bool
+            Whether to learn without what is for English only too, for other languages.
         """
-        used = usable_sets(features.extractors)
+        used = usable_sets(features.extractors, by_language=by_language)
         made = np.zeros((len(used), len(weights)))
         made[0] = weights
         for place, kept in enumerate(features.columns_of(used)[1:], 1):
             made[place, kept] = learn(kept)
-        return cls(features.extractors, used, made)
+        return cls(features.extractors, used, made, by_language)
 
     def without(self, place: int) -> tuple[Extractor, ...]:
         """Return the extractors that are missing in one set."""
@@ -78,9 +90,10 @@ class WeightSets:
             If a source lacks the reference that all sets need, or there are too few references or candidates
             everywhere.
         """
-        supply = Supply.of(dataset)
-        enough = supply.suffices(self.extractors)
-        fits = np.asarray((enough[:, np.newaxis] | ~self.used).all(axis=2))
+        supply = supply_of(dataset)
+        fits = self._fits(supply.suffices(self.extractors, by_language=self.by_language))
+        anywhere = self._fits(supply.suffices(self.extractors))
+        fits = np.where(fits.any(axis=1, keepdims=True), fits, anywhere)
         lost = ~np.asarray(fits.any(axis=1))
         there = _scored(dataset)
         if (lost & there).any():
@@ -91,6 +104,15 @@ class WeightSets:
             if reason is not None:
                 raise DataError(f"{reason}, and this model has no other column", file=dataset.name)
         return np.where(lost, NONE, fits.argmax(axis=1))
+
+    def _fits(self, enough: BoolArray) -> BoolArray:
+        """Return which sets have all they need, given that of the extractors: (sources, sets)."""
+        return np.asarray((enough[:, np.newaxis] | ~self.used).all(axis=2))
+
+    def used_in(self, dataset: Dataset) -> BoolArray:
+        """Return which extractors have a part in the scores of `dataset`, shape (extractors,); raises as `choose`."""
+        place = self.choose(dataset)
+        return np.asarray(self.used[np.unique(place[place != NONE])].any(axis=0))
 
     def of_candidates(self, dataset: Dataset) -> FloatArray:
         """Return the weights that every candidate is scored by, shape (candidates, columns).
@@ -117,25 +139,12 @@ class WeightSets:
         """
         there = _scored(dataset)
         place = np.where(there, self.choose(dataset), 0)
-        supply, size = Supply.of(dataset), int(there.sum())
+        supply = supply_of(dataset)
         notes = []
         for number in sorted(set(place.tolist()) - {0}, key=lambda one: (one == NONE, one)):
             rows = place == number
             missing = self.extractors if number == NONE else self.without(number)
-            reasons = []
-            share = (
-                f"{rows.sum():,} of {counted(size, 'source')}"
-                if rows.sum() < size
-                else f"all {counted(size, 'source')}"
-            )
-            if any(one.needs_references for one in missing) and not supply.has_reference[rows].any():
-                reasons.append(f"{share} without a reference")
-            else:
-                reasons.extend(dict.fromkeys(filter(None, (one.unusable(dataset) for one in missing))))
-            fewest = max(one.fewest_candidates for one in missing)
-            if (supply.candidates[rows] < fewest).all():
-                what = f"fewer than {fewest} candidates"
-                reasons.append(f"{share} with {what}" if not reasons else what)
+            reasons = _reasons(dataset, supply, missing, rows, int(there.sum()))
             what = "their candidates tie" if number == NONE else f"ranked {self._title(number)}"
             notes.append(f"{' and '.join(reasons)}; {what}")
         return join_notes(notes)
@@ -154,7 +163,7 @@ class WeightSets:
         ]
 
     @classmethod
-    def read(cls, features: FeatureSet, model: Mapping[str, Any]) -> WeightSets:
+    def read(cls, features: FeatureSet, model: Mapping[str, Any], *, by_language: bool) -> WeightSets:
         """Take the sets from the model of a file.
 
         ``weights`` is a list of one object for each set, the largest first: ``without``, the notations of the
@@ -189,7 +198,7 @@ class WeightSets:
         )
         if not sound:
             raise ValueError("weights")
-        return cls(features.extractors, used, weights)
+        return cls(features.extractors, used, weights, by_language)
 
     @property
     def _fewest_candidates(self) -> int:
@@ -199,6 +208,23 @@ class WeightSets:
         left = tuple(one for one, used in zip(self.extractors, self.used[place], strict=True) if used)
         missing, kept = _names(self.without(place)), _names(left)
         return f"without {', '.join(missing)}" if len(missing) <= len(kept) else f"by {', '.join(kept)} alone"
+
+
+def _reasons(dataset: Dataset, supply: Supply, missing: tuple[Extractor, ...], rows: BoolArray, size: int) -> list[str]:
+    """Say why extractors are missing in the sources of the mask `rows`, of `size` sources in all."""
+    referenced, english = supply.has_reference[rows].any(), supply.english[rows].any()
+    fewest = max(one.fewest_candidates for one in missing)
+    lacking = []
+    if not referenced and any(one.needs_references for one in missing):
+        lacking.append("without a reference")
+    if (supply.candidates[rows] < fewest).all():
+        lacking.append(f"with fewer than {fewest} candidates")
+    if not english and any(one.english_only for one in missing):
+        lacking.append("not in English")
+    number = int(rows.sum())
+    share = f"all {counted(size, 'source')}" if number == size else f"{number:,} of {counted(size, 'source')}"
+    few = [one.unusable(dataset) for one in missing] if referenced else []
+    return [*dict.fromkeys(filter(None, few)), *([f"{share} {' and '.join(lacking)}"] if lacking else [])]
 
 
 def _scored(dataset: Dataset) -> BoolArray:

@@ -99,7 +99,10 @@ def test_a_ranker_of_both_says_what_it_leaves_out_and_explains_the_same(call):
     assert not any(
         row["contributions"]["chrf"] for source in json.loads(out)["sources"] for row in source["candidates"]
     )
-    assert call("explain all.json --no-references --pair 0 3")[0] == 0
+    code, out, _ = call("explain all.json --no-references --pair 0 3")
+    assert code == 0
+    assert "0 has 6 words; 3 has 3 words" in out
+    assert "closest reference" not in out
     code, out, _ = call("explain --model both.model -o json")
     columns = {"column", "weight", "mean", "scale", "weight without chrf", "weight without consensus"}
     assert all(set(row) == columns for row in json.loads(out)["rows"])
@@ -177,4 +180,4 @@ def test_what_needs_a_reference_says_which_and_what_to_do(call, words, says):
     assert re.search(says, error)
     assert error.startswith("ranker: error: ")
     if "column" in error:
-        assert error.endswith("add references, or choose features that need none, such as consensus")
+        assert error.endswith("add references, or choose what needs none, such as consensus")

@@ -13,20 +13,21 @@ from ranker.corpora.judgements import judged
 from ranker.errors import DataError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.needs import usable, usable_sets
+from ranker.extractors.ngram.chrf import Chrf
 from tests.datasets import dataset_of
 
 TEXTS = ["a cat sat on the mat", "the cat sat on a mat", "on the mat sat", "it is a cat"]
 REFERENCE = "the cat sat on the mat"
 
 
-def corpus(sources, candidates=4, references=1, kind="fluency"):
+def corpus(sources, candidates=4, references=1, kind="fluency", lp=None):
     """Make sources whose candidates lose words more and more, and are judged accordingly."""
     items = []
     for number in range(sources):
         words = [*REFERENCE.split(), f"w{number % 7}", f"v{number % 5}"]
         texts = [" ".join([*words[place:], *(["x"] * (place + number % 2))]) for place in range(candidates)]
         items.append(([" ".join(words)] * references, texts))
-    return dataset_of(items, kind=kind)
+    return dataset_of(items, kind=kind, lp=lp)
 
 
 @pytest.fixture(scope="module")
@@ -153,3 +154,34 @@ def test_references_are_scored_by_the_weights_of_their_source(trained):
     scores = trained.score_references(data, references_apart(data))
     assert scores.shape == (6,)
     assert np.isfinite(scores).all()
+
+
+def test_english_only_features_are_left_out_in_other_languages():
+    """Only if the training data are in English: what was learnt for another language stays as it is."""
+    data = corpus(30, lp="de-en")
+    ranker = Ranker("chrf,ngrams[words=content],consensus.weighted", C=0.1).fit(data)
+    left_out = "without ngrams"
+    assert left_out in ranker.weight_sets.titles
+    german = corpus(4, lp="en-de")
+    assert "all 4 sources not in English; ranked without ngrams" in ranker.note(german)
+    columns = ranker.feature_set.columns_of([False, True, False])
+    assert not ranker.explain(german)[:, columns].any()
+    assert ranker.explain(data)[:, columns].any()
+    mixed = concatenate([data, german])
+    english = np.arange(len(mixed)) < len(data)
+    np.testing.assert_allclose(ranker.score(mixed)[english], ranker.score(data), atol=1e-12)
+    np.testing.assert_allclose(ranker.explain(mixed)[~english][:, columns], 0)
+    other = Ranker("chrf,ngrams[words=content],consensus.weighted", C=0.1).fit(corpus(30, lp="en-de"))
+    assert left_out not in other.weight_sets.titles
+    assert other.note(german) is None
+    assert other.explain(german)[:, columns].any()
+
+
+def test_features_that_no_source_uses_are_not_made(trained, monkeypatch):
+    made = []
+    inner = Chrf.transform
+    monkeypatch.setattr(Chrf, "transform", lambda self, data: made.append(len(data)) or inner(self, data))
+    trained.score(concatenate([corpus(3), corpus(2, references=0)]))
+    assert made == [12]
+    trained.score(corpus(2, references=0))
+    assert made == [12]

@@ -57,6 +57,10 @@ def evidence_of(
     family = extractors[0].family
     if family == "length":
         return _lengths(dataset, rows, names)
+    first, last = dataset.reference_offsets[dataset.candidate_source[rows[0]] :][:2]
+    if first == last:
+        # all other evidence is about references
+        return Evidence()
     if family == "word order":
         return _only(_out_of_order(dataset, rows), names, "has out of order")
     if family == "fluency":
@@ -105,11 +109,12 @@ def _quoted(stretch: str) -> str:
 
 def _lengths(dataset: Dataset, rows: tuple[int, int], names: tuple[str, str]) -> Evidence:
     batch = readable_batch(dataset)
-    lengths, closest = batch.candidate_lengths, closest_reference_lengths(batch)
-    told = [
-        f"{name} has {counted(int(lengths[row]), 'word')}, its closest reference {closest[row]}"
-        for name, row in zip(names, rows, strict=True)
-    ]
+    lengths = batch.candidate_lengths
+    told = [f"{name} has {counted(int(lengths[row]), 'word')}" for name, row in zip(names, rows, strict=True)]
+    source = dataset.candidate_source[rows[0]]
+    if dataset.reference_offsets[source] < dataset.reference_offsets[source + 1]:
+        closest = closest_reference_lengths(batch)
+        told = [f"{one}, its closest reference {closest[row]}" for one, row in zip(told, rows, strict=True)]
     return Evidence(text="; ".join(told))
 
 
