@@ -124,13 +124,11 @@ def cross_validate(
     parts = min(folds, there)
     scored = [CandidateScores(THIS_MODEL, held_out_scores(ranker.training, table, fold_of_sources(table, parts, seed)))]
     note = None
-    if _has_references(table.dataset):
-        baseline = FeatureSet.parse(BASELINE).transform(table.dataset)[:, 0]
-        included = Ranker.load(suited(table.dataset))
-        scored += [
-            CandidateScores(BASELINE, baseline),
-            CandidateScores(suited(table.dataset), included.score(table.dataset)),
-        ]
+    if _can_be_scored(FeatureSet.parse(BASELINE), table.dataset):
+        scored.append(CandidateScores(BASELINE, FeatureSet.parse(BASELINE).transform(table.dataset)[:, 0]))
+    included = Ranker.load(suited(table.dataset))
+    if _can_be_scored(included, table.dataset):
+        scored.append(CandidateScores(suited(table.dataset), included.score(table.dataset)))
         assert included.training is not None
         seen = corpora_in_common(included.training.data, table.dataset.name)
         note = f"was trained on these data ({', '.join(seen)})" if seen else None
@@ -184,9 +182,13 @@ def corpora_in_common(trained_on: str, data: str) -> list[str]:
     ]
 
 
-def _has_references(dataset: Dataset) -> bool:
+def _can_be_scored(by: FeatureSet | Ranker, dataset: Dataset) -> bool:
+    """Return whether `dataset` has the references, or the candidates, that scores by features or a ranker need."""
     try:
-        FeatureSet.parse(BASELINE).check_references(dataset)
+        if isinstance(by, Ranker):
+            by.weight_sets.choose(dataset)
+        else:
+            by.check_references(dataset)
     except DataError:
         return False
     return True
