@@ -94,7 +94,8 @@ def command(
         raise OptionError("--oracle and --report compare with references: give --refs")
     ranker = Ranker.load(model) if model is not None else None
     if ranker is not None and not refs and ranker.weight_sets.need_references:
-        raise OptionError(f"--model {model} compares with references: give --refs, or a model without: consensus")
+        what = "compares with references: give --refs, or a model that needs none, as consensus"
+        raise OptionError(f"--model {model} {what}")
     reported = [make_scorer(one, None) for one in report or []]
     for one in reported:
         one.check_new_texts("hypotheses")

@@ -74,7 +74,11 @@ class WeightSets:
     @property
     def titles(self) -> tuple[str, ...]:
         """What every set but the first is called, by the extractors that it does without or that are left."""
-        return tuple(self._title(place) for place in range(1, len(self.used)))
+        short = [self._title(place) for place in range(1, len(self.used))]
+        return tuple(
+            f"without {', '.join(map(str, self.without(place)))}" if short.count(title) > 1 else title
+            for place, title in enumerate(short, 1)
+        )
 
     def choose(self, dataset: Dataset) -> Int64Array:
         """Return the set by which each source is scored: the first whose extractors have what they need there.
@@ -98,10 +102,10 @@ class WeightSets:
         there = _scored(dataset)
         if (lost & there).any():
             FeatureSet(self.extractors).check_references(dataset, lost)
-            reason = join_notes(one.unusable(dataset) for one in self.extractors)
-            if reason is None and lost[there].all():
-                reason = f"no source has {self._fewest_candidates} candidates to compare with each other"
-            if reason is not None:
+            if lost[there].all():
+                fewest = max(one.fewest_candidates for one in self.extractors)
+                reason = join_notes(one.unusable(dataset) for one in self.extractors)
+                reason = reason or f"no source has {fewest} candidates to compare with each other"
                 raise DataError(f"{reason}, and this model has no other column", file=dataset.name)
         return np.where(lost, NONE, fits.argmax(axis=1))
 
@@ -145,7 +149,7 @@ class WeightSets:
             rows = place == number
             missing = self.extractors if number == NONE else self.without(number)
             reasons = _reasons(dataset, supply, missing, rows, int(there.sum()))
-            what = "their candidates tie" if number == NONE else f"ranked {self._title(number)}"
+            what = "their candidates tie" if number == NONE else f"ranked {self.titles[number - 1]}"
             notes.append(f"{' and '.join(reasons)}; {what}")
         return join_notes(notes)
 
@@ -200,14 +204,11 @@ class WeightSets:
             raise ValueError("weights")
         return cls(features.extractors, used, weights, by_language)
 
-    @property
-    def _fewest_candidates(self) -> int:
-        return max(one.fewest_candidates for one in self.extractors)
-
     def _title(self, place: int) -> str:
+        missing = self.without(place)
         left = tuple(one for one, used in zip(self.extractors, self.used[place], strict=True) if used)
-        missing, kept = _names(self.without(place)), _names(left)
-        return f"without {', '.join(missing)}" if len(missing) <= len(kept) else f"by {', '.join(kept)} alone"
+        without, by = _names(missing, left), _names(left, missing)
+        return f"without {', '.join(without)}" if len(without) <= len(by) else f"by {', '.join(by)} alone"
 
 
 def _reasons(dataset: Dataset, supply: Supply, missing: tuple[Extractor, ...], rows: BoolArray, size: int) -> list[str]:
@@ -232,6 +233,12 @@ def _scored(dataset: Dataset) -> BoolArray:
     return np.asarray(np.diff(dataset.candidate_offsets) > 0) if len(dataset) else np.ones(len(dataset.sources), bool)
 
 
-def _names(extractors: tuple[Extractor, ...]) -> list[str]:
-    """Return the names of extractors, each once, those of columns without the column."""
-    return list(dict.fromkeys(one.name.partition(".")[0] for one in extractors))
+def _names(extractors: tuple[Extractor, ...], others: tuple[Extractor, ...]) -> list[str]:
+    """Return the names of extractors, each once, or the notations of those whose names some of the `others` share."""
+    shared = {_name(one) for one in others}
+    return list(dict.fromkeys(str(one) if _name(one) in shared else _name(one) for one in extractors))
+
+
+def _name(extractor: Extractor) -> str:
+    """Return the name of an extractor, for a column that of the extractor that makes it."""
+    return extractor.name.partition(".")[0]

@@ -14,6 +14,7 @@ from ranker.errors import DataError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.needs import usable, usable_sets
 from ranker.extractors.ngram.chrf import Chrf
+from ranker.extractors.weight_sets import WeightSets
 from tests.datasets import dataset_of
 
 TEXTS = ["a cat sat on the mat", "the cat sat on a mat", "on the mat sat", "it is a cat"]
@@ -185,3 +186,27 @@ def test_features_that_no_source_uses_are_not_made(trained, monkeypatch):
     assert made == [12]
     trained.score(corpus(2, references=0))
     assert made == [12]
+
+
+def test_every_set_has_a_title_of_its_own():
+    """Of several extractors with one name, the notation says which are missing."""
+    text = "ngrams,ngrams[words=content],perp,perp[unit=tags],consensus.mean,consensus.weighted"
+    features = FeatureSet.parse(text)
+    sets = WeightSets.learn(
+        features, np.ones(len(features.columns)), lambda used: np.ones(used.sum()), by_language=True
+    )
+    assert len(set(sets.titles)) == len(sets.titles) == len(sets.used) - 1
+    assert "without ngrams[words=content], perp[unit=tags]" in sets.titles
+    assert "without consensus" in sets.titles
+    assert "by consensus alone" in sets.titles
+
+
+def test_sources_with_few_candidates_tie_though_others_lack_references():
+    ranker = Ranker("perp,consensus.weighted", C=0.1).fit(corpus(120))
+    mixed = concatenate([corpus(5), corpus(2, candidates=2)])
+    assert (ranker.score(mixed)[20:] == 0).all()
+    assert ranker.note(mixed) == (
+        "7 reference sentences are too few for a language model, 100 are needed; ranked without perp; "
+        "7 reference sentences are too few for a language model, 100 are needed and 2 of 7 sources with fewer than 3 "
+        "candidates; their candidates tie"
+    )
