@@ -161,6 +161,7 @@ class TrainingTable:
             lesson = Lesson(added.together.candidate_source, human)
         else:
             lesson = Lesson.of(outputs, kind, pairs)
+        features.check_references(outputs)
         reason = features.unusable(outputs)
         if reason:
             raise DataError(f"nothing can be learnt: {reason}", file=outputs.name)

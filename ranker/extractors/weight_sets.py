@@ -106,7 +106,8 @@ class WeightSets:
                 fewest = max(one.fewest_candidates for one in self.extractors)
                 reason = join_notes(one.unusable(dataset) for one in self.extractors)
                 reason = reason or f"no source has {fewest} candidates to compare with each other"
-                raise DataError(f"{reason}, and this model has no other column", file=dataset.name)
+                what = "and this model has no other column: add what is missing, or choose another model"
+                raise DataError(f"{reason}, {what}", file=dataset.name)
         return np.where(lost, NONE, fits.argmax(axis=1))
 
     def _fits(self, enough: BoolArray) -> BoolArray:

@@ -47,7 +47,7 @@ def test_too_few_candidates_everywhere_are_refused_in_one_line(capsys, tmp_path,
     assert (code, found) == (2, None)
     assert err == (
         "ranker: error: candidates: no source has 3 candidates to compare with each other, and this model has no other "
-        "column\n"
+        "column: add what is missing, or choose another model\n"
     )
 
 
