@@ -23,6 +23,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import html
 import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
@@ -34,6 +35,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ranker.arrays import BoolArray, Int64Array
+from ranker.corpora.conversions import Conversions
 from ranker.corpora.languages import target_language
 from ranker.errors import DataError
 
@@ -79,7 +81,7 @@ def block_offsets(codes: npt.ArrayLike, size: int) -> Int64Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Dataset:
+class Dataset(Conversions):
     """Sources, references, candidates and judgements; see the module for the tables.
 
     Parameters
@@ -111,6 +113,15 @@ class Dataset:
         """Return the name and the sizes of the tables."""
         sizes = ", ".join(f"{len(getattr(self, name)):,} {name}" for name in SCHEMA)
         return f"<Dataset {self.name}: {sizes}>"
+
+    def _repr_html_(self) -> str:
+        """Return the sizes and the first candidates for a notebook."""
+        systems = self.candidates["system"].nunique()
+        kinds = ", ".join(sorted(self.ratings["kind"].unique())) or "none"
+        told = f"{self!r}, {systems:,} systems, {', '.join(self.language_pairs)}, ratings: {kinds}"
+        sources = self.sources.iloc[self.candidate_source[:5]].reset_index(drop=True)
+        head = self.candidates[["system", "text"]].head(5)
+        return f"<p>{html.escape(told)}</p>{head.assign(source=sources['text']).to_html(notebook=True)}"
 
     @property
     def origin(self) -> tuple[Dataset, Int64Array]:

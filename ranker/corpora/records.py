@@ -68,7 +68,7 @@ class Record:
     line: int | None = None
 
 
-def assemble(records: Iterable[Record], name: str, file: str | None = None) -> Dataset:
+def assemble(records: Iterable[Record], name: str, file: str | None = None, unit: str = "line") -> Dataset:
     """Make a `Dataset` of `records`, in their order, as `build_dataset` does.
 
     Raises
@@ -102,6 +102,7 @@ def assemble(records: Iterable[Record], name: str, file: str | None = None) -> D
         {"candidate": rated, "judge": judges, "kind": kinds, "value": values},
         file=file,
         lines=[record.line for record in made],
+        unit=unit,
     )
 
 
@@ -118,6 +119,7 @@ def build_dataset(
     *,
     file: str | None = None,
     lines: Sequence[int | None] = (),
+    unit: str = "line",
 ) -> Dataset:
     """Make a `Dataset` of columns; missing ``seg_id`` are numbered from 1.
 
@@ -133,6 +135,8 @@ def build_dataset(
         The file for messages.
     lines : sequence of int or None, optional
         Line of every source in `file`.
+    unit : str, default "line"
+        What `lines` counts; the data set remembers the places in files only.
 
     Raises
     ------
@@ -150,7 +154,7 @@ def build_dataset(
     numbered = pd.Series(np.arange(1, len(keys) + 1), dtype=TEXT)
     seg_id = seg_id.mask(seg_id.isna() | (seg_id == ""), numbered)
     keys = keys.assign(lp=lp, doc=keys["doc"].mask(keys["doc"] == ""), seg_id=seg_id)
-    _check_keys(keys, made["candidates"], file, lines)
+    _check_keys(keys, made["candidates"], file, lines, unit)
     judged = made["ratings"]
     judged = judged.assign(judge=judged["judge"].mask(judged["judge"] == ""), value=judged["value"] + 0.0)
     return Dataset(
@@ -160,7 +164,7 @@ def build_dataset(
         _with_alignments(made["candidates"], candidates),
         _in_order(judged),
         table("preferences"),
-        None if file is None else _places(file, lines, len(keys)),
+        None if file is None or unit != "line" else _places(file, lines, len(keys)),
     )
 
 
@@ -194,7 +198,9 @@ def _check_characters(made: Mapping[str, pd.DataFrame], file: str, lines: Sequen
             raise DataError(what, file=file, line=lines[source] if lines and source is not None else None)
 
 
-def _check_keys(sources: pd.DataFrame, candidates: pd.DataFrame, file: str | None, lines: Sequence[int | None]) -> None:
+def _check_keys(
+    sources: pd.DataFrame, candidates: pd.DataFrame, file: str | None, lines: Sequence[int | None], unit: str
+) -> None:
     """Refuse a (lp, seg_id) or a system of a source that is there twice, and systems without a name."""
     repeated = np.flatnonzero(sources.duplicated(["lp", "seg_id"]))
     unnamed = np.flatnonzero((candidates["system"] == "") | candidates["system"].isna())
@@ -204,7 +210,7 @@ def _check_keys(sources: pd.DataFrame, candidates: pd.DataFrame, file: str | Non
         lp, seg_id = sources["lp"].iloc[row], sources["seg_id"].iloc[row]
         same = (sources["seg_id"] == seg_id) & (sources["lp"].isna() if pd.isna(lp) else sources["lp"] == lp)
         first = lines[int(np.argmax(same))] if lines else None
-        before = f" (first on line {first})" if first else ""
+        before = f" (first on {unit} {first})" if first is not None else ""
         pair = "" if pd.isna(lp) else f" of language pair {shown(lp)}"
         what = f"seg_id {shown(seg_id)}{pair} stands twice{before}; each source needs its own"
         raise DataError(what, file=file, line=lines[row] if lines else None)

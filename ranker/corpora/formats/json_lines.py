@@ -24,7 +24,7 @@ import json
 import logging
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 
 from ranker.corpora import columns as names
@@ -49,10 +49,21 @@ def parse_records(text: str, file: str) -> list[Record]:
     DataError
         With file, line and the path inside the record: what was found, what was expected.
     """
+    return read_records(json_values(text, file), file)
+
+
+def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line") -> list[Record]:
+    """Make records of JSON `values`, each with the line that messages name, or what else `unit` counts.
+
+    Raises
+    ------
+    DataError
+        As `parse_records`.
+    """
     records: list[Record] = []
     grouped: dict[tuple[object, ...], tuple[Record, dict[str, tuple[int, Candidate]]]] = {}
     left_out: dict[str, None] = {}
-    for line, value in json_values(text, file):
+    for line, value in values:
         reader = RecordReader(file, line, left_out)
         fields = reader.mapping(value, "record")
         source, candidates = (
@@ -80,7 +91,7 @@ def parse_records(text: str, file: str) -> list[Record]:
             there[candidate.system] = line, candidate
             record.candidates.append(candidate)
         elif not judge or (before.text, before.is_reference) != (candidate.text, candidate.is_reference):
-            hint = f" (line {line_before} has it too), or tell equal sources apart by seg_id"
+            hint = f" ({unit} {line_before} has it too), or tell equal sources apart by seg_id"
             raise system_stands_twice(candidate.system, file, line, hint)
         else:
             before.ratings.extend(reader.new_ratings(before, candidate))

@@ -16,7 +16,7 @@ import itertools
 import logging
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -85,7 +85,7 @@ def parse_table(text: str, name: str, file: str, delimiter: Literal[",", "\t"]) 
         cells = (pa.array(column, pa.large_string()) for column in zip(*(row for _, row in part), strict=True))
         chunks.append([pc.if_else(pc.equal(column, ""), None, column) for column in cells])
     values = [pa.chunked_array([chunk[at] for chunk in chunks], pa.large_string()) for at in range(len(columns))]
-    return _Table(dict(zip(columns, values, strict=True)), np.concatenate(lines), file).dataset(name)
+    return LongTable(dict(zip(columns, values, strict=True)), np.concatenate(lines), file).dataset(name)
 
 
 def read_parquet(path: str | Path, name: str, file: str) -> Dataset:
@@ -105,13 +105,36 @@ def read_parquet(path: str | Path, name: str, file: str) -> Dataset:
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         first_line = printable(str(error).split("\n")[0])[:200]
         raise DataError(f"not a readable Parquet file ({first_line}): copy or write it again", file=file) from None
+    return long_table(header, values, np.arange(1, table.num_rows + 1), file).dataset(name)
+
+
+def long_table(
+    header: list[str], values: Sequence[pa.ChunkedArray], lines: Int64Array, file: str, unit: str = "line"
+) -> LongTable:
+    """Return the table whose columns hold `values` of any type, under the names of `header`.
+
+    Parameters
+    ----------
+    header : list of str
+    values : sequence of ChunkedArray
+    lines : int array, shape (rows,)
+        What messages call every row.
+    file : str
+    unit : str
+        What `lines` counts.
+
+    Raises
+    ------
+    DataError
+        If a column is missing or there twice, or a column of text holds something else.
+    """
     columns = _columns(header, file, None)
     kinds = set(_kinds(columns))
     cells = {
-        column: value if column in kinds else _texts(value, header_name, file)
+        column: value if column in kinds else _texts(value, header_name, file, lines)
         for header_name, column, value in zip(header, columns, values, strict=True)
     }
-    return _Table(cells, np.arange(1, table.num_rows + 1), file).dataset(name)
+    return LongTable(cells, lines, file, unit)
 
 
 def long_form(dataset: Dataset) -> pd.DataFrame:
@@ -148,14 +171,14 @@ def long_form(dataset: Dataset) -> pd.DataFrame:
     return joined.reset_index(drop=True)
 
 
-def _texts(column: pa.ChunkedArray, name: str, file: str) -> pa.ChunkedArray:
+def _texts(column: pa.ChunkedArray, name: str, file: str, lines: Int64Array) -> pa.ChunkedArray:
     """Return what the cells of a text column say, which programs also store as numbers, bytes and categories."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind):
         return column.cast(pa.large_string())
-    values = (_text(value, name, file, line) for line, value in enumerate(column.to_pylist(), 1))
+    values = (_text(value, name, file, line) for line, value in zip(lines.tolist(), column.to_pylist(), strict=True))
     return pa.chunked_array([pa.array(values, pa.large_string())])
 
 
@@ -193,15 +216,24 @@ def _kinds(columns: list[str]) -> list[str]:
     return [column for column in columns if column not in others]
 
 
-class _Table:
-    """The columns of a table by their canonical names, checked and put together."""
+class LongTable:
+    """The columns of a table by their canonical names, checked and put together.
 
-    def __init__(self, columns: Mapping[str, pa.ChunkedArray], lines: Int64Array, file: str) -> None:
-        self.columns, self.lines, self.file = columns, lines, file
+    `lines` is what messages call the rows, `unit` what it counts.
+    """
+
+    def __init__(
+        self, columns: Mapping[str, pa.ChunkedArray], lines: Int64Array, file: str, unit: str = "line"
+    ) -> None:
+        self.columns, self.lines, self.file, self.unit = columns, lines, file, unit
         self.problems: list[tuple[int, DataError]] = []
 
     def dataset(self, name: str) -> Dataset:
         """Return the data set, or raise what is wrong in the first row with something wrong."""
+        return self.dataset_and_candidates(name)[0]
+
+    def dataset_and_candidates(self, name: str) -> tuple[Dataset, Int64Array]:
+        """Return `dataset`, and which of its candidates every row of the table is, shape (rows,)."""
         systems = self._codes("system")
         self._refuse(systems < 0, lambda row: "column 'system': expected a name, found nothing")
         lp, doc, seg_id, judge = (self._codes(key) for key in ("lp", "doc", "seg_id", "judge"))
@@ -213,7 +245,7 @@ class _Table:
         self._refuse(
             (content != content[first]) | (doc != doc[first]),
             lambda row: (
-                f"seg_id {shown(self._cell('seg_id', row))}: source, references or doc differ from line "
+                f"seg_id {shown(self._cell('seg_id', row))}: source, references or doc differ from {self.unit} "
                 f"{self.lines[first[row]]}, expected the same"
             ),
         )
@@ -236,7 +268,7 @@ class _Table:
         place = np.empty(len(outputs), dtype=np.int64)
         place[output[outputs]] = np.arange(len(outputs))
         given = references[rows]
-        return build_dataset(
+        dataset = build_dataset(
             name,
             {**{key: self._take(key, rows) for key in ("lp", "doc", "seg_id")}, "text": self._take("source", rows)},
             {"source": np.nonzero(given >= 0)[0], "text": _series(reference_texts.take(given[given >= 0]))},
@@ -248,7 +280,9 @@ class _Table:
             {**ratings, "candidate": place[ratings["candidate"]]},
             file=self.file,
             lines=self.lines[rows].tolist(),
+            unit=self.unit,
         )
+        return dataset, place[output]
 
     def _cell(self, column: str, row: int) -> object:
         return self.columns[column][int(row)].as_py()

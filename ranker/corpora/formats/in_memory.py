@@ -1,0 +1,164 @@
+"""Data sets of what Python has in memory: data frames, records, lists of texts.
+
+Frames have the columns of tables (`ranker.corpora.formats.tables`), records the keys of JSON
+(`ranker.corpora.formats.json_lines`): the same names and the same checks, whose messages name the row or the record,
+counted from 0 as Python counts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from ranker.arrays import Int64Array
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.json_lines import read_records
+from ranker.corpora.formats.tables import long_form, long_table
+from ranker.corpora.records import assemble, build_dataset, shown
+from ranker.errors import DataError, counted
+
+__all__ = ["from_frame", "from_records", "from_texts", "long_form"]
+
+ONE_SYSTEM = "translation"
+"""What the system of a list of texts is called."""
+Texts = Sequence[str]
+
+
+def from_frame(frame: pd.DataFrame, name: str = "frame") -> tuple[Dataset, Int64Array]:
+    """Return the data set that a frame holds, and which of its candidates every row is, shape (rows,).
+
+    See `Dataset.from_frame`.
+    """
+    if frame.columns.nlevels > 1:
+        raise DataError("columns of several levels: expected one name for each column", file=name)
+    header = [str(column) for column in frame.columns]
+
+    def place(row: int) -> str:
+        label = _plain(frame.index[row])
+        return f"{name}, row {row}" + (f" (index {shown(label)})" if label != row else "")
+
+    with _naming(name, place):
+        values = [_arrow(frame.iloc[:, column]) for column in range(len(header))]
+        rows = np.arange(len(frame))
+        dataset, candidates = long_table(header, values, rows, name, "row").dataset_and_candidates(name)
+    return dataset, candidates
+
+
+def from_records(records: Iterable[Mapping[str, Any]], name: str = "records") -> Dataset:
+    """Return the data set that records hold; see `Dataset.from_records`."""
+    values = [records] if isinstance(records, Mapping) else records
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise DataError(f"expected a list of records, {{...}} each, found {shown(values)}", file=name)
+    with _naming(name, lambda record: f"{name}[{record}]"):
+        made = read_records(((number, _plain(value)) for number, value in enumerate(values)), name, "record")
+        dataset = assemble(made, name, name, "record")
+    if not len(dataset):
+        raise DataError("holds no candidate, expected at least one", file=name)
+    return dataset
+
+
+def from_texts(
+    translations: Texts | Mapping[str, Texts],
+    references: Sequence[str | Texts] | None = None,
+    sources: Texts | None = None,
+    *,
+    lp: str | None = None,
+    name: str = "texts",
+) -> Dataset:
+    """Return the data set of parallel lists of texts; see `Dataset.from_texts`."""
+    systems = translations if isinstance(translations, Mapping) else {ONE_SYSTEM: translations}
+    if not systems:
+        raise DataError("no system: expected a list of translations, or lists by the names of their systems", file=name)
+    several = isinstance(translations, Mapping)
+    outputs = {
+        system: _texts(texts, f"translations[{system!r}]" if several else "translations", name)
+        for system, texts in systems.items()
+    }
+    first, expected = next(iter(outputs.items()))
+    size = len(expected)
+    for system, texts in outputs.items():
+        if len(texts) != size:
+            raise DataError(f"system {first!r} has {size} translations, {system!r} has {len(texts)}", file=name)
+    by_source = _references(references, size, name)
+    given = [""] * size if sources is None else _texts(sources, "sources", name)
+    if len(given) != size:
+        raise DataError(f"{counted(len(given), 'source')} for {counted(size, 'translation')}", file=name)
+    return build_dataset(
+        name,
+        {"lp": [lp] * size, "text": given},
+        {
+            "source": np.repeat(np.arange(size), [*map(len, by_source)]),
+            "text": [text for texts in by_source for text in texts],
+        },
+        {
+            "source": np.repeat(np.arange(size), len(outputs)),
+            "system": [*outputs] * size,
+            "text": [text for texts in zip(*outputs.values(), strict=True) for text in texts],
+        },
+        {},
+    )
+
+
+def _references(references: Sequence[str | Texts] | None, size: int, name: str) -> list[list[str]]:
+    """Return the references of every source."""
+    if references is None:
+        return [[]] * size
+    if isinstance(references, str):
+        raise DataError("references: expected a list, found one string: put it into a list", file=name)
+    given = [*references]
+    if len(given) != size:
+        what = f"{counted(size, 'translation')} and references for {len(given)}"
+        if given and not isinstance(given[0], str) and all(len(one) == size for one in given):
+            what += ": expected the references of each translation together, as list(zip(*references)) gives them"
+        raise DataError(f"{what}; expected one, or a list of them, for each translation", file=name)
+    return [
+        _texts([one] if isinstance(one, str) else one, f"references[{number}]", name)
+        for number, one in enumerate(given)
+    ]
+
+
+def _texts(values: object, what: str, name: str) -> list[str]:
+    """Return a list of texts, or raise what is no text."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise DataError(f"{what}: expected a list of strings, found {shown(values)}", file=name)
+    texts = [*values]
+    wrong = next((number for number, text in enumerate(texts) if not isinstance(text, str)), None)
+    if wrong is not None:
+        raise DataError(f"{what}[{wrong}]: expected a string, found {shown(texts[wrong])}", file=name)
+    return texts
+
+
+@contextlib.contextmanager
+def _naming(name: str, place: Callable[[int], str]) -> Iterator[None]:
+    """Say in errors where something is, instead of a file and a line."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(error.what, file=name if error.line is None else place(error.line)) from None
+
+
+def _arrow(column: pd.Series) -> pa.ChunkedArray:
+    """Return a column with nothing for all that pandas means by it; what Arrow has no type for is written as text."""
+    try:
+        made = pa.array(column, from_pandas=True)
+    except (pa.ArrowException, OverflowError):
+        missing = column.isna().to_numpy(bool)
+        made = pa.array([None if gone else str(value) for value, gone in zip(column, missing, strict=True)])
+    return made if isinstance(made, pa.ChunkedArray) else pa.chunked_array([made])
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON would hold for a value: no types of numpy, and null for not a number."""
+    if isinstance(value, Mapping):
+        return {key if isinstance(key, str) else str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(one) for one in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if value is pd.NA or (isinstance(value, float) and math.isnan(value)) else value

@@ -1,0 +1,150 @@
+"""Data sets of frames, records and lists of texts."""
+
+from __future__ import annotations
+
+import doctest
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ranker.corpora import catalogue, conversions
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.reading import read_dataset
+from ranker.errors import DataError
+
+FRAME = pd.DataFrame(
+    {
+        "src": ["a", "b", "a"],
+        "ref": ["x", "y", "x"],
+        "system": ["A", "A", "B"],
+        "mt": ["x", "z", "y"],
+        "fluency": [1, 2.5, np.nan],
+    }
+)
+RECORDS = [
+    {"source": "a", "references": ["x"], "candidates": {"A": "x", "B": "y"}, "seg_id": 1},
+    {"source": "b", "references": ["y"], "candidates": {"A": "z"}, "seg_id": 2},
+]
+
+
+@pytest.fixture(scope="module")
+def sample() -> Dataset:
+    return catalogue.load("sample")
+
+
+def test_a_frame_is_read_as_the_same_table_in_a_file(tmp_path):
+    FRAME.to_csv(tmp_path / "frame.csv", index=False)
+    assert Dataset.from_frame(FRAME).fingerprint == read_dataset(tmp_path / "frame.csv").fingerprint
+
+
+def test_types_of_columns_make_no_difference():
+    same = FRAME.astype({"system": "category", "src": object, "fluency": "Float64"})
+    assert Dataset.from_frame(same).fingerprint == Dataset.from_frame(FRAME).fingerprint
+
+
+def test_records_are_read_as_the_same_lines_of_a_file(tmp_path):
+    rows = FRAME.to_dict("records")
+    assert Dataset.from_records(rows).fingerprint == Dataset.from_frame(FRAME).fingerprint
+    assert Dataset.from_records(iter(RECORDS)).candidates["text"].tolist() == ["x", "y", "z"]
+    typed = [{"src": "a", "mt": "b", "ref": ("c", "d"), "fluency": np.float32(3)}]
+    assert Dataset.from_records(typed).ratings["value"].tolist() == [3.0]
+
+
+def test_texts_are_parallel():
+    made = Dataset.from_texts(
+        {"A": ["x", "z"], "B": ["y", "z"]}, ["r", ["s", "t"]], ["eins", "zwei"], lp="de-en", name="mine"
+    )
+    assert made.name == "mine"
+    assert made.candidates["text"].tolist() == ["x", "y", "z", "z"]
+    assert made.references["source"].tolist() == [0, 1, 1]
+    assert made.sources["text"].tolist() == ["eins", "zwei"]
+    assert made.language_pairs == ["de-en"]
+    assert Dataset.from_texts(["x"]).candidates["system"].tolist() == ["translation"]
+
+
+def test_a_frame_goes_round(sample):
+    frame = sample.to_frame()
+    assert {"source", "reference1", "system", "text"} <= {*frame}
+    again = Dataset.from_frame(frame)
+    pd.testing.assert_frame_equal(again.candidates, sample.candidates)
+    pd.testing.assert_frame_equal(again.ratings, sample.ratings)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"fluency": [1, "x", 3]}, "frame, row 1 (index 20): column 'fluency': expected a finite number"),
+        ({"system": ["A", None, "B"]}, "frame, row 1 (index 20): column 'system': expected a name, found nothing"),
+        ({"system": "A"}, "frame, row 2 (index 30): system 'A' stands twice under one source"),
+        ({"seg_id": 1}, "frame, row 1 (index 20): seg_id '1': source, references or doc differ from row 0"),
+        ({"mt": ["a", "b\0", "c"]}, "frame, row 1 (index 20): text holds the character NUL"),
+    ],
+)
+def test_errors_name_the_row(changed, message):
+    with pytest.raises(DataError) as raised:
+        Dataset.from_frame(FRAME.assign(**changed).set_axis([10, 20, 30]))
+    assert str(raised.value).startswith(message)
+
+
+def test_errors_of_whole_frames():
+    with pytest.raises(DataError, match="frame: column 'text' is missing"):
+        Dataset.from_frame(FRAME.drop(columns="mt"))
+    with pytest.raises(DataError, match="mine: holds no source"):
+        Dataset.from_frame(FRAME.iloc[:0], name="mine")
+    with pytest.raises(DataError, match="frame: columns of several levels"):
+        Dataset.from_frame(FRAME.set_axis(pd.MultiIndex.from_product([["a"], FRAME.columns]), axis=1))
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        ([*RECORDS, {"source": "y"}], "records[2]: expected keys"),
+        ([RECORDS[0], RECORDS[0]], "records[1]: seg_id '1' stands twice (first on record 0)"),
+        ([{"source": "y", "candidates": {"A": 1}}], "records[0]: candidates.A: expected a string, found 1"),
+        (["a"], "records[0]: record: expected an object {...}, found 'a'"),
+        ("abc", "records: expected a list of records, {...} each, found 'abc'"),
+        ([], "records: holds no source"),
+        ([{"source": "y", "candidates": []}], "records: holds no candidate"),
+    ],
+)
+def test_errors_name_the_record(records, message):
+    with pytest.raises(DataError) as raised:
+        Dataset.from_records(records)
+    assert str(raised.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((["a", "b"], [["a", "b"]]), "as list(zip(*references)) gives them"),
+        ((["a", "b"], ["a"]), "2 translations and references for 1"),
+        (("ab", ["a"]), "translations: expected a list of strings, found 'ab'"),
+        ((["a"], "a"), "references: expected a list, found one string"),
+        (({"A": ["a"], "B": []}, ["a"]), "system 'A' has 1 translations, 'B' has 0"),
+        ((["a", None], ["a", "b"]), "translations[1]: expected a string, found null"),
+        ((["a"], [["b", 3]]), "references[0][1]: expected a string, found 3"),
+        ((["a"], ["b"], ["c", "d"]), "2 sources for 1 translation"),
+        (({}, ["b"]), "no system"),
+        (([],), "holds no source"),
+    ],
+)
+def test_errors_of_texts(arguments, message):
+    with pytest.raises(DataError) as raised:
+        Dataset.from_texts(*arguments)
+    assert message in str(raised.value)
+
+
+def test_places_are_those_of_the_frame_not_of_a_file():
+    assert Dataset.from_frame(FRAME).places is None
+
+
+def test_a_notebook_shows_sizes_and_texts():
+    shown = Dataset.from_frame(FRAME.assign(mt="<b>"))._repr_html_()
+    assert "2 systems" in shown
+    assert "&lt;b&gt;" in shown
+    assert "<b>" not in shown
+
+
+def test_the_examples_of_the_docstrings():
+    assert doctest.testmod(conversions).failed == 0
