@@ -211,7 +211,7 @@ class Board:
 
     def _by_ranker(self, corpus: Dataset, name: str, ranker: Ranker) -> CandidateScores:
         used = self.unseen(name, ranker, corpus.name)
-        scores = self._scores(corpus, name, used.signature(), lambda: used.score(corpus))
+        scores = self._scores(corpus, name, used.signature(), lambda: used.candidate_scores(corpus))
         note = used.note(corpus)
         return CandidateScores(name, scores, type="ranker", signature=used.signature(), notes=(note,) if note else ())
 

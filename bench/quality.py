@@ -83,7 +83,7 @@ def main() -> None:
     print(f"trained on {training.name}: {len(training.sources):,} sources, {len(training):,} judged candidates")
     for name in options.test:
         dataset = read([name], options.lp)
-        scored = {f"ranker {ranker.settings.features}": ranker.score(dataset) for ranker in rankers}
+        scored = {f"ranker {ranker.settings.features}": ranker.candidate_scores(dataset) for ranker in rankers}
         scored.update({f"sacreBLEU {peer}": peer_scores(peer, dataset) for peer in options.peers})
         print(f"\n{dataset.name}: mean over {', '.join(dataset.language_pairs)}")
         print("| metric | sources | tau official | tau primary | Spearman per source (undefined) |")

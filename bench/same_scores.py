@@ -54,7 +54,7 @@ def scores() -> dict[str, np.ndarray]:
         for model in MODELS:
             key = f"{name}/model {model}"
             try:
-                made[key] = ranker.Ranker.load(model).score(dataset)
+                made[key] = ranker.Ranker.load(model).candidate_scores(dataset)
             except RankerError as error:
                 made[key] = np.array(str(error))
         for text in features():

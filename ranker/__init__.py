@@ -1,7 +1,8 @@
 """Learns a metric that ranks machine translations the way people do.
 
 >>> from ranker import Ranker, load_dataset
->>> ranker = Ranker("bleu").fit(load_dataset("sample"))
+>>> Ranker("bleu").fit(load_dataset("sample")).is_trained
+True
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ranker.errors import RankerError
     from ranker.evaluation.compare.evaluation import evaluate
     from ranker.extractors.registry import make_metric
+    from ranker.frames.included import rank
     from ranker.learning.svm.ranksvm import RankSVM
     from ranker.ranking import Ranker
 
@@ -28,6 +30,7 @@ _HOMES = {
     "evaluate": "ranker.evaluation.compare.evaluation:evaluate",
     "load_dataset": "ranker.corpora.catalogue:load",
     "make_metric": "ranker.extractors.registry:make_metric",
+    "rank": "ranker.frames.included:rank",
 }
 
 __all__ = [
@@ -39,6 +42,7 @@ __all__ = [
     "evaluate",
     "load_dataset",
     "make_metric",
+    "rank",
 ]
 
 
@@ -48,3 +52,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'ranker' has no attribute {name!r}")
     module, _, attribute = _HOMES[name].partition(":")
     return getattr(importlib.import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

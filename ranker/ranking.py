@@ -26,8 +26,9 @@ from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.needs import usable
 from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.extractors.registry import make_metric
-from ranker.extractors.scorers import MetricScorer, Scorer, rank_by
+from ranker.extractors.scorers import MetricScorer, Scorer
 from ranker.extractors.target_language import ENGLISH, other_language
+from ranker.frames.labelled import LabelledScores
 from ranker.extractors.weight_sets import WeightSets
 from ranker.settings import AUTO, GIVEN, GRADED, ONE_SOURCE, SEARCHED, STANDARD, Settings, Training
 from ranker.shipped import UNREFERENCED, locate, standard_features, suited
@@ -38,12 +39,10 @@ from ranker.version import VERSION
 _LARGEST = 1e100
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ranker.learning.svm.ranksvm import RankSVM
 
 
-class Ranker:
+class Ranker(LabelledScores):
     """A metric learnt from human rankings.
 
     Parameters
@@ -78,6 +77,23 @@ class Ranker:
         self.training: Training | None = None
         self.training_notes: tuple[str, ...] = ()
         self._stored: StoredModel | None = None
+
+    def __repr__(self) -> str:
+        """Return the features, and what it was trained on."""
+        features = self.settings.features
+        name = features if len(features) <= 60 else f"{features[:57]}..."
+        if self.training is None:
+            return f"<Ranker {name}: not trained>"
+        one = self.training
+        return (
+            f"<Ranker {name}: {counted(len(self.weights), 'feature')}, trained on {one.kind} of {one.data} "
+            f"({counted(one.sources, 'source')}, {counted(one.candidates, 'candidate')})>"
+        )
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether `fit` or `load` made weights."""
+        return self.training is not None
 
     def fit(self, dataset: Dataset) -> Ranker:
         """Learn from the candidates of `dataset` that people judged.
@@ -142,7 +158,7 @@ class Ranker:
         self._stored = None
         return table
 
-    def explain(self, dataset: Dataset) -> FloatArray:
+    def contributions(self, dataset: Dataset) -> FloatArray:
         """Return what every column adds to the score of every candidate, shape (candidates, columns).
 
         The model is linear, so the rows add up to the scores exactly.
@@ -192,20 +208,6 @@ class Ranker:
         advice = f"choose --model {better}, or " if better != UNREFERENCED or self.weight_sets.need_references else ""
         where = f"this model was made for translations into {targets}, and these are in {other}"
         return f"{where}: {advice}train one on such translations"
-
-    def score(self, dataset: Dataset) -> FloatArray:
-        """Return the score of every candidate, shape (candidates,); comparable inside one source only."""
-        return np.asarray(self.explain(dataset).sum(axis=1))
-
-    def rank(self, dataset: Dataset) -> pd.DataFrame:
-        """Rank the candidates of every source.
-
-        Returns
-        -------
-        DataFrame
-            `rank_by` of the scores.
-        """
-        return rank_by(dataset, self.score(dataset))
 
     def signature(self) -> str:
         """Return one line with all that changes the scores of this ranker."""
@@ -385,7 +387,7 @@ class RankerScorer(Scorer):
 
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return score and 1 of every candidate."""
-        scores = self.ranker.score(dataset)
+        scores = self.ranker.candidate_scores(dataset)
         return np.stack([scores, np.ones(len(scores))], axis=1)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
@@ -418,7 +420,7 @@ class RankerScorer(Scorer):
 
     def contributions(self, dataset: Dataset) -> dict[str, FloatArray]:
         """Return what every column adds to the scores."""
-        return dict(zip(self.ranker.feature_set.columns, self.ranker.explain(dataset).T, strict=True))
+        return dict(zip(self.ranker.feature_set.columns, self.ranker.contributions(dataset).T, strict=True))
 
     @property
     def families(self) -> tuple[FeatureFamily, ...]:

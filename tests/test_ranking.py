@@ -12,6 +12,7 @@ from ranker import Ranker, load_dataset
 from ranker.corpora.dataset import table
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.scorers import rank_by
 from ranker.settings import Settings
 from ranker.storage import model_files
 from ranker.storage.model_files import StoredModel, read_model, write_model
@@ -95,8 +96,8 @@ def test_a_score_is_the_weighted_sum_of_standardised_features(trained, sample):
     np.testing.assert_allclose(trained.mean, columns.mean(axis=0), rtol=1e-9)
     np.testing.assert_allclose(trained.scale, columns.std(axis=0), rtol=1e-9)
     expected = ((columns - trained.mean) / trained.scale) @ trained.weights
-    np.testing.assert_allclose(trained.score(sample), expected, atol=1e-9)
-    parts = trained.explain(sample)
+    np.testing.assert_allclose(trained.candidate_scores(sample), expected, atol=1e-9)
+    parts = trained.contributions(sample)
     assert parts.shape == (len(sample), len(trained.feature_set.columns))
     np.testing.assert_allclose(parts.sum(axis=1), expected, atol=1e-9)
 
@@ -115,8 +116,8 @@ def test_it_learns_what_people_said(sample):
 def test_the_scores_of_a_source_depend_on_no_other_source(sample):
     ranker = Ranker("bleu,ter", kind="adequacy", C=0.01).fit(sample)
     keep = np.arange(len(sample.sources)) % 7 == 3
-    some = ranker.score(sample.select_sources(keep))
-    np.testing.assert_array_equal(some, ranker.score(sample)[keep[sample.candidate_source]])
+    some = ranker.candidate_scores(sample.select_sources(keep))
+    np.testing.assert_array_equal(some, ranker.candidate_scores(sample)[keep[sample.candidate_source]])
 
 
 def test_a_feature_that_never_varies_counts_for_nothing(sample, few):
@@ -124,11 +125,11 @@ def test_a_feature_that_never_varies_counts_for_nothing(sample, few):
     plain, more = (
         Ranker(features, kind="adequacy", C=0.01).fit(sample) for features in ("bleu", "bleu,combine[bleu - bleu]")
     )
-    np.testing.assert_allclose(more.score(few), plain.score(few), atol=1e-9)
+    np.testing.assert_allclose(more.candidate_scores(few), plain.candidate_scores(few), atol=1e-9)
 
 
 def test_equal_outputs_tie_and_ranks_skip(trained, few):
-    ranked = trained.rank(few)
+    ranked = rank_by(few, trained.candidate_scores(few))
     assert ranked["source"].tolist() == [0] * 4 + [1] * 3
     first = ranked[ranked["source"] == 0]
     tied = first[first["tied"]]
@@ -148,10 +149,12 @@ def test_the_fallback_is_the_ranker_without_the_columns_that_learn_from_what_is_
     assert len(plain.weight_sets.weights) == 1
     assert trained.weight_sets.titles == ("without perp",)
     np.testing.assert_allclose(trained.weight_sets.weights[1], [*plain.weights, 0.0], atol=1e-7)
-    np.testing.assert_allclose(trained.score(few), plain.score(few), atol=1e-7)
-    assert np.abs(trained.score(sample) - plain.score(sample)).max() > 0.01
+    np.testing.assert_allclose(trained.candidate_scores(few), plain.candidate_scores(few), atol=1e-7)
+    assert np.abs(trained.candidate_scores(sample) - plain.candidate_scores(sample)).max() > 0.01
     trained.save(tmp_path / "x.model")
-    np.testing.assert_array_equal(Ranker.load(tmp_path / "x.model").score(few), trained.score(few))
+    np.testing.assert_array_equal(
+        Ranker.load(tmp_path / "x.model").candidate_scores(few), trained.candidate_scores(few)
+    )
 
 
 def test_the_fallback_is_said(trained, sample, few):
@@ -164,9 +167,9 @@ def test_the_fallback_is_said(trained, sample, few):
 def test_nothing_to_fall_back_on_is_an_error(sample, few):
     alone = Ranker("perp", kind="adequacy", C=0.01).fit(sample)
     assert len(alone.weight_sets.weights) == 1
-    assert np.isfinite(alone.score(sample)).all()
+    assert np.isfinite(alone.candidate_scores(sample)).all()
     with pytest.raises(DataError, match=r"too few for a language model.*, and this model has no other column"):
-        alone.score(few)
+        alone.candidate_scores(few)
 
 
 def test_other_languages_than_those_learnt_from_are_said():
@@ -191,8 +194,8 @@ def test_a_saved_ranker_is_the_same_ranker(trained, sample, tmp_path):
     trained.save(tmp_path / "y.model")
     assert (tmp_path / "x.model").read_bytes() == (tmp_path / "y.model").read_bytes()
     loaded = Ranker.load(tmp_path / "x.model")
-    np.testing.assert_array_equal(loaded.score(sample), trained.score(sample))
-    np.testing.assert_array_equal(loaded.explain(sample), trained.explain(sample))
+    np.testing.assert_array_equal(loaded.candidate_scores(sample), trained.candidate_scores(sample))
+    np.testing.assert_array_equal(loaded.contributions(sample), trained.contributions(sample))
     assert loaded.rank(sample).equals(trained.rank(sample))
     assert (loaded.signature(), loaded.digest, loaded.card()) == (trained.signature(), trained.digest, trained.card())
     assert str(loaded.feature_set) == str(FeatureSet.parse("bleu,ter,perp"))

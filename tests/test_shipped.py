@@ -64,7 +64,7 @@ def test_a_ranker_that_ships_is_what_its_feature_set_says(name):
 @pytest.mark.parametrize("name", ["full", "full-any"])
 def test_a_ranker_that_ships_prefers_the_reference(name):
     made = dataset(ENGLISH if name == "full" else GERMAN)
-    scores = Ranker.load(name).score(made)
+    scores = Ranker.load(name).candidate_scores(made)
     assert (np.diff(scores.reshape(-1, 2), axis=1) < 0).all()
 
 
@@ -74,9 +74,9 @@ def test_the_one_with_an_encoder_says_what_it_needs_or_ranks(monkeypatch):
         # before the other columns, which take their time
         monkeypatch.setattr(NgramAgreement, "transform", None)
         with pytest.raises(MissingError, match=r"ranker\[semantic\]"):
-            ranker.score(made)
+            ranker.candidate_scores(made)
     else:
-        assert (np.diff(ranker.score(made).reshape(-1, 2), axis=1) < 0).all()
+        assert (np.diff(ranker.candidate_scores(made).reshape(-1, 2), axis=1) < 0).all()
 
 
 def test_a_file_goes_before_a_name(tmp_path, monkeypatch):

@@ -102,7 +102,7 @@ def command(
     ranker = loaded.with_files(files) if loaded else Ranker.load(suited_model(dataset))
     with working("explaining"):
         note = ranker.note(dataset)
-        matrix = ranker.explain(dataset)
+        matrix = ranker.contributions(dataset)
     if note:
         say_note(note)
     signature = f"{ranker.signature()}|ranked:{dataset.name}#{dataset.fingerprint[:8]}"

@@ -128,7 +128,7 @@ def cross_validate(
         scored.append(CandidateScores(BASELINE, FeatureSet.parse(BASELINE).transform(table.dataset)[:, 0]))
     included = Ranker.load(suited(table.dataset))
     if _can_be_scored(included, table.dataset):
-        scored.append(CandidateScores(suited(table.dataset), included.score(table.dataset)))
+        scored.append(CandidateScores(suited(table.dataset), included.candidate_scores(table.dataset)))
         assert included.training is not None
         seen = corpora_in_common(included.training.data, table.dataset.name)
         note = f"was trained on these data ({', '.join(seen)})" if seen else None

@@ -58,7 +58,7 @@ def direction_note(ranker: Ranker, dataset: Dataset, *, seed: int = 0) -> str | 
     drawn = generator.permutation(len(first))[:MOST_PAIRS]
     if not len(drawn):
         return None
-    scores = merge_ties(ranker.score(kept), kept.candidate_offsets)
+    scores = merge_ties(ranker.candidate_scores(kept), kept.candidate_offsets)
     chrf = merge_ties(make("chrf").transform(kept)[:, 0], kept.candidate_offsets)
     first, second = first[drawn], second[drawn]
     product = np.sign(scores[first] - scores[second]) * np.sign(chrf[first] - chrf[second])

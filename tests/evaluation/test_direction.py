@@ -50,13 +50,13 @@ def test_few_pairs_of_much_data_are_scored(monkeypatch: pytest.MonkeyPatch) -> N
     dataset = made("x", -1, sources=600)
     ranker = Ranker("bleu[order=1]").fit(dataset)
     scored: list[int] = []
-    score = Ranker.score
+    score = Ranker.candidate_scores
 
     def counted(self: Ranker, part: Dataset) -> np.ndarray:
         scored.append(len(part.sources))
         return score(self, part)
 
-    monkeypatch.setattr(Ranker, "score", counted)
+    monkeypatch.setattr(Ranker, "candidate_scores", counted)
     notes = [direction_note(ranker, dataset, seed=seed) for seed in (1, 1, 2)]
     assert notes[0] == notes[1]
     assert all(note and "100%" in note for note in notes)

@@ -56,7 +56,7 @@ def few(first: str, second: str, *references: str) -> Dataset:
 
 
 def explained(ranker: Ranker, dataset: Dataset):
-    return explain_pair(ranker, dataset, ranker.explain(dataset), 0, 1, strongest=99)
+    return explain_pair(ranker, dataset, ranker.contributions(dataset), 0, 1, strongest=99)
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
@@ -83,8 +83,8 @@ def test_contributions_are_added_up_by_family() -> None:
 
 
 def test_sums_are_the_difference_of_the_scores(ranker: Ranker, sample: Dataset) -> None:
-    scores = ranker.score(sample)
-    found = explain_systems(ranker, sample, ranker.explain(sample), "sys1", "sys5")
+    scores = ranker.candidate_scores(sample)
+    found = explain_systems(ranker, sample, ranker.contributions(sample), "sys1", "sys5")
     rows = system_pair(sample, "sys1", "sys5")
     assert len(found.sources) == 120
     for one, (first, second) in zip(found.sources, rows, strict=True):
@@ -111,7 +111,7 @@ def test_features_of_one_extractor_are_one_figure(ranker: Ranker, sample: Datase
 
 
 def test_swapped_candidates_swap_the_signs_and_the_words(ranker: Ranker, sample: Dataset) -> None:
-    matrix = ranker.explain(sample)
+    matrix = ranker.contributions(sample)
     there, back = (explain_pair(ranker, sample, matrix, *rows) for rows in ((0, 4), (4, 0)))
     assert back.difference == -there.difference
     assert back.families == {name: -value for name, value in there.families.items()}
@@ -152,7 +152,7 @@ def test_lengths_are_told(ranker: Ranker) -> None:
 def test_word_sequences_that_no_other_reference_has(sample: Dataset) -> None:
     """Brute force over all references of other sources."""
     learnt = Ranker("perp", C=0.01).fit(sample)
-    matrix = learnt.explain(sample)
+    matrix = learnt.contributions(sample)
     batch = readable_batch(sample)
 
     def pairs(words: list[str]) -> set[tuple[str, str]]:
@@ -191,7 +191,7 @@ def test_endless_sentences_are_explained(ranker: Ranker, sample: Dataset) -> Non
     words = [f"w{number}" for number in range(2_000)]
     records = [([" ".join(words)], [" ".join(words[::-1]), " ".join(words[5:])])]
     dataset = concatenate([dataset_of(records), sample])
-    found = explain_pair(ranker, dataset, ranker.explain(dataset), 0, 1, strongest=99)
+    found = explain_pair(ranker, dataset, ranker.contributions(dataset), 0, 1, strongest=99)
     assert len(found.headline) < 200
     assert max(len(one.evidence.text) for one in found.strongest) < 500
 
@@ -216,7 +216,7 @@ def test_figures_add_up_as_they_are_written(values: list[float], digits: int) ->
 
 
 def test_pairs_that_cannot_be_explained(ranker: Ranker, sample: Dataset) -> None:
-    matrix = ranker.explain(sample)
+    matrix = ranker.contributions(sample)
     with pytest.raises(OptionError, match=r"no system 'syss1' in sample \(did you mean 'sys1'\?\); there are: 'sys1'"):
         explain_systems(ranker, sample, matrix, "syss1", "sys2")
     with pytest.raises(OptionError, match="'sys1' is given twice"):

@@ -89,7 +89,7 @@ def test_columns_stand_in_sums_and_sums_in_models(tmp_path) -> None:
     np.testing.assert_allclose(metric.transform(data)[:, 0], expected, rtol=0, atol=1e-12)
     ranker = Ranker(f"{text},combine[paraphrase.f + bleu]", C=1.0).fit(data)
     ranker.save(tmp_path / "m")
-    np.testing.assert_array_equal(Ranker.load(tmp_path / "m").score(data), ranker.score(data))
+    np.testing.assert_array_equal(Ranker.load(tmp_path / "m").candidate_scores(data), ranker.candidate_scores(data))
 
 
 def test_too_little_to_learn_from_is_an_error() -> None:

@@ -208,7 +208,7 @@ def test_metrics_that_learn_keep_what_they_learnt_in_the_model(learning, tmp_pat
     ranker.save(tmp_path / "x.model")
     loaded = Ranker.load(tmp_path / "x.model")
     assert loaded.signature() == ranker.signature()
-    np.testing.assert_array_equal(loaded.score(training), ranker.score(training))
+    np.testing.assert_array_equal(loaded.candidate_scores(training), ranker.candidate_scores(training))
     assert loaded.feature_set.columns == ("combine[bleu + 0.5*learnt[lowercase=true]]", "combine")
 
 

@@ -157,13 +157,13 @@ def test_a_model_keeps_the_name_and_is_given_the_file(data: Dataset) -> None:
     loaded = Ranker.load("m.model")
     assert loaded.digest == ranker.digest
     with pytest.raises(DataError, match=r"the data have no column 'comet' .*: give a file, as --given comet=FILE"):
-        loaded.score(data)
+        loaded.candidate_scores(data)
     supplied = loaded.with_files({"comet": "comet.tsv"})
-    np.testing.assert_array_equal(supplied.score(data), ranker.score(data))
+    np.testing.assert_array_equal(supplied.candidate_scores(data), ranker.candidate_scores(data))
     assert supplied.signature() == ranker.signature()
     # the scores may also be a column of the new data
     column = dataclasses.replace(data, ratings=data.ratings.assign(kind="comet", value=SCORES))
-    np.testing.assert_array_equal(loaded.score(column), ranker.score(data))
+    np.testing.assert_array_equal(loaded.candidate_scores(column), ranker.candidate_scores(data))
 
 
 @pytest.mark.parametrize("text", ["given[file=secret.txt,name=x]", "combine[bleu + given[file=secret.txt,name=x]]"])

@@ -39,8 +39,8 @@ def test_metrics_and_rankers_score_rows_and_sums_alike(sample, ranker):
 def test_a_rankers_corpus_score_is_the_mean_of_its_scores(sample, ranker):
     scorer = RankerScorer(ranker)
     total = scorer.statistics(sample).sum(axis=0)
-    assert scorer.score(total) == pytest.approx(ranker.score(sample).mean())
-    assert sum(scorer.contributions(sample).values()) == pytest.approx(ranker.score(sample))
+    assert scorer.score(total) == pytest.approx(ranker.candidate_scores(sample).mean())
+    assert sum(scorer.contributions(sample).values()) == pytest.approx(ranker.candidate_scores(sample))
     with pytest.raises(OptionError, match="--contributions needs --model; a metric has one column"):
         MetricScorer(make_metric("bleu")).contributions(sample)
 

@@ -16,7 +16,7 @@ def test_ablations_are_the_figures_of_rankers_trained_without(preferred, preferr
         ranker = Ranker(features, C=0.1, loss="hinge", pairs="judgements").fit(preferred)
         rows = []
         for measured in preferred_findings.measured:
-            found = evaluate(measured.dataset, ranker.score(measured.dataset), resamples=0)
+            found = evaluate(measured.dataset, ranker.candidate_scores(measured.dataset), resamples=0)
             # the mean into English of two pairs, and the only pair
             _, scope = main_scope(found)
             rows.append([found.estimate(f"segment.{one}", scope.id).value for one in ("spearman", "tau.primary")])

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ranker import Ranker
 from ranker.corpora.records import Candidate, Record, assemble
+from ranker.extractors.scorers import rank_by
 from ranker.extractors.text.tokens import tokenise
 from ranker.reports.examples import choose, choose_unjudged, mark, show
 from ranker.reports.findings import examine
@@ -71,7 +72,7 @@ def test_worst_and_best_are_those_and_no_source_stands_twice():
 
 
 def test_shown_sources_say_what_the_ranker_says(findings, model, sample):
-    ranking = model.rank(sample)
+    ranking = rank_by(sample, model.candidate_scores(sample))
     shown = [one for sort in findings.examples.values() for one in sort]
     assert len(shown) == 9
     worst = [one.source.rho for one in findings.examples["worst"]]
@@ -132,7 +133,7 @@ def test_of_sources_that_nobody_judged_those_furthest_apart_are_chosen():
 
 
 def test_contributions_are_the_rankers_own(findings, model, sample):
-    assert findings.measured[0].contributions == pytest.approx(model.explain(sample))
+    assert findings.measured[0].contributions == pytest.approx(model.contributions(sample))
 
 
 def test_matched_triplets_are_shown(sample):

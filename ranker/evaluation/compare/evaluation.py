@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ranker.arrays import FloatArray
-from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO
+from ranker.errors import DataError, counted
 from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.evaluation.compare.result import Comparison, Scope
 from ranker.evaluation.compare.run import ALL, INTO_ENGLISH, compare
 from ranker.evaluation.compare.statistics import TAUS
+from ranker.frames.labelled import Candidates, dataset_of
 
 SPEARMAN = {"tie-corrected": "segment.spearman", "ye07": "segment.spearman-ye07"}
 """Statistics that are means of Spearman's rho, by form."""
@@ -23,8 +25,8 @@ EVALUATED = (
 
 
 def evaluate(
-    dataset: Dataset,
-    scores: npt.ArrayLike,
+    candidates: Candidates,
+    scores: npt.ArrayLike | pd.DataFrame,
     *,
     kind: str = AUTO,
     human: FloatArray | None = None,
@@ -35,9 +37,11 @@ def evaluate(
 
     Parameters
     ----------
-    dataset : Dataset
-    scores : array-like, shape (candidates,)
-        Higher is better. Only candidates that people judged count.
+    candidates : Dataset, DataFrame, list of dict, str or Path
+        With human judgements; see `ranker.ranking.Ranker.score` for the forms.
+    scores : array-like, shape (candidates,), or DataFrame
+        Higher is better; or what `Ranker.score` or `Ranker.rank` returned for these candidates. Only candidates that
+        people judged count.
     kind : str
         Kind of judgement; see `ranker.corpora.judgements`.
     human : float array, shape (candidates,), optional
@@ -56,8 +60,17 @@ def evaluate(
     ------
     DataError
         If nothing was judged so, or a judged candidate has no score.
+
+    Examples
+    --------
+    >>> from ranker import Dataset, evaluate
+    >>> frame = Dataset.from_texts({"A": ["a b", "c d"], "B": ["a", "d c"]}, ["a b", "c d"]).to_frame()
+    >>> found = evaluate(frame.assign(fluency=[5, 3, 4, 2]), [0.9, 0.1, 0.5, 0.2], resamples=0)
+    >>> round(found.estimate("segment.spearman").value, 3)
+    1.0
     """
-    given = CandidateScores("scores", np.asarray(scores, dtype=np.float64))
+    dataset, labels = dataset_of(candidates)
+    given = CandidateScores("scores", _in_order(scores, labels))
     return compare(
         [(dataset, [given])],
         kind=kind,
@@ -67,6 +80,20 @@ def evaluate(
         statistics=EVALUATED,
         human=[human],
     )
+
+
+def _in_order(scores: npt.ArrayLike | pd.DataFrame, labels: pd.Index) -> FloatArray:
+    """Return scores in the order of the candidates."""
+    if isinstance(scores, pd.DataFrame):
+        index = scores.index
+        if "score" not in scores or len(index) != len(labels) or not index.is_unique or not labels.isin(index).all():
+            raise DataError(
+                f"a frame of {len(scores):,} rows as scores of {counted(len(labels), 'candidate')}: expected what "
+                "Ranker.score or Ranker.rank returned for the same candidates",
+                file="scores",
+            )
+        scores = scores["score"].loc[labels]
+    return np.asarray(scores, dtype=np.float64)
 
 
 def named_scopes(found: Comparison) -> dict[str, Scope]:

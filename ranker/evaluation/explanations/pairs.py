@@ -194,7 +194,7 @@ def explain_pair(
     ranker : Ranker
     dataset : Dataset
     contributions : float array, shape (candidates, columns)
-        What `Ranker.explain` returned for `dataset`.
+        What `Ranker.contributions` returned for `dataset`.
     first, second : int
         Rows of the candidates.
     strongest : int, default 5

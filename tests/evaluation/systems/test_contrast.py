@@ -347,7 +347,7 @@ def test_rankers_contrast_systems_by_the_mean_of_their_scores() -> None:
     dataset = load_dataset("sample")
     learnt = Ranker("bleu1-4,length", C=0.01).fit(dataset)
     found = run(dataset, "sys1", "sys5", scorer=RankerScorer(learnt))
-    scores = learnt.score(dataset)
+    scores = learnt.candidate_scores(dataset)
     systems = dataset.candidates["system"].to_numpy(object)
     shown = buckets(found, "overall", "")["ranker"]
     assert shown.first.value == pytest.approx(scores[systems == "sys1"].mean())

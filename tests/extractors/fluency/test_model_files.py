@@ -104,10 +104,10 @@ def test_a_ranker_keeps_the_path(arpa, unreferenced, tmp_path):
     loaded = Ranker.load(tmp_path / "lm.model")
     assert loaded.signature() == ranker.signature()
     assert digest(arpa) in loaded.signature()
-    np.testing.assert_array_equal(loaded.score(unreferenced), ranker.score(unreferenced))
+    np.testing.assert_array_equal(loaded.candidate_scores(unreferenced), ranker.candidate_scores(unreferenced))
     arpa.unlink()
     with pytest.raises(DataError, match=r"small\.arpa: no such file, expected a language model"):
-        Ranker.load(tmp_path / "lm.model").score(unreferenced)
+        Ranker.load(tmp_path / "lm.model").candidate_scores(unreferenced)
 
 
 def test_references_are_scored_as_candidates_are(arpa):

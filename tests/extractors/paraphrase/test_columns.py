@@ -291,7 +291,7 @@ def test_a_saved_ranker_keeps_its_table(tmp_path):
     ranker = Ranker("bleu,paraphrase").fit(data)
     ranker.save(tmp_path / "made.model")
     again = Ranker.load(tmp_path / "made.model")
-    np.testing.assert_array_equal(again.score(data), ranker.score(data))
+    np.testing.assert_array_equal(again.candidate_scores(data), ranker.candidate_scores(data))
     for key, array in ranker.feature_set.extractors[1].state().items():
         np.testing.assert_array_equal(again.feature_set.extractors[1].state()[key], array)
     assert again.digest == ranker.digest

@@ -144,7 +144,7 @@ def test_a_trained_ranker_is_saved_and_loaded_and_explains(made, options, tmp_pa
     assert "#" in ranker.feature_set.extractors[0].signature()
     ranker.save(tmp_path / "a.model")
     again = Ranker.load(tmp_path / "a.model")
-    np.testing.assert_array_equal(again.score(made), ranker.score(made))
+    np.testing.assert_array_equal(again.candidate_scores(made), ranker.candidate_scores(made))
     assert again.signature() == ranker.signature()
     evidence = again.feature_set.extractors[0].evidence(made, 2)
     names = ["source"] if "source" in options else ["reference 1", "reference 2"]
@@ -163,7 +163,7 @@ def test_a_trained_ranker_is_saved_and_loaded_and_explains(made, options, tmp_pa
         ]
     monkeypatch.setattr(encoder_files.EncoderFiles, "digest", "0" * 64)
     with pytest.raises(ModelError, match=r"trained with another encoder .* here under .all-minilm-l6-v2' \(00000000"):
-        again.score(made)
+        again.candidate_scores(made)
 
 
 @needs_encoder
