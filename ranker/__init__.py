@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ranker.extractors.registry import make_metric
     from ranker.frames.included import rank
     from ranker.learning.svm.ranksvm import RankSVM
+    from ranker.learning.svm.scoring import group_scorer
     from ranker.ranking import Ranker
 
 _HOMES = {
@@ -28,6 +29,7 @@ _HOMES = {
     "Ranker": "ranker.ranking:Ranker",
     "RankerError": "ranker.errors:RankerError",
     "evaluate": "ranker.evaluation.compare.evaluation:evaluate",
+    "group_scorer": "ranker.learning.svm.scoring:group_scorer",
     "load_dataset": "ranker.corpora.catalogue:load",
     "make_metric": "ranker.extractors.registry:make_metric",
     "rank": "ranker.frames.included:rank",
@@ -40,6 +42,7 @@ __all__ = [
     "RankerError",
     "__version__",
     "evaluate",
+    "group_scorer",
     "load_dataset",
     "make_metric",
     "rank",

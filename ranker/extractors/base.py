@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -21,10 +21,11 @@ import numpy.typing as npt
 from ranker import notation
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
-from ranker.errors import ModelError, OptionError
+from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.text.scripts import tokenizer_note
 from ranker.extractors.text.text_pairs import TextPairs
 from ranker.extractors.text.tokens import Tokenizer, language_tokenizers
+from ranker.extractors.text_scores import TextScores
 
 FitScope = Literal["none", "train", "ranked"]
 FeatureFamily = Literal["words", "word order", "syntax", "fluency", "meaning", "agreement", "length", "other"]
@@ -237,6 +238,58 @@ class Metric(FittedExtractor):
     higher_is_better: ClassVar[bool] = True
     is_fraction: ClassVar[bool] = True
     """Whether tables may show the score in per cent."""
+
+    def __call__(
+        self,
+        translations: Sequence[str],
+        references: Sequence[str | Sequence[str]] | None = None,
+        sources: Sequence[str] | None = None,
+        *,
+        lp: str | None = None,
+    ) -> TextScores:
+        """Score a list of translations.
+
+        Parameters
+        ----------
+        translations : list of str
+            One for each source.
+        references : list of str or of lists of str
+            One reference, or a list of them, for each translation; not needed by metrics that compare with none.
+        sources : list of str, optional
+            Source sentences; only few metrics look at them.
+        lp : str, optional
+            Language pair, as ``en-ja``, for the tokenizer.
+
+        Returns
+        -------
+        TextScores
+            With ``corpus``, a number, and ``segments``, an array with a number for each translation.
+
+        Raises
+        ------
+        DataError
+            If the lists differ in length or hold something else, or a reference is missing.
+        ModelError
+            If the metric must learn in training first.
+
+        Examples
+        --------
+        >>> from ranker import make_metric
+        >>> scores = make_metric("chrf")(["the cat sat", "it rain"], ["the cat sat", "it rains"])
+        >>> scores
+        <chrf: 0.9171 of 2 segments>
+        >>> scores.segments.round(4).tolist()
+        [1.0, 0.7757]
+        """
+        dataset = Dataset.from_texts(translations, references, sources, lp=lp)
+        bare = np.flatnonzero(np.diff(dataset.reference_offsets) == 0)
+        if self.needs_references and len(bare):
+            what = "references are missing" if references is None else f"references[{bare[0]}] is empty"
+            raise DataError(f"{what}, and {self} needs one for each translation", file=dataset.name)
+        self.check_ready()
+        statistics = self.fit_ranked(dataset).statistics(dataset)
+        corpus, signature = float(self.score(statistics.sum(axis=0))), self.resolved(dataset).signature()
+        return TextScores(str(self), corpus, self.score(statistics), self.higher_is_better, signature)
 
     def fit(self, dataset: Dataset) -> Metric:
         """Return the fitted form, which is this metric if there is nothing to learn."""

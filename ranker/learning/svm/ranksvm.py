@@ -22,13 +22,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ranker.arrays import FloatArray
+from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import DataError, OptionError
 from ranker.learning.svm.judgements import Grades, Judgements, checked_preferences, group_codes
 from ranker.learning.svm.newton import LossName, Solution, minimise
 from ranker.learning.svm.pair_sums import PairSet
 from ranker.learning.svm.penalty import EXPECTED, is_penalty
-from ranker.ranks import average_ranks, group_offsets, group_spearman
+from ranker.learning.svm.scoring import mean_group_spearman
+from ranker.ranks import average_ranks, group_offsets
 
 LOSSES = ("hinge", "squared_hinge")
 
@@ -40,6 +41,9 @@ AS_GOOD = 1e-4
 
 GRID_TOLERANCE = 1e-5
 """Relative duality gap of the fits that only serve to choose C."""
+
+LARGE_GROUP = 2000
+"""Rows of a single group from which a fit asks whether groups were forgotten."""
 
 MANY_PAIRS = 2e5
 """Total weight from which a fit starts from the minimiser for a sample of the pairs."""
@@ -148,7 +152,8 @@ class RankSVM(BaseEstimator):
             Grades, higher is better. Two rows of a group with different grades are a pair of weight 1, equal grades
             are none. Ignored if `pairs` are given.
         groups : array-like of hashable labels, shape (n,), optional
-            Rows are compared inside their group only. Default: one group of all rows.
+            Rows are compared inside their group only. Default: one group of all rows. A pipeline or a search passes
+            them on if `set_fit_request(groups=True)` asks for them; see `ranker.learning.svm.scoring`.
         pairs : array-like of int, shape (n_pairs, 2), optional
             Indices of a better and a worse row, which share a group if `groups` are given.
         pair_weight : array-like, shape (n_pairs,), optional
@@ -170,6 +175,8 @@ class RankSVM(BaseEstimator):
         -----
         ConvergenceWarning
             If the duality gap is above `tol` after `max_iter` steps.
+        UserWarning
+            If 2,000 graded rows or more form a single group, as where groups are lost on their way.
         """
         self._check_parameters()
         judgements: Judgements
@@ -177,7 +184,9 @@ class RankSVM(BaseEstimator):
             if pair_weight is not None:
                 raise DataError("pair_weight without pairs: give pairs, or leave the weights out")
             features, grades = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-            judgements = Grades(features, grades.astype(np.float64), group_codes(groups, len(grades)))
+            codes = group_codes(groups, len(grades))
+            _warn_of_one_group(codes)
+            judgements = Grades(features, grades.astype(np.float64), codes)
         else:
             features = validate_data(self, X, dtype=np.float64)
             judgements = checked_preferences(features, pairs, pair_weight, groups)
@@ -204,6 +213,10 @@ class RankSVM(BaseEstimator):
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=np.float64, reset=False)
         return np.asarray(rows @ self.coef_)
+
+    def predict(self, X: npt.ArrayLike) -> FloatArray:
+        """Return the scores of `decision_function`, shape (n,), by the name that tools of scikit-learn look for."""
+        return self.decision_function(X)
 
     def rank(self, X: npt.ArrayLike, groups: Any = None) -> FloatArray:
         """Rank the rows of every group.
@@ -245,10 +258,7 @@ class RankSVM(BaseEstimator):
         """
         scores = self.decision_function(X)
         _, grades = validate_data(self, X, y, dtype=np.float64, y_numeric=True, reset=False)
-        order, offsets = group_offsets(group_codes(groups, len(scores)))
-        rho = group_spearman(scores[order], np.asarray(grades, dtype=np.float64)[order], offsets)
-        defined = rho[~np.isnan(rho)]
-        return float(defined.mean()) if len(defined) else float("nan")
+        return mean_group_spearman(grades, scores, groups)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -321,3 +331,15 @@ class RankSVM(BaseEstimator):
         grid = GRID / total_weight
         self.cv_results_ = {"C": grid, "mean_test_score": mean, "split_test_score": split}
         return float(grid[np.argmax(mean >= mean.max() - np.maximum(error, AS_GOOD))])
+
+
+def _warn_of_one_group(codes: Int64Array) -> None:
+    if len(codes) < LARGE_GROUP or codes.max() > 0:
+        return
+    pairs = len(codes) * (len(codes) - 1) // 2
+    warnings.warn(
+        f"all {len(codes):,} rows form one group, up to {pairs:,} pairs: give the source of every row as groups; in a "
+        "pipeline or a grid search switch metadata routing on and call set_fit_request(groups=True)",
+        UserWarning,
+        stacklevel=3,
+    )

@@ -18,9 +18,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ranker.learning.svm import ranksvm
+from ranker.errors import OptionError
+from ranker.learning.svm import ranksvm, scoring
 from ranker.learning.svm.newton import minimise
 from ranker.learning.svm.ranksvm import RankSVM
+from ranker.learning.svm.scoring import group_scorer
 
 LOSSES = ["hinge", "squared_hinge"]
 
@@ -374,6 +376,40 @@ def test_in_a_grid_search_over_grouped_folds():
     assert search.cv_results_["split0_test_score"][0] == pytest.approx(expected)
 
 
+def test_in_a_grid_search_with_a_scaler_and_the_scorer_of_groups():
+    X, y, groups = problem(14, n=80, n_groups=8)
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(StandardScaler(), RankSVM().set_fit_request(groups=True))
+        grid = {"ranksvm__C": [1e-3, 1.0]}
+        search = GridSearchCV(pipeline, grid, scoring=group_scorer(), cv=GroupKFold(4)).fit(X, y, groups=groups)
+    train, test = next(GroupKFold(4).split(X, y, groups))
+    by_hand = make_pipeline(StandardScaler(), RankSVM(C=1e-3)).fit(X[train], y[train], ranksvm__groups=groups[train])
+    rho = [
+        spearmanr(by_hand.predict(X[test])[groups[test] == group], y[test][groups[test] == group]).statistic
+        for group in np.unique(groups[test])
+    ]
+    assert search.cv_results_["split0_test_score"][0] == pytest.approx(np.mean(rho))
+
+
+def test_a_scorer_of_groups_without_groups_is_refused():
+    with pytest.raises(OptionError, match=r"call sklearn\.set_config\(enable_metadata_routing=True\) first"):
+        group_scorer()
+
+
+def test_predictions_are_scores():
+    X, y, groups = problem(15)
+    svm = RankSVM().fit(X, y, groups)
+    np.testing.assert_array_equal(svm.predict(X), svm.decision_function(X))
+
+
+@pytest.mark.parametrize("groups", [None, np.zeros(2000, dtype=int)])
+def test_thousands_of_rows_in_one_group_are_remarked_on(groups):
+    X = np.arange(2000.0)[:, np.newaxis]
+    with pytest.warns(UserWarning, match=r"all 2,000 rows form one group, up to 1,999,000 pairs: give the source of"):
+        RankSVM(C=1e-6, tol=1e-2).fit(X, np.arange(2000) % 2, groups)
+    RankSVM(C=1e-6, tol=1e-2).fit(X, np.arange(2000) % 2, np.arange(2000) // 1999)
+
+
 @parametrize_with_checks([RankSVM(), RankSVM(loss="squared_hinge")])
 def test_keeps_the_conventions_of_scikit_learn(estimator, check):
     check(estimator)
@@ -381,3 +417,4 @@ def test_keeps_the_conventions_of_scikit_learn(estimator, check):
 
 def test_the_example_in_the_documentation_is_true():
     assert doctest.testmod(ranksvm).failed == 0
+    assert doctest.testmod(scoring).failed == 0

@@ -1,0 +1,41 @@
+"""What a metric says of a list of translations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ranker.arrays import FloatArray
+from ranker.errors import counted
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TextScores:
+    """The scores of a list of translations by a metric; ``float`` of it is the corpus score.
+
+    Parameters
+    ----------
+    metric : str
+        Notation of the metric.
+    corpus : float
+        Score of all translations together, which most metrics do not define as the mean of `segments`.
+    segments : float array, shape (translations,)
+        Score of every translation.
+    higher_is_better : bool
+    signature : str
+        All that changes the scores.
+    """
+
+    metric: str
+    corpus: float
+    segments: FloatArray
+    higher_is_better: bool
+    signature: str
+
+    def __float__(self) -> float:
+        """Return the corpus score."""
+        return self.corpus
+
+    def __repr__(self) -> str:
+        """Return metric, corpus score and number of segments."""
+        lower = "" if self.higher_is_better else ", lower is better"
+        return f"<{self.metric}: {self.corpus:.4f} of {counted(len(self.segments), 'segment')}{lower}>"
