@@ -27,17 +27,21 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from ranker.arrays import FloatArray
-from ranker.errors import DataError, OptionError
+from ranker.errors import DataError, OptionError, counted
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.choices import Correction, Level, Test
+from ranker.evaluation.shown import Shown
 from ranker.evaluation.significance import smallest_p, too_few_resamples
 from ranker.files import read_text, write_bytes
 from ranker.storage.plain_data import parse_json
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FORMAT = "ranker-comparison/1"
 ScopeType = Literal["language-pair", "mean"]
@@ -251,8 +255,8 @@ class Contest:
     ahead: tuple[tuple[bool, ...], ...]
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
     """Several metrics beside the judgements of people; see the module for its JSON form."""
 
     signature: str
@@ -262,6 +266,33 @@ class Comparison:
     scopes: tuple[Scope, ...]
     cells: tuple[Cell, ...]
     contests: tuple[Contest, ...]
+
+    @property
+    def headline(self) -> str:
+        """What was compared, on what."""
+        one = self.main_scope
+        return f"{', '.join(metric.name for metric in self.metrics)} on {one.title}, {counted(one.sources, 'source')}"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per figure.
+
+        Returns
+        -------
+        DataFrame
+            ``scope``, ``statistic`` and ``metric`` (ids and names), and the fields of `Cell` but for its detail:
+            ``value`` with the bounds of its interval, ``low`` and ``high``, NaN where undefined; ``rank``, ``cluster``,
+            ``count``, ``undefined``.
+        """
+        import pandas as pd
+
+        rows = [{"scope": one.scope, **asdict(one)} for one in self.cells]
+        return pd.DataFrame(rows).drop(columns="detail")
+
+    def _brief(self) -> pd.DataFrame:
+        shown = [one.id for one in self.statistics if one.shown]
+        frame = self.to_frame()
+        chosen = (frame["scope"] == self.main_scope.id) & frame["statistic"].isin(shown)
+        return frame.loc[chosen, ["statistic", "metric", "value", "low", "high", "rank", "cluster", "count"]]
 
     def cell(self, statistic: str, scope: str, metric: str) -> Cell | None:
         """Return one figure, or None if there is none."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
@@ -19,10 +19,14 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.system_pairs import system_pair
 from ranker.errors import OptionError, counted
 from ranker.evaluation.explanations.evidence import Evidence, evidence_of
+from ranker.evaluation.shown import Shown
 from ranker.extractors.base import Extractor, FeatureFamily
 from ranker.extractors.needs import usable
 from ranker.ranking import Ranker
 from ranker.ranks import TIE
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 STRONGEST = 5
 FAMILIES: tuple[FeatureFamily, ...] = get_args(FeatureFamily)
@@ -51,8 +55,8 @@ class ExtractorDifference:
     evidence: Evidence
 
 
-@dataclass(frozen=True)
-class PairExplanation:
+@dataclass(frozen=True, repr=False)
+class PairExplanation(Shown):
     """Why one candidate of a source scores higher than another.
 
     Parameters
@@ -88,6 +92,13 @@ class PairExplanation:
         """Who is above whom by how much, and what each family adds."""
         return headline(self.first, self.second, self.difference, self.families)
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return the strongest differences, one row per extractor: name, family, features, difference, evidence."""
+        import pandas as pd
+
+        rows = [(one.extractor, one.family, one.features, one.difference, one.evidence.text) for one in self.strongest]
+        return pd.DataFrame(rows, columns=["extractor", "family", "features", "difference", "evidence"])
+
     @property
     def reasons(self) -> tuple[str, ...]:
         """The strongest differences, in favour of the higher score above 0, each evidence once."""
@@ -103,8 +114,8 @@ class PairExplanation:
         return tuple(lines)
 
 
-@dataclass(frozen=True)
-class SystemExplanation:
+@dataclass(frozen=True, repr=False)
+class SystemExplanation(Shown):
     """Why one system scores higher than another on average.
 
     Parameters
@@ -130,6 +141,13 @@ class SystemExplanation:
     def headline(self) -> str:
         """Who is above whom by how much on average, and what each family adds."""
         return headline(self.first, self.second, self.difference, self.families)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per source: its row, texts, scores and their difference, then what every family adds to it."""
+        import pandas as pd
+
+        keys = ("source", "first_text", "second_text", "first_score", "second_score", "difference")
+        return pd.DataFrame([{key: getattr(one, key) for key in keys} | one.families for one in self.sources])
 
 
 def check_pair(dataset: Dataset, first: str, second: str) -> Int64Array:

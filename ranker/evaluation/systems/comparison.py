@@ -22,11 +22,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.choices import Correction, Parity, SystemTest
+from ranker.evaluation.shown import Shown
 from ranker.evaluation.systems.human_ranking import HumanRanking, RankedSystem
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FORMAT = "ranker-systems/1"
 
@@ -201,8 +205,8 @@ class SystemComparison:
         return {(one.better, one.worse) for one in self.pairs if one.adjusted < alpha}
 
 
-@dataclass(frozen=True)
-class SystemsResult:
+@dataclass(frozen=True, repr=False)
+class SystemsResult(Shown):
     """The systems of a data set, by several metrics; see the module for its JSON form."""
 
     data: str
@@ -212,6 +216,37 @@ class SystemsResult:
     comparisons: tuple[SystemComparison, ...]
     human: tuple[HumanRanking, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def headline(self) -> str:
+        """What was compared, on what."""
+        return f"systems of {self.data} by {', '.join(one.name for one in self.metrics)}"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per language pair, metric and system, best first.
+
+        Returns
+        -------
+        DataFrame
+            ``lp``, ``metric``, ``system``; ``score`` with ``score_low`` and ``score_high``; ``rank``, its range ``low``
+            to ``high``, and ``cluster``; ``difference`` from the baseline with ``difference_low`` and
+            ``difference_high``, ``p``, ``adjusted`` and ``needed``, as of `ComparedSystem`, missing for the baseline.
+        """
+        import pandas as pd
+
+        rows = []
+        for compared in self.comparisons:
+            for one in compared.systems:
+                row: dict[str, Any] = {"lp": compared.lp, "metric": compared.metric, "system": one.system}
+                row |= _flat("score", one.score)
+                row |= {key: getattr(one, key) for key in ("rank", "low", "high", "cluster")}
+                row |= _flat("difference", one.difference or Estimate(*[float("nan")] * 3))
+                rows.append(row | {key: getattr(one, key) for key in ("p", "adjusted", "needed")})
+        return pd.DataFrame(rows)
+
+    def _brief(self) -> pd.DataFrame:
+        columns = ["lp", "metric", "system", "score", "score_low", "score_high", "rank", "cluster", "adjusted"]
+        return self.to_frame()[columns]
 
     @property
     def language_pairs(self) -> tuple[str, ...]:
@@ -239,3 +274,7 @@ class SystemsResult:
     def document(self) -> dict[str, Any]:
         """Return what the JSON form holds."""
         return {"format": FORMAT, **asdict(self)}
+
+
+def _flat(name: str, found: Estimate) -> dict[str, float]:
+    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}

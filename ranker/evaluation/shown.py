@@ -1,0 +1,38 @@
+"""How results look at a Python prompt and in a notebook: a line, and a table below it."""
+
+from __future__ import annotations
+
+import html
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ROWS = 20
+
+
+class Shown(ABC):
+    """A result that is a table; a dataclass derived from it leaves ``repr`` to it."""
+
+    @property
+    @abstractmethod
+    def headline(self) -> str:
+        """What it is, in one line."""
+
+    @abstractmethod
+    def to_frame(self) -> pd.DataFrame:
+        """Return its figures."""
+
+    def _brief(self) -> pd.DataFrame:
+        """Return what to show of `to_frame`."""
+        return self.to_frame()
+
+    def __repr__(self) -> str:
+        """Return the headline and a table."""
+        table = self._brief().to_string(index=False, max_rows=_ROWS, max_colwidth=40, float_format="{:.4f}".format)
+        return f"<{type(self).__name__}: {self.headline}>\n{table}"
+
+    def _repr_html_(self) -> str:
+        table = self._brief().to_html(index=False, max_rows=_ROWS, float_format="{:.4f}".format, notebook=True)
+        return f"<p>{html.escape(self.headline)}</p>{table}"

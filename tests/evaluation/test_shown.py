@@ -1,0 +1,56 @@
+"""Results as frames, at a prompt and in a notebook."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ranker import Dataset, Ranker, evaluate, make_metric
+from ranker.evaluation.explanations.pairs import explain_systems
+from ranker.evaluation.systems.comparing import compare_systems
+from ranker.extractors.scorers import MetricScorer
+
+REFERENCES = ["the cat sat on the mat", "it rains today", "where is the key", "he <b>smiles</b>"]
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    texts = {"A": REFERENCES, "B": [text.replace("the", "a") for text in REFERENCES], "C": ["no"] * len(REFERENCES)}
+    frame = Dataset.from_texts(texts, REFERENCES, [f"source {number}" for number in range(4)]).to_frame()
+    return Dataset.from_frame(frame.assign(adequacy=[3, 2, 1] * 4))
+
+
+def test_an_evaluation_is_a_table(data):
+    found = evaluate(data, np.tile([0.9, 0.5, 0.1], 4), resamples=10)
+    frame = found.to_frame()
+    assert len(frame) == len(found.cells)
+    row = frame[frame["statistic"] == "segment.spearman"].iloc[0]
+    assert (row["scope"], row["metric"], row["count"]) == (found.main_scope.id, "scores", 4)
+    assert row["value"] == pytest.approx(1)
+    lines = repr(found).splitlines()
+    assert lines[0] == "<Comparison: scores on frame ?, 4 sources>"
+    assert lines[2].split()[:3] == ["segment.spearman", "scores", "1.0000"]
+    assert "<td>segment.spearman</td>" in found._repr_html_()
+
+
+def test_a_comparison_of_systems_is_a_table(data):
+    found = compare_systems(data, {"chrf": MetricScorer(make_metric("chrf"))}, resamples=100)
+    frame = found.to_frame()
+    assert frame["system"].tolist() == ["A", "B", "C"]
+    assert frame["score"].iloc[0] == pytest.approx(1)
+    assert frame["p"].isna().sum() == 1
+    assert repr(found).startswith("<SystemsResult: systems of frame by chrf>\n")
+    assert "<td>A</td>" in found._repr_html_()
+
+
+def test_explanations_are_tables(data):
+    ranker = Ranker("bleu[order=1],chrf", C=0.1).fit(data)
+    found = explain_systems(ranker, data, ranker.contributions(data), "A", "C")
+    frame = found.to_frame()
+    assert frame["first_text"].tolist() == REFERENCES
+    np.testing.assert_allclose(frame["words"], frame["difference"])
+    assert repr(found).startswith("<SystemExplanation: A is above C by ")
+    assert "<b>smiles" not in found._repr_html_()
+    one = found.sources[1]
+    assert repr(one).startswith("<PairExplanation: A is above C by ")
+    assert set(one.to_frame()["extractor"]) == {"bleu", "chrf"}
