@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ranker.errors import RankerError
     from ranker.evaluation.compare.evaluation import evaluate
     from ranker.extractors.registry import make_metric
+    from ranker.frames.features import Features
     from ranker.frames.included import rank
     from ranker.learning.svm.ranksvm import RankSVM
     from ranker.learning.svm.scoring import group_scorer
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Dataset": "ranker.corpora.dataset:Dataset",
+    "Features": "ranker.frames.features:Features",
     "RankSVM": "ranker.learning.svm.ranksvm:RankSVM",
     "Ranker": "ranker.ranking:Ranker",
     "RankerError": "ranker.errors:RankerError",
@@ -37,6 +39,7 @@ _HOMES = {
 
 __all__ = [
     "Dataset",
+    "Features",
     "RankSVM",
     "Ranker",
     "RankerError",
