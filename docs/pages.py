@@ -1,0 +1,174 @@
+"""Plays the pages of ``docs/stories``: runs every block as a user would, and fills in what it prints.
+
+A page is played in a copy of its folder, from top to bottom, in one Python session. In a block of ``console`` every
+line that begins with ``$`` is a command, with pipes and ``>``; in one of ``pycon`` Python runs what follows ``>>>``.
+Below them is what they print. A line of three dots stands for lines that are left out, three dots inside a line for
+anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import importlib
+import io
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ranker.cli.main import run
+
+STORIES = Path(__file__).with_name("stories")
+_BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+_COMMAND = re.compile(r"^\$ (.*(?:\\\n.*)*)\n((?:(?!\$ ).*\n)*)", flags=re.MULTILINE)
+_DOTS = "..."
+
+
+def agrees(printed: str, shown: str) -> bool:
+    """Whether a command printed what a page shows, where three dots stand for any lines, or anything in a line."""
+    lines = iter(printed.splitlines())
+    skipping = False
+    for expected in shown.splitlines():
+        if expected == _DOTS:
+            skipping = True
+            continue
+        pattern = re.compile(re.escape(expected).replace(re.escape(_DOTS), ".*"))
+        found = next((one for one in lines if not skipping or pattern.fullmatch(one)), None)
+        if found is None or not pattern.fullmatch(found):
+            return False
+        skipping = False
+    return skipping or next(lines, None) is None
+
+
+def command(words: list[str], given: str = "") -> str:
+    """Run ``ranker`` with `words` and `given` on standard input, and return what it prints on standard output.
+
+    Raises
+    ------
+    RuntimeError
+        If it does not end with 0.
+    """
+    before, ended = sys.stdin, 0
+    sys.stdin = io.TextIOWrapper(io.BytesIO(given.encode()), encoding="utf-8")
+    try:
+        with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(io.StringIO()) as told:
+            run(words)
+    except SystemExit as error:
+        ended = int(error.code or 0)
+    finally:
+        sys.stdin = before
+    if ended:
+        raise RuntimeError(f"ranker {shlex.join(words)}: {told.getvalue()}")
+    return printed.getvalue()
+
+
+def line(text: str) -> str:
+    """Run a line of the shell, ``ranker`` in this process, and return what it prints on standard output."""
+    lexer = shlex.shlex(text.replace("\\\n", " "), posix=True, punctuation_chars="|>")
+    lexer.whitespace_split = True
+    words = list(lexer)
+    target = Path(words[words.index(">") + 1]) if ">" in words else None
+    words = words[: words.index(">")] if target else words
+    printed = ""
+    while words:
+        end = words.index("|") if "|" in words else len(words)
+        part, words = words[:end], words[end + 1 :]
+        if part[0] == "ranker":
+            printed = command(part[1:], printed)
+        elif part[:2] == ["pip", "install"]:
+            _install(Path(part[2]))
+        else:
+            done = subprocess.run(part, input=printed, capture_output=True, text=True, check=True, encoding="utf-8")
+            printed = done.stdout
+    if target is None:
+        return printed
+    target.write_text(printed, encoding="utf-8")
+    return ""
+
+
+def _install(folder: Path) -> None:
+    """Make a package importable with its entry points, as pip would."""
+    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    info = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n", encoding="utf-8")
+    lines = [
+        text
+        for group, points in project["entry-points"].items()
+        for text in (f"[{group}]", *(f"{name} = {value}" for name, value in points.items()))
+    ]
+    (info / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
+    sys.path.insert(0, str(folder.resolve()))
+    importlib.invalidate_caches()
+
+
+def _console(block: str) -> str:
+    def one(found: re.Match[str]) -> str:
+        printed = line(found[1])
+        return f"$ {found[1]}\n{found[2] if agrees(printed, found[2]) else printed}"
+
+    return _COMMAND.sub(one, block)
+
+
+def _python(block: str, names: dict[str, Any]) -> str:
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    made = []
+    for part in doctest.DocTestParser().parse(block):
+        if isinstance(part, str):
+            made.append(part)
+            continue
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(compile(part.source, "<page>", "single"), names)
+        got = re.sub(r" +$", "", printed.getvalue(), flags=re.MULTILINE)
+        kept = doctest.OutputChecker().check_output(part.want, got, flags)
+        first, *more = part.source.rstrip("\n").split("\n")
+        made.append("\n".join([f">>> {first}", *(f"... {text}".rstrip() for text in more), part.want if kept else got]))
+    return "".join(made)
+
+
+@contextlib.contextmanager
+def _in_copy(folder: Path) -> Iterator[None]:
+    before, path = Path.cwd(), list(sys.path)
+    with tempfile.TemporaryDirectory() as copy:
+        shutil.copytree(folder, copy, dirs_exist_ok=True)
+        os.chdir(copy)
+        try:
+            with pd.option_context("display.width", 120, "display.max_columns", 12, "display.max_colwidth", 40):
+                yield
+        finally:
+            os.chdir(before)
+            sys.path[:] = path
+
+
+def play(page: Path) -> str:
+    """Return the page with what its blocks print today; unchanged if that is what it shows.
+
+    Raises
+    ------
+    Exception
+        Whatever a block raises.
+    """
+    names: dict[str, Any] = {"__name__": "__main__"}
+
+    def filled(found: re.Match[str]) -> str:
+        kind, block = found.groups()
+        return f"```{kind}\n{_console(block) if kind == 'console' else _python(block, names)}```"
+
+    with _in_copy(page.parent):
+        return _BLOCK.sub(filled, page.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    for path in [Path(name) for name in sys.argv[1:]] or sorted(STORIES.glob("*.md")):
+        path.write_text(play(path.resolve()), encoding="utf-8")
+        print(f"played: {path.name}", file=sys.stderr)
