@@ -55,13 +55,13 @@ def test_an_example_runs(code, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("page", "command", "output"), SHOWN)
 def test_a_command_prints_what_is_shown(page, command, output, tmp_path, monkeypatch, request, pages):
-    """Corpora that do not ship are in the shared data."""
+    """What is printed last may be left out; corpora that do not ship are in the shared data."""
     folder = request.getfixturevalue("shared") / "data" if ".jsonl.gz" in command else page.parent
     written = "--html" in command
     monkeypatch.chdir(tmp_path if written else folder)
     printed = pages.command(shlex.split(command))
     assert (tmp_path / "report.html").is_file() == written
-    if not pages.agrees(printed, output):
+    if not pages.agrees(printed, f"{output}...\n"):
         assert printed == output
 
 
