@@ -90,10 +90,9 @@ class Ranker(LabelledScores):
             f"({counted(one.sources, 'source')}, {counted(one.candidates, 'candidate')})>"
         )
 
-    @property
-    def is_trained(self) -> bool:
-        """Whether `fit` or `load` made weights."""
-        return self.training is not None
+    def weights_by_feature(self) -> dict[str, float]:
+        """Return the weight of every feature by name; nothing before it is trained."""
+        return dict(zip(self.feature_set.columns, self.weights.tolist(), strict=True)) if self.training else {}
 
     def fit(self, dataset: Dataset) -> Ranker:
         """Learn from the candidates of `dataset` that people judged.

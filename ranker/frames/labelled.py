@@ -78,12 +78,6 @@ class LabelledScores(ABC):
     """What a ranker answers in data frames, from the contributions of its features."""
 
     feature_set: FeatureSet
-    weights: FloatArray
-
-    @property
-    @abstractmethod
-    def is_trained(self) -> bool:
-        """Whether there are weights."""
 
     @abstractmethod
     def contributions(self, dataset: Dataset) -> FloatArray:
@@ -93,14 +87,18 @@ class LabelledScores(ABC):
     def note(self, dataset: Dataset) -> str | None:
         """Return what a user should know about the scores of `dataset`, in one line, or None."""
 
+    @abstractmethod
+    def weights_by_feature(self) -> dict[str, float]:
+        """Return the weight of every feature by name; nothing before it is trained."""
+
     def _repr_html_(self) -> str:
         """Return what it is, and the features with the largest weights, for a notebook."""
         told = f"<p>{html.escape(repr(self))}</p>"
-        if not self.is_trained:
+        weights = self.weights_by_feature()
+        if not weights:
             return told
-        weights = pd.DataFrame({"family": self.feature_set.families, "weight": self.weights})
-        largest = weights.set_axis([*self.feature_set.columns]).sort_values("weight", key=abs, ascending=False)
-        return told + largest.head(10).to_html(notebook=True)
+        table = pd.DataFrame({"family": self.feature_set.families, "weight": weights}, index=[*weights])
+        return told + str(table.sort_values("weight", key=abs, ascending=False).head(10).to_html(notebook=True))
 
     def candidate_scores(self, dataset: Dataset) -> FloatArray:
         """Return the score of every candidate, shape (candidates,); comparable inside one source only.
