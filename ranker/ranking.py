@@ -28,8 +28,8 @@ from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer, Scorer
 from ranker.extractors.target_language import ENGLISH, other_language
-from ranker.frames.labelled import LabelledScores
 from ranker.extractors.weight_sets import WeightSets
+from ranker.frames.labelled import Candidates, LabelledScores, dataset_of
 from ranker.settings import AUTO, GIVEN, GRADED, ONE_SOURCE, SEARCHED, STANDARD, Settings, Training
 from ranker.shipped import UNREFERENCED, locate, standard_features, suited
 from ranker.storage.model_files import StoredModel, read_model, write_model
@@ -94,15 +94,15 @@ class Ranker(LabelledScores):
         """Return the weight of every feature by name; nothing before it is trained."""
         return dict(zip(self.feature_set.columns, self.weights.tolist(), strict=True)) if self.training else {}
 
-    def fit(self, dataset: Dataset) -> Ranker:
-        """Learn from the candidates of `dataset` that people judged.
+    def fit(self, candidates: Candidates) -> Ranker:
+        """Learn from those of the `candidates`, in any form that `score` takes, that people judged.
 
         Raises
         ------
         DataError
             If there are no judgements of the kind, or they order no two candidates of one source.
         """
-        self.fit_table(dataset)
+        self.fit_table(dataset_of(candidates)[0])
         return self
 
     def fit_table(self, dataset: Dataset) -> TrainingTable:

@@ -58,8 +58,9 @@ def dataset_of(candidates: Candidates) -> tuple[Dataset, pd.Index]:
     elif isinstance(candidates, Dataset):
         dataset = candidates
     else:
-        records = [candidates] if isinstance(candidates, Mapping) else [*candidates]
-        if records and all(isinstance(one, str) for one in records):
+        listed = isinstance(candidates, Iterable) and not isinstance(candidates, Mapping)
+        records = [*candidates] if listed else candidates
+        if listed and records and all(isinstance(one, str) for one in records):
             what = "a list of strings does not say of which source: make a data set with Dataset.from_texts"
             raise DataError(what, file="candidates")
         dataset = Dataset.from_records(records)

@@ -75,7 +75,7 @@ def test_every_set_is_the_ranker_of_what_is_left(trained):
 def test_each_source_is_scored_by_what_there_is_of_it(trained):
     parts = [corpus(120), corpus(3, candidates=2), corpus(2, references=0), corpus(4, candidates=1)]
     mixed = concatenate(parts)
-    scores = trained.score(mixed)
+    scores = trained.candidate_scores(mixed)
     matrix = trained.feature_set.transform(mixed, partial=True)
     standardised = (matrix - trained.mean) / trained.scale
     titles = ["without consensus", "by consensus alone"]
@@ -83,9 +83,9 @@ def test_each_source_is_scored_by_what_there_is_of_it(trained):
     weights = trained.weight_sets.weights[[0, places[0], places[1], places[0]]]
     part = np.repeat(np.arange(4), [len(one) for one in parts])
     np.testing.assert_allclose(scores, (weights[part] * standardised).sum(axis=1), atol=1e-12)
-    np.testing.assert_allclose(trained.explain(mixed).sum(axis=1), scores, atol=1e-12)
+    np.testing.assert_allclose(trained.contributions(mixed).sum(axis=1), scores, atol=1e-12)
     # nothing of a reference is in the scores without
-    assert (trained.explain(mixed)[part == 2][:, [0, 1, 9]] == 0).all()
+    assert (trained.contributions(mixed)[part == 2][:, [0, 1, 9]] == 0).all()
     note = trained.note(mixed)
     assert "7 of 129 sources with fewer than 3 candidates; ranked without consensus" in note
     assert "2 of 129 sources without a reference; ranked by consensus alone" in note
@@ -98,25 +98,25 @@ def test_few_references_leave_out_what_learns_from_them_only(trained):
         "5 reference sentences are too few for a language model, 100 are needed; ranked without perp"
     )
     consensus = trained.feature_set.columns_of([False, False, True, False])
-    assert trained.explain(few)[:, consensus].any()
+    assert trained.contributions(few)[:, consensus].any()
 
 
 def test_without_any_references(trained):
     none = corpus(6, references=0)
     assert trained.note(none) == "all 6 sources without a reference; ranked by consensus alone"
-    assert np.isfinite(trained.score(none)).all()
+    assert np.isfinite(trained.candidate_scores(none)).all()
     plain = Ranker("chrf,perp", C=0.1).fit(corpus(120))
     with pytest.raises(DataError, match=r"test\[1\] has no reference, and column 'chrf' needs one \(6 of 6"):
-        plain.score(none)
+        plain.candidate_scores(none)
 
 
 def test_too_few_candidates_for_anything(trained):
     alone = Ranker("consensus", C=0.1).fit(corpus(120, references=0))
     two = corpus(3, candidates=2)
     with pytest.raises(DataError, match="no source has 3 candidates to compare with each other, and this model has no"):
-        alone.score(two)
+        alone.candidate_scores(two)
     mixed = concatenate([corpus(5), two])
-    assert (alone.score(mixed)[20:] == 0).all()
+    assert (alone.candidate_scores(mixed)[20:] == 0).all()
     assert alone.rank(mixed)["tied"].iloc[-2:].all()
     assert alone.note(mixed) == "3 of 8 sources with fewer than 3 candidates; their candidates tie"
 
@@ -131,13 +131,15 @@ def test_unjudged_candidates_vote_in_training_and_in_evaluation():
     features = FeatureSet.parse("consensus").transform(data)[rows]
     np.testing.assert_allclose(table.columns * ranker.scale + ranker.mean, features, atol=1e-12)
     part = data.select_candidates(rows, peers=True)
-    np.testing.assert_array_equal(ranker.score(part), ranker.score(data)[rows])
+    np.testing.assert_array_equal(ranker.candidate_scores(part), ranker.candidate_scores(data)[rows])
     half = np.arange(30) % 2 == 0
-    some = ranker.score(part.select_sources(half))
-    np.testing.assert_array_equal(some, ranker.score(data.select_sources(half))[rows[half[data.candidate_source]]])
+    some = ranker.candidate_scores(part.select_sources(half))
+    np.testing.assert_array_equal(
+        some, ranker.candidate_scores(data.select_sources(half))[rows[half[data.candidate_source]]]
+    )
     # three are judged, but four vote
     assert usable(ranker.feature_set.extractors, part).all()
-    assert np.abs(ranker.score(data.select_candidates(rows)) - ranker.score(part)).max() > 1e-6
+    assert np.abs(ranker.candidate_scores(data.select_candidates(rows)) - ranker.candidate_scores(part)).max() > 1e-6
 
 
 def test_sources_with_few_candidates_teach_no_consensus():
@@ -166,25 +168,25 @@ def test_english_only_features_are_left_out_in_other_languages():
     german = corpus(4, lp="en-de")
     assert "all 4 sources not in English; ranked without ngrams" in ranker.note(german)
     columns = ranker.feature_set.columns_of([False, True, False])
-    assert not ranker.explain(german)[:, columns].any()
-    assert ranker.explain(data)[:, columns].any()
+    assert not ranker.contributions(german)[:, columns].any()
+    assert ranker.contributions(data)[:, columns].any()
     mixed = concatenate([data, german])
     english = np.arange(len(mixed)) < len(data)
-    np.testing.assert_allclose(ranker.score(mixed)[english], ranker.score(data), atol=1e-12)
-    np.testing.assert_allclose(ranker.explain(mixed)[~english][:, columns], 0)
+    np.testing.assert_allclose(ranker.candidate_scores(mixed)[english], ranker.candidate_scores(data), atol=1e-12)
+    np.testing.assert_allclose(ranker.contributions(mixed)[~english][:, columns], 0)
     other = Ranker("chrf,ngrams[words=content],consensus.weighted", C=0.1).fit(corpus(30, lp="en-de"))
     assert left_out not in other.weight_sets.titles
     assert other.note(german) is None
-    assert other.explain(german)[:, columns].any()
+    assert other.contributions(german)[:, columns].any()
 
 
 def test_features_that_no_source_uses_are_not_made(trained, monkeypatch):
     made = []
     inner = Chrf.transform
     monkeypatch.setattr(Chrf, "transform", lambda self, data: made.append(len(data)) or inner(self, data))
-    trained.score(concatenate([corpus(3), corpus(2, references=0)]))
+    trained.candidate_scores(concatenate([corpus(3), corpus(2, references=0)]))
     assert made == [12]
-    trained.score(corpus(2, references=0))
+    trained.candidate_scores(corpus(2, references=0))
     assert made == [12]
 
 
@@ -204,7 +206,7 @@ def test_every_set_has_a_title_of_its_own():
 def test_sources_with_few_candidates_tie_though_others_lack_references():
     ranker = Ranker("perp,consensus.weighted", C=0.1).fit(corpus(120))
     mixed = concatenate([corpus(5), corpus(2, candidates=2)])
-    assert (ranker.score(mixed)[20:] == 0).all()
+    assert (ranker.candidate_scores(mixed)[20:] == 0).all()
     assert ranker.note(mixed) == (
         "7 reference sentences are too few for a language model, 100 are needed; ranked without perp; "
         "7 reference sentences are too few for a language model, 100 are needed and 2 of 7 sources with fewer than 3 "

@@ -66,6 +66,11 @@ def test_rows_bear_the_index_of_the_frame(learnt, data):
     assert len(learnt.score(judges)) == len(frame)
 
 
+def test_it_learns_from_a_frame_too(learnt, data):
+    again = Ranker("bleu[order=1],chrf", C=0.1).fit(data.to_frame())
+    np.testing.assert_array_equal(again.weights, learnt.weights)
+
+
 def test_ranks_are_best_first(learnt, data):
     ranked = learnt.rank(data)
     assert ranked["system"].tolist() == ["B", "C", "A"] * 3
@@ -89,6 +94,8 @@ def test_notes_are_logged(learnt, caplog):
 def test_what_are_no_candidates_is_said(learnt):
     with pytest.raises(DataError, match=r"a list of strings does not say of which source: .* Dataset\.from_texts"):
         learnt.rank(["a", "b"])
+    with pytest.raises(DataError, match=r"records: expected a list of records, .* found 5"):
+        learnt.rank(5)
     with pytest.raises(MissingError, match="'nowhere' is neither a file nor the name of a corpus"):
         learnt.rank("nowhere")
 
