@@ -16,7 +16,7 @@ HYPOTHESES = ["the cat sat on the mat", "it rain today", "where is the key"]
 REFERENCES = ["the cat sat on a mat", "it rains today", "where is my key"]
 
 
-@pytest.mark.parametrize("name", ["chrf", "bleu[order=2]", "ter", "meteor", "nist"])
+@pytest.mark.parametrize("name", ["chrf", "bleu[order=2]", "ter", "wer", "nist"])
 def test_the_scores_are_those_of_a_data_set(name):
     metric = make_metric(name)
     scores = metric(HYPOTHESES, REFERENCES)
