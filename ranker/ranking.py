@@ -191,6 +191,7 @@ class Ranker(LabelledScores):
         Which sources are not ranked by all features, and why; and that the translations are in another language than
         those learnt from, or else the notes of the extractors.
         """
+        self._trained()
         everywhere = np.asarray(usable(self.feature_set.extractors, dataset).all(axis=0))
         used = FeatureSet(tuple(itertools.compress(self.feature_set.extractors, everywhere)))
         return join_notes([self.weight_sets.note(dataset), self._language_note(dataset) or used.note(dataset)])
