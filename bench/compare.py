@@ -125,7 +125,7 @@ def main() -> None:
             ),
         )
     if not options.no_command:
-        arguments = ["compare", "--data", options.data, "--lp", "*-en", "-o", "json"]
+        arguments = ["compare", "--data", options.data, "--lp", "*-en", "-f", "json"]
         arguments += [word for metric in METRICS for word in ("--metric", metric)]
 
         def command() -> None:

@@ -37,7 +37,7 @@ SECONDS = 10.0
 MOST_BYTES = 2 << 30
 LONGEST_LINE = 700
 _SMALLER = 150
-_SCORES = ["score", "IN", "-m", "bleu,chrf,ter", "-o", "json"]
+_SCORES = ["score", "IN", "-m", "bleu,chrf,ter", "-f", "json"]
 _TOKENS = (
     *(b"\0", b"\x1b[2J", b"\r", b"\n", b"\t", b'"', b"'", b",", b";", b"{", b"}", b"[", b"]", b"<", b">", b"&", b"|||"),
     *(b"\xff\xfe", b"\xef\xbb\xbf", b"\xc3", b"\xed\xa0\x80", b"\\u0000", b"\\ud800", b"\xe2\x80\xae", b"\xc2\xb2"),
@@ -66,7 +66,7 @@ class Format:
 
     files: dict[str, bytes]
     target: str
-    commands: tuple[list[str], ...] = (_SCORES, ["rank", "IN", "-m", "chrf", "-o", "jsonl"])
+    commands: tuple[list[str], ...] = (_SCORES, ["rank", "IN", "-m", "chrf", "-f", "jsonl"])
     read: str = ""
     """What ``IN`` is, if it is not the target: the folder that holds it."""
 
@@ -100,7 +100,7 @@ def formats(folder: Path) -> dict[str, Format]:
         made[ending] = Format({name: (folder / name).read_bytes()}, name)
     records = json.loads(made["json"].files["corpus.json"])
     convert = ["data", "convert", "IN", "out.jsonl"]
-    judged = ["evaluate", "--data", "IN", "-m", "bleu", "--resamples", "10", "-o", "json"]
+    judged = ["evaluate", "--data", "IN", "-m", "bleu", "--resamples", "10", "-f", "json"]
     made["jsonl"] = Format(made["jsonl"].files, "corpus.jsonl", (_SCORES, convert, judged))
     pairs = "lp\tseg_id\tjudge\tsysA\tsysB\trelation\trankA\trankB\ttask\tprimary\n" + "".join(
         f"{one['lp']}\t{one['seg_id']}\t{judge}\tsys{n}\tsys{n + 1}\t{'><='[n % 3]}\t{n}\t{n + 1}\t{n}\t1\n"
@@ -113,11 +113,11 @@ def formats(folder: Path) -> dict[str, Format]:
     beside["corpus.jsonl"] = "".join(json.dumps(one) + "\n" for one in unjudged).encode()
     by_pairs = [word if word != "IN" else "corpus.jsonl" for word in judged]
     made["pairs"] = Format(
-        beside, "corpus.pairs.tsv", (by_pairs, ["agreement", "--data", "corpus.jsonl", "-o", "json"])
+        beside, "corpus.pairs.tsv", (by_pairs, ["agreement", "--data", "corpus.jsonl", "-f", "json"])
     )
     texts = [f"{line}\n" for line in ("one two three", "four five", "six seven eight nine")]
     lines = {name: "".join(texts).encode() for name in ("src.txt", "ref.txt", "hyp.txt")}
-    parallel = ["score", "-s", "src.txt", "-r", "ref.txt", "-t", "IN", "-m", "bleu,ter", "-o", "json"]
+    parallel = ["score", "-s", "src.txt", "-r", "ref.txt", "-t", "IN", "-m", "bleu,ter", "-f", "json"]
     made["parallel"] = Format(lines, "hyp.txt", (parallel,))
     rankings = (
         "srclang,trglang,srcIndex,segmentId,judgeID,system1Id,system1rank,system2Id,system2rank,rankingID\n"
@@ -164,7 +164,7 @@ def formats(folder: Path) -> dict[str, Format]:
     )
     lists = {"dev.nbest": nbest.encode(), "dev.ref0": "".join(texts).encode(), "w.json": _weights().encode()}
     by_oracle = ["rerank", "dev.nbest", "--oracle", "bleu", "-r", "dev.ref0"]
-    by_weights = ["rerank", "dev.nbest", "--weights", "w.json", "-o", "json"]
+    by_weights = ["rerank", "dev.nbest", "--weights", "w.json", "-f", "json"]
     made["nbest"] = Format(lists, "dev.nbest", (["nbest", "check", "dev.nbest"], by_oracle, by_weights))
     made["weights"] = Format(lists, "w.json", (by_weights,))
     given = "lp\tseg_id\tsystem\tscore\n" + "".join(
@@ -172,7 +172,7 @@ def formats(folder: Path) -> dict[str, Format]:
         for one in records
         for each in one["candidates"]
     )
-    by_given = ["score", "corpus.jsonl", "-m", "given[file=scores.tsv]", "-o", "json"]
+    by_given = ["score", "corpus.jsonl", "-m", "given[file=scores.tsv]", "-f", "json"]
     made["given"] = Format({**made["jsonl"].files, "scores.tsv": given.encode()}, "scores.tsv", (by_given,))
     made |= _models(folder, Ranker, whole)
     return made
@@ -184,7 +184,7 @@ def _models(folder: Path, ranker: type, whole: object) -> dict[str, Format]:
     ranker("bleu1-4,paraphrase", C=0.01).fit(whole).save(folder / "x.model")
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         _run(
-            ["compare", "--data", "sample", "-m", "bleu", "-m", "chrf", "--resamples", "5", "-o", "json"],
+            ["compare", "--data", "sample", "-m", "bleu", "-m", "chrf", "--resamples", "5", "-f", "json"],
             folder / "c.json",
         )
         for name in ("s", "t"):
@@ -192,7 +192,7 @@ def _models(folder: Path, ranker: type, whole: object) -> dict[str, Format]:
         train = ["align", "train", "-s", str(folder / "s"), "-t", str(folder / "t"), "--model", str(folder / "x.align")]
         _run(train, None)
     plain = {"s": b"a b\nc d\n", "t": b"b a\nd\n"}
-    rank = ["rank", "c.json", "--model", "IN", "-o", "jsonl"]
+    rank = ["rank", "c.json", "--model", "IN", "-f", "jsonl"]
     aligned = ["align", "apply", "--model", "IN", "-s", "s", "-t", "t"]
     report = ["report", "--comparison", "IN", "--html", "out.html"]
     return {

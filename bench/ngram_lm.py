@@ -124,7 +124,7 @@ def time_training(sentences: list[list[str]], megabytes: int, order: int, memory
                 stream.writelines(lines)
         command = [sys.executable, "-c", measured, "lm", "train", "--text", text, "--tokenizer", "none"]
         start = time.perf_counter()
-        subprocess.run([*command, "--order", str(order), "--memory", memory, "--arpa", model], check=True)
+        subprocess.run([*command, "--order", str(order), "--memory", memory, "--output", model], check=True)
         seconds = time.perf_counter() - start
         print(f"{text.stat().st_size / 1e6:.0f} MB of text, --memory {memory}: {seconds:.0f} s; peak memory above")
 

@@ -160,7 +160,7 @@ def speed(dataset: Dataset, metrics: list[str], resamples: int, runs: int, sourc
             lengthened = [f"{' '.join(one.split())}{' x' * times}\n" for one, times in zip(chosen, copy, strict=True)]
             Path(path).write_text("".join(lengthened), encoding="utf-8")
         ours = [sys.executable, "-m", "ranker.cli.main", "systems", "-s", source, "-r", reference]
-        ours += ["-t", *files.values(), "-m", ",".join(metrics), "--resamples", str(resamples), "-o", "json"]
+        ours += ["-t", *files.values(), "-m", ",".join(metrics), "--resamples", str(resamples), "-f", "json"]
         theirs = [sys.executable, "-m", "sacrebleu", reference, "-i", *files.values(), "-m", "bleu"]
         theirs += ["--paired-bs", "--paired-bs-n", str(resamples), "--quiet"]
         measured(ours)  # compile or load the kernels

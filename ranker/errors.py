@@ -58,9 +58,10 @@ class ProcessError(RankerError, RuntimeError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return `` (did you mean 'x'?)`` for the known name most like `name`, or an empty string."""
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    """Return `` (did you mean 'x'?)`` for the known name most like `name` in any case, or an empty string."""
+    in_lower_case = {one.lower(): one for one in known}
+    close = difflib.get_close_matches(name.lower(), list(in_lower_case), n=1)
+    return f" (did you mean {in_lower_case[close[0]]!r}?)" if close else ""
 
 
 def counted(number: int, thing: str) -> str:

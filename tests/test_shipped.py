@@ -90,12 +90,12 @@ def test_a_file_goes_before_a_name(tmp_path, monkeypatch):
 def test_rank_without_a_model_says_which_it_takes(tmp_path, capsys):
     path = tmp_path / "c.json"
     path.write_text(json.dumps([{"source": "x", "references": ENGLISH, "candidates": {"A": "x", "B": ENGLISH[0]}}]))
-    command("rank", str(path), "-o", "json")
+    command("rank", str(path), "-f", "json")
     out, err = capsys.readouterr()
     assert [one["system"] for one in json.loads(out)["sources"][0]["ranking"]] == ["B", "A"]
     assert "ranker: note: scored by the included model full" in err
     assert "2 reference sentences are too few for a language model, 100 are needed; ranked without perp\n" in err
-    command("rank", str(path), "-M", "full", "-o", "json")
+    command("rank", str(path), "-M", "full", "-f", "json")
     assert capsys.readouterr().out == out
 
 

@@ -9,11 +9,11 @@ import typer
 
 from ranker.cli.options import (
     DataOption,
+    FormatOption,
     JobsOption,
     KindOption,
     LpOption,
-    Output,
-    OutputOption,
+    OutputForm,
     SeedOption,
     read_input,
     working,
@@ -40,9 +40,11 @@ def command(
     ] = 1000,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    output: OutputOption = "table",
+    form: FormatOption = "table",
 ) -> None:
-    """Say how far the judges of a corpus agree with each other, per language pair.
+    """Measure how far judges agree with each other.
+
+    Figures are given per language pair.
 
     Consistency is the share of pairs of candidates on which two (or three) judges agree; kappa, pi and alpha correct
     for chance. Means over pairs of judges are weighted by what both judged. --systems ranks the systems by people, with
@@ -52,7 +54,7 @@ def command(
     """
     dataset = read_input(data or [], None, None, None, lp)
     if systems is not None:
-        _rank_systems(dataset, kind, systems, resamples, seed, output)
+        _rank_systems(dataset, kind, systems, resamples, seed, form)
         return
     from ranker.corpora.judgements import resolve_kind
     from ranker.evaluation.judges.judges import judges_agreement
@@ -69,11 +71,11 @@ def command(
         print_table(rows if pairs else [_shown(row) for row in rows], title)
         say("", signature)
 
-    emit(Result(document, rows, show), output)
+    emit(Result(document, rows, show), form)
 
 
 def _rank_systems(
-    dataset: Dataset, kind: str, method: RankingMethod, resamples: int, seed: int, output: Output
+    dataset: Dataset, kind: str, method: RankingMethod, resamples: int, seed: int, form: OutputForm
 ) -> None:
     from ranker.evaluation.systems.human_ranking import rank_systems
 
@@ -84,7 +86,7 @@ def _rank_systems(
         f"systems by {found[0].method if found else method}|data:{dataset.name}#{dataset.fingerprint[:8]}"
         f"|resamples:{resamples}|seed:{seed}"
     )
-    emit(Result.of_rows(rows, signature=signature, title=f"{dataset.name}: systems as people rank them"), output)
+    emit(Result.of_rows(rows, signature=signature, title=f"{dataset.name}: systems as people rank them"), form)
 
 
 def _figures(one: JudgesAgreement) -> list[dict[str, Any]]:

@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ranker.cli.options import DataOption, JobsOption, LpOption, SourceOption, read_input, working
+from ranker.cli.commands import Commands
+from ranker.cli.options import DataOption, FormatOption, JobsOption, LpOption, SourceOption, read_input, working
+from ranker.cli.output import Result, emit, print_table, say
 from ranker.errors import DataError, OptionError, nearest
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
 
-app = typer.Typer(
-    help="Align the words of sources and translations.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    add_completion=False,
-)
+app = Commands("Align the words of sources and translations.")
 
 
 Tokens = Literal["13a", "none"]
@@ -53,6 +50,7 @@ def train_command(
         float, typer.Option("--null-probability", help="Probability of a word that comes from nothing.")
     ] = 0.05,
     jobs: JobsOption = None,
+    form: FormatOption = "table",
 ) -> None:
     """Learn a bilingual word aligner from sources and their translations.
 
@@ -77,21 +75,24 @@ def train_command(
             files=files,
         )
         made.save(model)
-    from ranker.cli.output import print_table, say
+    rows = [
+        {
+            "iteration": number,
+            "model": "IBM 1" if number <= ibm1 else "HMM",
+            "target | source": onto,
+            "source | target": back,
+        }
+        for number, (onto, back) in enumerate(made.log_likelihood.tolist(), 1)
+    ]
 
-    print_table(
-        [
-            {
-                "iteration": number,
-                "model": "IBM 1" if number <= ibm1 else "HMM",
-                "target | source": f"{onto:.1f}",
-                "source | target": f"{back:.1f}",
-            }
-            for number, (onto, back) in enumerate(made.log_likelihood.tolist(), 1)
-        ],
-        f"{made.pairs:,} sentence pairs; log-likelihood",
-    )
-    say(f"written: {model}")
+    def show() -> None:
+        shown = [
+            {name: f"{value:.1f}" if isinstance(value, float) else value for name, value in row.items()} for row in rows
+        ]
+        print_table(shown, f"{made.pairs:,} sentence pairs; log-likelihood")
+        say(f"written: {model}")
+
+    emit(Result({"written": str(model), "pairs": made.pairs, "log_likelihood": rows}, rows, show), form)
 
 
 @app.command("apply")
@@ -115,10 +116,11 @@ def apply_command(
     ] = 0.5,
     jobs: JobsOption = None,
 ) -> None:
-    """Print the word alignments of sources and translations in Pharaoh format, one line a sentence pair.
+    """Print the word alignments of sources and translations.
 
-    0-0 1-2 links the first words of both sentences, and the second source word to the third of the translation. With
-    --data the translations are all candidates in their order, those of one system, or references.
+    The format is Pharaoh's, one line per sentence pair: 0-0 1-2 links the first words of both sentences, and the second
+    source word to the third of the translation. With --data the translations are all candidates in their order, those
+    of one system, or references.
 
     Example: ranker align apply --model de-en.align -s source.de -t system.en
     """

@@ -8,17 +8,13 @@ from typing import Annotated
 
 import typer
 
-from ranker.cli.options import DataOption, LpOption, OutputOption, SeedOption, read_input, working
-from ranker.cli.output import Result, emit, print_table, say, say_note
+from ranker.cli.commands import Commands
+from ranker.cli.options import DataOption, FormatOption, LpOption, SeedOption, read_input, working
+from ranker.cli.output import Result, emit, print_table, say, say_note, say_progress
 from ranker.collect.tasks import KINDS, KindName, Next, Show
 from ranker.errors import OptionError
 
-app = typer.Typer(
-    help="Collect human judgements on a local web page.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    add_completion=False,
-)
+app = Commands("Collect human judgements on a local web page.")
 CampaignArgument = Annotated[Path, typer.Argument(help="Campaign file.", metavar="CAMPAIGN")]
 DaysOption = Annotated[float, typer.Option("--days", help="Days for which links are valid.", min=0.001, max=3650)]
 
@@ -68,7 +64,7 @@ def new_command(
         float, typer.Option("--min-seconds", help="A faster judgement counts as too fast.", min=0)
     ] = 2.0,
     features: Annotated[
-        str, typer.Option("--features", "-f", help="Features of the ranker that is trained in the background.")
+        str, typer.Option("--features", "-F", help="Features of the ranker that is trained in the background.")
     ] = "standard-any",
     title: Annotated[
         str | None, typer.Option("--title", help="Title of the pages; by default the file's name.")
@@ -79,11 +75,12 @@ def new_command(
     days: DaysOption = 90.0,
     lp: LpOption = None,
     seed: SeedOption = 0,
-    output: OutputOption = "table",
+    form: FormatOption = "table",
 ) -> None:
-    """Make a campaign: a file with everything to be judged, and personal links for its owner and its judges.
+    """Make a campaign, with links for its owner and its judges.
 
-    The links are printed once and not stored. Judges are known by codes; do not use names.
+    A campaign is a file with everything to be judged. The links are printed once and not stored. Judges are known by
+    codes; do not use names.
 
     Example: ranker collect new demo.campaign --data sample --kind ranking --judges 2
     """
@@ -117,7 +114,7 @@ def new_command(
     rows = [{"who": code, "link": link} for code, link in made.links.items()]
     gold_note = f", {made.gold:,} gold items" if made.gold else ""
     note = f"{campaign}: {made.items:,} items to judge{gold_note}; start with: ranker collect serve {campaign}"
-    emit(Result.of_rows(rows, signature=note), output)
+    emit(Result.of_rows(rows, signature=note), form)
 
 
 def _codes(judges: str) -> list[str]:
@@ -155,13 +152,13 @@ def serve_command(
         say_note(f"others can reach {host}, and links and answers are not encrypted: put a proxy with TLS in front")
 
     def ready() -> None:
-        say(f"ranker: serving {campaign} at http://{host}:{port}; stop with Ctrl-C", err=True)
+        say_progress(f"ranker: serving {campaign} at http://{host}:{port}; stop with Ctrl-C")
 
     serve(campaign, host, port, ready)
 
 
 @app.command("status")
-def status_command(campaign: CampaignArgument, output: OutputOption = "table") -> None:
+def status_command(campaign: CampaignArgument, form: FormatOption = "table") -> None:
     """Show how far a campaign is, and what is known about its judges.
 
     Example: ranker collect status demo.campaign
@@ -197,15 +194,17 @@ def status_command(campaign: CampaignArgument, output: OutputOption = "table") -
         if value["value"] is not None:
             signature += f"\n{name}: {value['value']:.3f}"
     document = {"settings": asdict(settings), "progress": asdict(progress), **figures}
-    emit(replace(Result.of_rows(rows, signature=signature), document=document), output)
+    emit(replace(Result.of_rows(rows, signature=signature), document=document), form)
 
 
 @app.command("export")
 def export_command(
     campaign: CampaignArgument,
-    out: Annotated[
+    output: Annotated[
         Path,
-        typer.Option("--out", help="File to write, as judgements.jsonl; preferences go beside it.", metavar="FILE"),
+        typer.Option(
+            "--output", "-o", help="File to write, as judgements.jsonl; preferences go beside it.", metavar="FILE"
+        ),
     ],
     min_checks: Annotated[
         float | None,
@@ -223,13 +222,13 @@ def export_command(
         float | None,
         typer.Option("--max-fast", help="Leave out judges with more judgements that were too fast.", min=0, max=1),
     ] = None,
-    output: OutputOption = "table",
+    form: FormatOption = "table",
 ) -> None:
-    """Write the judgements so far in a form that ranker train reads, while the campaign goes on.
+    """Write the judgements so far in a form that ranker train reads.
 
-    Judges that are left out are named by their codes, with the reason.
+    The campaign goes on. Judges that are left out are named by their codes, with the reason.
 
-    Example: ranker collect export demo.campaign --out judgements.jsonl
+    Example: ranker collect export demo.campaign -o judgements.jsonl
     """
     from ranker.collect.campaign import connect, settings_of
     from ranker.collect.exporting import dataset_of, export
@@ -243,7 +242,7 @@ def export_command(
         if thresholds != Thresholds():
             agreement = agreement_of(dataset_of(connection, settings), KINDS[settings.kind], resamples=0)
             excluded = left_out(judge_qualities(connection, settings, agreement), thresholds)
-        dataset, written = export(connection, settings, out, without={one["judge"] for one in excluded})
+        dataset, written = export(connection, settings, output, without={one["judge"] for one in excluded})
     judgements = dataset.preferences["primary"].sum() if len(dataset.preferences) else len(dataset.ratings)
 
     def show() -> None:
@@ -253,10 +252,10 @@ def export_command(
         for path in written:
             say(f"written: {path}")
         what = "comparisons of two outputs" if len(dataset.preferences) else "scores"
-        say(f"{judgements:,} {what}; next: ranker train --data {out}")
+        say(f"{judgements:,} {what}; next: ranker train --data {output}")
 
     document = {"written": [str(path) for path in written], "judgements": int(judgements), "left_out": excluded}
-    emit(Result(document, excluded, show), output)
+    emit(Result(document, excluded, show), form)
 
 
 @app.command("link")
@@ -266,7 +265,9 @@ def link_command(
     close: Annotated[bool, typer.Option("--close", help="Make the judge's link invalid instead.")] = False,
     days: DaysOption = 90.0,
 ) -> None:
-    """Print a new personal link; the earlier one is no longer valid. A new code makes a new judge.
+    """Print a new personal link for a judge.
+
+    The earlier one is no longer valid. A new code makes a new judge.
 
     Example: ranker collect link demo.campaign judge07
     """

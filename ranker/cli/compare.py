@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
 from ranker.cli.options import (
     DataOption,
+    FormatOption,
     JobsOption,
     KindOption,
+    LevelName,
     LpOption,
     NoReferencesOption,
-    OutputOption,
     SeedOption,
+    level_of,
+    listed_paths,
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, print_table, say, say_note, win_rows
-from ranker.cli.scorer import GivenOption, supplied
+from ranker.cli.output import Result, emit, print_table, say, say_note, say_signatures, win_rows
+from ranker.cli.scorer import GivenOption, MetricsOption, listed, supplied
 from ranker.errors import OptionError, counted
 from ranker.evaluation.choices import LEVELS, Correction, Test
 
@@ -32,20 +35,17 @@ if TYPE_CHECKING:
     from ranker.extractors.scorers import Scorer
 
 # typer takes no list of a Literal
-LevelChoice = StrEnum("LevelChoice", {one: one for one in LEVELS})  # type: ignore[misc]
+LevelChoice = StrEnum("LevelChoice", {one: one for one in get_args(LevelName)})  # type: ignore[misc]
 
 
 def command(
     data: DataOption = None,
-    metric: Annotated[
+    metric: MetricsOption = None,
+    model: Annotated[
         list[str] | None,
         typer.Option(
-            "--metric", "-m", help="Metric, as bleu[smoothing=exp]; may be given several times.", metavar="METRIC"
+            "--model", "-M", help="Trained rankers, separated by commas; may be given several times.", metavar="FILE"
         ),
-    ] = None,
-    model: Annotated[
-        list[Path] | None,
-        typer.Option("--model", "-M", help="Trained ranker; may be given several times.", metavar="FILE"),
     ] = None,
     kind: KindOption = "auto",
     given: GivenOption = None,
@@ -53,7 +53,9 @@ def command(
     no_references: NoReferencesOption = False,
     level: Annotated[
         list[LevelChoice] | None,
-        typer.Option("--level", help="Level to compare at, several times for several; all by default."),
+        typer.Option(
+            "--level", help="Level to compare at, several times for several; all by default. Corpus is system."
+        ),
     ] = None,
     resamples: Annotated[
         int,
@@ -70,15 +72,15 @@ def command(
     per_lp: Annotated[bool, typer.Option("--per-lp", help="Tables of every language pair too.")] = False,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    output: OutputOption = "table",
+    form: FormatOption = "table",
 ) -> None:
-    """Compare metrics and trained rankers with people, and with each other.
+    """Compare metrics and rankers with people and each other.
 
     Behind a figure stand its 95 % interval and its significance cluster: a metric opens a new cluster if it is
     significantly behind one of the cluster above. JSON holds all figures, p-values and win matrices.
     --level segment scores judged candidates alone, which is faster.
 
-    Example: ranker compare --data sample --metric bleu --metric chrf --resamples 200
+    Example: ranker compare --data sample --metric bleu,chrf --resamples 200
     """
     if not (metric or model):
         raise OptionError("give --metric NAME (see ranker features) or --model FILE (see ranker train), or several")
@@ -89,9 +91,12 @@ def command(
     from ranker.evaluation.compare.run import compare
     from ranker.ranking import make_scorer
 
-    levels = [one for one in LEVELS if one in (level or LEVELS)]
-    scorers = _metrics(list(dict.fromkeys(metric or [])))
-    scorers |= {name: make_scorer(None, path) for name, path in _named(model or []).items()}
+    asked = {level_of(cast("LevelName", one.value)) for one in level or []}
+    levels = [one for one in LEVELS if one in (asked or LEVELS)]
+    scorers = _metrics(list(dict.fromkeys(listed(metric))))
+    scorers |= {
+        name: make_scorer(None, path) for name, path in _named([Path(one) for one in listed_paths(model)]).items()
+    }
     scorers = dict(zip(scorers, supplied([*scorers.values()], given), strict=True))
     datasets = [read_input([one], None, None, None, lp, no_references=no_references) for one in data]
     learnt = [one for scorer in scorers.values() for one in scorer.learnt]
@@ -120,10 +125,10 @@ def command(
         )
     statistic = _wins_statistic(found, wins)
     emit(
-        Result(found.document() if output == "json" else None, _rows(found), lambda: _print(found, statistic, per_lp)),
-        output,
+        Result(found.document() if form == "json" else None, _rows(found), lambda: _print(found, statistic, per_lp)),
+        form,
     )
-    if output != "table":
+    if form != "table":
         for note in found.notes:
             say_note(note)
 
@@ -187,8 +192,8 @@ def _print(found: Comparison, wins: str, per_lp: bool) -> None:
     for note in found.notes:
         say(note, "")
     for one in found.metrics:
-        say(f"{one.name}: {one.signature}")
-    say(found.signature)
+        say_signatures(f"{one.name}: {one.signature}")
+    say_signatures(found.signature)
 
 
 def _first(found: Comparison) -> str:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ranker.cli.options import (
+    DataOption,
+    FormatOption,
     JobsOption,
     LpOption,
     ModelOption,
-    OutputOption,
     ReferencesOption,
     SeedOption,
     SourceOption,
@@ -20,9 +21,9 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, interval, print_table, say, say_note
+from ranker.cli.output import Result, emit, interval, print_table, say, say_note, say_signatures
 from ranker.cli.pages import HtmlOption, OpenOption, check_page, open_page, write_html
-from ranker.cli.scorer import GivenOption, result_signature, say_notes, supplied
+from ranker.cli.scorer import GivenOption, result_signature, say_notes, single, supplied
 from ranker.errors import OptionError, counted
 
 if TYPE_CHECKING:
@@ -53,9 +54,10 @@ def command(
             show_default=False,
         ),
     ] = None,
+    data: DataOption = None,
     model: ModelOption = None,
     metric: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option("--metric", "-m", help="Metric that scores the segments.", metavar="METRIC", show_default=_METRIC),
     ] = None,
     train_text: Annotated[
@@ -99,11 +101,11 @@ def command(
     resamples: Annotated[int, typer.Option("--resamples", help="Bootstrap samples of sources.", min=1)] = 1000,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    output: OutputOption = "table",
+    form: FormatOption = "table",
     html: HtmlOption = None,
     opened: OpenOption = False,
 ) -> None:
-    """Show how two systems differ: what one gets right and the other does not.
+    """Show what one of two systems gets right and the other not.
 
     Much as compare-mt does, it gives the scores of both, the F measure and recall of their words, length ratio and word
     order (nkt); the words by frequency in the references or in a text, and by part of speech; the scores by sentence
@@ -117,15 +119,16 @@ def command(
     from ranker.ranking import make_scorer
 
     chosen_tokenizer = checked_tokenizer(tokenizer)
-    scorer = supplied([make_scorer(metric, model) if metric or model else make_scorer(_METRIC, None)], given)[0]
-    data, names = _data_and_systems(words or [], parallel=bool(source or references or translations))
+    name = single(metric)
+    scorer = supplied([make_scorer(name, model) if name or model else make_scorer(_METRIC, None)], given)[0]
+    named, names = _data_and_systems(words or [], elsewhere=bool(data or source or references or translations))
     check_page(html, opened=opened)
-    dataset = read_input(data, source, references, translations, lp)
+    dataset = read_input(data or named, source, references, translations, lp)
     first, second = names or _only_two(dataset)
     from ranker.corpora.system_pairs import system_pair
     from ranker.evaluation.systems.contrast.run import contrast
 
-    table = output == "table"
+    table = form == "table"
     short = table and html is None
     with working("contrasting"):
         found = contrast(
@@ -157,9 +160,9 @@ def command(
 
     def show() -> None:
         _show(_shortened(found, _NGRAMS if ngrams is None else ngrams, _SEGMENTS if segments is None else segments))
-        say(signature)
+        say_signatures(signature)
 
-    emit(Result({"signature": signature, **asdict(found)}, _rows(found), show, _lines(found)), output)
+    emit(Result({"signature": signature, **asdict(found)}, _rows(found), show, _lines(found)), form)
     if html is not None:
         say_note(f"written: {html}")
         if opened:
@@ -177,11 +180,11 @@ def _shortened(found: SystemContrast, ngrams: int, segments: int) -> SystemContr
     )
 
 
-def _data_and_systems(words: list[str], *, parallel: bool) -> tuple[list[str], tuple[str, str] | None]:
+def _data_and_systems(words: list[str], *, elsewhere: bool) -> tuple[list[str], tuple[str, str] | None]:
     """Take the arguments apart: a data set unless files are given by options, then two systems or none."""
-    data, names = ([], words) if parallel else (words[:1], words[1:])
+    data, names = ([], words) if elsewhere else (words[:1], words[1:])
     if len(names) not in (0, 2):
-        expected = "SYSTEM SYSTEM before -s, -r and -t" if parallel else "DATA SYSTEM SYSTEM"
+        expected = "SYSTEM SYSTEM before -d, -s, -r and -t" if elsewhere else "DATA SYSTEM SYSTEM"
         raise OptionError(f"found {counted(len(names), 'system')}: {', '.join(map(repr, names))}; expected {expected}")
     if names and names[0] == names[1]:
         raise OptionError(f"two systems are contrasted, and {names[0]!r} is given twice")

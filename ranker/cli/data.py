@@ -8,25 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ranker.cli.options import LpOption, OutputOption, working
+from ranker.cli.commands import Commands
+from ranker.cli.options import DocumentFormatOption, FormatOption, LpOption, working
 from ranker.cli.output import Result, emit, say
 
 if TYPE_CHECKING:
     from ranker.corpora.catalogue import Download
 
-app = typer.Typer(
-    help="List, fetch, check and convert corpora.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    add_completion=False,
-)
+app = Commands("List, fetch, check and convert corpora.")
 
 NameOrPath = Annotated[str, typer.Argument(help="Corpus by name, or a file.", metavar="NAME|PATH")]
 
 
 @app.command("list")
-def list_(output: OutputOption = "table") -> None:
-    """List the corpora known by name, and whether they are on this machine.
+def list_(form: FormatOption = "table") -> None:
+    """List the corpora known by name, and which are on this machine.
 
     Example: ranker data list
     """
@@ -42,12 +38,12 @@ def list_(output: OutputOption = "table") -> None:
         }
         for card in catalogue.cards().values()
     ]
-    emit(Result.of_rows(rows, signature=f"corpora are looked for in {catalogue.corpus_directory()}"), output)
+    emit(Result.of_rows(rows, signature=f"corpora are looked for in {catalogue.corpus_directory()}"), form)
 
 
 @app.command()
-def show(name: Annotated[str, typer.Argument(help="Name of a corpus.")]) -> None:
-    """Show the card of a corpus: what it is, its licence, how to get it, which files are expected.
+def show(name: Annotated[str, typer.Argument(help="Name of a corpus.")], form: DocumentFormatOption = "table") -> None:
+    """Show what a corpus is, its licence, and how to get it.
 
     Example: ranker data show acl05
     """
@@ -67,10 +63,16 @@ def show(name: Annotated[str, typer.Argument(help="Name of a corpus.")]) -> None
         "folder": str(card.folder),
         "here": str(found) if found else "no",
     }
-    say(*card.description.strip().split("\n"), "")
-    for key, value in facts.items():
-        if value:
-            say(*(f"{key}: {value}" if key else value).split("\n"))
+
+    def print_card() -> None:
+        say(*card.description.strip().split("\n"), "")
+        for key, value in facts.items():
+            if value:
+                say(*(f"{key}: {value}" if key else value).split("\n"))
+
+    document = {**facts, "name": name, "title": card.title, "description": card.description.strip()}
+    document.pop("")
+    emit(Result(document, [], print_card), form)
 
 
 def _where(part: Download) -> str:
@@ -100,13 +102,13 @@ def get(
     ] = False,
     again: Annotated[bool, typer.Option("--again", help="Fetch the corpus although it is here.")] = False,
     max_gb: Annotated[float, typer.Option("--max-gb", help="Size limit of a file, in GB.", min=0.0, max=1e6)] = 4.0,
-    output: OutputOption = "table",
+    form: FormatOption = "table",
 ) -> None:
-    """Fetch a corpus from the address on its card (ranker data show NAME) and put it where --data NAME finds it.
+    """Fetch a corpus from the address on its card.
 
-    Every file is checked against a SHA-256 digest before it is put in place. An interrupted download is kept, and the
-    same command continues it. A proxy is taken from https_proxy, http_proxy and no_proxy. No other command opens a
-    connection to another computer.
+    It is put where --data NAME finds it; ranker data show NAME prints the card. Every file is checked against a SHA-256
+    digest before it is put in place. An interrupted download is kept, and the same command continues it. A proxy is
+    taken from https_proxy, http_proxy and no_proxy. No other command opens a connection to another computer.
 
     Example: ranker data get wmt25-esa
     """
@@ -123,12 +125,12 @@ def get(
         f"{one.file}: {in_bytes(one.size)}, SHA-256 {one.sha256} (compared with: {one.checked}); in {one.written}"
         for one in fetched
     ]
-    emit(Result(rows, rows, lambda: say(*lines)), output)
+    emit(Result(rows, rows, lambda: say(*lines)), form)
 
 
 @app.command()
-def check(data: NameOrPath, output: OutputOption = "table") -> None:
-    """Read a corpus and say what is in it, or what is wrong with it.
+def check(data: NameOrPath, form: FormatOption = "table") -> None:
+    """Show what is in a corpus, or what is wrong with it.
 
     Example: ranker data check candidates.json
     """
@@ -143,9 +145,7 @@ def check(data: NameOrPath, output: OutputOption = "table") -> None:
     judgements = ", ".join(kinds(dataset)) or "none"
     reserved = ", ".join(name for name in rating_names(dataset) if is_reserved(name))
     others = f"\nused only if --kind names it: {reserved}" if reserved else ""
-    emit(
-        Result.of_rows(rows, signature=f"judgements: {judgements}{others}\nfingerprint: {dataset.fingerprint}"), output
-    )
+    emit(Result.of_rows(rows, signature=f"judgements: {judgements}{others}\nfingerprint: {dataset.fingerprint}"), form)
 
 
 @app.command()
@@ -157,9 +157,11 @@ def convert(
         Path | None,
         typer.Option("--judgements", help="Preference pairs, or relative rankings of WMT, to add.", metavar="FILE"),
     ] = None,
-    output: OutputOption = "table",
+    form: FormatOption = "table",
 ) -> None:
-    """Write a corpus in another format; preferences go to a pairs file beside it.
+    """Write a corpus in another format.
+
+    Preferences go to a pairs file beside it.
 
     Example: ranker data convert sample sample.csv
     """
@@ -176,4 +178,4 @@ def convert(
         written = write_dataset(dataset, target)
     paths = [str(path) for path in written]
     lines = [f"written: {path}" for path in paths]
-    emit(Result(paths, [{"written": path} for path in paths], lambda: say(*lines), paths), output)
+    emit(Result(paths, [{"written": path} for path in paths], lambda: say(*lines), paths), form)

@@ -8,12 +8,12 @@ import typer
 
 from ranker.cli.options import (
     DataOption,
+    FormatOption,
     JobsOption,
     KindOption,
     LpOption,
     ModelOption,
     NoReferencesOption,
-    OutputOption,
     ReferencesAsCandidatesOption,
     ReferencesOption,
     SeedOption,
@@ -22,7 +22,7 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, interval, print_table, say, say_note
+from ranker.cli.output import Result, emit, interval, print_table, say_note, say_signatures
 from ranker.cli.scorer import GivenOption, MetricOption, chosen, result_signature, say_notes
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def command(
     translations: TranslationsOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    output: OutputOption = "table",
+    form: FormatOption = "table",
 ) -> None:
     """Compare a ranker's or a metric's scores with human judgements.
 
@@ -97,9 +97,9 @@ def command(
             title = f"{dataset.name}: agreement with human {kind}{f', {name}' if name else ''}{note}"
             print_table([_shown(row) for row in each], title)
             typer.echo("")
-        say(signature)
+        say_signatures(signature)
 
-    emit(Result({"signature": signature, **document.get("", document)}, rows, show), output)
+    emit(Result({"signature": signature, **document.get("", document)}, rows, show), form)
 
 
 def _with_references(scorer: Scorer, dataset: Dataset, kind: str, resamples: int, seed: int) -> dict[str, Comparison]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ranker.cli.options import DataOption, JobsOption, KindOption, LpOption, SeedOption, read_input, working
+from ranker.cli.commands import Commands
+from ranker.cli.options import OUTPUT, DataOption, JobsOption, KindOption, LpOption, SeedOption, read_input, working
 from ranker.cli.output import print_table, say
 from ranker.errors import RankerError
 from ranker.settings import Loss
@@ -21,12 +22,9 @@ if TYPE_CHECKING:
     from ranker.experiments.tables import Experiment, Table
     from ranker.experiments.tuned_choices import TuningSettings
 
-app = typer.Typer(
-    help="Reproduce the papers' tables on any corpus. Each table is printed as soon as it is made. One that fails is "
-    "reported on stderr, the others are printed, and the exit code is 2.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    add_completion=False,
+app = Commands(
+    "Reproduce the papers' tables on any corpus. Each table is printed as soon as it is made. One that fails is "
+    "reported on stderr, the others are printed, and the exit code is 2."
 )
 
 
@@ -39,16 +37,22 @@ TestOption = Annotated[
     list[str] | None,
     typer.Option("--test", help="Corpus of another year to test on; several may follow.", metavar="NAME|PATH"),
 ]
-WriteOption = Annotated[
+FilesOption = Annotated[
     list[Path] | None,
-    typer.Option("--write", help="File to write too: .json, .csv or .md; may be given several times.", metavar="FILE"),
+    typer.Option(
+        "--output",
+        "-o",
+        help="File to write too: .json, .csv or .md; may be given several times.",
+        metavar="FILE",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 LmDataOption = Annotated[
     list[str] | None,
     typer.Option("--lm-data", help="Another corpus, whose references teach a language model.", metavar="NAME|PATH"),
 ]
 FeaturesOption = Annotated[
-    str | None, typer.Option("--features", "-f", help="Features of the outputs, as ranker nbest takes them.")
+    str | None, typer.Option("--features", "-F", help="Features of the outputs, as ranker nbest takes them.")
 ]
 AlignerOption = Annotated[
     list[str] | None,
@@ -74,7 +78,9 @@ AlignCandidatesOption = Annotated[
         "--align-candidates", help="Train word aligners on the candidates of the corpus too, not only the references."
     ),
 ]
-FormOption = Annotated[Form, typer.Option("--output", "-o", help="Form of the output.")]
+FormatOption = Annotated[
+    Form, typer.Option("--format", "-f", help="Format of what is printed:", metavar="FORMAT", rich_help_panel=OUTPUT)
+]
 
 
 @app.callback()
@@ -99,12 +105,14 @@ def ye07(
             "under a language model of all other references.",
         ),
     ] = False,
-    write: WriteOption = None,
+    output: FilesOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    output: FormOption = "table",
+    form: FormatOption = "table",
 ) -> None:
-    """Ye, Zhou and Lin (2007): BLEU, dependencies and perplexity, alone and together.
+    """Ye, Zhou and Lin (2007): BLEU, dependencies, perplexity.
+
+    Features alone and together.
 
     Spearman's rho per source within a year (cross-validated), across years and per document, with correction for ties
     and in the paper's form.
@@ -116,7 +124,7 @@ def ye07(
     from ranker.experiments.ye07 import YeSettings, plan
 
     settings = YeSettings(kind=kind, C=penalty, loss=loss, folds=folds, exclude_self=exclude_self, seed=seed)
-    _emit(plan(trained_on, tested_on, settings), write, output)
+    _emit(plan(trained_on, tested_on, settings), output, form)
 
 
 @app.command()
@@ -136,12 +144,14 @@ def birch11(
     ] = 20,
     features: FeaturesOption = None,
     lm_data: LmDataOption = None,
-    write: WriteOption = None,
+    output: FilesOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    output: FormOption = "table",
+    form: FormatOption = "table",
 ) -> None:
-    """Birch and Osborne (2011): LRscore, theta trained over language pairs, consistency with preferences.
+    """Birch and Osborne (2011): LRscore and preferences.
+
+    Theta is trained over language pairs, for consistency with preferences.
 
     Word aligners are trained on the sources and references of each corpus, unless --aligner or --bitext is given.
     Without --test, consistency is that on the training corpus. --mert takes half of the documents of a test corpus for
@@ -157,7 +167,7 @@ def birch11(
     tuning = _tuning(features, lm_data, mert_restarts, 25, 3, seed) if mert else None
     aligners = Aligners.parse(aligner or [], bitext or [], candidates=align_candidates)
     settings = BirchSettings(restarts, seed, aligners, tuning)
-    _emit(plan(trained_on, tested_on, settings), write, output)
+    _emit(plan(trained_on, tested_on, settings), output, form)
 
 
 @app.command()
@@ -176,11 +186,13 @@ def stanojevic14(
     draw: Annotated[
         Path | None, typer.Option("--plot", help="File to draw the sweeps to: .png, .svg or .pdf.", metavar="FILE")
     ] = None,
-    write: WriteOption = None,
+    output: FilesOption = None,
     jobs: JobsOption = None,
-    output: FormOption = "table",
+    form: FormatOption = "table",
 ) -> None:
-    """Stanojević and Sima'an (2014): permutation metrics beside a lexical score, by Kendall's tau.
+    """Stanojević and Sima'an (2014): permutation metrics.
+
+    Each is taken together with a lexical score and judged by Kendall's tau.
 
     Example: ranker experiment stanojevic14 --data wmt13 --lp "*-en" --plot sweeps.svg
     """
@@ -189,7 +201,7 @@ def stanojevic14(
 
     settings = StanojevicSettings(alpha, beta, gamma, alignment, lexical, sweeps)
     draw_sweeps = None if draw is None else lambda found: plot(found, draw)
-    _emit(plan(dataset, settings), write, output, draw_sweeps)
+    _emit(plan(dataset, settings), output, form, draw_sweeps)
 
 
 @app.command()
@@ -201,12 +213,14 @@ def isozaki10(
         bool, typer.Option("--lowercase", help="Lower-case for all metrics, not only for those that always do.")
     ] = False,
     resamples: Annotated[int, typer.Option("--resamples", help="Bootstrap samples of sources.", min=0)] = 1000,
-    write: WriteOption = None,
+    output: FilesOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    output: FormOption = "table",
+    form: FormatOption = "table",
 ) -> None:
-    """Isozaki et al. (2010): rank correlation of word orders beside other metrics, by the scores of whole systems.
+    """Isozaki and others (2010): word-order metrics, by system.
+
+    Rank correlations of word orders beside other metrics, by the scores of whole systems.
 
     Spearman's rho and Pearson's r with what people say of the systems, per language pair and data set.
 
@@ -216,7 +230,7 @@ def isozaki10(
     from ranker.experiments.isozaki10 import IsozakiSettings, plan
 
     settings = IsozakiSettings(kind=kind, lowercase=lowercase, resamples=resamples, seed=seed)
-    _emit(plan(datasets, settings), write, output)
+    _emit(plan(datasets, settings), output, form)
 
 
 @app.command()
@@ -243,12 +257,14 @@ def cer10(
     ] = 25,
     runs: Annotated[int, typer.Option("--runs", help="Runs with other random starts, for the deviation.", min=1)] = 5,
     times: Annotated[bool, typer.Option("--times", help="Report the processor time of the searches.")] = False,
-    write: WriteOption = None,
+    output: FilesOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    output: FormOption = "table",
+    form: FormatOption = "table",
 ) -> None:
-    """Cer, Manning and Jurafsky (2010): tune to every metric, score by every metric, compare by preferences of people.
+    """Cer, Manning and Jurafsky (2010): tuning to 19 metrics.
+
+    Tune to every metric, score by every metric, compare by preferences of people.
 
     What is tuned is the choice among the outputs of a corpus with several systems; half of its documents are for
     tuning, half for testing. LR-HB4 and LR-KB4 need sources that are split into words.
@@ -261,7 +277,7 @@ def cer10(
     from ranker.experiments.cer10 import METRICS, CerSettings, plan
 
     tuning = dataclasses.replace(tuning, aligners=Aligners.parse(aligner or [], bitext or []))
-    _emit(plan(dataset, CerSettings(tuning, tuple(metric or METRICS), times)), write, output)
+    _emit(plan(dataset, CerSettings(tuning, tuple(metric or METRICS), times)), output, form)
 
 
 def _tuning(
@@ -274,7 +290,7 @@ def _tuning(
     return TuningSettings(features or FEATURES, other, restarts, iterations, runs, seed)
 
 
-def _emit(plan: Plan, write: list[Path] | None, output: Form, draw: Callable[[Experiment], None] | None = None) -> None:
+def _emit(plan: Plan, write: list[Path] | None, form: Form, draw: Callable[[Experiment], None] | None = None) -> None:
     """Print every table as soon as it is made, then write the files that were asked for.
 
     A table that fails is reported in one line on stderr; the others follow, and the exit code is 2. JSON and CSV are
@@ -309,11 +325,11 @@ def _emit(plan: Plan, write: list[Path] | None, output: Form, draw: Callable[[Ex
             say(f"ranker: error: table {outcome.title!r} could not be made: {outcome.reason}", err=True)
         else:
             tables.append(outcome)
-            show(partial(_print_table, outcome, output))
+            show(partial(_print_table, outcome, form))
     found = Experiment(plan.name, tuple(tables), plan.signature, tuple(failures))
     for path in write or []:
         found.write(path)
-    show(partial(_print_end, found, output))
+    show(partial(_print_end, found, form))
     if draw is not None:
         draw(found)
     if unread:
@@ -326,10 +342,10 @@ def _emit(plan: Plan, write: list[Path] | None, output: Form, draw: Callable[[Ex
         raise typer.Exit(2)
 
 
-def _print_table(table: Table, output: Form) -> None:
-    if output == "markdown":
+def _print_table(table: Table, form: Form) -> None:
+    if form == "markdown":
         typer.echo(table.markdown(), nl=False)
-    elif output == "table":
+    elif form == "table":
         # numbers with a mark are shown in a form of their own
         rows = [{key: getattr(value, "text", value) for key, value in row.items()} for row in table.rows]
         print_table(rows, table.title)
@@ -337,11 +353,11 @@ def _print_table(table: Table, output: Form) -> None:
     sys.stdout.flush()
 
 
-def _print_end(found: Experiment, output: Form) -> None:
+def _print_end(found: Experiment, form: Form) -> None:
     """Print what follows the tables, or the whole document."""
-    if output == "table":
+    if form == "table":
         say(found.signature)
-    elif output == "markdown":
+    elif form == "markdown":
         typer.echo("".join([*(one.markdown() for one in found.failures), found.closing()]), nl=False)
     else:
-        typer.echo(found.json() if output == "json" else found.csv(), nl=False)
+        typer.echo(found.json() if form == "json" else found.csv(), nl=False)

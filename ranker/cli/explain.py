@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ranker.cli.options import (
-    DataArgument,
+    DataOption,
+    FormatOption,
     JobsOption,
     LpOption,
     ModelOption,
     NoReferencesOption,
-    OutputOption,
     ReferencesOption,
     SourceOption,
     TranslationsOption,
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, print_table, say, say_note
+from ranker.cli.output import Result, emit, print_table, say, say_note, say_signatures
 from ranker.cli.scorer import GivenOption, files_for, suited_model
 from ranker.errors import OptionError, counted
 
@@ -37,7 +37,7 @@ By = Literal["family", "extractor"]
 
 
 def command(
-    data: DataArgument = None,
+    data: DataOption = None,
     model: ModelOption = None,
     pair: Annotated[
         tuple[str, str] | None,
@@ -61,9 +61,9 @@ def command(
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="List every feature in tables.")] = False,
-    output: OutputOption = "table",
+    form: FormatOption = "table",
 ) -> None:
-    """Show why a candidate has its score, or why one system is above another.
+    """Show why a candidate has its score, or is above another.
 
     The model is linear, so the contributions of its features add up to the score exactly. Many features measure nearly
     the same thing, so tables add them up by what they are about: words, word order, syntax, fluency, meaning,
@@ -92,11 +92,11 @@ def command(
             | {f"weight {title}": other for title, other in zip(sets.titles, each[1:], strict=True)}
             for name, mean, scale, each in numbers
         ]
-        emit(Result.of_rows(weights, signature=shown.signature()), output)
+        emit(Result.of_rows(weights, signature=shown.signature()), form)
         return
     loaded = Ranker.load(model) if model is not None else None
     files = files_for(loaded.feature_set.members if loaded else (), given)
-    dataset = read_input([data] if data else [], source, references, translations, lp, no_references=no_references)
+    dataset = read_input(data or [], source, references, translations, lp, no_references=no_references)
     if pair is not None:
         check_pair(dataset, *pair)
     ranker = loaded.with_files(files) if loaded else Ranker.load(suited_model(dataset))
@@ -119,10 +119,10 @@ def command(
                 _print_pair(dataset, one, parts)
             if len(explained.sources) > 1:
                 say(f"mean of {len(explained.sources):,} sources: {explained.headline}", "")
-            say(signature)
+            say_signatures(signature)
 
         document = {"signature": signature, **asdict(explained), "sources": groups}
-        emit(Result(document, [_flat(group) for group in groups], show_pairs, groups), output)
+        emit(Result(document, [_flat(group) for group in groups], show_pairs, groups), form)
         return
     groups = [_group(ranker, dataset, matrix, index) for index in range(len(dataset.sources))]
     flat = [
@@ -141,9 +141,9 @@ def command(
         parts = _parts(ranker.feature_set, "feature" if every else by or "family")
         for group in groups:
             _print(group, parts)
-        say(signature)
+        say_signatures(signature)
 
-    emit(Result({"signature": signature, "sources": groups}, flat, show, groups), output)
+    emit(Result({"signature": signature, "sources": groups}, flat, show, groups), form)
 
 
 def _group(ranker: Ranker, dataset: Dataset, matrix: FloatArray, source: int) -> dict[str, Any]:
@@ -230,4 +230,4 @@ def _print_pair(dataset: Dataset, explained: PairExplanation, parts: dict[str, l
 
 def _title(group: dict[str, Any]) -> str:
     key = " ".join(group[name] for name in ("lp", "seg_id") if name in group)
-    return f"{key}  {group['source']}"
+    return f"{key}  {group['source']}".rstrip()

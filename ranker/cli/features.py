@@ -2,44 +2,89 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from ranker.cli.options import OutputOption
-from ranker.cli.output import Result, emit, print_table
+import typer
+
+from ranker.cli.options import FormatOption
+from ranker.cli.output import Result, emit, print_table, say_note
+from ranker.errors import OptionError, nearest
 
 if TYPE_CHECKING:
     from ranker.extractors.base import Extractor
 
+_SETS = "feature sets"
 
-def command(output: OutputOption = "table") -> None:
-    """List the feature sets and extractors that --features knows, with their options.
+
+def command(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Those to show with their options; by default all.", metavar="NAME")
+    ] = None,
+    form: FormatOption = "table",
+) -> None:
+    """List metrics, features and feature sets, and their options.
 
     Those marked "yes" are metrics too, for --metric. Of those marked "a column" one of the columns is, as semantic.f.
+    Options and columns are listed for the names that are given, and in formats other than tables for all.
 
-    Example: ranker features
+    Example: ranker features bleu
     """
+    groups = _groups()
+    if names:
+        groups = _chosen(groups, names)
+    rows = [{"group": group, **row} for group, listed in groups.items() for part in listed for row in part]
+
+    def show() -> None:
+        for number, (group, listed) in enumerate(groups.items()):
+            if number:
+                typer.echo("")
+            print_table([row for part in listed for row in (part if names else part[:1])], group, wide=("what",))
+        if not names:
+            typer.echo("\nOptions and columns of one: ranker features NAME")
+
+    emit(Result(rows, rows, show), form)
+
+
+def _groups() -> dict[str, list[list[dict[str, Any]]]]:
+    """Return the rows of everything by what it is about: first the name, then columns and options."""
+    from typing import get_args
+
     from ranker import notation
+    from ranker.errors import RankerError
     from ranker.extractors import registry
-    from ranker.extractors.base import Metric
+    from ranker.extractors.base import FeatureFamily, Metric
     from ranker.extractors.feature_sets import declarations
 
-    rows: list[dict[str, Any]] = []
+    groups: dict[str, list[list[dict[str, Any]]]] = {family: [] for family in get_args(FeatureFamily)}
     for name in registry.names():
-        kind = registry.extractor_class(name)
+        try:
+            kind, made = registry.extractor_class(name), registry.make(name)
+        except RankerError as error:
+            # one plug-in that is broken hides no other
+            say_note(f"left out: {error}")
+            continue
         summary = (kind.__doc__ or "").strip().split("\n")[0]
-        made = registry.make(name)
-        rows.append({"name": name, "metric": _metric(made), "what": summary})
+        rows = [{"name": name, "metric": _metric(made), "what": summary}]
         if not isinstance(made, Metric) and len(made.columns) > 1:
             rows.append({"name": "  columns", "metric": "", "what": ", ".join(made.columns)})
-        rows.extend(
-            {"name": f"  {option}={default}", "metric": "", "what": expected}
-            for option, expected, default in notation.option_table(kind)
-        )
-    rows.extend(
-        {"name": one.name, "metric": "", "what": f"{one.description} = {', '.join(one.extractors)}"}
+        for option, expected, default in notation.option_table(kind):
+            rows.append({"name": f"  {option}={default}", "metric": "", "what": expected})
+        groups[made.family].append(rows)
+    groups[_SETS] = [
+        [{"name": one.name, "metric": "", "what": f"{one.description} = {', '.join(one.extractors)}"}]
         for one in declarations().values()
-    )
-    emit(Result(rows, rows, lambda: print_table(rows, wide=("what",))), output)
+    ]
+    return {group: rows for group, rows in groups.items() if rows}
+
+
+def _chosen(groups: dict[str, list[list[dict[str, Any]]]], names: list[str]) -> dict[str, list[list[dict[str, Any]]]]:
+    wanted = {name.lower() for name in names}
+    known = [part[0]["name"] for listed in groups.values() for part in listed]
+    unknown = next((name for name in names if name.lower() not in map(str.lower, known)), None)
+    if unknown is not None:
+        raise OptionError(f"no metric, feature or feature set is called {unknown!r}{nearest(unknown, known)}")
+    chosen = {group: [part for part in listed if part[0]["name"].lower() in wanted] for group, listed in groups.items()}
+    return {group: listed for group, listed in chosen.items() if listed}
 
 
 def _metric(extractor: Extractor) -> str:

@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
-from ranker.cli.options import working
-from ranker.cli.output import say_note
+from ranker.cli.commands import Commands
+from ranker.cli.options import DocumentFormatOption, working
+from ranker.cli.output import Result, emit, say, say_note
 from ranker.errors import counted
 
-app = typer.Typer(help="Train language models.", no_args_is_help=True, rich_markup_mode=None, add_completion=False)
+app = Commands("Train language models.")
 
 
 @app.callback()
@@ -29,7 +30,7 @@ def train_command(
             metavar="FILE...",
         ),
     ],
-    target: Annotated[Path, typer.Option("--arpa", help="ARPA file to write.", metavar="FILE")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="ARPA file to write.", metavar="FILE")],
     order: Annotated[int, typer.Option("--order", help="Longest n-grams.", min=2, max=6)] = 5,
     tokenizer: Annotated[
         str, typer.Option("--tokenizer", help="How to split words; none for text that is split already.")
@@ -43,25 +44,31 @@ def train_command(
             metavar="SIZE",
         ),
     ] = "2G",
+    form: DocumentFormatOption = "table",
 ) -> None:
-    """Train an n-gram language model on sentences in one language, and write it as an ARPA file.
+    """Train an n-gram language model on text, and write an ARPA file.
 
     Interpolated modified Kneser-Ney, as KenLM's lmplz. Use the model as perp[model=FILE].
 
-    Example: ranker lm train --text sentences.en --order 3 --arpa en.arpa
+    Example: ranker lm train --text sentences.en --order 3 -o en.arpa
     """
     from ranker.extractors.fluency.training import train_language_model
     from ranker.extractors.text.tokens import checked_tokenizer
 
     chosen = checked_tokenizer(tokenizer)
     with working("training"):
-        made = train_language_model(text, target, order=order, tokenizer=chosen, lowercase=not keep_case, memory=memory)
+        made = train_language_model(text, output, order=order, tokenizer=chosen, lowercase=not keep_case, memory=memory)
     if made.fallback_orders:
         orders = ", ".join(map(str, made.fallback_orders))
         what = f"the discounts of order {orders} cannot be estimated from so little or so repetitive text"
         say_note(f"{what}: 0.5, 1 and 1.5 are used")
-    typer.echo(
-        f"learnt from {counted(made.sentences, 'sentence')}, {counted(made.tokens, 'token')}; n-grams by order: "
-        f"{' '.join(f'{number:,}' for number in made.ngrams)}"
-    )
-    typer.echo(f"written: {target}")
+
+    def show() -> None:
+        say(
+            f"learnt from {counted(made.sentences, 'sentence')}, {counted(made.tokens, 'token')}; n-grams by order: "
+            f"{' '.join(f'{number:,}' for number in made.ngrams)}",
+            f"written: {output}",
+        )
+
+    facts = {"written": str(output), "sentences": made.sentences, "tokens": made.tokens, "ngrams": list(made.ngrams)}
+    emit(Result(facts, [], show), form)

@@ -34,44 +34,39 @@ from ranker.cli import (
     train,
     tune,
 )
+from ranker.cli.commands import Commands, QuietOption
+from ranker.cli.messages import usage_message
+from ranker.cli.output import be_quiet, begin
 from ranker.errors import MissingError, RankerError
 from ranker.files import display_name, printable
 from ranker.version import VERSION
 
-app = typer.Typer(
-    name="ranker",
-    help="Learns a metric that ranks machine translations the way people do.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-app.command("train")(train.command)
-app.command("rank")(rank.command)
-app.command("score")(score.command)
-app.command("systems")(systems.command)
-app.command("evaluate")(evaluate.command)
-app.command("compare")(compare.command)
-app.command("contrast")(contrast.command)
-app.command("agreement")(agreement.command)
-app.command("explain")(explain.command)
-app.command("report")(report.command)
-app.command("features")(features.command)
-app.command("permutation")(permutation.command)
-app.command("tune")(tune.command)
-app.command("rerank")(rerank.command)
-app.add_typer(align.app, name="align")
-app.add_typer(collect.app, name="collect")
-app.add_typer(data.app, name="data")
-app.add_typer(experiment.app, name="experiment")
-app.add_typer(lm.app, name="lm")
-app.add_typer(nbest.app, name="nbest")
-app.add_typer(parser.app, name="parser")
+app = Commands("Learns a metric that ranks machine translations the way people do.", completion=True)
+for _heading, _commands in {
+    "Score and rank translations": {"score": score, "rank": rank, "explain": explain},
+    "Compare systems": {"systems": systems, "contrast": contrast},
+    "Train, and compare with people": {
+        "train": train,
+        "evaluate": evaluate,
+        "compare": compare,
+        "report": report,
+        "agreement": agreement,
+        "collect": collect,
+        "experiment": experiment,
+    },
+    "Choose among hypotheses": {"rerank": rerank, "tune": tune, "nbest": nbest},
+    "See what there is": {"data": data, "features": features, "permutation": permutation},
+    "Train parts": {"lm": lm, "parser": parser, "align": align},
+}.items():
+    for _name, _module in _commands.items():
+        if hasattr(_module, "app"):
+            app.add_typer(_module.app, name=_name, rich_help_panel=_heading)
+        else:
+            app.command(_name, rich_help_panel=_heading)(_module.command)
 
 # options that take all the words up to the next option, as in -r ref1 ref2
 _MANY = (
-    *("-r", "--references", "-t", "--translations", "--train", "--test", "--refs", "--test-refs", "--bitext"),
-    "--text",
+    *("-r", "--references", "-t", "--translations", "--train", "--test", "--test-references", "--bitext", "--text"),
 )
 _INTERRUPTED = 130
 _LONGEST_LINE = 2000
@@ -93,8 +88,10 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
+    quiet: QuietOption = False,
 ) -> None:
-    pass
+    if quiet:
+        be_quiet()
 
 
 def spread(arguments: Sequence[str]) -> list[str]:
@@ -124,6 +121,7 @@ def _command_line() -> Any:
 def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 2 refused with one line on stderr, 130 interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    begin()
     if sys.stdout is None:
         _fail("standard output is closed; nothing can be printed")
     try:
@@ -138,7 +136,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
         if type(error).__name__ == "NoArgsIsHelpError":
             print(error.format_message())
             raise SystemExit(0) from None
-        _fail(f"{error.format_message()} See: {where} --help" if isinstance(error, _UsageError) else str(error))
+        _fail(f"{usage_message(error)} See: {where} --help" if isinstance(error, _UsageError) else str(error))
     except MissingError as error:
         # says in a few lines how to get what is missing
         _fail(*str(error).split("\n"))
@@ -159,6 +157,17 @@ def run(arguments: Sequence[str] | None = None) -> None:
         if isinstance(error, BrokenPipeError):
             raise SystemExit(_PIPE_CLOSED) from None
         _fail(f"the output cannot be written: {error.strerror or error}")
+    except Exception as error:
+        _fail_of_plug_in(error)
+        raise
+
+
+def _fail_of_plug_in(error: Exception) -> None:
+    """Fail if somebody else's code did; where it did not, return."""
+    registry = sys.modules.get("ranker.extractors.registry")
+    said = registry.failed_plug_in(error) if registry is not None else None
+    if said is not None:
+        _fail(said)
 
 
 def _silence_stdout() -> None:

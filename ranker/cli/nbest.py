@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ranker.cli.options import DataOption, JobsOption, LpOption, OutputOption, read_input, working
+from ranker.cli.commands import Commands
+from ranker.cli.options import DataOption, EachOption, FormatOption, JobsOption, LpOption, read_input, working
 from ranker.cli.output import Result, emit, say_note
 from ranker.errors import OptionError, counted
 
 if TYPE_CHECKING:
     from ranker.corpora.formats.nbest import NBestList
 
-app = typer.Typer(
-    help="Make, merge and check n-best lists.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
-)
+app = Commands("Make, merge and check n-best lists.")
 
 
 @app.command("from-dataset")
@@ -28,7 +27,7 @@ def from_dataset_command(
         str | None,
         typer.Option(
             "--features",
-            "-f",
+            "-F",
             help="Among words, lm, systems, parser, and metrics: agreement with the other outputs. By default "
             "words,chrf,bleu[smoothing=add-one],systems, and lm where there is text for it.",
         ),
@@ -46,12 +45,12 @@ def from_dataset_command(
         str | None, typer.Option("--parser", help="Parser for the feature parser, as ds takes it.")
     ] = None,
     jobs: JobsOption = None,
-    output: OutputOption = "table",
+    form: FormatOption = "table",
 ) -> None:
-    """Make an n-best list of a corpus with several systems: every output a hypothesis.
+    """Make an n-best list of a corpus with several systems.
 
-    Its features need no reference. References and sources of its sentences are written beside it, as dev.ref0, dev.ref1
-    and dev.src; the language model never learns from these references.
+    Every output is a hypothesis. Its features need no reference. References and sources of its sentences are written
+    beside it, as dev.ref0, dev.ref1 and dev.src; the language model never learns from these references.
 
     Example: ranker nbest from-dataset dev.nbest --data sample
     """
@@ -71,37 +70,45 @@ def from_dataset_command(
             f"{made.left_out:,} of {counted(len(text), 'sentence')} are references of {dataset.name}; the language "
             "model did not learn from them"
         )
-    emit(Result.of_rows(_facts([made.nbest]), signature="\n".join(f"written: {path}" for path in written)), output)
+    emit(Result.of_rows(_facts([made.nbest]), signature="\n".join(f"written: {path}" for path in written)), form)
 
 
 @app.command("check")
 def check_command(
     nbest: Annotated[
-        list[str], typer.Argument(help="n-best lists of Moses' format, or - for stdin.", metavar="NBEST...")
+        list[str],
+        typer.Argument(
+            help="n-best lists of Moses' format, JSON or tables with several outputs of every source, or plain text; "
+            "- for stdin.",
+            metavar="NBEST",
+        ),
     ],
-    output: OutputOption = "table",
+    each: EachOption = None,
+    form: FormatOption = "table",
 ) -> None:
-    """Read n-best lists and say what is in them, or what is wrong with them.
+    """Show what is in n-best lists, or what is wrong with them.
 
     Example: ranker nbest check dev.nbest
     """
-    from ranker.corpora.formats.nbest_reading import read_nbest
+    from ranker.tuning.hypothesis_files import read_hypotheses
 
     with working("reading"):
-        lists = [read_nbest(path) for path in nbest]
+        lists = [read_hypotheses(path, each=each)[0] for path in nbest]
     described = "\n".join(f"features of {one.name}: {one.described}" for one in lists)
-    emit(Result.of_rows(_facts(lists), signature=described), output)
+    emit(Result.of_rows(_facts(lists), signature=described), form)
 
 
 @app.command("merge")
 def merge_command(
-    nbest: Annotated[list[str], typer.Argument(help="Lists of the same sentences and features.", metavar="NBEST...")],
-    to: Annotated[Path, typer.Option("--to", help="List to write.", metavar="FILE")],
-    output: OutputOption = "table",
+    nbest: Annotated[list[str], typer.Argument(help="Lists of the same sentences and features.", metavar="NBEST")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="List to write.", metavar="FILE")],
+    form: FormatOption = "table",
 ) -> None:
-    """Put n-best lists together, without hypotheses of equal text and features.
+    """Put n-best lists together.
 
-    Example: ranker nbest merge run1.nbest run2.nbest --to both.nbest
+    Hypotheses of equal text and features are kept once.
+
+    Example: ranker nbest merge run1.nbest run2.nbest -o both.nbest
     """
     from ranker.corpora.formats.nbest import merge, write_nbest
     from ranker.corpora.formats.nbest_reading import read_nbest
@@ -112,8 +119,8 @@ def merge_command(
         together = read_nbest(nbest[0])
         for path in nbest[1:]:
             together = merge(together, read_nbest(path))
-        write_nbest(together, to)
-    emit(Result.of_rows(_facts([together]), signature=f"written: {to}"), output)
+        write_nbest(together, output)
+    emit(Result.of_rows(_facts([together]), signature=f"written: {output}"), form)
 
 
 def _facts(lists: list[NBestList]) -> list[dict[str, object]]:

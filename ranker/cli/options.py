@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ranker.cli.output import say_note
+from ranker.cli.output import say_note, shows_progress
 from ranker.errors import OptionError
 from ranker.files import printable
 from ranker.progress import listening
@@ -18,9 +17,12 @@ from ranker.threads import set_jobs
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
+    from ranker.evaluation.choices import Level
 
 
-Output = Literal["table", "json", "jsonl", "csv"]
+OUTPUT = "Output"
+"""Heading of the options for output in the help of a command."""
+OutputForm = Literal["table", "json", "jsonl", "csv"]
 """Forms of output."""
 
 
@@ -40,7 +42,17 @@ def _checked_kind(kind: str) -> str:
     return kind
 
 
-OutputOption = Annotated[Output, typer.Option("--output", "-o", help="Form of the output.")]
+FormatOption = Annotated[
+    OutputForm, typer.Option("--format", "-f", help="Format of the result:", metavar="FORMAT", rich_help_panel=OUTPUT)
+]
+DocumentFormat = Literal["table", "json"]
+"""Formats of a result that has no rows of one shape."""
+DocumentFormatOption = Annotated[
+    DocumentFormat,
+    typer.Option("--format", "-f", help="Format of the result:", metavar="FORMAT", rich_help_panel=OUTPUT),
+]
+LevelName = Literal["segment", "document", "system", "corpus"]
+"""Names of levels, and of what other programs call a level."""
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed of everything random.", min=0, max=2**32 - 1)]
 JobsOption = Annotated[
     int | None,
@@ -69,11 +81,17 @@ ReferencesAsCandidatesOption = Annotated[
 ]
 DataOption = Annotated[
     list[str] | None,
-    typer.Option("--data", "-d", help="Corpus by name, or a file; may be given several times.", metavar="NAME|PATH"),
+    typer.Option(
+        "--data",
+        "-d",
+        help="Corpus by name, a file (JSON, CSV, SGML, ...), a folder, or - for stdin; may be given several times, or "
+        "as a list with commas.",
+        metavar="NAME|PATH",
+    ),
 ]
-DataArgument = Annotated[
-    str | None,
-    typer.Argument(help="Corpus by name, a file (JSON, CSV, SGML, ...), a folder, or - for stdin.", metavar="DATA"),
+EachOption = Annotated[
+    int | None,
+    typer.Option("--per-source", help="Lines of plain text for every sentence.", metavar="N", min=1),
 ]
 SourceOption = Annotated[
     Path | None,
@@ -106,6 +124,27 @@ ModelOption = Annotated[
 ]
 
 
+def level_of(name: LevelName | None) -> Level | None:
+    """Return the level that is meant: the corpus of a system's outputs is the system."""
+    return "system" if name == "corpus" else name
+
+
+def listed_paths(values: list[str] | None) -> list[str]:
+    """Return what repeated options and lists with commas name; a file whose name holds a comma is one."""
+    return [
+        one.strip()
+        for text in values or []
+        for one in ([text] if "," not in text or _exists(text) else text.split(","))
+    ]
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
+
+
 def read_input(
     data: list[str],
     source: Path | None,
@@ -127,15 +166,15 @@ def read_input(
     if parallel and data:
         raise OptionError("give either a corpus or parallel files (-s, -r, -t), not both")
     if not parallel and not data:
-        raise OptionError("nothing to read: give a corpus name, a file, - for stdin, or -s SRC -r REF... -t SYSTEM...")
+        raise OptionError(
+            "nothing to read: give a corpus name, a file, - for stdin, or -r REF... -t SYSTEM... (and -s SRC)"
+        )
     from ranker.corpora import catalogue
     from ranker.corpora.dataset import concatenate
     from ranker.corpora.formats.reading import read_parallel
 
     with working("reading"):
         if parallel:
-            if source is None:
-                raise OptionError("parallel files need the source too: -s SRC -r REF... -t SYSTEM...")
             named = lp[0] if lp and len(lp) == 1 and "*" not in lp[0] else None
             corpora = [read_parallel(source, references or [], translations or [], named)]
             if lp and corpora[0].language_pairs == ["?"]:
@@ -167,7 +206,7 @@ def _say_unused(corpora: list[Dataset], together: Dataset, kind: str) -> None:
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """Show on stderr what is being done, if it is a terminal; gone when it is done."""
-    if not sys.stderr.isatty():
+    if not shows_progress():
         yield
         return
     from rich.console import Console

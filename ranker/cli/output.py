@@ -8,13 +8,16 @@ formula, so CSV puts an apostrophe before it, unless ``RANKER_CSV_FORMULAS`` is 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
+import logging
 import math
 import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +33,11 @@ if TYPE_CHECKING:
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # in JSON these are only inside strings
 _UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_quiet = ContextVar("quiet", default=False)
+_long_signatures = ContextVar("long_signatures", default=False)
+_OPTIONS = re.compile(r"\[(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*\]")
+_LONG_ONLY = ("kind", "pairs", "loss", "C", "references_as_candidates", "data", "alpha")
+"""What a model's digest stands for, or is the same everywhere."""
 _LONG = 1000
 """Rows from which on a table is printed plainly: rich lays out a few hundred rows a second."""
 
@@ -61,19 +69,21 @@ class Result:
 
         def show() -> None:
             print_table(rows, title)
-            say("", *signature.split("\n"))
+            say("")
+            for line in signature.split("\n"):
+                (say_signatures if line.startswith("ranker:") else say)(line)
 
         return cls({"signature": signature, "rows": list(rows)}, rows, show)
 
 
-def emit(result: Result, output: str) -> None:
-    """Print a result in the form that ``--output`` names."""
-    if output == "json":
+def emit(result: Result, form: str) -> None:
+    """Print a result in the form that ``--format`` names."""
+    if form == "json":
         typer.echo(_json(result.document, indent=1))
-    elif output == "jsonl":
+    elif form == "jsonl":
         lines = result.rows if result.lines is None else result.lines
         sys.stdout.writelines(f"{_json(one)}\n" for one in lines)
-    elif output == "csv":
+    elif form == "csv":
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
         for row in [dict(zip(one, one, strict=True)) for one in result.rows[:1]] + list(result.rows):
@@ -101,9 +111,53 @@ def say(*lines: str, err: bool = False) -> None:
         typer.echo(printable(line), err=err)
 
 
+def be_quiet(quiet: bool = True) -> None:
+    """Leave out notes and progress from now on, those of the library too."""
+    _quiet.set(quiet)
+    logging.getLogger("ranker").setLevel(logging.ERROR if quiet else logging.NOTSET)
+
+
+def shows_progress() -> bool:
+    """Return whether anybody can see progress on stderr, and wants to."""
+    return sys.stderr.isatty() and not _quiet.get()
+
+
+def write_long_signatures() -> None:
+    """Print whole signatures from now on, in tables too."""
+    _long_signatures.set(True)
+
+
+def begin() -> None:
+    """Print as by default, whatever an earlier command wanted."""
+    be_quiet(False)
+    _long_signatures.set(False)
+
+
+def say_signatures(*signatures: str) -> None:
+    """Print signatures for people: short, unless long ones are wanted."""
+    say(*(one if _long_signatures.get() else short_signature(one) for one in signatures))
+
+
+def short_signature(signature: str) -> str:
+    """Return a signature with digests instead of options, and without what follows from the rest of it."""
+    head, *parts = signature.split("|sacrebleu", 1)[0].split("|")
+    kept = [part for part in parts if part.partition(":")[0] not in _LONG_ONLY]
+    return "|".join(_OPTIONS.sub(_digest, part) for part in (head, *kept))
+
+
+def _digest(options: re.Match[str]) -> str:
+    return f"#{hashlib.sha256(options[0].encode()).hexdigest()[:8]}"
+
+
+def say_progress(line: str) -> None:
+    """Tell the user on stderr how far something is, unless progress is unwanted."""
+    if not _quiet.get():
+        say(line, err=True)
+
+
 def say_note(note: str) -> None:
-    """Tell the user on stderr what is good to know."""
-    say(f"ranker: note: {note}", err=True)
+    """Tell the user on stderr what is good to know, unless notes are unwanted."""
+    say_progress(f"ranker: note: {note}")
 
 
 def print_table(

@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from ranker.cli.options import JobsOption, SeedOption, working
-from ranker.cli.output import print_table, say
+from ranker.cli.commands import Commands
+from ranker.cli.options import FormatOption, JobsOption, SeedOption, working
+from ranker.cli.output import Result, emit, print_table, say, say_progress
 
-app = typer.Typer(help="Train dependency parsers.", no_args_is_help=True, rich_markup_mode=None, add_completion=False)
+app = Commands("Train dependency parsers.")
 
 
 @app.callback()
@@ -21,32 +22,38 @@ def _group() -> None:
 @app.command()
 def train(
     treebank: Annotated[Path, typer.Argument(help="Folder with *-train.conllu (or .gz), or that file.")],
-    target: Annotated[Path, typer.Option("--output", help="Directory to write the parser to.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Directory to write the parser to.", metavar="DIR")],
     language: Annotated[str, typer.Option("--language", help="ISO code; decides the tokenizer.")] = "en",
     seed: SeedOption = 0,
     jobs: JobsOption = None,
+    form: FormatOption = "table",
 ) -> None:
-    """Train a tagger and dependency parser from a treebank in CoNLL-U, in any language.
+    """Train a tagger and dependency parser on a treebank.
 
-    Files *-dev and *-test beside the training file are scored. Use the parser as ds[parser=DIR].
+    Treebanks are in CoNLL-U, in any language. Files *-dev and *-test beside the training file are scored. Use the
+    parser as ds[parser=DIR].
 
     Example: ranker parser train UD_English-EWT --output parser-en
     """
     from ranker.learning.parser.training import train as train_parser
 
     with working("training"):
-        scores = train_parser(treebank, target, language=language, seed=seed, report=lambda line: say(line, err=True))
-    rows = [
+        scores = train_parser(treebank, output, language=language, seed=seed, report=say_progress)
+    rows: list[dict[str, object]] = [
         {
             "file": part,
             "on": on,
-            "tags": f"{100 * one.tags:.1f}",
-            "UAS": f"{100 * one.uas:.1f}",
-            "LAS": f"{100 * one.las:.1f}",
+            "tags": 100 * one.tags,
+            "UAS": 100 * one.uas,
+            "LAS": 100 * one.las,
         }
         for part, by_form in scores.items()
         for on, one in by_form.items()
     ]
-    if rows:
-        print_table(rows)
-    say(f"written: {target}")
+
+    def show() -> None:
+        if rows:
+            print_table([{**row, **{name: f"{row[name]:.1f}" for name in ("tags", "UAS", "LAS")}} for row in rows])
+        say(f"written: {output}")
+
+    emit(Result({"written": str(output), "scores": rows}, rows, show), form)

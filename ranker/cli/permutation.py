@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranker.cli.options import OutputOption
+from ranker.cli.options import FormatOption
 from ranker.cli.output import Result, emit, print_table, say
 from ranker.errors import OptionError
 
@@ -38,9 +38,11 @@ def command(
     flat: Annotated[
         bool, typer.Option("--flat", help="Draw runs of one binary operator as one node instead of left-branching.")
     ] = False,
-    output: OutputOption = "table",
+    form: FormatOption = "table",
 ) -> None:
-    """Score a permutation by every metric of word order, and draw its tree and packed chart.
+    """Score a permutation by word-order metrics, and draw it.
+
+    The tree and the packed chart are drawn.
 
     Numbers count from 1 unless there is a 0. Scores are 1 for the identity. Of the chart, an operator of two parts
     splits at any one of the places given, another at all of them. Several permutations give one row of scores each.
@@ -57,11 +59,11 @@ def command(
         {"line": line, "counted_from": first, "length": len(values)} | {name: score[index] for name, score in scores}
         for index, (line, (values, first)) in enumerate(read.items())
     ]
-    if len(read) > 1 or output in ("jsonl", "csv"):
+    if len(read) > 1 or form in ("jsonl", "csv"):
         if svg:
             many = f"draws one permutation, but {len(read)} were given"
-            raise OptionError(f"--svg {many if len(read) > 1 else 'goes with --output table or json'}")
-        emit(Result.of_rows(rows, signature=signature), output)
+            raise OptionError(f"--svg {many if len(read) > 1 else 'goes with --format table or json'}")
+        emit(Result.of_rows(rows, signature=signature), form)
         return
     ((values, first),) = read.values()
     tree = permutation_tree(values)
@@ -77,8 +79,8 @@ def command(
         _print(values, first, tree, drawn, list(found.items()))
         say("", signature)
 
-    document = {"signature": signature, **_facts(values, first, tree), "scores": found} if output == "json" else None
-    emit(Result(document, rows, show), output)
+    document = {"signature": signature, **_facts(values, first, tree), "scores": found} if form == "json" else None
+    emit(Result(document, rows, show), form)
 
 
 def _read(text: str) -> dict[int, tuple[Int64Array, int]]:
@@ -148,7 +150,7 @@ def _print(
     number = f"{tree.n_trees:,}" if tree.n_trees < 10**15 else f"about 10^{math.log10(tree.n_trees):.2f}"
     trees = "1 tree" if tree.n_trees == 1 else f"{number} trees"
     if tree.n_spans > _MOST_SPANS:
-        typer.echo(f"forest: {trees}; {tree.n_spans:,} spans are too many to print (--output json)")
+        typer.echo(f"forest: {trees}; {tree.n_spans:,} spans are too many to print (--format json)")
         return
     typer.echo(f"forest: {trees}" + (", packed in this chart" if tree.n_spans else ""))
     if tree.n_spans:

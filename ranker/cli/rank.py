@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ranker.cli.options import (
-    DataArgument,
+    DataOption,
+    FormatOption,
     JobsOption,
     LpOption,
     ModelOption,
     NoReferencesOption,
-    OutputOption,
     ReferencesOption,
     SourceOption,
     TranslationsOption,
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, print_table, say, show
+from ranker.cli.output import Result, emit, print_table, say_signatures, show
 from ranker.cli.scorer import GivenOption, MetricOption, chosen, result_signature, say_notes
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    data: DataArgument = None,
+    data: DataOption = None,
     model: ModelOption = None,
     metric: MetricOption = None,
     contributions: Annotated[
@@ -45,7 +45,7 @@ def command(
     no_references: NoReferencesOption = False,
     translations: TranslationsOption = None,
     jobs: JobsOption = None,
-    output: OutputOption = "table",
+    form: FormatOption = "table",
 ) -> None:
     """Rank the candidate translations of every source, best first.
 
@@ -58,7 +58,7 @@ def command(
     scorer, dataset = chosen(
         model,
         metric,
-        lambda: read_input([data] if data else [], source, references, translations, lp, no_references=no_references),
+        lambda: read_input(data or [], source, references, translations, lp, no_references=no_references),
         given,
     )
     import numpy as np
@@ -88,10 +88,10 @@ def command(
         for group in groups:
             print_table([_shown(row) for row in group["ranking"]], _title(group), wide=("text",))
             typer.echo("")
-        say(signature)
+        say_signatures(signature)
 
     flat = [_flat(group, row) for group in groups for row in group["ranking"]]
-    emit(Result({"signature": signature, "sources": groups}, flat, show_all, groups), output)
+    emit(Result({"signature": signature, "sources": groups}, flat, show_all, groups), form)
 
 
 def _groups(dataset: Dataset, sources: list[int], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -116,7 +116,7 @@ def _flat(group: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
 
 def _title(group: dict[str, Any]) -> str:
     key = " ".join(group[name] for name in ("lp", "seg_id") if name in group)
-    return f"{key}  {group['source']}"
+    return f"{key}  {group['source']}".rstrip()
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

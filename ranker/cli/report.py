@@ -73,7 +73,9 @@ def command(
     seed: SeedOption = 0,
     jobs: JobsOption = None,
 ) -> None:
-    """Write a page about a trained ranker, or about a comparison: one HTML file that needs nothing else.
+    """Write an HTML page about a ranker or a comparison.
+
+    It is one file that needs nothing else.
 
     For a ranker, the page shows its agreement with human judgements, its weights, what each extractor is worth, and all
     sources with their outputs, to search and compare. Outputs without judgements are possible. Each --data is ranked by

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ranker.cli.options import JobsOption, working
+from ranker.cli.options import OUTPUT, EachOption, JobsOption, working
 from ranker.cli.output import Result, emit, say_note
-from ranker.cli.scorer import say_notes
+from ranker.cli.scorer import listed, say_notes
 from ranker.cli.tune import RefsOption
 from ranker.errors import OptionError, counted
 
@@ -26,7 +26,15 @@ Form = Literal["text", "json", "jsonl"]
 
 
 def command(
-    nbest: Annotated[str, typer.Argument(help="n-best list of Moses' format, or - for stdin.", metavar="NBEST")],
+    nbest: Annotated[
+        str,
+        typer.Argument(
+            help="n-best list of Moses' format, JSON or a table with several outputs of every source, or plain text "
+            "with as many lines for every source; - for stdin.",
+            metavar="NBEST",
+        ),
+    ],
+    each: EachOption = None,
     weights: Annotated[
         Path | None,
         typer.Option("--weights", "-w", help="Choose by these weights: JSON, or in Moses' form.", metavar="FILE"),
@@ -36,7 +44,7 @@ def command(
         typer.Option(
             "--model",
             "-M",
-            help="Choose by a trained ranker, against --refs, or by one that needs no references, as consensus.",
+            help="Choose by a trained ranker, against --references, or by one that needs no references, as consensus.",
             metavar="FILE|NAME",
         ),
     ] = None,
@@ -44,8 +52,8 @@ def command(
         str | None,
         typer.Option(
             "--oracle",
-            help="Choose what scores best in this metric against --refs, or in given[file=FILE], a score for every "
-            "line of the list.",
+            help="Choose what scores best in this metric against --references, or in given[file=FILE], a score for "
+            "every line of the list.",
             metavar="METRIC",
         ),
     ] = None,
@@ -64,23 +72,36 @@ def command(
     ] = None,
     report: Annotated[
         list[str] | None,
-        typer.Option("--report", help="Score the chosen translations in this metric, on stderr.", metavar="METRIC"),
+        typer.Option("--report", help="Score the chosen translations in these metrics, on stderr.", metavar="METRIC"),
     ] = None,
     jobs: JobsOption = None,
-    output: Annotated[Form, typer.Option("--output", "-o", help="Form of the output.")] = "text",
+    form: Annotated[
+        Form, typer.Option("--format", "-f", help="Format of the result:", metavar="FORMAT", rich_help_panel=OUTPUT)
+    ] = "text",
 ) -> None:
-    """Choose a translation of every sentence from an n-best list, and print them, one a line.
+    """Choose one of several hypotheses for every sentence.
+
+    They are printed one per line.
 
     Minimum Bayes risk needs no reference: every hypothesis is scored against all of its sentence as references. All
     are equally probable, unless --scale is given; then they are as probable as their model scores say. The ranker
     consensus compares candidates in the same way, but each with the others only, and learnt from human judgements
     how much that counts.
 
-    Example: ranker rerank dev.nbest --mbr chrf
+    Every source of a data set, or N lines of plain text (--per-source, or as many as the lines of -s or -r say) are the
+    hypotheses of one sentence. JSON and tables bring their references with them.
+
+    Example: ranker rerank candidates.json --mbr chrf
     """
-    from ranker.corpora.formats.nbest_reading import read_nbest
     from ranker.ranking import Ranker, RankerScorer, make_scorer
-    from ranker.tuning.hypotheses import all_hypotheses, check_sentences, read_references, references_of
+    from ranker.tuning.hypotheses import (
+        all_hypotheses,
+        check_sentences,
+        read_references,
+        references_of,
+        without_outputs,
+    )
+    from ranker.tuning.hypothesis_files import read_hypotheses
     from ranker.tuning.reranking import best_hypotheses, sentence_scores
     from ranker.tuning.reranking import oracle as best_of_all
 
@@ -90,20 +111,25 @@ def command(
     if (weights and mbr and scale is None) or (scale is not None and not mbr):
         raise OptionError("--scale says how --mbr uses scores: give both, or neither")
     scored = _scores_in_file(oracle)
-    if ((oracle and scored is None) or report) and not refs:
-        raise OptionError("--oracle and --report compare with references: give --refs")
     ranker = Ranker.load(model) if model is not None else None
-    if ranker is not None and not refs and ranker.weight_sets.need_references:
-        what = "compares with references: give --refs, or a model that needs none, as consensus"
-        raise OptionError(f"--model {model} {what}")
-    reported = [make_scorer(one, None) for one in report or []]
+    reported = [make_scorer(one, None) for one in listed(report)]
     for one in reported:
         one.check_new_texts("hypotheses")
-    found = read_nbest(nbest)
     references = read_references(refs or [], source) if refs or source else None
+    found, dataset = read_hypotheses(
+        nbest, sentences=None if references is None else len(references.sources), each=each
+    )
+    if dataset is not None and not refs:
+        references = without_outputs(dataset)
+    compared = references is not None and len(references.references) > 0
+    if not compared and ((oracle and scored is None) or report):
+        raise OptionError("--oracle and --report compare with references: give -r FILE")
+    if ranker is not None and not compared and ranker.weight_sets.need_references:
+        what = "compares with references: give -r FILE, or a model that needs none, as consensus"
+        raise OptionError(f"--model {model} {what}")
     if references is None and ranker is not None:
         references = references_of([""] * (int(found.sentence.max(initial=-1)) + 1), [], [], found.name)
-    if references is not None and refs:
+    if references is not None and compared:
         check_sentences(found, references)
     sentences = len(references.sources) if references is not None else None
     scores: FloatArray
@@ -120,13 +146,13 @@ def command(
         else:
             assert references is not None
             objective = RankerScorer(ranker) if ranker is not None else make_scorer(oracle, None)
-            say_notes([objective], references if refs else all_hypotheses(found, references))
+            say_notes([objective], references if compared else all_hypotheses(found, references))
             scores = sentence_scores(found, references, objective)
         if oracle is not None and scored is None and references is not None:
             chosen = best_of_all(found, references, objective)
         else:
             chosen = best_hypotheses(found, scores, sentences)
-    _print(found, chosen, scores, output)
+    _print(found, chosen, scores, form)
     if references is not None and reported:
         from ranker.tuning.reranking import score_of_choice
 
@@ -166,7 +192,7 @@ def _expected(
     return expected_gains(nbest, gain, posterior(nbest, scores, scale), references)
 
 
-def _print(nbest: NBestList, chosen: Int64Array, scores: FloatArray, output: Form) -> None:
+def _print(nbest: NBestList, chosen: Int64Array, scores: FloatArray, form: Form) -> None:
     """Print the chosen hypotheses; a sentence without one has an empty line, so that lines stay in step."""
     missing = int((chosen < 0).sum())
     if missing:
@@ -182,7 +208,7 @@ def _print(nbest: NBestList, chosen: Int64Array, scores: FloatArray, output: For
         }
         for sentence, (row, number) in enumerate(zip(chosen.tolist(), numbers, strict=True))
     ]
-    emit(Result(rows, rows, lambda: sys.stdout.writelines(f"{row['text']}\n" for row in rows)), output)
+    emit(Result(rows, rows, lambda: sys.stdout.writelines(f"{row['text']}\n" for row in rows)), form)
 
 
 def _places(nbest: NBestList, chosen: Int64Array) -> list[int]:

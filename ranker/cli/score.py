@@ -7,18 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ranker.cli.commands import OutputOption, written_to
 from ranker.cli.options import (
-    DataArgument,
+    OUTPUT,
+    DataOption,
     JobsOption,
+    LevelName,
     LpOption,
     ModelOption,
     ReferencesOption,
     SourceOption,
     TranslationsOption,
+    level_of,
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, print_table, say
+from ranker.cli.output import Result, emit, print_table, say, say_signatures
 from ranker.cli.scorer import GivenOption, MetricsOption, given_scorers, result_signature, say_notes
 from ranker.errors import OptionError
 from ranker.evaluation.choices import LEVELS, Level
@@ -35,13 +39,15 @@ Form = Literal["table", "json", "jsonl", "csv", "mtme"]
 
 
 def command(
-    data: DataArgument = None,
+    data: DataOption = None,
     model: ModelOption = None,
     metric: MetricsOption = None,
     level: Annotated[
-        Level | None,
+        LevelName | None,
         typer.Option(
-            "--level", help="Score segments, documents or systems.", show_default="segment; mtme: all there are"
+            "--level",
+            help="Score segments, documents or systems; corpus is another name of system.",
+            show_default="segment; mtme: all there are",
         ),
     ] = None,
     percent: Annotated[
@@ -52,37 +58,35 @@ def command(
     source: SourceOption = None,
     references: ReferencesOption = None,
     translations: TranslationsOption = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Directory for the files of --output mtme.", metavar="DIR")
-    ] = None,
     jobs: JobsOption = None,
-    output: Annotated[Form, typer.Option("--output", "-o", help="Form of the output.")] = "table",
+    form: Annotated[
+        Form, typer.Option("--format", "-f", help="Format of the result:", metavar="FORMAT", rich_help_panel=OUTPUT)
+    ] = "table",
+    output: OutputOption = None,
 ) -> None:
-    """Score candidate translations: every segment, the documents, or the systems as a whole.
+    """Score translations: segments, documents or whole systems.
 
     Of documents and systems a metric scores the summed statistics of the segments, a ranker the mean of its segment
-    scores. Scores of a metric are fractions. With --output mtme, score files as mt-metrics-eval reads them are written,
-    one for every metric, language pair and level; scores of which less is better are negated there. ranker systems says
-    which system is better, and whether significantly.
+    scores. Scores of a metric are fractions. With --format mtme -o DIR, score files as mt-metrics-eval reads them are
+    written, one for every metric, language pair and level; scores of which less is better are negated there. ranker
+    systems says which system is better, and whether significantly.
 
     Example: ranker score candidates.json --metric "bleu,bleu[order=2]" --level system
     """
-    from ranker.notation import split
-
-    scorers = given_scorers([one for listed in metric or [] for one in split(listed)], model, given)
-    if percent and output != "table":
-        raise OptionError(f"--percent is for tables; --output {output} holds fractions")
-    if (output == "mtme") != (out is not None):
-        raise OptionError("--output mtme needs --out DIR, and only that")
-    dataset = read_input([data] if data else [], source, references, translations, lp)
+    scorers = given_scorers(metric, model, given)
+    if percent and form != "table":
+        raise OptionError(f"--percent is for tables; --format {form} holds fractions")
+    if form == "mtme" and output is None:
+        raise OptionError("--format mtme writes files to a directory: give -o DIR")
+    dataset = read_input(data or [], source, references, translations, lp)
     from ranker.evaluation.systems.levels import Units
 
     with working("scoring"):
-        levels = [Units.of(dataset, one) for one in _levels(dataset, level, output)]
+        levels = [Units.of(dataset, one) for one in _levels(dataset, level_of(level), form)]
         say_notes(scorers.values(), dataset)
         statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()}
-    if out is not None:
-        _write(out, dataset, scorers, statistics, levels)
+    if form == "mtme" and output is not None:
+        _write(output, dataset, scorers, statistics, levels)
         return
     lower = [name for name, scorer in scorers.items() if not scorer.higher_is_better]
     about: dict[str, Any] = {"level": levels[0].level}
@@ -91,16 +95,18 @@ def command(
 
     def show() -> None:
         print_table(rows)
-        say("", *(["lower is better: " + ", ".join(lower)] if lower else []), *signatures)
+        say("", *(["lower is better: " + ", ".join(lower)] if lower else []))
+        say_signatures(*signatures)
 
     document = {"signature": "\n".join(signatures), **about, "lower_is_better": lower, "rows": rows}
-    emit(Result(document, rows, show), output)
+    with written_to(output):
+        emit(Result(document, rows, show), form)
 
 
-def _levels(dataset: Dataset, level: Level | None, output: Form) -> list[Level]:
+def _levels(dataset: Dataset, level: Level | None, form: Form) -> list[Level]:
     if level is not None:
         return [level]
-    if output != "mtme":
+    if form != "mtme":
         return ["segment"]
     return [one for one in LEVELS if one != "document" or dataset.sources["doc"].notna().all()]
 
@@ -126,4 +132,5 @@ def _write(
     signatures = {name: result_signature(scorer, dataset, *made) for name, scorer in scorers.items()}
     for path in write_score_files(out, dataset, scorers, statistics, levels, signatures):
         say(f"written: {path}")
-    say("", *signatures.values())
+    say("")
+    say_signatures(*signatures.values())

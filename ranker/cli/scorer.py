@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ranker.extractors.scorers import Scorer
 
 MetricOption = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option("--metric", "-m", help="Metric to use instead of a model, as bleu[smoothing=exp].", metavar="METRIC"),
 ]
 MetricsOption = Annotated[
@@ -40,8 +40,30 @@ GivenOption = Annotated[
 ]
 
 
+def listed(metrics: list[str] | None) -> list[str]:
+    """Return the metrics of repeated options and of lists with commas, in their order."""
+    from ranker.notation import split
+
+    return [one for text in metrics or [] for one in split(text)]
+
+
+def single(metrics: list[str] | None) -> str | None:
+    """Return the metric of an option that takes one, None without any.
+
+    Raises
+    ------
+    OptionError
+        If there are several.
+    """
+    names = listed(metrics)
+    if len(names) > 1:
+        several = "ranker score takes several, and ranker compare evaluates several"
+        raise OptionError(f"--metric: expected one here, found {len(names)}: {', '.join(names)}; {several}")
+    return names[0] if names else None
+
+
 def chosen(
-    model: Path | None, metric: str | None, read: Callable[[], Dataset], given: list[str] | None = None
+    model: Path | None, metrics: list[str] | None, read: Callable[[], Dataset], given: list[str] | None = None
 ) -> tuple[Scorer, Dataset]:
     """Return the scorer that the options name, or the ranker that ships for such data, and the data.
 
@@ -49,6 +71,7 @@ def chosen(
     """
     from ranker.ranking import make_scorer
 
+    metric = single(metrics)
     if model is not None or metric is not None:
         scorer = supplied([make_scorer(metric, model)], given)[0]
         return scorer, read()
@@ -128,7 +151,7 @@ def say_notes(scorers: Iterable[Scorer], dataset: Dataset) -> None:
         say_note(note)
 
 
-def given_scorers(metrics: Iterable[str], model: Path | None, given: list[str] | None = None) -> dict[str, Scorer]:
+def given_scorers(metrics: list[str] | None, model: Path | None, given: list[str] | None = None) -> dict[str, Scorer]:
     """Return metrics and a ranker by their names, with the files of --given.
 
     Raises
@@ -138,7 +161,7 @@ def given_scorers(metrics: Iterable[str], model: Path | None, given: list[str] |
     """
     from ranker.ranking import make_scorer
 
-    scorers = [make_scorer(one, None) for one in metrics] + ([make_scorer(None, model)] if model else [])
+    scorers = [make_scorer(one, None) for one in listed(metrics)] + ([make_scorer(None, model)] if model else [])
     if not scorers:
         raise OptionError("give --metric NAME (see ranker features) or --model FILE (see ranker train)")
     scorers = supplied(scorers, given)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ranker.cli.options import (
-    DataArgument,
+    OUTPUT,
+    DataOption,
     JobsOption,
     KindOption,
     LpOption,
@@ -19,7 +20,7 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, print_table, say, say_note, show, win_rows
+from ranker.cli.output import Result, emit, print_table, say, say_note, say_signatures, show, win_rows
 from ranker.cli.pages import HtmlOption, OpenOption, check_page, open_page, write_html
 from ranker.cli.scorer import GivenOption, MetricsOption, given_scorers
 from ranker.errors import OptionError, counted
@@ -35,7 +36,7 @@ _FOR_PEOPLE = ("table", "latex", "markdown")
 
 
 def command(
-    data: DataArgument = None,
+    data: DataOption = None,
     metric: MetricsOption = None,
     model: ModelOption = None,
     given: GivenOption = None,
@@ -72,11 +73,13 @@ def command(
     translations: TranslationsOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    output: Annotated[Form, typer.Option("--output", "-o", help="Form of the output.")] = "table",
+    form: Annotated[
+        Form, typer.Option("--format", "-f", help="Format of the result:", metavar="FORMAT", rich_help_panel=OUTPUT)
+    ] = "table",
     html: HtmlOption = None,
     opened: OpenOption = False,
 ) -> None:
-    """Say which system is better, by how much, and whether significantly.
+    """Show which system is better, and whether significantly.
 
     Systems are sorted best first, with 95 % intervals, differences to the baseline and two-sided p-values. Clusters
     hold systems that cannot be told apart at the level of .05, corrected for the number of pairs. If people judged the
@@ -85,15 +88,13 @@ def command(
 
     Example: ranker systems sample --metric bleu,chrf --resamples 200
     """
-    from ranker.notation import split
-
-    scorers = given_scorers([one for listed in metric or [] for one in split(listed)], model, given)
-    if percent and output not in _FOR_PEOPLE and html is None:
-        raise OptionError(f"--percent is for tables; --output {output} holds fractions")
-    if pairs and output in ("latex", "markdown"):
-        raise OptionError(f"--pairs has no form {output}; expected --output table, json, jsonl or csv")
+    scorers = given_scorers(metric, model, given)
+    if percent and form not in _FOR_PEOPLE and html is None:
+        raise OptionError(f"--percent is for tables; --format {form} holds fractions")
+    if pairs and form in ("latex", "markdown"):
+        raise OptionError(f"--pairs has no form {form}; expected --format table, json, jsonl or csv")
     check_page(html, opened=opened)
-    dataset = read_input([data] if data else [], source, references, translations, lp)
+    dataset = read_input(data or [], source, references, translations, lp)
     from ranker.evaluation.systems.comparing import compare_systems
 
     with working("scoring and resampling"):
@@ -119,15 +120,15 @@ def command(
             write_html(html, systems_report(findings, percent=percent)[0])
     for note in dict.fromkeys(note for one in found.metrics for note in one.notes):
         say_note(note)
-    if output in ("latex", "markdown"):
+    if form in ("latex", "markdown"):
         from ranker.reports import paper_tables
 
-        typer.echo(getattr(paper_tables, output)(found, percent=percent), nl=False)
+        typer.echo(getattr(paper_tables, form)(found, percent=percent), nl=False)
     else:
         rows = _pair_rows(found) if pairs else _rows(found)
-        document = found.document() if output == "json" else None
-        emit(Result(document, rows, lambda: _print(found, pairs, percent)), output)
-    if output != "table":
+        document = found.document() if form == "json" else None
+        emit(Result(document, rows, lambda: _print(found, pairs, percent)), form)
+    if form != "table":
         for note in found.notes:
             say_note(note)
     if html is not None:
@@ -218,8 +219,8 @@ def _print(found: SystemsResult, pairs: bool, percent: bool) -> None:
     for note in found.notes:
         say(note, "")
     for described in found.metrics:
-        say(f"{described.name}: {described.signature}")
-    say(found.signature)
+        say_signatures(f"{described.name}: {described.signature}")
+    say_signatures(found.signature)
 
 
 def _print_systems(found: SystemsResult, one: SystemComparison, title: str, scale: float) -> None:

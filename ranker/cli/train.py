@@ -11,11 +11,11 @@ import typer
 
 from ranker.cli.options import (
     DataOption,
+    DocumentFormatOption,
     JobsOption,
     KindOption,
     LpOption,
     NoReferencesOption,
-    OutputOption,
     ReferencesAsCandidatesOption,
     ReferencesOption,
     SeedOption,
@@ -24,7 +24,7 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, interval, print_table, say, say_note
+from ranker.cli.output import Result, emit, interval, print_table, say, say_note, say_signatures
 from ranker.errors import OptionError, counted
 from ranker.settings import DEFAULTS, FOLDS, Loss, PairCounting
 
@@ -38,7 +38,7 @@ def command(
         str,
         typer.Option(
             "--features",
-            "-f",
+            "-F",
             help="Features to learn from (see: ranker features); auto is the standard set for the language.",
         ),
     ] = DEFAULTS.features,
@@ -72,7 +72,7 @@ def command(
     translations: TranslationsOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    output: OutputOption = "table",
+    form: DocumentFormatOption = "table",
 ) -> None:
     """Learn a ranker from human judgements.
 
@@ -81,8 +81,6 @@ def command(
 
     Example: ranker train --data sample --model sample.model
     """
-    if output not in ("table", "json"):
-        raise OptionError("--output: train prints table or json")
     if folds == 1:
         raise OptionError("--folds 1: expected at least 2, or 0 for no cross-validation")
     dataset = read_input(data or [], source, references, translations, lp, kind=kind, no_references=no_references)
@@ -141,11 +139,13 @@ def command(
             "",
         )
         print_table(weights)
-        say("", ranker.signature(), f"model written: {target}")
+        say("")
+        say_signatures(ranker.signature())
+        say(f"model written: {target}")
         if found:
             _show(found)
 
-    emit(Result(document, weights, show), output)
+    emit(Result(document, weights, show), form)
 
 
 def _show(found: CrossValidation) -> None:

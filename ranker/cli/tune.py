@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranker.cli.options import JobsOption, Output, OutputOption, SeedOption
-from ranker.cli.output import Result, emit, print_table, say
-from ranker.cli.scorer import say_notes
+from ranker.cli.options import DocumentFormat, DocumentFormatOption, JobsOption, SeedOption
+from ranker.cli.output import Result, emit, print_table, say, say_signatures, shows_progress
+from ranker.cli.scorer import listed, say_notes, single
 from ranker.errors import OptionError
 
 if TYPE_CHECKING:
@@ -22,7 +21,10 @@ if TYPE_CHECKING:
 RefsOption = Annotated[
     list[Path] | None,
     typer.Option(
-        "--refs", "-r", help="References of the sentences, one a line; several files may follow.", metavar="FILE..."
+        "--references",
+        "-r",
+        help="References of the sentences, one a line; several files may follow.",
+        metavar="FILE...",
     ),
 ]
 
@@ -37,7 +39,7 @@ def command(
         typer.Option("--source", "-s", help="Source sentences, for metrics that read them.", metavar="FILE"),
     ] = None,
     metric: Annotated[
-        str | None, typer.Option("--metric", "-m", help="Metric to tune to, as bleu[order=4].", metavar="METRIC")
+        list[str] | None, typer.Option("--metric", "-m", help="Metric to tune to, as bleu[order=4].", metavar="METRIC")
     ] = None,
     model: Annotated[
         Path | None, typer.Option("--model", "-M", help="Trained ranker to tune to instead.", metavar="FILE")
@@ -77,31 +79,31 @@ def command(
     ] = Path("tuned"),
     report: Annotated[
         list[str] | None,
-        typer.Option("--report", help="Further metric to score the translations with.", metavar="METRIC"),
+        typer.Option("--report", help="Further metrics to score the translations with.", metavar="METRIC"),
     ] = None,
     test_nbest: Annotated[
         Path | None, typer.Option("--test-nbest", help="List of other sentences, to score only.", metavar="FILE")
     ] = None,
     test_refs: Annotated[
-        list[Path] | None, typer.Option("--test-refs", help="References of these.", metavar="FILE...")
+        list[Path] | None, typer.Option("--test-references", help="References of these.", metavar="FILE...")
     ] = None,
     test_source: Annotated[
         Path | None, typer.Option("--test-source", help="Source sentences of these.", metavar="FILE")
     ] = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
-    output: OutputOption = "table",
+    form: DocumentFormatOption = "table",
 ) -> None:
-    """Find the weights of a translation system's features whose choices from n-best lists score best (MERT).
+    """Tune the weights of a system's features to a metric (MERT).
+
+    Finds the weights whose choices from n-best lists score best.
 
     Every line search is exact for the metric. Scores are those of whole sets of sentences.
 
-    Example: ranker tune --nbest dev.nbest --refs dev.ref0 --metric "bleu[order=4]"
+    Example: ranker tune --nbest dev.nbest --references dev.ref0 --metric "bleu[order=4]"
     """
-    if output not in ("table", "json"):
-        raise OptionError("--output: tune prints table or json")
     if (test_nbest is None) != (not test_refs):
-        raise OptionError("--test-nbest and --test-refs belong together")
+        raise OptionError("--test-nbest and --test-references belong together")
     from ranker.corpora.formats.nbest_reading import read_nbest
     from ranker.ranking import make_scorer
     from ranker.tuning.decoder import Decoder
@@ -111,8 +113,8 @@ def command(
     from ranker.tuning.state import State
     from ranker.tuning.weights import read_weights, write_weights
 
-    objective = make_scorer(metric, model)
-    others = (make_scorer(one, None) for one in report or [])
+    objective = make_scorer(single(metric), model)
+    others = (make_scorer(one, None) for one in listed(report))
     reported = list({one.name: one for one in (objective, *others)}.values())
     called = Decoder(decoder, time_limit) if decoder is not None else None
     references = read_references(refs or [], source)
@@ -142,11 +144,11 @@ def command(
     written = write_weights(found.weights, weights, signature=signature, score=found.steps[-1].score)
     sets = [("tuning", found.nbest, references), *([("test", *test)] if test else [])]
     rows = [_scores(name, one, lists, texts, found) for name, lists, texts in sets for one in reported]
-    _print(found, rows, signature, [str(path) for path in written], output)
+    _print(found, rows, signature, [str(path) for path in written], form)
 
 
 def _say(line: str) -> None:
-    if sys.stderr.isatty():
+    if shows_progress():
         say(f"ranker: {line}", err=True)
 
 
@@ -177,7 +179,7 @@ def _signature(objective: Scorer, references: Dataset, found: Tuned, plan: Any) 
     return "|".join([objective.head(), *(f"{key}:{value}" for key, value in parts.items() if value is not None)])
 
 
-def _print(found: Tuned, rows: list[dict[str, Any]], signature: str, written: list[str], output: Output) -> None:
+def _print(found: Tuned, rows: list[dict[str, Any]], signature: str, written: list[str], form: DocumentFormat) -> None:
     import dataclasses
 
     steps = [dataclasses.asdict(step) for step in found.steps]
@@ -195,6 +197,8 @@ def _print(found: Tuned, rows: list[dict[str, Any]], signature: str, written: li
         print_table(weights)
         typer.echo("")
         print_table(rows)
-        say("", signature, *(f"written: {path}" for path in written))
+        say("")
+        say_signatures(signature)
+        say(*(f"written: {path}" for path in written))
 
-    emit(Result({**facts, "iterations": steps, "weights": weights, "scores": rows}, rows, show), output)
+    emit(Result({**facts, "iterations": steps, "weights": weights, "scores": rows}, rows, show), form)

@@ -56,7 +56,9 @@ _ALWAYS_METRICS = _table(
     "terpa wer xcomet yisi"
 )
 _REFERENCE = re.compile(r"ref(?:erence)?_?([0-9]{1,4})\Z")
-_ALIASES = {"src": "source", "mt": "text", "candidate": "text", "translation": "text", "ref": "reference"}
+HYPOTHESIS = ("mt", "hyp", "hypothesis", "translation", "candidate")
+"""What the column or key of an output may be called besides ``text``."""
+_ALIASES = {"src": "source", "ref": "reference", **dict.fromkeys(HYPOTHESIS, "text")}
 _BOUNDARY = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 

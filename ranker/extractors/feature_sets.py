@@ -72,8 +72,10 @@ class FeatureSet:
         """
         declared = declarations()
         specs: list[str] = []
+        in_any_case = {name.lower(): name for name in declared}
         for part in notation.split(text):
-            specs.extend(declared[part].extractors if part in declared else [part])
+            name = in_any_case.get(part.lower())
+            specs.extend(declared[name].extractors if name else [part])
         extractors = []
         for spec in specs:
             name = spec.partition("[")[0].strip()

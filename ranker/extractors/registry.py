@@ -7,7 +7,9 @@ A new extractor is one module and one line here; other packages register theirs 
 from __future__ import annotations
 
 import importlib
-from importlib.metadata import entry_points
+import traceback
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 
 from ranker import notation
 from ranker.errors import OptionError, nearest
@@ -70,23 +72,63 @@ def names() -> list[str]:
     return sorted({*BUILT_IN, *(point.name for point in entry_points(group=ENTRY_POINTS))})
 
 
+def registered(name: str) -> str:
+    """Return the registered name that is `name` in any case, else `name` itself."""
+    if name in BUILT_IN:
+        return name
+    known = names()
+    return name if name in known else next((one for one in known if one.lower() == name.lower()), name)
+
+
 def extractor_class(name: str) -> type[Extractor]:
     """Return the class registered under `name`.
 
     Raises
     ------
     OptionError
-        If there is none; the message lists what there is.
+        If there is none; the message lists what there is. If it is a plug-in that cannot be loaded, or is no extractor.
     """
-    target = BUILT_IN.get(name)
-    if target is None:
-        target = next((point.value for point in entry_points(group=ENTRY_POINTS, name=name)), None)
-    if target is None:
+    name = registered(name)
+    if name in BUILT_IN:
+        module, _, attribute = BUILT_IN[name].partition(":")
+        built_in: type[Extractor] = getattr(importlib.import_module(module), attribute)
+        return built_in
+    point = next(iter(entry_points(group=ENTRY_POINTS, name=name)), None)
+    if point is None:
         known = names()
         raise OptionError(f"no extractor is called {name!r}{nearest(name, known)}; there are: {', '.join(known)}")
-    module, _, attribute = target.partition(":")
-    kind: type[Extractor] = getattr(importlib.import_module(module), attribute)
+    try:
+        kind = point.load()
+    except Exception as error:
+        raise OptionError(f"{_described(point)} cannot be loaded: {_told(error)}") from error
+    if not (isinstance(kind, type) and issubclass(kind, Extractor)):
+        what = "expected a class derived from ranker.extractors.base.Metric, FittedExtractor or Extractor"
+        raise OptionError(f"{_described(point)}: {point.value} is no extractor; {what}")
     return kind
+
+
+def failed_plug_in(error: BaseException) -> str | None:
+    """Return what to tell a user about an unexpected error in a plug-in, or in what it inherits, else None."""
+    points = list(entry_points(group=ENTRY_POINTS))
+    failed = None
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        kind = type(frame.f_locals.get("self"))
+        packages = {one.partition(".")[0] for one in (frame.f_globals.get("__name__", ""), kind.__module__)}
+        of_package = [point for point in points if point.module.partition(".")[0] in packages]
+        point = next((one for one in of_package if one.attr == kind.__qualname__), next(iter(of_package), None))
+        if point is not None:
+            failed = f"{_described(point)} failed in {Path(frame.f_code.co_filename).name}:{line}: {_told(error)}"
+    return failed
+
+
+def _described(point: EntryPoint) -> str:
+    package = f" of the package {point.dist.name}" if point.dist is not None else ""
+    return f"plug-in {point.name!r}{package}"
+
+
+def _told(error: BaseException) -> str:
+    """Return an error of somebody else's code on one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def make(text: str) -> Extractor:
@@ -137,6 +179,6 @@ def _column(text: str) -> tuple[str, str]:
         return (f"{name}[{inner}]", part[1:]) if closed and part.startswith(".") else (text, "")
     extractor, dot, part = name.partition(".")
     # plug-ins are asked only where the name leaves a choice
-    if not dot or name in BUILT_IN or (extractor not in BUILT_IN and name in names()):
+    if not dot or name in BUILT_IN or (extractor not in BUILT_IN and registered(name) in names()):
         return text, ""
-    return (extractor, part) if extractor in BUILT_IN or extractor in names() else (text, "")
+    return (extractor, part) if registered(extractor) in names() else (text, "")

@@ -37,7 +37,7 @@ def read_references(references: Sequence[str | Path], source: str | Path | None 
     """
     files = [*references, *([source] if source else [])]
     if not files:
-        raise DataError("no references given; expected at least one file (--refs)")
+        raise DataError("no references given; expected at least one file (--references)")
     columns = [_lines(path) for path in files]
     for path, lines in zip(files, columns, strict=True):
         if len(lines) != len(columns[0]):
@@ -67,6 +67,12 @@ def references_of(sources: Sequence[str], reference_source: npt.ArrayLike, texts
         table("ratings"),
         table("preferences"),
     )
+
+
+def without_outputs(dataset: Dataset) -> Dataset:
+    """Return the sources and references of a data set."""
+    sources, references = dataset.sources, dataset.references
+    return Dataset(dataset.name, sources, references, table("candidates"), table("ratings"), table("preferences"))
 
 
 def _lines(path: str | Path) -> list[str]:

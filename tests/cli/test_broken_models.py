@@ -23,7 +23,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     (place / "good.json").write_text(json.dumps(RATED))
     files = ["--data", str(place / "good.json"), "--model", str(place / "x.model")]
     with pytest.raises(SystemExit) as ended:
-        run(["train", *files, "--features", "bleu,paraphrase", "--output", "json"])
+        run(["train", *files, "--features", "bleu,paraphrase", "--format", "json"])
     assert ended.value.code == 0
     return (place / "x.model").read_bytes()
 
@@ -68,14 +68,14 @@ def test_truncated_models(model: bytes, folder: Path, refused: Refused) -> None:
 def test_models_with_a_byte_changed(model: bytes, folder: Path, refused: Refused, capsys: Any) -> None:
     (folder / "x.model").write_bytes(model)
     with pytest.raises(SystemExit):
-        run(["rank", "good.json", "-M", "x.model", "-o", "json"])
+        run(["rank", "good.json", "-M", "x.model", "-f", "json"])
     sound = capsys.readouterr().out
     for position in range(0, len(model), 7):
         changed = bytearray(model)
         changed[position] ^= 0x55
         (folder / "x.model").write_bytes(changed)
         with pytest.raises(SystemExit) as ended:
-            run(["rank", "good.json", "-M", "x.model", "-o", "json"])
+            run(["rank", "good.json", "-M", "x.model", "-f", "json"])
         out, err = capsys.readouterr()
         # what the model does not depend on, such as its card, may change
         assert (ended.value.code, out) == (0, sound) or re.fullmatch(r"ranker: error: x\.model: [^\n]+\n", err), (

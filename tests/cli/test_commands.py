@@ -55,7 +55,7 @@ def test_train_says_what_it_learnt_and_writes_the_model(ranker, tmp_path, monkey
     assert printed.endswith("model written: sample.model\n")
     assert [path.name for path in tmp_path.iterdir()] == ["sample.model"]
     facts = json.loads(
-        ranker("train", "--data", "sample", "--features", "bleu", "--C", "auto", "--folds", "0", "--output", "json")
+        ranker("train", "--data", "sample", "--features", "bleu", "--C", "auto", "--folds", "0", "--format", "json")
     )
     assert facts["training"]["chosen_by"] == "cross-validation"
     assert facts["cross_validation"] is None
@@ -70,7 +70,7 @@ def test_same_input_same_bytes(ranker, tmp_path):
 
 
 def test_rank_orders_best_first_with_explicit_ties(ranker, model, candidates):
-    printed = json.loads(ranker("rank", candidates, "--model", model, "--contributions", "--output", "json"))
+    printed = json.loads(ranker("rank", candidates, "--model", model, "--contributions", "--format", "json"))
     first, second = printed["sources"]
     assert [row["system"] for row in first["ranking"]] == ["A", "B"]
     assert [(row["rank"], row["tied"]) for row in second["ranking"]] == [(1, False), (2, True), (2, True)]
@@ -84,9 +84,9 @@ def test_rank_as_table_lines_and_csv(ranker, model, candidates):
     table = ranker("rank", candidates, "--model", model)
     assert "2=" in table
     assert "the cat sat on the mat" in table
-    lines = [json.loads(line) for line in ranker("rank", candidates, "-M", model, "-o", "jsonl").splitlines()]
+    lines = [json.loads(line) for line in ranker("rank", candidates, "-M", model, "-f", "jsonl").splitlines()]
     assert [one["source"] for one in lines] == ["一", "二"]
-    rows = list(csv.DictReader(io.StringIO(ranker("rank", candidates, "-M", model, "-o", "csv"))))
+    rows = list(csv.DictReader(io.StringIO(ranker("rank", candidates, "-M", model, "-f", "csv"))))
     assert [row["rank"] for row in rows] == ["1", "2", "1", "2", "2"]
 
 
@@ -97,7 +97,7 @@ def test_rank_reads_stdin_and_parallel_files_alike(ranker, model, tmp_path, monk
     (tmp_path / "A").write_text("the cat sits\nit rains\n")
     (tmp_path / "B").write_text("cat sat\nit falls\n")
     monkeypatch.chdir(tmp_path)
-    arguments = ["rank", "-s", "src", "-r", "ref1", "ref2", "-t", "A", "B", "-M", model, "-o", "jsonl"]
+    arguments = ["rank", "-s", "src", "-r", "ref1", "ref2", "-t", "A", "B", "-M", model, "-f", "jsonl"]
     parallel = ranker(*arguments)
     records = [
         {
@@ -109,14 +109,14 @@ def test_rank_reads_stdin_and_parallel_files_alike(ranker, model, tmp_path, monk
     ]
     raw = "\r\n".join(json.dumps(one) for one in records).encode("utf-8-sig")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(raw)))
-    assert ranker("rank", "-", "-M", model, "-o", "jsonl") == parallel
+    assert ranker("rank", "-", "-M", model, "-f", "jsonl") == parallel
 
 
 def test_score_segments_and_systems(ranker, candidates):
-    rows = json.loads(ranker("score", candidates, "-m", "bleu", "-m", "bleu[order=1]", "-o", "json"))["rows"]
+    rows = json.loads(ranker("score", candidates, "-m", "bleu", "-m", "bleu[order=1]", "-f", "json"))["rows"]
     assert [row["system"] for row in rows] == ["A", "B", "A", "B", "C"]
     assert rows[0]["bleu"] == pytest.approx(1, abs=1e-6)
-    printed = ranker("score", "sample", "-m", "bleu", "--level", "system", "-o", "csv")
+    printed = ranker("score", "sample", "-m", "bleu", "--level", "system", "-f", "csv")
     systems = list(csv.DictReader(io.StringIO(printed)))
     assert [row["segments"] for row in systems] == ["120"] * 7
     assert float(systems[0]["bleu"]) > float(systems[-1]["bleu"])
@@ -129,7 +129,7 @@ def test_corpus_bleu_is_sacrebleus(ranker, tmp_path):
     path = tmp_path / "x.json"
     pairs = zip(hypotheses, references, strict=True)
     path.write_text(json.dumps([{"src": f"{i}", "ref": r, "mt": h, "system": "A"} for i, (h, r) in enumerate(pairs)]))
-    row = json.loads(ranker("score", str(path), "-m", "bleu", "--level", "system", "-o", "json"))["rows"][0]
+    row = json.loads(ranker("score", str(path), "-m", "bleu", "--level", "system", "-f", "json"))["rows"][0]
     theirs = sacrebleu.corpus_bleu(hypotheses, [references]).score / 100
     assert row["bleu"] == pytest.approx(theirs, abs=1e-12)
 
@@ -137,7 +137,7 @@ def test_corpus_bleu_is_sacrebleus(ranker, tmp_path):
 def test_evaluate_model_and_metric(ranker, model):
     table = ranker("evaluate", "--data", "sample", "--model", model, "--resamples", "50")
     assert "agreement with human fluency" in table
-    found = json.loads(ranker("evaluate", "--data", "sample", "-m", "bleu", "-o", "json", "--resamples", "50"))
+    found = json.loads(ranker("evaluate", "--data", "sample", "-m", "bleu", "-f", "json", "--resamples", "50"))
     row = found["rows"][0]
     assert row["name"] == "zh-en"
     assert row["spearman"]["tie-corrected"]["low"] < row["spearman"]["tie-corrected"]["value"]
@@ -151,14 +151,14 @@ def test_evaluate_says_when_it_was_trained_on_that(capsys, model):
 
 
 def test_explain_weights_and_contributions(ranker, model, candidates):
-    weights = json.loads(ranker("explain", "--model", model, "-o", "json"))["rows"]
+    weights = json.loads(ranker("explain", "--model", model, "-f", "json"))["rows"]
     assert len(weights) == 4
-    groups = json.loads(ranker("explain", candidates, "--model", model, "-o", "json"))["sources"]
+    groups = json.loads(ranker("explain", candidates, "--model", model, "-f", "json"))["sources"]
     rows = [row for group in groups for row in group["candidates"]]
     assert len(rows) == 5
     for row in rows:
         assert sum(row["contributions"].values()) == pytest.approx(row["score"], abs=1e-12)
-    printed = list(csv.DictReader(io.StringIO(ranker("explain", candidates, "--model", model, "-o", "csv"))))
+    printed = list(csv.DictReader(io.StringIO(ranker("explain", candidates, "--model", model, "-f", "csv"))))
     assert [float(row["score"]) for row in printed] == pytest.approx([row["score"] for row in rows])
 
 
@@ -177,10 +177,10 @@ def test_data_commands(ranker, tmp_path, monkeypatch):
     assert "Linguistic Data Consortium" in shown
     assert "here: no" in shown
     assert "Synthetic" in ranker("data", "show", "sample").splitlines()[0]
-    checked = json.loads(ranker("data", "check", "sample", "-o", "json"))
+    checked = json.loads(ranker("data", "check", "sample", "-f", "json"))
     assert checked["rows"][0]["sources"] == 120
     assert "written: out.csv" in ranker("data", "convert", "sample", "out.csv")
-    again = json.loads(ranker("data", "check", "out.csv", "-o", "json"))
+    again = json.loads(ranker("data", "check", "out.csv", "-f", "json"))
     assert again == checked
 
 
@@ -232,7 +232,7 @@ def test_wmt_figures_for_bleu(ranker, shared, tmp_path):
         "en-ru",
         "--model",
         path,
-        "-o",
+        "-f",
         "json",
         "--resamples",
         "0",
@@ -246,8 +246,8 @@ def test_wmt_figures_for_bleu(ranker, shared, tmp_path):
 
 
 def test_spread_takes_several_values():
-    assert spread(["rank", "-r", "a", "b", "-t", "c", "-o", "json", "x"]) == [
-        *("rank", "-r", "a", "-r", "b", "-t", "c", "-o", "json", "x"),
+    assert spread(["rank", "-r", "a", "b", "-t", "c", "-f", "json", "x"]) == [
+        *("rank", "-r", "a", "-r", "b", "-t", "c", "-f", "json", "x"),
     ]
     assert spread(["-s", "x", "--references", "a", "b", "--", "-t", "y"]) == [
         *("-s", "x", "--references", "a", "--references", "b", "--", "-t", "y"),

@@ -34,7 +34,7 @@ def ranker(capsys):
 
 
 def test_table_has_figures_of_every_level_and_a_win_matrix(ranker):
-    printed, _ = ranker("compare", "--data", "sample", "-m", "bleu", "-m", "chrf", *FEW)
+    printed, _ = ranker("compare", "--data", "sample", "-m", "bleu", "-m", "chrf", *FEW, "--long-signatures")
     for words in ("segment level, 120 sources", "document level, 12 documents", "system level, 7 systems"):
         assert f"sample zh-en, {words}" in printed
     assert "> significantly ahead, < behind (bootstrap, Westfall-Young correction, alpha 0.05)" in printed
@@ -65,7 +65,7 @@ def test_it_is_said_when_nothing_can_be_significant(ranker):
     assert line in table.splitlines()
     assert line not in notes
     for output in ("json", "csv"):
-        printed, notes = ranker(*arguments, "-o", output)
+        printed, notes = ranker(*arguments, "-f", output)
         assert notes.splitlines() == [f"ranker: note: {line}"]
         assert (line in printed) == (output == "json")
     table, notes = ranker(*arguments[:-1], "20")
@@ -76,7 +76,7 @@ def test_models_metrics_json_and_csv_agree(ranker, tmp_path):
     path = str(tmp_path / "mine.model")
     ranker("train", "--data", "sample", "--features", "bleu1-4", "--model", path)
     arguments = ("compare", "--data", "sample", "-m", "bleu", "-m", "per", "-M", path, "--test", "randomisation", *FEW)
-    printed, notes = ranker(*arguments, "-o", "json")
+    printed, notes = ranker(*arguments, "-f", "json")
     found = Comparison.from_json(printed)
     assert [(one.name, one.type) for one in found.metrics] == [
         *(("bleu", "metric"), ("per", "metric"), ("mine.model", "ranker")),
@@ -84,20 +84,20 @@ def test_models_metrics_json_and_csv_agree(ranker, tmp_path):
     assert found.metrics[2].notes == ("was trained on sample",)
     assert "ranker: note: mine.model: was trained on sample" in notes
     assert found.settings.test == "randomisation"
-    rows = list(csv.DictReader(io.StringIO(ranker(*arguments, "-o", "csv")[0])))
+    rows = list(csv.DictReader(io.StringIO(ranker(*arguments, "-f", "csv")[0])))
     assert len(rows) == len(found.cells)
     for row, cell in zip(rows, found.cells, strict=True):
         assert (row["statistic"], row["metric"]) == (cell.statistic, cell.metric)
         assert float(row["value"]) == pytest.approx(cell.value)
-    lines = ranker(*arguments, "-o", "jsonl")[0].splitlines()
+    lines = ranker(*arguments, "-f", "jsonl")[0].splitlines()
     assert [json.loads(one)["rank"] for one in lines] == [cell.rank for cell in found.cells]
 
 
 def test_figures_are_those_of_evaluate_and_score(ranker):
     # an error rate is turned round
-    evaluated = json.loads(ranker("evaluate", "--data", "sample", "-m", "ter", *FEW, "-o", "json")[0])
+    evaluated = json.loads(ranker("evaluate", "--data", "sample", "-m", "ter", *FEW, "-f", "json")[0])
     spearman = evaluated["rows"][0]["spearman"]["tie-corrected"]
-    found = Comparison.from_json(ranker("compare", "--data", "sample", "-m", "ter", *FEW, "-o", "json")[0])
+    found = Comparison.from_json(ranker("compare", "--data", "sample", "-m", "ter", *FEW, "-f", "json")[0])
     cell = found.cell("segment.spearman", "sample/zh-en", "ter")
     assert {"value": cell.value, "low": cell.low, "high": cell.high} == pytest.approx(spearman)
     assert found.contests == ()
@@ -107,7 +107,7 @@ def test_several_data_sets_and_one_level(ranker, tmp_path):
     ranker("data", "convert", "sample", str(tmp_path / "again.jsonl"))
     data = ("--data", "sample", "--data", str(tmp_path / "again.jsonl"))
     arguments = ("compare", *data, "-m", "bleu", "--level", "segment", *FEW)
-    found = Comparison.from_json(ranker(*arguments, "-o", "json")[0])
+    found = Comparison.from_json(ranker(*arguments, "-f", "json")[0])
     assert [one.id for one in found.scopes] == ["sample/zh-en", "again/zh-en", "mean"]
     assert {one.level for one in found.statistics} == {"segment"}
     assert found.values("segment.pearson", "mean") == pytest.approx(found.values("segment.pearson", "again/zh-en"))
@@ -131,15 +131,15 @@ def test_agreement_of_judges(ranker):
     table, _ = ranker("agreement", "--data", "sample", "--kind", "fluency", *FEW)
     assert "sample: agreement of judges on fluency" in table
     assert "krippendorff ordinal" in table
-    found = json.loads(ranker("agreement", "--data", "sample", "--kind", "fluency", *FEW, "-o", "json")[0])
+    found = json.loads(ranker("agreement", "--data", "sample", "--kind", "fluency", *FEW, "-f", "json")[0])
     (pair,) = found["language_pairs"]
     assert pair["figures"]["cohen"]["value"] == pytest.approx(pair["pairs"][0]["kappa"])
-    rows = list(csv.DictReader(io.StringIO(ranker("agreement", "--data", "sample", "--pairs", *FEW, "-o", "csv")[0])))
+    rows = list(csv.DictReader(io.StringIO(ranker("agreement", "--data", "sample", "--pairs", *FEW, "-f", "csv")[0])))
     assert [row["units"] for row in rows] == ["840"]
 
 
 def test_systems_as_people_rank_them(ranker):
-    found = json.loads(ranker("agreement", "--data", "sample", "--systems", "auto", *FEW, "-o", "json")[0])
+    found = json.loads(ranker("agreement", "--data", "sample", "--systems", "auto", *FEW, "-f", "json")[0])
     assert [row["rank"] for row in found["rows"]] == [1, 2, 3, 4, 5, 6, 7]
     assert found["signature"].startswith("systems by mean|")
 

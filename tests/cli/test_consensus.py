@@ -29,7 +29,7 @@ def ranked(capsys, tmp_path, model, sources, *options: str):
     ]
     data.write_text(json.dumps(candidates))
     with pytest.raises(SystemExit) as ended:
-        run(["rank", str(data), "--model", str(model), "--output", "json", *options])
+        run(["rank", str(data), "--model", str(model), "--format", "json", *options])
     out, err = capsys.readouterr()
     return ended.value.code, json.loads(out) if out else None, err
 
@@ -73,7 +73,7 @@ def test_one_feature_can_be_the_metric(capsys, tmp_path):
     outputs = [{"system": str(place), "text": text} for place, text in enumerate(TEXTS)]
     data.write_text(json.dumps([{"source": "x", "candidates": outputs}]))
     with pytest.raises(SystemExit) as ended:
-        run(["rank", str(data), "--metric", "consensus.independent", "--output", "json"])
+        run(["rank", str(data), "--metric", "consensus.independent", "--format", "json"])
     assert ended.value.code == 0
     assert json.loads(capsys.readouterr().out)["sources"][0]["ranking"][-1]["text"] == "dogs ran home"
 

@@ -71,7 +71,7 @@ def test_two_files_are_contrasted(printed: Printed) -> None:
 
 
 def test_all_forms_hold_the_same(printed: Printed) -> None:
-    arguments = (*FILES, *QUICK, "--metric", "bleu[smoothing=add-one]", "-o")
+    arguments = (*FILES, *QUICK, "--metric", "bleu[smoothing=add-one]", "-f")
     document = json.loads(printed(*arguments, "json"))
     lines = [json.loads(line) for line in printed(*arguments, "jsonl").splitlines()]
     rows = list(csv.DictReader(io.StringIO(printed(*arguments, "csv"))))
@@ -123,7 +123,7 @@ def test_hostile_texts_and_names_are_printed_harmlessly(printed: Printed) -> Non
     text = printed("data.json", "A\x1b]0;x", "B", *QUICK)
     assert not {"\x1b", "\x07", "\u202e", "\u2028", "\u200b"} & set(text)
     assert "\\x1b[31mthe" in text
-    document = json.loads(printed("data.json", *QUICK, "-o", "json"))
+    document = json.loads(printed("data.json", *QUICK, "-f", "json"))
     assert document["first"] == "A\x1b]0;x"
 
 
@@ -148,7 +148,7 @@ REFUSALS = {
     "contrast": "nothing to read",
     "contrast good.json A": "found 1 system: 'A'; expected DATA SYSTEM SYSTEM",
     "contrast good.json A B A": "found 3 systems: 'A', 'B', 'A'; expected DATA SYSTEM SYSTEM",
-    "contrast A B C -s two -r two -t two": r"found 3 systems: .*; expected SYSTEM SYSTEM before -s, -r and -t",
+    "contrast A B C -s two -r two -t two": r"found 3 systems: .*; expected SYSTEM SYSTEM before -d, -s, -r and -t",
     "contrast good.json A A": "two systems are contrasted, and 'A' is given twice",
     "contrast good.json A Z": "no system 'Z' in good; there are: 'A', 'B'",
     "contrast one-candidate.json": "name two systems to contrast; one-candidate holds 1 system: 'A'",

@@ -35,7 +35,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
                 "train",
                 "-d",
                 "sample",
-                "-f",
+                "-F",
                 "bleu1-4,ngrams,hamming,length",
                 "--C",
                 "0.01",
@@ -83,13 +83,13 @@ def test_a_pair_is_explained_in_a_few_lines(printed: Printed, model: str) -> Non
 
 
 def test_the_sums_in_all_forms_of_output(printed: Printed, model: str) -> None:
-    arguments = ("explain", "data.json", "-M", model, "--pair", "A", "C", "-o")
+    arguments = ("explain", "data.json", "-M", model, "--pair", "A", "C", "-f")
     document = json.loads(printed(*arguments, "json"))
     lines = [json.loads(line) for line in printed(*arguments, "jsonl").splitlines()]
     rows = list(csv.DictReader(io.StringIO(printed(*arguments, "csv"))))
     assert document["sources"] == lines
     assert [one["source"] for one in lines] == ["eins", "zwei"]
-    scores = json.loads(printed("rank", "data.json", "-M", model, "-o", "json"))["sources"]
+    scores = json.loads(printed("rank", "data.json", "-M", model, "-f", "json"))["sources"]
     for one, row, source in zip(lines, rows, scores, strict=False):
         score = {each["system"]: each["score"] for each in source["ranking"]}
         assert one["difference"] == score["A"] - score["C"] == float(row["difference"])
@@ -115,7 +115,7 @@ def test_rank_prints_families_and_keeps_every_feature(printed: Printed, model: s
     table = printed("rank", "data.json", "-M", model, "--contributions")
     assert "  words    word order  length   text" in table
     assert max(map(len, table.splitlines()[:6])) < 120
-    arguments = ("rank", "data.json", "-M", model, "--contributions", "-o")
+    arguments = ("rank", "data.json", "-M", model, "--contributions", "-f")
     for source in json.loads(printed(*arguments, "json"))["sources"]:
         for row in source["ranking"]:
             assert sum(row["families"].values()) == pytest.approx(row["score"], abs=1e-12)

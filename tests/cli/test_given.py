@@ -42,18 +42,20 @@ def ranker(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
 def test_a_file_of_scores_is_a_metric_everywhere(ranker: Run) -> None:
     metric = "given[file=llm.tsv,direction=lower]"
     name = "given[name=llm,direction=lower]"
-    scored = json.loads(ranker("score", "sample", "-m", f"bleu,{metric}", "--level", "system", "-o", "json"))
+    scored = json.loads(ranker("score", "sample", "-m", f"bleu,{metric}", "--level", "system", "-f", "json"))
     sample = load("sample")
     lengths = sample.candidates["text"].str.len().groupby(sample.candidates["system"]).mean()
     assert {row["system"]: row[name] for row in scored["rows"]} == pytest.approx(lengths.to_dict())
     assert scored["lower_is_better"] == [name]
     assert "|metric:given[name=llm,direction=lower,file=" in scored["signature"]
-    ranked = [json.loads(line) for line in ranker("rank", "sample", "-m", metric, "-o", "jsonl").splitlines()]
+    ranked = [json.loads(line) for line in ranker("rank", "sample", "-m", metric, "-f", "jsonl").splitlines()]
     best = [one["ranking"][0]["text"] for one in ranked]
     assert all(len(one["ranking"][-1]["text"]) >= len(text) for one, text in zip(ranked, best, strict=True))
-    found = ranker("evaluate", "--data", "sample", "-m", metric, "--resamples", "0")
+    found = ranker("evaluate", "--data", "sample", "-m", metric, "--resamples", "0", "--long-signatures")
     assert "metric:given[name=llm,direction=lower,file=" in found
-    compared = ranker("compare", "--data", "sample", "-m", metric, "-m", "perp", "--resamples", "10")
+    compared = ranker(
+        "compare", "--data", "sample", "-m", metric, "-m", "perp", "--resamples", "10", "--long-signatures"
+    )
     assert f"\n{name}: given[name=llm,direction=lower,file=" in compared
     paired = ranker("systems", "sample", "-m", metric, "--test", "ar", "--resamples", "10")
     assert name in paired
@@ -61,7 +63,7 @@ def test_a_file_of_scores_is_a_metric_everywhere(ranker: Run) -> None:
 
 def test_a_model_is_given_the_scores_of_new_data(ranker: Run) -> None:
     features = "bleu[smoothing=add-one],given[file=llm.tsv]"
-    ranker("train", "--data", "sample", "-f", features, "-M", "m", "--C", "1", "--folds", "3")
+    ranker("train", "--data", "sample", "-F", features, "-M", "m", "--C", "1", "--folds", "3")
     asked = ranker("rank", "sample", "-M", "m", code=2)
     assert asked == (
         "ranker: error: sample: given[name=llm]: the data have no column 'llm' (there are 'adequacy', 'fluency'): give "
@@ -69,9 +71,13 @@ def test_a_model_is_given_the_scores_of_new_data(ranker: Run) -> None:
     )
     given = ("-M", "m", "--given", "llm=llm.tsv")
     assert "1     sys" in ranker("rank", "sample", *given)
-    assert "given[name=llm,direction=higher,file=" in ranker("score", "sample", *given, "--level", "system")
+    assert "given[name=llm,direction=higher,file=" in ranker(
+        "score", "sample", *given, "--level", "system", "--long-signatures"
+    )
     assert "fluency" in ranker("evaluate", "--data", "sample", *given, "--resamples", "0")
-    assert "given[name=llm," in ranker("compare", "--data", "sample", *given, "--resamples", "0", "--level", "segment")
+    assert "given[name=llm," in ranker(
+        "compare", "--data", "sample", *given, "--resamples", "0", "--level", "segment", "--long-signatures"
+    )
     assert "given[name=llm]" in ranker("explain", "sample", *given, "--all")
     ranker("report", "--data", "sample", *given, "--resamples", "0", "--examples", "1")
     page = Path("report.html").read_text()
@@ -83,20 +89,20 @@ def test_scores_of_hypotheses_choose_from_an_n_best_list(ranker: Run) -> None:
     assert ranker("rerank", "x.nbest", "--oracle", "given[file=x.scores]") == "a b\ne\n"
     assert ranker("rerank", "x.nbest", "--oracle", "given[file=x.scores,direction=lower]") == "c d\ne\n"
     chosen = ranker(
-        "rerank", "x.nbest", "--oracle", "given[file=x.scores]", "--refs", "x.ref", "--report", "ngrams.1.f1"
+        "rerank", "x.nbest", "--oracle", "given[file=x.scores]", "--references", "x.ref", "--report", "ngrams.1.f1"
     )
     assert chosen == "a b\ne\nngrams.1.f1 0.500000\n"
     assert ranker("rerank", "x.nbest", "--mbr", "ngrams.1.recall") == "a b\ne\n"
-    assert ranker("rerank", "x.nbest", "--oracle", "length.longer", "--refs", "x.ref") == "a b\ne\n"
+    assert ranker("rerank", "x.nbest", "--oracle", "length.longer", "--references", "x.ref") == "a b\ne\n"
 
 
 def test_features_that_are_metrics_are_marked(ranker: Run) -> None:
-    rows = json.loads(ranker("features", "-o", "json"))
+    rows = json.loads(ranker("features", "-f", "json"))
     marked = {row["name"]: row["metric"] for row in rows}
     assert marked["bleu"] == marked["perp"] == marked["given"] == "yes"
     assert marked["semantic"] == marked["ds"] == "a column"
     assert marked["paraphrase"] == "no, must be trained"
-    assert {"name": "  columns", "metric": "", "what": "length.shorter, length.longer"} in rows
+    assert {"group": "length", "name": "  columns", "metric": "", "what": "length.shorter, length.longer"} in rows
 
 
 REFUSALS = {
@@ -114,8 +120,8 @@ REFUSALS = {
     "rank good.json -m given[direction=up]": r"given\[direction=up\]: expected auto \| higher \| lower",
     "compare -d good.json -m given[file=three] -m given[file=two,name=three]": "metric 'given.name=three.' is given",
     "score good.json -m perp": "good: 3 reference sentences are too few for a language model, 100 are needed: score",
-    "rerank three --mbr given[file=three]": "three:1: ",
-    "tune --nbest three --refs three --metric given[file=three]": "three:1: ",
+    "rerank three --mbr given[file=three] --per-source 1": "given.* cannot score hypotheses against each other",
+    "tune --nbest three --references three --metric given[file=three]": "three:1: ",
 }
 
 
@@ -128,9 +134,9 @@ def test_refusals(words: str, refused: Refused) -> None:
     "words",
     [
         "rerank x.nbest --mbr given[file=x.scores]",
-        "rerank x.nbest --oracle chrf --refs x.ref --report given[file=x.scores]",
-        "rerank x.nbest --oracle combine[chrf+given[file=x.scores]] --refs x.ref",
-        "tune --nbest x.nbest --refs x.ref --metric given[file=x.scores]",
+        "rerank x.nbest --oracle chrf --references x.ref --report given[file=x.scores]",
+        "rerank x.nbest --oracle combine[chrf+given[file=x.scores]] --references x.ref",
+        "tune --nbest x.nbest --references x.ref --metric given[file=x.scores]",
         "nbest from-dataset y.nbest --data sample --features given[file=llm.tsv]",
         "evaluate --data sample -m given[file=llm.tsv] --references-as-candidates",
     ],

@@ -45,7 +45,7 @@ def write(folder: Path, name: str, **columns: tuple[object, ...]) -> None:
 
 def test_ranks_train_the_right_way_up(folder: Path, printed: Printed, caplog: pytest.LogCaptureFixture) -> None:
     write(folder, "x.csv", id=(7, 8, 9), rank=(1, 2, 3))
-    out, _ = printed("train", "-d", "x.csv", "-f", "chrf", "-M", "x.model", "-o", "json")
+    out, _ = printed("train", "-d", "x.csv", "-F", "chrf", "-M", "x.model", "-f", "json")
     facts = json.loads(out)
     assert facts["weights"][0]["weight"] > 0
     assert facts["training"]["kind"] == "rank:lower"
@@ -57,24 +57,24 @@ def test_ranks_train_the_right_way_up(folder: Path, printed: Printed, caplog: py
 
 def test_a_model_is_evaluated_in_the_direction_it_learnt(folder: Path, printed: Printed) -> None:
     write(folder, "x.csv", grade=(1, 2, 3), other=(5, 5, 5))
-    _, err = printed("train", "-d", "x.csv", "-f", "chrf", "-M", "x.model", "--kind", "grade:lower")
+    _, err = printed("train", "-d", "x.csv", "-F", "chrf", "-M", "x.model", "--kind", "grade:lower")
     assert err == ""
     for more in ([], ["--kind", "grade"]):
-        out, err = printed("evaluate", "-d", "x.csv", "-M", "x.model", "-o", "json", "--resamples", "0", *more)
+        out, err = printed("evaluate", "-d", "x.csv", "-M", "x.model", "-f", "json", "--resamples", "0", *more)
         found = json.loads(out)
         assert found["kind"] == "grade:lower"
         assert "|against:grade:lower|" in found["signature"]
         assert found["rows"][0]["spearman"]["tie-corrected"]["value"] == pytest.approx(1)
         out, _ = printed(
-            "compare", "-d", "x.csv", "-M", "x.model", "-m", "chrf", "-o", "csv", "--resamples", "0", *more
+            "compare", "-d", "x.csv", "-M", "x.model", "-m", "chrf", "-f", "csv", "--resamples", "0", *more
         )
         rows = [row for row in csv.DictReader(io.StringIO(out)) if row["statistic"] == "segment.spearman"]
         assert [float(row["value"]) for row in rows] == pytest.approx([1, 1])
     out, _ = printed(
-        "evaluate", "-d", "x.csv", "-M", "x.model", "-o", "json", "--resamples", "0", "--kind", "grade:higher"
+        "evaluate", "-d", "x.csv", "-M", "x.model", "-f", "json", "--resamples", "0", "--kind", "grade:higher"
     )
     assert json.loads(out)["rows"][0]["spearman"]["tie-corrected"]["value"] == pytest.approx(-1)
-    out, _ = printed("agreement", "-d", "x.csv", "--systems", "auto", "--kind", "grade:lower", "-o", "json")
+    out, _ = printed("agreement", "-d", "x.csv", "--systems", "auto", "--kind", "grade:lower", "-f", "json")
     assert [row["system"] for row in json.loads(out)["rows"]] == ["system0", "system1", "system2"]
 
 
@@ -82,7 +82,7 @@ def test_a_model_upside_down_is_noted_in_one_line(
     folder: Path, printed: Printed, caplog: pytest.LogCaptureFixture
 ) -> None:
     write(folder, "x.csv", grade=(1, 2, 3))
-    _, err = printed("train", "-d", "x.csv", "-f", "chrf", "-M", "x.model")
+    _, err = printed("train", "-d", "x.csv", "-F", "chrf", "-M", "x.model")
     assert caplog.messages == [
         "ranker: note: x: judged by 'grade', higher values are better; if not so: --kind grade:lower"
     ]
@@ -112,15 +112,15 @@ def test_refused_kinds(command: str, kind: str, says: str, folder: Path, refused
 
 def test_references_as_candidates(printed: Printed, refused: Refused) -> None:
     arguments = ["-d", "sample", "--references-as-candidates"]
-    out, _ = printed("train", *arguments, "-f", "bleu[order=1]", "-M", "x.model")
+    out, _ = printed("train", *arguments, "-F", "bleu[order=1]", "-M", "x.model")
     assert "840 judged candidates and 480 references, fluency scores" in out
     out, _ = printed("evaluate", *arguments, "-M", "x.model", "--resamples", "0")
     titles = re.findall("agreement with human fluency, (.*)", out)
     assert titles == ["outputs", "outputs and references"]
-    out, _ = printed("evaluate", *arguments, "-m", "bleu[order=1]", "--resamples", "0", "-o", "json")
+    out, _ = printed("evaluate", *arguments, "-m", "bleu[order=1]", "--resamples", "0", "-f", "json")
     facts = json.loads(out)
     assert facts["outputs"]["rows"][0]["sources"] == facts["outputs and references"]["rows"][0]["sources"] == 120
-    out, _ = printed("evaluate", *arguments, "-m", "bleu[order=1]", "--resamples", "0", "-o", "csv")
+    out, _ = printed("evaluate", *arguments, "-m", "bleu[order=1]", "--resamples", "0", "-f", "csv")
     assert [row["candidates"] for row in csv.DictReader(io.StringIO(out))] == titles
     refused(
         "evaluate",
@@ -135,7 +135,7 @@ def test_references_as_candidates(printed: Printed, refused: Refused) -> None:
 
 def test_several_corpora_are_evaluated_with_notes_on_each(folder: Path, printed: Printed) -> None:
     write(folder, "x.csv", grade=(1, 2, 3))
-    printed("train", "-d", "sample", "-f", "length", "-M", "x.model", "--folds", "0")
+    printed("train", "-d", "sample", "-F", "length", "-M", "x.model", "--folds", "0")
     _, err = printed("evaluate", "-d", "sample", "-d", "x.csv", "-M", "x.model", "--resamples", "0")
     assert err.splitlines() == [
         "ranker: note: x: no judgements of kind 'fluency', not used (it has grade)",
@@ -157,5 +157,5 @@ def test_one_source_is_written_in_the_singular(folder: Path, printed: Printed) -
     (folder / "one.json").write_text(json.dumps([record]), encoding="utf-8")
     out, _ = printed("compare", "-d", "one.json", "-m", "bleu", "--level", "segment", "--resamples", "0")
     assert "segment level, 1 source\n" in out
-    out, _ = printed("train", "-d", "one.json", "-f", "chrf", "-M", "x.model")
+    out, _ = printed("train", "-d", "one.json", "-F", "chrf", "-M", "x.model")
     assert "learnt from one: 1 source, 2 judged candidates, fluency scores" in out

@@ -30,7 +30,7 @@ def ranker(tmp_path, monkeypatch, capsys):
 
 
 def test_files_together_are_one_text(ranker):
-    code, out, err = ranker("lm", "train", "--text", "text.en", "--order", "3", "--arpa", "whole.arpa")
+    code, out, err = ranker("lm", "train", "--text", "text.en", "--order", "3", "--output", "whole.arpa")
     assert (code, out) == (
         0,
         "learnt from 7 sentences, 43 tokens; n-grams by order: 18 33 38\nwritten: whole.arpa\n",
@@ -42,7 +42,7 @@ def test_files_together_are_one_text(ranker):
     lines = SENTENCES.splitlines(keepends=True)
     Path("one").write_bytes("".join(lines[:2]).replace("\n", "\r\n").encode("utf-8-sig"))
     Path("two.gz").write_bytes(gzip.compress("".join(lines[2:4]).encode()) + gzip.compress("".join(lines[4:]).encode()))
-    assert ranker("lm", "train", "--text", "one", "two.gz", "--order", "3", "--arpa", "parts.arpa")[0] == 0
+    assert ranker("lm", "train", "--text", "one", "two.gz", "--order", "3", "--output", "parts.arpa")[0] == 0
     assert Path("parts.arpa").read_bytes() == Path("whole.arpa").read_bytes()
     assert kenlm.Model("whole.arpa").order == 3
     assert Path("whole.arpa").read_text().startswith("# ranker lm train: order=3 tokenizer=13a lowercase=true\n")
@@ -50,14 +50,26 @@ def test_files_together_are_one_text(ranker):
 
 def test_case_and_tokenizer(ranker):
     arguments = ("--order", "2", "--keep-case", "--tokenizer", "none", "--memory", "16m")
-    assert ranker("lm", "train", "--text", "text.en", "--arpa", "cased.arpa", *arguments)[0] == 0
+    assert ranker("lm", "train", "--text", "text.en", "--output", "cased.arpa", *arguments)[0] == 0
     assert Path("cased.arpa").read_text().startswith("# ranker lm train: order=2 tokenizer=none lowercase=false\n")
     assert "A" in kenlm.Model("cased.arpa")
 
 
 def test_standard_input(tmp_path):
     written = tmp_path / "piped.arpa"
-    command = [sys.executable, "-m", "ranker.cli.main", "lm", "train", "--text", "-", "--order", "2", "--arpa", written]
+    command = [
+        sys.executable,
+        "-m",
+        "ranker.cli.main",
+        "lm",
+        "train",
+        "--text",
+        "-",
+        "--order",
+        "2",
+        "--output",
+        written,
+    ]
     done = subprocess.run(command, input=gzip.compress(SENTENCES.encode()), capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     assert kenlm.Model(str(written)).order == 2
@@ -91,7 +103,7 @@ def test_what_cannot_be_learnt_from_is_refused_in_one_line(ranker, words, messag
     Path("empty").write_bytes(b"")
     Path("reserved").write_text("a <s> b\n")
     Path("out.arpa").write_text("as before\n")
-    code, out, err = ranker("lm", "train", *words, "--arpa", "out.arpa")
+    code, out, err = ranker("lm", "train", *words, "--output", "out.arpa")
     assert (code, out) == (2, "")
     assert err.startswith(f"ranker: error: {message}")
     assert err.count("\n") == 1

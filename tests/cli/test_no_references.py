@@ -67,7 +67,7 @@ def call(directory, monkeypatch, capsys):
     ["none.json", "none.csv", "all.json --no-references", "-s source.txt -t system0.txt system1.txt system3.txt"],
 )
 def test_the_included_ranker_needs_no_references(call, data):
-    code, out, err = call(f"rank {data} -o json")
+    code, out, err = call(f"rank {data} -f json")
     assert code == 0
     assert err == "ranker: note: scored by the included model consensus; choose another with --model or --metric\n"
     found = json.loads(out)
@@ -79,21 +79,21 @@ def test_other_languages_too(call, tmp_path):
     (tmp_path / "de.json").write_text(
         json.dumps([{"lp": "en-de", "source": "x", "tgt": dict(zip("ABCD", texts, strict=True))}])
     )
-    code, out, err = call(f"rank {tmp_path / 'de.json'} -o json")
+    code, out, err = call(f"rank {tmp_path / 'de.json'} -f json")
     assert code == 0
     assert json.loads(out)["sources"][0]["ranking"][-1]["system"] == "D"
     assert "included model consensus" in err
 
 
 def test_a_ranker_of_both_says_what_it_leaves_out_and_explains_the_same(call):
-    code, out, err = call("rank some.jsonl --model both.model --contributions -o json")
+    code, out, err = call("rank some.jsonl --model both.model --contributions -f json")
     assert code == 0
     assert err == "ranker: note: 2 of 4 sources without a reference; ranked without chrf\n"
     for place, source in enumerate(json.loads(out)["sources"]):
         for row in source["ranking"]:
             assert sum(row["contributions"].values()) == pytest.approx(row["score"])
             assert (row["contributions"]["chrf"] == 0) == (place % 2 == 0)
-    code, out, err = call("explain all.json --no-references --model both.model -o json")
+    code, out, err = call("explain all.json --no-references --model both.model -f json")
     assert code == 0
     assert err == "ranker: note: all 4 sources without a reference; ranked without chrf\n"
     assert not any(
@@ -103,18 +103,18 @@ def test_a_ranker_of_both_says_what_it_leaves_out_and_explains_the_same(call):
     assert code == 0
     assert "0 has 6 words; 3 has 3 words" in out
     assert "closest reference" not in out
-    code, out, _ = call("explain --model both.model -o json")
+    code, out, _ = call("explain --model both.model -f json")
     columns = {"column", "weight", "mean", "scale", "weight without chrf", "weight without consensus"}
     assert all(set(row) == columns for row in json.loads(out)["rows"])
 
 
 def test_evaluation_and_comparison(call):
-    code, out, err = call("evaluate --data all.json --no-references --resamples 0 -o json")
+    code, out, err = call("evaluate --data all.json --no-references --resamples 0 -f json")
     assert code == 0
     assert "included model consensus" in err
     assert json.loads(out)["rows"][0]["spearman"]["tie-corrected"]["value"] > 0
     code, out, _ = call(
-        "compare -d all.json -M both.model -m consensus.weighted --no-references --resamples 0 --level segment -o json"
+        "compare -d all.json -M both.model -m consensus.weighted --no-references --resamples 0 --level segment -f json"
     )
     assert code == 0
     assert "all 4 sources without a reference; ranked without chrf" in out
@@ -143,7 +143,7 @@ def test_an_n_best_list(call, tmp_path):
     assert not any(line in texts[3] for line, texts in zip(out.splitlines(), SOURCES, strict=True))
     code, _, err = call(f"rerank {path} --model chrf.model")
     assert code == 2
-    what = "compares with references: give --refs, or a model that needs none, as consensus"
+    what = "compares with references: give -r FILE, or a model that needs none, as consensus"
     assert err == f"ranker: error: --model chrf.model {what}\n"
 
 

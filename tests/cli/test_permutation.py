@@ -56,7 +56,7 @@ def test_it_says_what_it_counted_from(ranker: Ranker) -> None:
 
 
 def test_json(ranker: Ranker) -> None:
-    found = json.loads(ranker("0 2 1 3", "--beta", "0.5", "--gamma", "0.25", "-o", "json"))
+    found = json.loads(ranker("0 2 1 3", "--beta", "0.5", "--gamma", "0.25", "-f", "json"))
     assert found["signature"].endswith("|permutation|beta:0.5|gamma:0.25")
     assert (found["permutation"], found["counted_from"], found["length"]) == ([0, 2, 1, 3], 0, 4)
     assert (found["tree"], found["flat_tree"]) == ("(1,2|(1,2|0 (2,1|2 1)) 3)", "(1,2,3|0 (2,1|2 1) 3)")
@@ -76,15 +76,15 @@ def test_json(ranker: Ranker) -> None:
 
 def test_several_permutations_are_rows(ranker: Ranker) -> None:
     stdin = "1 2 3\n\n0 2 1 3\n3 2 1\n"
-    rows = [json.loads(line) for line in ranker("-", "-o", "jsonl", stdin=stdin).splitlines()]
+    rows = [json.loads(line) for line in ranker("-", "-f", "jsonl", stdin=stdin).splitlines()]
     assert [(row["line"], row["counted_from"], row["length"]) for row in rows] == [(1, 1, 3), (3, 0, 4), (4, 1, 3)]
     assert [row["kendall"] for row in rows] == pytest.approx([1, 5 / 6, 0])
     table = ranker("-", stdin=stdin)
     assert table.splitlines()[0].split() == ["line", "counted_from", "length", *NAMES]
-    parsed = list(csv.DictReader(io.StringIO(ranker("-", "-o", "csv", stdin=stdin))))
+    parsed = list(csv.DictReader(io.StringIO(ranker("-", "-f", "csv", stdin=stdin))))
     assert [float(row["pef"]) for row in parsed] == [row["pef"] for row in rows]
-    assert json.loads(ranker("-", "-o", "json", stdin=stdin))["rows"] == rows
-    assert len(ranker("1 2", "-o", "jsonl").splitlines()) == 1
+    assert json.loads(ranker("-", "-f", "json", stdin=stdin))["rows"] == rows
+    assert len(ranker("1 2", "-f", "jsonl").splitlines()) == 1
 
 
 def test_svg_is_the_tree_that_is_drawn(ranker: Ranker, tmp_path) -> None:
@@ -100,13 +100,13 @@ def test_svg_is_the_tree_that_is_drawn(ranker: Ranker, tmp_path) -> None:
 
 def test_what_is_too_long_to_draw(ranker: Ranker) -> None:
     words = " ".join(map(str, range(1, 41)))
-    assert "\nforest: about 10^20.83 trees; 780 spans are too many to print (--output json)\n" in ranker(words)
-    found = json.loads(ranker(words, "-o", "json"))
+    assert "\nforest: about 10^20.83 trees; 780 spans are too many to print (--format json)\n" in ranker(words)
+    found = json.loads(ranker(words, "-f", "json"))
     assert len(found["chart"]) == found["spans"] == 780
     assert found["trees"] == math.comb(78, 39) // 40
     many = ranker(" ".join(map(str, range(1, 61))), "--flat")
     assert "\n(1,2,3," in many
-    longest = json.loads(ranker(" ".join(map(str, range(1, 1001))), "-o", "json"))
+    longest = json.loads(ranker(" ".join(map(str, range(1, 1001))), "-f", "json"))
     assert longest["trees"] is None
     assert longest["chart"] is None
     assert longest["log10_trees"] == pytest.approx(math.log10(math.comb(1998, 999) // 1000))
@@ -125,7 +125,7 @@ def test_what_is_too_long_to_draw(ranker: Ranker) -> None:
         (["1 2", "--beta", "0"], b"", r"^beta=0.0: expected a number above 0"),
         (["1 2", "--gamma", "1"], b"", r"^gamma=1.0: expected a number from 0 and below 1"),
         (["-", "--svg", "x.svg"], b"1 2\n2 1\n", r"^--svg draws one permutation, but 2 were given$"),
-        (["1 2", "--svg", "x.svg", "-o", "csv"], b"", r"^--svg goes with --output table or json$"),
+        (["1 2", "--svg", "x.svg", "-f", "csv"], b"", r"^--svg goes with --format table or json$"),
         (["1 2", "--svg", "none/x.svg"], b"", r"none/x.svg: cannot be written: there is no directory none"),
         ([], b"", r"[Mm]issing argument"),
     ],

@@ -49,7 +49,7 @@ def long_output(folder: Path) -> str:
 
 @pytest.mark.parametrize("output", ["table", "jsonl", "json", "csv"])
 def test_a_reader_that_has_enough(output: str, long_output: str) -> None:
-    command = f"set -o pipefail; {' '.join(COMMAND)} rank {long_output} -m bleu -o {output} | head -n 1"
+    command = f"set -o pipefail; {' '.join(COMMAND)} rank {long_output} -m bleu -f {output} | head -n 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert len(done.stdout.splitlines()) == 1
     # 0 if everything had been written before the reader closed the pipe
@@ -70,7 +70,7 @@ def test_output_that_cannot_be_written(long_output: str) -> None:
 @pytest.mark.parametrize("output", ["table", "jsonl"])
 def test_output_in_another_encoding(output: str, long_output: str) -> None:
     done = subprocess.run(
-        [*COMMAND, "rank", long_output, "-m", "bleu", "-o", output],
+        [*COMMAND, "rank", long_output, "-m", "bleu", "-f", output],
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
         capture_output=True,
         check=False,
@@ -118,7 +118,7 @@ def interrupt(process: subprocess.Popen[str]) -> tuple[str, str]:
         ["train", "--data", "pipe.jsonl", "--model", "x.model"],
         ["data", "convert", "pipe.jsonl", "out.csv"],
         ["rank", "pipe.jsonl", "--metric", "bleu"],
-        ["lm", "train", "--text", "pipe.jsonl", "--arpa", "x.arpa"],
+        ["lm", "train", "--text", "pipe.jsonl", "--output", "x.arpa"],
     ],
     ids=lambda words: words[0],
 )

@@ -40,7 +40,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     folder = tmp_path_factory.mktemp("trained")
     (folder / "good.json").write_text(json.dumps(RATED), encoding="utf-8")
     with pytest.raises(SystemExit) as ended:
-        run(["train", "-d", str(folder / "good.json"), "-f", "bleu,chrf", "-M", str(folder / "good.model")])
+        run(["train", "-d", str(folder / "good.json"), "-F", "bleu,chrf", "-M", str(folder / "good.model")])
     assert ended.value.code == 0
     return (folder / "good.model").read_bytes()
 

@@ -77,26 +77,26 @@ def statistics(metric: str) -> tuple[Any, Any]:
 @pytest.mark.parametrize("metric", ["bleu", "ter", "chrf", "kendall"])
 def test_documents_and_systems_score_summed_statistics(metric: str, score: Score) -> None:
     made, table = statistics(metric)
-    systems = rows(score("-m", metric, "--level", "system", "-o", "json"))
+    systems = rows(score("-m", metric, "--level", "system", "-f", "json"))
     assert [(row["lp"], row["system"], row["segments"]) for row in systems] == [("de-en", "A", 4), ("de-en", "B", 4)]
     for row, own in zip(systems, (table[1::2], table[0::2]), strict=True):
         assert row[metric] == pytest.approx(float(made.score(own.sum(axis=0))), abs=1e-12)
-    documents = rows(score("-m", metric, "--level", "document", "-o", "json"))
+    documents = rows(score("-m", metric, "--level", "document", "-f", "json"))
     # documents as they come, not sorted
     assert [(row["doc"], row["system"]) for row in documents] == [("d2", "A"), ("d2", "B"), ("d1", "A"), ("d1", "B")]
     for row, own in zip(documents, (table[1:4:2], table[0:4:2], table[5::2], table[4::2]), strict=True):
         assert row["segments"] == 2
         assert row[metric] == pytest.approx(float(made.score(own.sum(axis=0))), abs=1e-12)
-    segments = rows(score("-m", metric, "-o", "json"))
+    segments = rows(score("-m", metric, "-f", "json"))
     assert [(row["seg_id"], row["system"]) for row in segments[:3]] == [("1", "B"), ("1", "A"), ("2", "B")]
     assert [row[metric] for row in segments] == pytest.approx(made.score(table).tolist(), abs=1e-12)
 
 
 def test_a_ranker_scores_the_mean_of_its_segments(score: Score) -> None:
     Ranker("bleu1-4").fit(load("sample")).save("m")
-    segments = rows(score("-M", "m", "-m", "bleu", "-o", "json"))
+    segments = rows(score("-M", "m", "-m", "bleu", "-f", "json"))
     assert list(segments[0]) == ["lp", "seg_id", "system", "bleu", "ranker"]
-    for row in rows(score("-M", "m", "--level", "document", "-o", "json")):
+    for row in rows(score("-M", "m", "--level", "document", "-f", "json")):
         own = [
             one["ranker"]
             for one in segments
@@ -106,22 +106,22 @@ def test_a_ranker_scores_the_mean_of_its_segments(score: Score) -> None:
 
 
 def test_lists_of_metrics_in_one_notation(score: Score) -> None:
-    printed = score("-m", "bleu,ter", "-m", "bleu[order=2,smoothing=floor] , chrf", "-o", "csv")
+    printed = score("-m", "bleu,ter", "-m", "bleu[order=2,smoothing=floor] , chrf", "-f", "csv")
     found = list(csv.DictReader(io.StringIO(printed)))
     assert list(found[0]) == ["lp", "seg_id", "system", "bleu", "ter", "bleu[order=2,smoothing=floor]", "chrf"]
-    lines = [json.loads(line) for line in score("-m", "bleu,ter", "-o", "jsonl").splitlines()]
+    lines = [json.loads(line) for line in score("-m", "bleu,ter", "-f", "jsonl").splitlines()]
     assert [one["ter"] for one in lines] == [float(one["ter"]) for one in found]
 
 
 def test_signatures_and_the_direction_of_scores_are_said(score: Score) -> None:
-    printed = json.loads(score("-m", "bleu,ter", "--level", "document", "-o", "json"))
+    printed = json.loads(score("-m", "bleu,ter", "--level", "document", "-f", "json"))
     first, second = printed["signature"].split("\n")
     assert "|metric:bleu[order=4,smoothing=exp" in first
     assert "|metric:ter[search=sacrebleu" in second
     assert first.endswith("|level:document|sacrebleu:BLEU|nrefs:var|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0")
-    assert json.loads(score("-m", "bleu", "-o", "json"))["signature"].count("|eff:yes|") == 1
+    assert json.loads(score("-m", "bleu", "-f", "json"))["signature"].count("|eff:yes|") == 1
     assert printed["lower_is_better"] == ["ter"]
-    table = score("-m", "bleu,ter", "--level", "document").splitlines()
+    table = score("-m", "bleu,ter", "--level", "document", "--long-signatures").splitlines()
     assert table[-3] == "lower is better: ter"
     assert table[-2:] == [first, second]
     assert "lower is better" not in score("-m", "bleu")
@@ -135,7 +135,7 @@ def test_references_without_spaces_give_one_note_for_all_metrics(
     for lp, tokenizer in (("en-zh", "zh"), (None, "13a")):
         Path("c.json").write_text(json.dumps([{**made, "lp": lp}]))
         with pytest.raises(SystemExit):
-            run(["score", "c.json", "-m", "bleu,wer,per", "-o", "json"])
+            run(["score", "c.json", "-m", "bleu,wer,per", "-f", "json"])
         out, err = capsys.readouterr()
         assert f"metric:bleu[order=4,smoothing=exp,tokenizer={tokenizer}," in out
         assert err.count("ranker: note: the references") == 1
@@ -145,14 +145,14 @@ def test_references_without_spaces_give_one_note_for_all_metrics(
 def test_several_target_languages_are_signed(score: Score) -> None:
     both = [{**one, "lp": lp, "seg_id": f"{lp}{one['seg_id']}"} for lp in ("en-de", "en-zh") for one in corpus()]
     Path("both.json").write_text(json.dumps(both))
-    signature = json.loads(score("-m", "bleu", "-o", "json", data="both.json"))["signature"]
+    signature = json.loads(score("-m", "bleu", "-f", "json", data="both.json"))["signature"]
     assert "tokenizer=auto,lowercase=false]|auto:13a+zh|" in signature
     assert "sacrebleu" not in signature
 
 
 def test_percent_is_of_tables_and_fractions(score: Score) -> None:
     table = [line.split() for line in score("-m", "bleu,nist,ter", "--level", "system", "--percent").splitlines()]
-    plain = rows(score("-m", "bleu,nist,ter", "--level", "system", "-o", "json"))
+    plain = rows(score("-m", "bleu,nist,ter", "--level", "system", "-f", "json"))
     assert table[0] == ["lp", "system", "segments", "bleu", "%", "nist", "ter", "%"]
     for shown, row in zip(table[1:3], plain, strict=True):
         assert [float(one) for one in shown[-3:]] == pytest.approx(
@@ -167,14 +167,14 @@ def read_scores(path: Path) -> dict[str, list[float | None]]:
 
 
 def test_score_files_hold_what_json_holds(score: Score) -> None:
-    printed = score("-m", "bleu,ter", "-o", "mtme", "--out", "new/scores")
+    printed = score("-m", "bleu,ter", "-f", "mtme", "--output", "new/scores")
     folder = Path("new/scores/de-en")
     names = [f"{metric}-all.{level}.score" for metric in ("bleu", "ter") for level in ("seg", "doc", "sys")]
     assert [line.removeprefix(f"written: {folder}/") for line in printed.splitlines()[:6]] == names
     assert sorted(path.name for path in folder.iterdir()) == sorted([*names, "bleu-all.signature", "ter-all.signature"])
     assert "|metric:ter[" in (folder / "ter-all.signature").read_text()
     for level, suffix in {"segment": "seg", "document": "doc", "system": "sys"}.items():
-        plain = rows(score("-m", "bleu,ter", "--level", level, "-o", "json"))
+        plain = rows(score("-m", "bleu,ter", "--level", level, "-f", "json"))
         for metric, sign in {"bleu": 1, "ter": -1}.items():
             expected: dict[str, list[float]] = {"A": [], "B": []}
             for row in plain:
@@ -185,7 +185,7 @@ def test_score_files_hold_what_json_holds(score: Score) -> None:
 
 def test_score_files_of_one_level_and_with_what_is_missing(score: Score) -> None:
     Path("c.json").write_text(json.dumps(corpus(documents=False, lacking="A")))
-    score("-m", "bleu", "-o", "mtme", "--out", "all")
+    score("-m", "bleu", "-f", "mtme", "--output", "all")
     assert sorted(path.name for path in Path("all/de-en").glob("*.score")) == [
         "bleu-all.seg.score",
         "bleu-all.sys.score",
@@ -194,7 +194,7 @@ def test_score_files_of_one_level_and_with_what_is_missing(score: Score) -> None
     assert scores["A"][2] is None
     assert len(scores["A"]) == len(scores["B"]) == 4
     assert "A\tNone\n" in Path("all/de-en/bleu-all.seg.score").read_text()
-    score("-m", "bleu", "-o", "mtme", "--out", "one", "--level", "system")
+    score("-m", "bleu", "-f", "mtme", "--output", "one", "--level", "system")
     assert [path.name for path in Path("one/de-en").glob("*.score")] == ["bleu-all.sys.score"]
 
 
@@ -204,10 +204,10 @@ def test_score_files_are_named_after_references_and_without_slashes(score: Score
         one["references"] = one["references"][:1]
         one["reference_names"] = ["refA"]
     Path("named.json").write_text(json.dumps(made))
-    score("-m", "bleu", "-o", "mtme", "--out", "x", "--level", "system", data="named.json")
+    score("-m", "bleu", "-f", "mtme", "--output", "x", "--level", "system", data="named.json")
     assert [path.name for path in Path("x/de-en").glob("*.score")] == ["bleu-refA.sys.score"]
     Path("s").write_text("a\nb\n")
-    score("-s", "s", "-r", "s", "-t", "s", "-m", "bleu", "-o", "mtme", "--out", "y", data="")
+    score("-s", "s", "-r", "s", "-t", "s", "-m", "bleu", "-f", "mtme", "--output", "y", data="")
     # the language pair is not known
     assert sorted(path.name for path in Path("y").glob("*.score")) == ["bleu-all.seg.score", "bleu-all.sys.score"]
 
@@ -219,7 +219,7 @@ def test_score_files_never_leave_their_directory(refused: Refused, folder: Path,
     one = {"lp": pair, "seg_id": 1, "source": "x", "references": ["r"], "candidates": {"A": "t"}}
     (folder / "evil.json").write_text(json.dumps([one]))
     before = sorted(folder.parent.rglob("*"))
-    words = "score evil.json -m bleu -o mtme --out safe --level system"
+    words = "score evil.json -m bleu -f mtme -o safe --level system"
     refused(*words.split(), says="cannot be the name of a file|NUL")
     assert sorted(folder.parent.rglob("*")) == before
 
@@ -229,9 +229,9 @@ def test_several_references_and_systems_in_parallel_files(score: Score) -> None:
     for name, lines in {"src": SOURCES, **SYSTEMS, "r1": first, "r2": last}.items():
         Path(name).write_text("".join(line + "\n" for line in lines))
     arguments = ["-s", "src", "-r", "r1", "r2", "-t", "B", "A", "-m", "bleu,ter"]
-    parallel = rows(score(*arguments, "--level", "system", "-o", "json", data=""))
+    parallel = rows(score(*arguments, "--level", "system", "-f", "json", data=""))
     assert [row["system"] for row in parallel] == ["A", "B"]
-    doubled = rows(score("-m", "bleu", "--level", "system", "-o", "json"))
+    doubled = rows(score("-m", "bleu", "--level", "system", "-f", "json"))
     # a reference that stands twice changes no clipped count
     assert [row["bleu"] for row in parallel] == pytest.approx([row["bleu"] for row in doubled], abs=1e-12)
 
@@ -253,12 +253,11 @@ REFUSALS = {
     "score good.json -m bleu,nope": "no extractor is called 'nope'",
     "score good.json -m bleu,ds": "'ds' has 15 columns, and a metric is one of them: ds.agent",
     "score good.json -m bleu,": "is not of the form name",
-    "score good.json -m bleu -o mtme": "--output mtme needs --out DIR",
-    "score good.json -m bleu --out x": "--output mtme needs --out DIR, and only that",
-    "score good.json -m bleu -o csv --percent": "--percent is for tables; --output csv holds fractions",
-    "score good.json -m bleu -o mtme --out two": "two.*cannot be made a directory",
-    "score blank.json -m bleu -o mtme --out x": "system 'a b': expected a name without white space",
-    "score good.json -m bleu -o xml": "'--output'.*'table', 'json', 'jsonl', 'csv', 'mtme'",
+    "score good.json -m bleu -f mtme": "--format mtme writes files to a directory: give -o DIR",
+    "score good.json -m bleu -f csv --percent": "--percent is for tables; --format csv holds fractions",
+    "score good.json -m bleu -f mtme -o two": "two.*cannot be made a directory",
+    "score blank.json -m bleu -f mtme -o x": "system 'a b': expected a name without white space",
+    "score good.json -m bleu -f xml": "'--format'.*'table', 'json', 'jsonl', 'csv', 'mtme'",
     "score rankings.csv -m bleu": "holds relative rankings without texts; expected a corpus.*--judgements rankings.csv",
     "score -s two -r two -t set.xml -m bleu": "set.xml: holds no <doc>, expected at least one",
 }
@@ -294,6 +293,6 @@ def test_corpus_values_of_independent_programs(
         for index, item in enumerate(items)
     ]
     Path("golden.json").write_text(json.dumps(made))
-    (row,) = rows(score("-m", metric, "--level", "system", "-o", "json", data="golden.json"))
+    (row,) = rows(score("-m", metric, "--level", "system", "-f", "json", data="golden.json"))
     assert row["segments"] == 558
     assert row[metric] == pytest.approx(expected, rel=1e-8)

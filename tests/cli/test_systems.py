@@ -52,9 +52,9 @@ def rows_of(text: str) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("test", ["bs", "ar"])
 def test_systems_are_compared_with_the_first_of_the_files(printed: Printed, test: str) -> None:
-    rows = rows_of(printed(*FILES, "-m", "bleu,ter", "--test", test, "-o", "csv"))
+    rows = rows_of(printed(*FILES, "-m", "bleu,ter", "--test", test, "-f", "csv"))
     assert [(row["metric"], row["system"]) for row in rows] == [(m, s) for m in ("bleu", "ter") for s in "ABC"]
-    level = rows_of(printed(*FILES, "-m", "bleu,ter", "--level", "system", "-o", "csv", command="score"))
+    level = rows_of(printed(*FILES, "-m", "bleu,ter", "--level", "system", "-f", "csv", command="score"))
     corpus = {row["system"]: row for row in level}
     for row in rows:
         assert float(row["score"]) == pytest.approx(float(corpus[row["system"]][row["metric"]]))
@@ -109,13 +109,13 @@ def test_tables_fit_the_terminal(printed: Printed, monkeypatch: pytest.MonkeyPat
 
 
 def test_pairs_and_json_hold_everything(printed: Printed) -> None:
-    rows = rows_of(printed(*SAMPLE, "--pairs", "-o", "csv"))
+    rows = rows_of(printed(*SAMPLE, "--pairs", "-f", "csv"))
     assert len(rows) == 2 * 21
     assert list(rows[0]) == ["lp", "metric", "better", "worse", "difference", "low", "high", "p", "adjusted", "needed"]
     table = printed(*SAMPLE, "--pairs")
     assert table.splitlines()[1].split() == ["better", "worse", "difference", "p", "adjusted", "needed"]
     assert "ranks" not in table
-    document = json.loads(printed(*SAMPLE, "-o", "json"))
+    document = json.loads(printed(*SAMPLE, "-f", "json"))
     assert document["format"] == "ranker-systems/1"
     assert document["settings"]["alpha"] == 0.05
     assert [one["name"] for one in document["metrics"]] == ["bleu", "ter"]
@@ -123,19 +123,19 @@ def test_pairs_and_json_hold_everything(printed: Printed) -> None:
     assert bleu["systems"][0]["details"]["precision 1"] == pytest.approx(0.9245, abs=5e-5)
     assert [str(pair["p"]) for pair in bleu["pairs"]] == [row["p"] for row in rows[:21]]
     assert document["human"][0]["systems"][0]["system"] == "sys1"
-    lines = [json.loads(line) for line in printed(*SAMPLE, "-o", "jsonl").splitlines()]
+    lines = [json.loads(line) for line in printed(*SAMPLE, "-f", "jsonl").splitlines()]
     assert lines[0]["human.cluster"] == 1
 
 
 def test_tables_for_papers(printed: Printed) -> None:
-    text = printed(*SAMPLE, "-o", "markdown", "--percent")
+    text = printed(*SAMPLE, "-f", "markdown", "--percent")
     lines = text.splitlines()
     assert lines[0] == "| Rank | System | bleu (%) | ter (%) ↓ | People |"
     assert lines[2].startswith("| 1–2 | sys1 | **72.08** [")
     assert re.search(r"\| 6.7 \| sys7 \| 42\.09‡ \[", text)
     assert "(paired bootstrap, 100 resamples, seed 0, Westfall-Young correction, 21 pairs)" in text
     assert lines[-1].startswith("- `ranker:")
-    latex = printed(*SAMPLE, "-o", "latex")
+    latex = printed(*SAMPLE, "-f", "latex")
     assert r"\textbf{0.7208} {\scriptsize [" in latex
     assert latex.count(r"\midrule") >= 2
     assert (
@@ -160,7 +160,7 @@ def test_the_report_holds_what_the_tables_hold(
     assert [one for one in figures if one not in text] == []
     # other forms of output are as they were, and say on stderr what was written
     with pytest.raises(SystemExit):
-        run(["systems", *SAMPLE, "-o", "json", "--html", "report.html"])
+        run(["systems", *SAMPLE, "-f", "json", "--html", "report.html"])
     out, err = capsys.readouterr()
     assert json.loads(out)["format"] == "ranker-systems/1"
     assert err == "ranker: note: written: report.html\n"
@@ -171,21 +171,21 @@ def test_names_that_a_terminal_would_obey_are_escaped(printed: Printed) -> None:
     records = [{"source": "s", "references": ["a b c d"], "candidates": texts} for _ in range(3)]
     Path("odd.json").write_text(json.dumps(records), encoding="utf-8")
     for form in ("table", "markdown", "latex"):
-        out = printed("odd.json", "-m", "bleu", "--resamples", "20", "-o", form)
+        out = printed("odd.json", "-m", "bleu", "--resamples", "20", "-f", form)
         assert "\u202e" not in out
         assert "\x1b" not in out
         assert "u202eA" in out
 
 
 def test_plain_files_take_their_language_pair_from_lp(printed: Printed) -> None:
-    rows = rows_of(printed(*FILES, "-m", "bleu", "--lp", "de-en", "-o", "csv"))
+    rows = rows_of(printed(*FILES, "-m", "bleu", "--lp", "de-en", "-f", "csv"))
     assert {row["lp"] for row in rows} == {"de-en"}
-    assert rows_of(printed(*FILES, "-m", "bleu", "-o", "csv"))[0]["lp"] == ""
+    assert rows_of(printed(*FILES, "-m", "bleu", "-f", "csv"))[0]["lp"] == ""
 
 
 def test_a_ranker_is_compared_too(printed: Printed) -> None:
-    printed("-d", "sample", "-f", "chrf", "--C", "1", "-M", "x.model", "--folds", "0", command="train")
-    rows = rows_of(printed("sample", "-m", "chrf", "-M", "x.model", "--resamples", "50", "-o", "csv"))
+    printed("-d", "sample", "-F", "chrf", "--C", "1", "-M", "x.model", "--folds", "0", command="train")
+    rows = rows_of(printed("sample", "-m", "chrf", "-M", "x.model", "--resamples", "50", "-f", "csv"))
     assert {row["metric"] for row in rows} == {"chrf", "ranker"}
 
 
@@ -199,8 +199,8 @@ def test_a_ranker_is_compared_too(printed: Printed) -> None:
         (("-t", "B", "A", "--test", "xx"), "'xx' is not one of 'bs', 'ar'"),
         (("-t", "B", "A", "--correction", "xx"), "'xx' is not one of 'westfall-young', 'holm', 'none'"),
         (("-t", "B", "A", "--kind", "mqm"), "no judgements of kind 'mqm'; there are: none"),
-        (("-t", "B", "A", "-o", "csv", "--percent"), "--percent is for tables; --output csv holds fractions"),
-        (("-t", "B", "A", "-o", "latex", "--pairs"), "--pairs has no form latex; expected --output table, json, jsonl"),
+        (("-t", "B", "A", "-f", "csv", "--percent"), "--percent is for tables; --format csv holds fractions"),
+        (("-t", "B", "A", "-f", "latex", "--pairs"), "--pairs has no form latex; expected --format table, json, jsonl"),
         (("-t", "B", "A", "-m", "nope"), "no extractor is called 'nope'"),
         (("-t", "B", "two"), r"two.*has 2 .*5"),
         (("-t", "B", "A", "--html", "none/x.html"), "none/x.html: cannot be written: there is no directory none"),

@@ -57,8 +57,8 @@ def hostile(folder: Path) -> str:
     "arguments",
     [
         ["rank", "DATA", "-m", "bleu"],
-        ["rank", "DATA", "-m", "bleu", "-o", "json"],
-        ["rank", "DATA", "-m", "bleu", "-o", "jsonl"],
+        ["rank", "DATA", "-m", "bleu", "-f", "json"],
+        ["rank", "DATA", "-m", "bleu", "-f", "jsonl"],
         ["score", "DATA", "-m", "bleu"],
         ["score", "DATA", "-m", "bleu", "--level", "segment"],
         ["evaluate", "--data", "DATA", "-m", "bleu", "--resamples", "10"],
@@ -85,7 +85,7 @@ def test_no_command_prints_what_a_terminal_would_obey(
 
 def test_json_says_the_same_with_escapes(hostile: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        run(["rank", hostile, "-m", "bleu", "-o", "json"])
+        run(["rank", hostile, "-m", "bleu", "-f", "json"])
     found = json.loads(capsys.readouterr().out)
     assert found["sources"][0]["source"] == HOSTILE
 

@@ -49,7 +49,7 @@ def graded(count: int, lp: str | None = "zh-en", judges: int = 0) -> list[dict[s
 
 
 def test_by_default_the_standard_features_are_learnt_and_compared_on_held_out_sources(train):
-    printed, err = train("--data", "sample", "--model", "m.model")
+    printed, err = train("--data", "sample", "--model", "m.model", "--long-signatures")
     assert err == ""
     assert "(cross-validation)" in printed
     assert "|features:standard#" in printed
@@ -59,7 +59,7 @@ def test_by_default_the_standard_features_are_learnt_and_compared_on_held_out_so
 
 
 def test_the_json_holds_the_same_figures(train):
-    printed, _ = train("--data", "sample", "--features", "bleu1-4", "--output", "json", "--model", "m.model")
+    printed, _ = train("--data", "sample", "--features", "bleu1-4", "--format", "json", "--model", "m.model")
     found = json.loads(printed)["cross_validation"]
     shown, _ = train("--data", "sample", "--features", "bleu1-4", "--model", "m.model")
     for row in found["rows"]:

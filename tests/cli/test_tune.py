@@ -31,11 +31,11 @@ def call(capsys, tmp_path, monkeypatch):
 def dev(call) -> list[str]:
     """A list of the sample's outputs with references, and the words that name them."""
     call("nbest", "from-dataset", "dev.nbest", "--data", "sample", "--features", "words,chrf")
-    return ["--nbest", "dev.nbest", "--refs", *(f"dev.ref{number}" for number in range(4))]
+    return ["--nbest", "dev.nbest", "--references", *(f"dev.ref{number}" for number in range(4))]
 
 
 def test_from_corpus_to_tuned_translations(call, dev):
-    out, _ = call("tune", *dev, "--metric", "bleu[order=4]", "--report", "ter", *EXTRA, "-o", "json")
+    out, _ = call("tune", *dev, "--metric", "bleu[order=4]", "--report", "ter", *EXTRA, "-f", "json")
     found = json.loads(out)
     assert found["written"] == ["tuned.json", "tuned.ini"]
     tuning = {row["metric"]: row for row in found["scores"]}
@@ -57,7 +57,7 @@ def test_equal_calls_write_equal_bytes(call, dev):
 
 
 def test_the_test_side_is_scored_beside_the_tuning_side(call, dev):
-    more = ["--test-nbest", "dev.nbest", "--test-refs", "dev.ref0", "dev.ref1"]
+    more = ["--test-nbest", "dev.nbest", "--test-references", "dev.ref0", "dev.ref1"]
     out, _ = call("tune", *dev, *more, "-m", "chrf", "--report", "bleu", *EXTRA)
     rows = [line.split() for line in out.splitlines() if line.startswith(("tuning ", "test "))]
     assert [row[:2] for row in rows] == [["tuning", "chrf"], ["tuning", "bleu"], ["test", "chrf"], ["test", "bleu"]]
@@ -66,11 +66,11 @@ def test_the_test_side_is_scored_beside_the_tuning_side(call, dev):
 
 def test_tuning_to_a_trained_ranker(call, dev):
     call("train", "--data", "sample", "--features", "bleu,chrf", "--model", "r.model")
-    out, _ = call("tune", *dev, "--model", "r.model", *EXTRA, "-o", "json")
+    out, _ = call("tune", *dev, "--model", "r.model", *EXTRA, "-f", "json")
     scores = json.loads(out)["scores"][0]
     assert scores["metric"] == "ranker"
     assert scores["tuned"] >= scores["start"]
-    best, _ = call("rerank", "dev.nbest", "--model", "r.model", *dev[2:], "-o", "jsonl")
+    best, _ = call("rerank", "dev.nbest", "--model", "r.model", *dev[2:], "-f", "jsonl")
     assert sum(json.loads(line)["score"] for line in best.splitlines()) / 120 >= scores["tuned"]
 
 
@@ -85,7 +85,7 @@ def test_oracle_and_minimum_bayes_risk(call, dev):
         _, note = call("rerank", "dev.nbest", *options, *dev[2:], "--report", "bleu")
         scores[name] = float(note.split()[-1])
     assert scores["oracle"] > max(scores["mbr"], scores["weighted"])
-    alone, _ = call("rerank", "dev.nbest", "--mbr", "chrf", "-o", "json")
+    alone, _ = call("rerank", "dev.nbest", "--mbr", "chrf", "-f", "json")
     assert [row["sentence"] for row in json.loads(alone)] == list(range(120))
 
 
@@ -97,12 +97,12 @@ def test_sentences_without_hypotheses_stay_in_step(call):
 
 
 def test_lists_are_checked_and_merged(call, dev):
-    out, _ = call("nbest", "check", "dev.nbest", "-o", "json")
+    out, _ = call("nbest", "check", "dev.nbest", "-f", "json")
     row = json.loads(out)["rows"][0]
     assert (row["sentences"], row["hypotheses"], row["columns"]) == (120, 840, 2)
     Path("more").write_text("0 ||| new one ||| words= 2 agree_chrf= 0\n")
-    call("nbest", "merge", "dev.nbest", "more", "dev.nbest", "--to", "all.nbest.gz")
-    merged = json.loads(call("nbest", "check", "all.nbest.gz", "-o", "json")[0])["rows"][0]
+    call("nbest", "merge", "dev.nbest", "more", "dev.nbest", "--output", "all.nbest.gz")
+    merged = json.loads(call("nbest", "check", "all.nbest.gz", "-f", "json")[0])["rows"][0]
     texts = {
         line.split(" ||| ", 1)[0] + line.split(" ||| ", 1)[1] for line in Path("dev.nbest").read_text().splitlines()
     }
@@ -110,7 +110,7 @@ def test_lists_are_checked_and_merged(call, dev):
 
 
 def test_a_language_model_that_would_learn_from_its_own_references_is_told_so(call):
-    words = ["nbest", "from-dataset", "x.nbest", "--data", "sample", "-f", "lm"]
+    words = ["nbest", "from-dataset", "x.nbest", "--data", "sample", "-F", "lm"]
     _, err = call(*words, "--lm-data", "sample", code=2)
     assert "0 sentences are left to learn a language model from, 100 are needed" in err
     Path("text").write_text("".join(f"sentence number {number}\n" for number in range(200)))
@@ -124,21 +124,30 @@ def test_a_language_model_that_would_learn_from_its_own_references_is_told_so(ca
     ("arguments", "says"),
     [
         (["tune", "-m", "bleu"], "no references given"),
-        (["tune", "--refs", "r"], "give either --metric NAME, as --metric bleu, or --model FILE"),
-        (["tune", "--refs", "r", "-m", "bleu"], "nothing to begin with"),
-        (["tune", "--refs", "r", "-m", "bleu", "--nbest", "bad"], "bad:2: feature f is 'nan'"),
-        (["tune", "--refs", "r", "-m", "bleu", "--nbest", "few"], "few: has hypotheses for 1 of 2 sentences"),
-        (["tune", "--refs", "r", "-m", "bleu", "--nbest", "good", "--fix", "g"], "--fix g: no feature is called 'g'"),
-        (["tune", "--refs", "r", "-m", "bleu", "--nbest", "good", "-o", "csv"], "tune prints table or json"),
-        (["tune", "--refs", "r", "-m", "ds", "--nbest", "good"], "'ds' has 15 columns"),
-        (["tune", "--refs", "r", "-m", "bleu", "--test-nbest", "good"], "--test-nbest and --test-refs belong together"),
-        (["tune", "--refs", "r", "-m", "bleu", "--start", "good"], "good:1: found"),
+        (["tune", "--references", "r"], "give either --metric NAME, as --metric bleu, or --model FILE"),
+        (["tune", "--references", "r", "-m", "bleu"], "nothing to begin with"),
+        (["tune", "--references", "r", "-m", "bleu", "--nbest", "bad"], "bad:2: feature f is 'nan'"),
+        (["tune", "--references", "r", "-m", "bleu", "--nbest", "few"], "few: has hypotheses for 1 of 2 sentences"),
+        (
+            ["tune", "--references", "r", "-m", "bleu", "--nbest", "good", "--fix", "g"],
+            "--fix g: no feature is called 'g'",
+        ),
+        (
+            ["tune", "--references", "r", "-m", "bleu", "--nbest", "good", "-f", "csv"],
+            "'csv' is not one of 'table', 'json'",
+        ),
+        (["tune", "--references", "r", "-m", "ds", "--nbest", "good"], "'ds' has 15 columns"),
+        (
+            ["tune", "--references", "r", "-m", "bleu", "--test-nbest", "good"],
+            "--test-nbest and --test-references belong together",
+        ),
+        (["tune", "--references", "r", "-m", "bleu", "--start", "good"], "good:1: found"),
         (["rerank", "good"], "give one of --weights, --model, --oracle and --mbr"),
         (["rerank", "good", "--mbr", "chrf", "--oracle", "bleu"], "give one of"),
         (["rerank", "good", "--oracle", "bleu"], "--oracle and --report compare with references"),
         (["rerank", "good", "--mbr", "chrf", "--scale", "1"], "good has no scores in a fourth field"),
         (["rerank", "good", "--weights", "w", "--scale", "1"], "--scale says how --mbr uses scores"),
-        (["nbest", "merge", "good", "--to", "x"], "expected two n-best lists or more"),
+        (["nbest", "merge", "good", "--output", "x"], "expected two n-best lists or more"),
         (["nbest", "check", "none"], "none: no such file"),
     ],
 )
@@ -165,8 +174,8 @@ def test_references_without_spaces_are_told(call):
     texts = ["我很喜欢那只坐在垫子上的猫。", "它今天很安静，一点声音也没有。"]
     Path("refs").write_text("".join(f"{text}\n" for text in texts))
     Path("nbest").write_text("".join(f"{at} ||| {text} ||| f= {at} 1 ||| 0\n" for at, text in enumerate(texts)))
-    options = ["--nbest", "nbest", "--refs", "refs", *EXTRA]
+    options = ["--nbest", "nbest", "--references", "refs", *EXTRA]
     _, note = call("tune", *options, "-m", "bleu", "--report", "wer")
     assert note.count("are Chinese, written without spaces") == 1
     assert "Chinese" not in call("tune", *options, "-m", "bleu[tokenizer=zh]")[1]
-    assert "Chinese" in call("rerank", "nbest", "--refs", "refs", "--oracle", "bleu")[1]
+    assert "Chinese" in call("rerank", "nbest", "--references", "refs", "--oracle", "bleu")[1]

@@ -34,7 +34,7 @@ def test_wrong_input_is_refused_in_one_line(tmp_path, capsys, campaign):
     for words, expected in (
         (["serve", str(tmp_path / "none")], "no such campaign; make one with: ranker collect new"),
         (["status", str(text)], "is not a campaign, or is damaged"),
-        (["export", str(empty), "--out", "x.jsonl"], "is not a campaign; expected a file made by"),
+        (["export", str(empty), "--output", "x.jsonl"], "is not a campaign; expected a file made by"),
         (["new", str(path), "--data", "sample"], "exists already; choose another name"),
         (["new", str(tmp_path / "a"), "--data", "sample", "--judges", "Ann Smith"], "use codes, never names"),
         (["new", str(tmp_path / "a"), "--data", "sample", "--judges", "a,a"], "'a' is listed twice"),
@@ -42,7 +42,7 @@ def test_wrong_input_is_refused_in_one_line(tmp_path, capsys, campaign):
         (["new", str(tmp_path / "a"), "--data", "sample", "--features", "bleau"], "did you mean"),
         (["new", str(tmp_path / "no" / "a"), "--data", "sample"], "cannot be written"),
         (["link", str(path), "judge9", "--close"], "no judge has the code 'judge9'"),
-        (["export", str(path), "--out", str(tmp_path / "x.jsonl")], "holds no judgement to export yet"),
+        (["export", str(path), "--output", str(tmp_path / "x.jsonl")], "holds no judgement to export yet"),
     ):
         with pytest.raises(SystemExit) as ended:
             run(["collect", *words])

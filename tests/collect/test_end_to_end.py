@@ -18,7 +18,7 @@ from tests.collect.conftest import Client, free_port, judge_all
 
 def ranker(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
     with pytest.raises(SystemExit) as ended:
-        run([*map(str, arguments), "--output", "json"])
+        run([*map(str, arguments), "--format", "json"])
     printed = capsys.readouterr()
     assert ended.value.code == 0, printed.err
     return json.loads(printed.out)
@@ -58,7 +58,7 @@ def test_from_a_campaign_to_a_ranker(tmp_path, capsys, sample, serve):
     assert [judge_all(Client(address), links[f"judge0{n}"], choose(f"judge0{n}"), 50) for n in (1, 2, 3, 4)] == [50] * 4
     # live: while the server runs
     exported = tmp_path / "judgements.jsonl"
-    ranker(capsys, "collect", "export", path, "--out", exported)
+    ranker(capsys, "collect", "export", path, "--output", exported)
     server.terminate()
     assert server.communicate(timeout=20) == ("", "")
 

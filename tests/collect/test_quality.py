@@ -97,13 +97,13 @@ def test_a_careless_judge_is_found_and_left_out_and_careful_ones_are_not(campaig
                 "collect",
                 "export",
                 str(path),
-                "--out",
+                "--output",
                 str(tmp_path / "x.jsonl"),
                 "--min-kappa",
                 "0.2",
                 "--max-fast",
                 "0.5",
-                "-o",
+                "-f",
                 "json",
             ]
         )

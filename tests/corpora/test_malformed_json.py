@@ -96,14 +96,14 @@ def test_wrong_types_of_whole_records(value: object, tmp_path: Path) -> None:
     damaged(tmp_path / "x.json", f"[{LINES[0]},\n{json.dumps(value)}]", 2, r"record: expected an object|expected keys")
 
 
-@pytest.mark.parametrize("key", ["source", "candidates"])
-def test_missing_keys(key: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("keys", [("source", "references"), ("candidates",)])
+def test_missing_keys(keys: tuple[str, ...], tmp_path: Path) -> None:
     made = copy.deepcopy(RECORDS)
-    del made[1][key]
+    for key in keys:
+        del made[1][key]
     damaged(tmp_path / "x.jsonl", "\n".join(map(json.dumps, made)), 2, 'expected keys "source", "references"')
     for record in (
         {"src": "x", "ref": "r"},
-        {"ref": "r", "mt": "m"},
         {"src": "x", "mt_": "m"},
         {"src": None, "mt": "x"},
     ):

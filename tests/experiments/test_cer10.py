@@ -297,9 +297,9 @@ def test_unknown_metrics_are_refused():
 
 def test_command_prints_marks_and_writes_numbers(capsys, tmp_path):
     target = tmp_path / "found.json"
-    arguments = ["--data", "sample", "-f", "words,systems", "--runs", "1", "--restarts", "1", "--times"]
+    arguments = ["--data", "sample", "-F", "words,systems", "--runs", "1", "--restarts", "1", "--times"]
     with pytest.raises(SystemExit) as ended:
-        command(["experiment", "cer10", *arguments, "-m", "BLEU:4", "-m", "TER", "--write", str(target)])
+        command(["experiment", "cer10", *arguments, "-m", "BLEU:4", "-m", "TER", "--output", str(target)])
     printed = capsys.readouterr()
     assert ended.value.code == 0, printed.err
     assert "+*" in printed.out

@@ -219,7 +219,7 @@ def test_two_systems_are_too_few():
 def test_the_command(capsys, tmp_path):
     arguments = ["experiment", "isozaki10", "--data", "sample", "--kind", "adequacy", "--resamples", "50"]
     with pytest.raises(SystemExit) as ended:
-        run_command([*arguments, "--write", str(tmp_path / "out.json")])
+        run_command([*arguments, "--output", str(tmp_path / "out.json")])
     assert ended.value.code == 0
     printed = capsys.readouterr().out
     assert "Spearman with adequacy, sample" in printed

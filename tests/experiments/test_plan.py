@@ -97,7 +97,7 @@ def test_each_table_is_printed_before_the_next_is_made(monkeypatch, capsys, form
         return [table("second")]
 
     made = Plan("made up", (Task("first", lambda: [table("first")]), Task("second", second)), "signature")
-    assert emit(monkeypatch, made, "--output", form) == 0
+    assert emit(monkeypatch, made, "--format", form) == 0
     assert "first" in printed[0]
     assert "second" in capsys.readouterr().out
 
@@ -105,7 +105,7 @@ def test_each_table_is_printed_before_the_next_is_made(monkeypatch, capsys, form
 def test_the_command_reports_what_failed_and_prints_the_rest(monkeypatch, capsys, tmp_path):
     made = plan(DataError("too few sources", file="wmt12"))
     files = [tmp_path / f"out{form}" for form in (".json", ".csv", ".md")]
-    assert emit(monkeypatch, made, *(word for path in files for word in ("--write", str(path)))) == 2
+    assert emit(monkeypatch, made, *(word for path in files for word in ("--output", str(path)))) == 2
     printed = capsys.readouterr()
     assert printed.err == "ranker: error: table 'second' could not be made: wmt12: too few sources\n"
     assert [line for line in printed.out.splitlines() if line in ("first", "before", "second", "third")] == [
@@ -124,7 +124,7 @@ def test_the_command_reports_what_failed_and_prints_the_rest(monkeypatch, capsys
 @pytest.mark.parametrize("form", ["json", "csv", "markdown"])
 def test_documents_are_whole_although_a_table_fails(monkeypatch, capsys, tmp_path, form):
     path = tmp_path / f"out.{'md' if form == 'markdown' else form}"
-    assert emit(monkeypatch, plan(DataError("no")), "--output", form, "--write", str(path)) == 2
+    assert emit(monkeypatch, plan(DataError("no")), "--format", form, "--output", str(path)) == 2
     printed = capsys.readouterr().out
     assert printed == path.read_text()
     if form == "json":
@@ -134,7 +134,7 @@ def test_documents_are_whole_although_a_table_fails(monkeypatch, capsys, tmp_pat
 def test_a_fault_of_the_program_is_raised_after_everything_else(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(ye07, "plan", lambda *_: plan(ZeroDivisionError("division by zero")))
     with pytest.raises(ZeroDivisionError):
-        run_command(["experiment", "ye07", "--train", "sample", "--write", str(tmp_path / "out.json")])
+        run_command(["experiment", "ye07", "--train", "sample", "--output", str(tmp_path / "out.json")])
     printed = capsys.readouterr()
     assert "table 'second' could not be made: unexpected ZeroDivisionError: division by zero" in printed.err
     assert "third" in printed.out
@@ -149,13 +149,13 @@ def test_files_are_written_although_nobody_reads_the_output(monkeypatch, tmp_pat
     # leaves the standard output of the test alone
     monkeypatch.setattr(main, "_silence_stdout", lambda: None)
     path = tmp_path / "out.json"
-    assert emit(monkeypatch, plan(DataError("no")), "--write", str(path)) == 1
+    assert emit(monkeypatch, plan(DataError("no")), "--output", str(path)) == 1
     assert len(json.loads(path.read_text())["tables"]) == 3
 
 
 def test_the_name_of_a_file_is_checked_before_the_work(monkeypatch, capsys):
     made = Plan("made up", (Task("first", lambda: pytest.fail("was made")),), "signature")
-    assert emit(monkeypatch, made, "--write", "out.txt") == 2
+    assert emit(monkeypatch, made, "--output", "out.txt") == 2
     assert "out.txt: expected a name ending in .json, .csv, .md" in capsys.readouterr().err
 
 

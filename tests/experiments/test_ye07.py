@@ -214,7 +214,7 @@ def test_too_few_references(years):
 def test_the_command_prints_and_writes(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as ended:
-        run_command(["experiment", "ye07", "--train", "sample", "--write", "out.md", "--output", "markdown"])
+        run_command(["experiment", "ye07", "--train", "sample", "--output", "out.md", "--format", "markdown"])
     assert ended.value.code == 0
     printed = capsys.readouterr().out
     assert printed == (tmp_path / "out.md").read_text(encoding="utf-8")

@@ -64,7 +64,7 @@ def test_columns_declare_where_lower_is_better(name: str) -> None:
     ("text", "message"),
     [
         ("semantic", "'semantic' has 4 columns, and a metric is one of them: semantic.precision, semantic.recall, sem"),
-        ("semantic.F", r"'semantic' has no column 'F' \(did you mean 'semantic.f'\?\); its columns are: semantic.prec"),
+        ("semantic.G", r"'semantic' has no column 'G' \(did you mean 'semantic.f'\?\); its columns are: semantic.prec"),
         ("ngrams[order=2].3.f1", r"has no column '3.f1' .*; its columns are: ngrams\[order=2\].1.precision, "),
         ("length.", "'length' has 2 columns"),
         ("bleu.precision", r"'bleu' is one score and has no column 'precision'; leave out '.precision'"),

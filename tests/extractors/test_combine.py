@@ -232,7 +232,7 @@ def printed(capsys):
 
     def call(*arguments):
         with pytest.raises(SystemExit) as ended:
-            run([*arguments, "-o", "json"])
+            run([*arguments, "-f", "json"])
         caught = capsys.readouterr()
         assert ended.value.code == 0, caught.err
         return json.loads(caught.out)

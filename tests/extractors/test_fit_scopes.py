@@ -120,7 +120,7 @@ def test_nothing_is_learnt_from_the_data_that_are_scored():
         ("evaluate", "--data", "sample", "--metric"),
         ("compare", "--data", "sample", "--metric"),
         ("rerank", "x.nbest", "--mbr"),
-        ("tune", "--nbest", "x.nbest", "--refs", "x.ref", "--metric"),
+        ("tune", "--nbest", "x.nbest", "--references", "x.ref", "--metric"),
     ],
 )
 def test_no_command_scores_by_what_must_learn_first(tmp_path, monkeypatch, capsys, text, column, words):

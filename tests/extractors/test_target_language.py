@@ -253,7 +253,7 @@ def test_commands_say_it_once_on_stderr(tmp_path, capsys):
     assert stderr_of(capsys, "rank", path, "--model", model) == []
     (tmp_path / "de.nbest").write_text("".join(f"{n} ||| {GERMAN_OUTPUTS[0]} ||| f= 1 ||| 1\n" for n in range(9)))
     (tmp_path / "de.ref").write_text(f"{GERMAN}\n" * 9)
-    lists = (tmp_path / "de.nbest", "--refs", tmp_path / "de.ref")
+    lists = (tmp_path / "de.nbest", "--references", tmp_path / "de.ref")
     for words in (("rerank", *lists, "--oracle"), ("tune", "--nbest", *lists, "--weights", tmp_path / "w", "--metric")):
         assert stderr_of(capsys, *words, "meteor[language=de]") == []
         assert stderr_of(capsys, *words, "meteor") == [

@@ -194,7 +194,7 @@ def test_kill_9_between_iterations_loses_nothing(pool):
     folder, references = pool
     (folder / "refs").write_text("".join(f"{text}\n" for text in references.references["text"]))
     (folder / "start").write_text(START.moses())
-    command = [sys.executable, "-m", "ranker.cli.main", "tune", "--refs", str(folder / "refs")]
+    command = [sys.executable, "-m", "ranker.cli.main", "tune", "--references", str(folder / "refs")]
     command += ["-m", "bleu", "--start", str(folder / "start"), "--restarts", "3", "--iterations", "6"]
     command += ["--decoder", decoder(folder, "kills").command, "--weights", str(folder / "w")]
     killed = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
@@ -217,7 +217,7 @@ def test_a_run_that_is_stopped_ends_its_decoder_and_meanwhile_no_other_uses_its_
     code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     code += "signal.signal(signal.SIGHUP, signal.SIG_DFL); signal.signal(signal.SIGTERM, signal.SIG_DFL)\n"
     code += "from ranker.__main__ import run; run()"
-    command = [sys.executable, "-c", code, "tune", "--refs", str(folder / "refs"), "-m", "bleu"]
+    command = [sys.executable, "-c", code, "tune", "--references", str(folder / "refs"), "-m", "bleu"]
     command += ["--start", str(folder / "start"), "--restarts", "3", "--iterations", "6"]
     command += ["--decoder", decoder(folder, "hangs").command, "--weights", str(folder / "w")]
     pid = folder / "w.state" / "decoder.pid"

@@ -85,9 +85,11 @@ def parse_testset(text: str, file: str) -> list[Record]:
 
 
 def read_testset(
-    source: str | Path, references: Sequence[str | Path], translations: Sequence[str | Path], name: str
+    source: str | Path | None, references: Sequence[str | Path], translations: Sequence[str | Path], name: str
 ) -> Dataset:
     """Read a test set from the files of its source, its references and its systems.
+
+    Without `source` the sources are empty.
 
     Raises
     ------
@@ -96,7 +98,7 @@ def read_testset(
         two systems of one name, or a plain file that has another number of lines than the source has segments.
     """
     files: list[tuple[sgml.Role, str | Path]] = [
-        ("source", source),
+        *(("source", path) for path in (source,) if path is not None),
         *(("reference", path) for path in references),
         *(("system", path) for path in translations),
     ]
@@ -114,7 +116,10 @@ def read_testset(
     # ids come from the source, or else from the first file that has some
     like = next(one for one in parts if isinstance(one, _Part))
     whole = [one if isinstance(one, _Part) else _aligned(*one, like) for one in parts]
-    return assemble(_records(whole, display_name(source)), name, display_name(source))
+    if source is None:
+        whole.insert(0, _without_source(like))
+    file = display_name(files[0][1])
+    return assemble(_records(whole, file), name, file)
 
 
 @dataclass(frozen=True)
@@ -124,6 +129,15 @@ class _Part:
     role: sgml.Role
     name: str
     documents: list[sgml.Document]
+
+
+def _without_source(like: _Part) -> _Part:
+    """Return empty sources with the ids of another part."""
+    emptied = [
+        replace(one, segments=tuple(replace(segment, text="") for segment in one.segments), sysid=None, role="source")
+        for one in like.documents
+    ]
+    return _Part("source", "", emptied)
 
 
 def _of_role(documents: list[sgml.Document], role: sgml.Role, file: str) -> list[sgml.Document]:

@@ -8,9 +8,9 @@ A record is one source::
 
 or one candidate, ``{"src": "...", "mt": "...", "ref": "..."}``, where records of equal source and reference are
 one source, ``"system"`` may name the system and ``"judge"`` the judge; keys may be called as the columns of tables
-are. Optional: ``lp``, ``doc``, ``seg_id``, ``reference_names``, and in a
-candidate ``human`` (``{"fluency": 3}`` or, with judges, ``{"fluency": {"judge1": 3}}``) and ``is_reference``; word
-alignments with the source in Pharaoh format, ``alignment`` of a candidate and ``reference_alignments``.
+are. A source may be missing where there are references. Optional: ``lp``, ``doc``, ``seg_id``, ``reference_names``,
+and in a candidate ``human`` (``{"fluency": 3}`` or, with judges, ``{"fluency": {"judge1": 3}}``) and ``is_reference``;
+word alignments with the source in Pharaoh format, ``alignment`` of a candidate and ``reference_alignments``.
 A file holds one record a line, a list of records, or a single record.
 
 Any other key of a candidate is a rating, as in ``human``. Keys with the names of metadata (`ranker.corpora.columns`)
@@ -33,7 +33,7 @@ from ranker.errors import DataError, nearest
 from ranker.storage.plain_data import DECODER, RefusedError, reason_of
 
 _EXPECTED = 'expected keys "source", "references", "candidates", or "src", "ref", "tgt", or "src", "mt", "ref"'
-_CANDIDATE = ("mt", "text", "translation", "candidate")
+_CANDIDATE = ("text", *names.HYPOTHESIS)
 _CANDIDATES = ("candidates", "tgt")
 _REFERENCES = ("references", "refs", "ref", "reference")
 _SOURCE_KEYS = ("lp", "doc", "seg_id", "source", "src", *_REFERENCES, "reference_names", "reference_alignments")
@@ -70,7 +70,7 @@ def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line
             reader.spelling(fields, "source", "src"),
             reader.spelling(fields, *_CANDIDATES, *_CANDIDATE),
         )
-        if source is None or candidates is None:
+        if candidates is None or (source is None and reader.spelling(fields, *_REFERENCES) is None):
             raise DataError(f"{_EXPECTED}; found {shown(sorted(fields))}", file=file, line=line)
         if candidates in _CANDIDATES:
             record = _source_record(reader, fields, source)
@@ -79,7 +79,10 @@ def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line
             records.append(record)
             continue
         record = _source_record(reader, _as_table_row(reader, fields), source)
-        key = (record.source, tuple(record.references), record.lp, record.doc, record.seg_id)
+        alone = not record.source and record.seg_id is None and fields.get("system") is None
+        # nothing tells whether equal references without a source are of one
+        own = line if alone else None
+        key = (record.source, tuple(record.references), record.lp, record.doc, record.seg_id, own)
         if key not in grouped:
             grouped[key] = record, {}
             records.append(record)
@@ -369,7 +372,7 @@ def _inside(path: str, key: str) -> str:
     return f"{path}.{key}".lstrip(".") if plain else f"{path}[{shown(key)}]"
 
 
-def _source_record(reader: RecordReader, fields: Mapping[str, Any], source: str) -> Record:
+def _source_record(reader: RecordReader, fields: Mapping[str, Any], source: str | None) -> Record:
     """Make the record of one source, without candidates."""
     key = reader.spelling(fields, "references", "refs", "ref", "reference")
     references = [] if key is None or fields[key] is None else reader.texts(fields[key], key)
@@ -384,7 +387,7 @@ def _source_record(reader: RecordReader, fields: Mapping[str, Any], source: str)
         if len(alignments) != len(references):
             reader.fail("reference_alignments", f"{len(references)} alignments", alignments)
     return Record(
-        source=reader.text(fields[source], source),
+        source="" if source is None else reader.text(fields[source], source),
         references=references,
         candidates=[],
         lp=reader.optional_text(fields, "lp", "lp"),

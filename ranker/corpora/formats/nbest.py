@@ -241,6 +241,8 @@ def nbest_bytes(nbest: NBestList, path: str | Path) -> bytes:
     """
     if not len(nbest):
         raise DataError("an n-best list without hypotheses cannot be written", file=display_name(path))
+    if not nbest.layout:
+        raise DataError("has no features, and without them it is no n-best list of Moses' format", file=nbest.name)
     numbers = iter(range(nbest.features.shape[1]))
     features: list[pa.Array | pa.Scalar] = []
     for name, size in nbest.layout:

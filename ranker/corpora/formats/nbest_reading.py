@@ -32,8 +32,12 @@ def read_nbest(path: str | Path) -> NBestList:
         With file and line, for a line that is not of the format, sentences that are not in order, features other than
         those of the first line, and values that are no finite numbers.
     """
-    file = display_name(path)
-    text = read_text(path).removesuffix("\n")
+    return parse_nbest(read_text(path), display_name(path))
+
+
+def parse_nbest(text: str, file: str) -> NBestList:
+    """Parse the text of an n-best list, as `read_nbest` does."""
+    text = text.removesuffix("\n")
     if not text:
         raise DataError(f"is empty; {_LINE}", file=file)
     lines = pc.split_pattern(pa.array([text], type=pa.large_string()), "\n").values

@@ -78,41 +78,46 @@ def _version(path: str | Path) -> tuple[int, int, int] | None:
 
 
 def read_parallel(
-    source: str | Path, references: Sequence[str | Path], translations: Sequence[str | Path], lp: str | None = None
+    source: str | Path | None,
+    references: Sequence[str | Path],
+    translations: Sequence[str | Path],
+    lp: str | None = None,
 ) -> Dataset:
     """Read parallel files, one sentence a line, of language pair `lp`; a system is called by its file's name.
 
-    Any of them may be a test set in SGML or XML; see `ranker.corpora.documents.testsets`.
+    Without `source` the sources are empty, which only what reads them refuses. Any of the files may be a test set in
+    SGML or XML; see `ranker.corpora.documents.testsets`.
 
     Raises
     ------
     DataError
-        If a file has another number of lines than `source`, or two systems have the same file name.
+        If a file has another number of lines than the first, or two systems have the same file name.
     """
     if not translations:
         raise DataError("no translations given; expected at least one file of system output (-t)")
     from ranker.corpora.documents.testsets import is_testset, read_testset
 
-    if any(map(is_testset, (source, *references, *translations))):
-        return read_testset(source, references, translations, _stem(source))
+    first = next(path for path in (source, *references, *translations) if path is not None)
+    if any(is_testset(path) for path in (source, *references, *translations) if path is not None):
+        return read_testset(source, references, translations, _stem(first))
     systems = ["stdin" if str(path) == STDIN else display_name(Path(path).name) for path in translations]
     for path, system in zip(translations, systems, strict=True):
         if systems.count(system) > 1:
             what = f"two translations are called {system!r}, which is the system's name; rename one of the files"
             raise DataError(what, file=display_name(path))
-    source_lines = read_lines(source)
-    like = display_name(source)
+    first_lines, like = read_lines(first), display_name(first)
+    size = len(first_lines)
     reference_lines, system_lines = (
-        [read_lines(path, len(source_lines), like) for path in paths] for paths in (references, translations)
+        [first_lines if path is first else read_lines(path, size, like) for path in paths]
+        for paths in (references, translations)
     )
-    size = len(source_lines)
     return build_dataset(
-        _stem(source),
-        {"lp": [lp] * size, "text": source_lines},
+        _stem(first),
+        {"lp": [lp] * size, "text": [""] * size if source is None else first_lines},
         side_by_side(reference_lines, size),
         side_by_side(system_lines, size, system=systems),
         {},
-        file=display_name(source),
+        file=like,
         lines=range(1, size + 1),
     )
 
@@ -130,6 +135,17 @@ def _read(path: str | Path, name: str, file: str) -> Dataset:
     text = read_text(path, keep_line_ends=True)
     if not text.strip():
         raise DataError("is empty, expected a corpus", file=file)
+    return parse_dataset(text, name, file, kind)
+
+
+def parse_dataset(text: str, name: str, file: str, kind: str | None = None) -> Dataset:
+    """Parse the text of a corpus file, of the format `kind`, or of what its first characters look like.
+
+    Raises
+    ------
+    DataError
+        As `read_dataset`.
+    """
     if kind is None:
         kind = _sniff(text)
     if kind == "testset":
@@ -144,12 +160,12 @@ def _read(path: str | Path, name: str, file: str) -> Dataset:
     if kind in ("csv", "tsv"):
         _refuse_rankings(text, file)
         from ranker.corpora.formats.mqm import is_mqm, parse_mqm
-        from ranker.corpora.formats.tables import parse_table
+        from ranker.corpora.formats.tables import delimiter_of, parse_table
 
         if kind == "tsv" and is_mqm(universal_line_ends(text[:10_000]).split("\n")[0].split("\t")):
             return assemble(parse_mqm(universal_line_ends(text), file), name, file)
 
-        return parse_table(text, name, file, "\t" if kind == "tsv" else ",")
+        return parse_table(text, name, file, "\t" if kind == "tsv" else delimiter_of(_first_line(text), file))
     raise DataError(
         f"unknown format; expected a name ending in {', '.join((*FORMATS, *READ_ONLY))} (or .gz), or JSON, or a table "
         "whose first line names its columns",
@@ -174,8 +190,12 @@ def _sniff(text: str) -> str | None:
 
         if looks_like_testset(text):
             return "testset"
-    first_line = universal_line_ends(text[:10_000].lstrip("\r\n")).split("\n")[0]
-    return "tsv" if "\t" in first_line else "csv" if "," in first_line else None
+    first_line = _first_line(text)
+    return "tsv" if "\t" in first_line else "csv" if "," in first_line or ";" in first_line else None
+
+
+def _first_line(text: str) -> str:
+    return universal_line_ends(text[:10_000].lstrip("\r\n")).split("\n")[0]
 
 
 def _stem(path: str | Path) -> str:

@@ -261,13 +261,13 @@ def _parse(text: str, file: str, name: str) -> list[Row]:
         rows = list(_from_json(text, file, name))
     else:
         lines = text.removesuffix("\n").split("\n")
-        delimiter = "\t" if "\t" in lines[0] else ","
+        delimiter = "\t" if "\t" in lines[0] else ";" if ";" in lines[0] and "," not in lines[0] else ","
         header = _header(next(csv.reader([lines[0]], delimiter=delimiter)), name)
         if header is not None:
             rows = list(_from_table(lines, delimiter, header, file))
         elif (numbers := _lines_of_scores(lines, file)) is not None:
             rows = numbers
-        elif delimiter == "," and "," in lines[0]:
+        elif delimiter != "\t" and delimiter in lines[0]:
             raise DataError(f"found {shown(lines[0])} without names of columns; {_FORMS}", file=file, line=1)
         else:
             found = parse_scores(text, file)

@@ -1,11 +1,12 @@
 """Tables in long form, one row a candidate (or a candidate and a judge): CSV, TSV and Parquet.
 
-Columns ``source``, ``system`` and ``text`` are required; ``lp``, ``doc``, ``seg_id``, ``judge``, ``reference`` (or
-``reference1``, ``reference2``, ...) and ``is_reference`` (true or false) are optional; every other column is a rating
+Columns ``text`` and ``source`` or ``reference`` (or ``reference1``, ``reference2``, ...) are required; ``system``,
+``lp``, ``doc``, ``seg_id``, ``judge`` and ``is_reference`` (true or false) are optional; every other column is a rating
 and holds numbers or nothing. Which ratings are judgements, and in which direction, is decided where they are used; see
 `ranker.corpora.judgements`. Columns whose names are those of metadata (`ranker.corpora.columns`), such as ``comment``,
 may hold text and are not read then, which a note says. Rows of one (``lp``, ``seg_id``), or without ``seg_id`` of
-equal source, references, ``lp`` and ``doc``, are one source. CSV quotes as spreadsheets do; TSV never quotes.
+equal source, references, ``lp`` and ``doc``, are one source; with neither source, ``seg_id`` nor system every row is
+one. CSV quotes as spreadsheets do, with commas or semicolons between the columns; TSV never quotes.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ from ranker.corpora.records import build_dataset, first_repeated, shown, system_
 from ranker.errors import DataError
 from ranker.files import printable, read_bytes
 
-_REQUIRED = ("source", "system", "text")
+_EXPECTED = "text (or mt, hyp, hypothesis), and source (or src) or reference (or ref)"
 _LOG = logging.getLogger(__name__)
 
 _ONLY_JUDGES = " (only rows of different judges with the same text may do so; seg_id tells equal sources apart)"
 _CHUNK = 50_000  # rows of a CSV file that are Python objects at a time
 
 
-def parse_table(text: str, name: str, file: str, delimiter: Literal[",", "\t"]) -> Dataset:
+def parse_table(text: str, name: str, file: str, delimiter: Literal[",", ";", "\t"]) -> Dataset:
     """Parse CSV or TSV `text` with a header line into the data set called `name`.
 
     Raises
@@ -199,15 +200,34 @@ def _text(value: object, column: str, file: str, line: int) -> str | None:
 def _columns(header: list[str], file: str, line: int | None) -> list[str]:
     """Return the columns under the names that this module knows them by."""
     columns = [names.canonical(name) for name in header]
-    for required in _REQUIRED:
-        if required not in columns:
-            found = ", ".join(map(shown, header[:8])) or "nothing"
-            what = f"column {required!r} is missing; expected at least {', '.join(_REQUIRED)}, found {found}"
-            raise DataError(what, file=file, line=line)
+    missing = "text" if "text" not in columns else "" if _is_comparable(columns) else "reference"
+    if missing:
+        found = ", ".join(map(shown, header[:8])) or "nothing"
+        what = f"column {missing!r} is missing; expected at least {_EXPECTED}, found {found}"
+        raise DataError(what, file=file, line=line)
     twice = first_repeated(columns)
     if twice is not None:
         raise DataError(f"column {shown(twice)} stands twice; rename or remove one", file=file, line=line)
     return columns
+
+
+def _is_comparable(columns: list[str]) -> bool:
+    return "source" in columns or bool(names.reference_columns(columns))
+
+
+def is_header(line: str, delimiter: str) -> bool:
+    """Return whether a line names the columns that a table needs."""
+    columns = [names.canonical(name) for name in next(csv.reader([line], delimiter=delimiter), [])]
+    return "text" in columns and _is_comparable(columns)
+
+
+def delimiter_of(header: str, file: str) -> Literal[",", ";"]:
+    """Return what separates the columns of CSV with this first line, and tell the user if it might be either."""
+    reads = [one for one in (",", ";") if is_header(header, one)]
+    if len(reads) > 1:
+        _LOG.warning("ranker: note: %s: columns could be separated by ',' or ';'; taken: ','", file)
+    semicolons = reads == [";"] or (not reads and "," not in header and ";" in header)
+    return ";" if semicolons else ","
 
 
 def _kinds(columns: list[str]) -> list[str]:
@@ -225,7 +245,7 @@ class LongTable:
     def __init__(
         self, columns: Mapping[str, pa.ChunkedArray], lines: Int64Array, file: str, unit: str = "line"
     ) -> None:
-        self.columns, self.lines, self.file, self.unit = columns, lines, file, unit
+        self.columns, self.lines, self.file, self.unit = dict(columns), lines, file, unit
         self.problems: list[tuple[int, DataError]] = []
 
     def dataset(self, name: str) -> Dataset:
@@ -234,13 +254,19 @@ class LongTable:
 
     def dataset_and_candidates(self, name: str) -> tuple[Dataset, Int64Array]:
         """Return `dataset`, and which of its candidates every row of the table is, shape (rows,)."""
-        systems = self._codes("system")
-        self._refuse(systems < 0, lambda row: "column 'system': expected a name, found nothing")
         lp, doc, seg_id, judge = (self._codes(key) for key in ("lp", "doc", "seg_id", "judge"))
         references, reference_texts = self._references()
         is_reference = self._truths()
         content = _joined(self._codes("source"), *references.T)
         group = _joined(lp, seg_id, np.where(seg_id < 0, _joined(content, doc), -1))
+        if "system" not in self.columns:
+            if "source" not in self.columns:
+                # nothing tells whether equal references are of one source
+                group = np.where(seg_id < 0, len(group) + np.arange(len(group)), group)
+                group = _joined(group)
+            self._number_systems(group)
+        systems = self._codes("system")
+        self._refuse(systems < 0, lambda row: "column 'system': expected a name, found nothing")
         first = _first(group)[group]
         self._refuse(
             (content != content[first]) | (doc != doc[first]),
@@ -284,6 +310,11 @@ class LongTable:
         )
         return dataset, place[output]
 
+    def _number_systems(self, group: Int64Array) -> None:
+        """Call the outputs of every source candidate1, candidate2, ..., as they are called in JSON."""
+        places = pd.Series(group).groupby(group).cumcount() + 1
+        self.columns["system"] = pa.chunked_array([pa.array("candidate" + places.astype(str), pa.large_string())])
+
     def _cell(self, column: str, row: int) -> object:
         return self.columns[column][int(row)].as_py()
 
@@ -295,7 +326,7 @@ class LongTable:
     def _take(self, column: str, rows: Int64Array) -> pd.Series:
         """Return the texts of a column in some rows; empty where there is none, but for what may be unknown."""
         if column not in self.columns:
-            return pd.Series([None] * len(rows), dtype=TEXT)
+            return pd.Series(["" if column == "source" else None] * len(rows), dtype=TEXT)
         values = self.columns[column].take(pa.array(rows))
         return _series(values.fill_null("") if column in ("source", "text") else values)
 

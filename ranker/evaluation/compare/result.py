@@ -381,7 +381,7 @@ class Comparison(Shown):
         found = value.get("format") if isinstance(value, dict) else None
         if found != FORMAT:
             raise DataError(
-                f"expected a comparison of format {FORMAT!r}, found {found!r}: make it with ranker compare -o json",
+                f"expected a comparison of format {FORMAT!r}, found {found!r}: make it with ranker compare -f json",
                 file=file,
             )
         try:

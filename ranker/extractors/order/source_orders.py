@@ -18,7 +18,7 @@ from ranker.extractors.order.aligner import align_dataset
 from ranker.extractors.order.birch_osborne import Rule, relative_orders, source_orders
 from ranker.extractors.order.scores import permutation_scores
 from ranker.extractors.text.reference_pairs import ReferencePairs
-from ranker.extractors.text.tokens import Tokenizer, source_segments, token_batch
+from ranker.extractors.text.tokens import Tokenizer, check_sources, source_segments, token_batch
 from ranker.learning.aligner.model import AlignmentModel
 from ranker.links import Links
 
@@ -94,11 +94,12 @@ def bilingual_orders(
     Raises
     ------
     DataError
-        If a translation has no alignment and there is no aligner, an alignment does not fit the sentences, or the
-        aligner would have to align several language pairs.
+        If there are no source sentences, a translation has no alignment and there is no aligner, an alignment does not
+        fit the sentences, or the aligner would have to align several language pairs.
     OptionError
         If the aligner counts other words than `tokenizer` makes.
     """
+    check_sources(dataset)
     batch = token_batch(dataset, tokenizer, lowercase=lowercase)
     lengths = source_segments(dataset, tokenizer, lowercase=lowercase).lengths
     given = alignments_of(

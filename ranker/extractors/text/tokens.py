@@ -17,7 +17,7 @@ import pandas as pd
 
 from ranker.arrays import Int32Array, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset, view
-from ranker.errors import MissingError, OptionError, nearest
+from ranker.errors import DataError, MissingError, OptionError, nearest
 from ranker.extractors.text.tokenizers import OF_LANGUAGE, SPLITTING, TOKENIZERS, WORDWISE, split_and_number
 
 Tokenizer = Literal[
@@ -286,6 +286,18 @@ def _by_language(
 def source_segments(dataset: Dataset, tokenizer: Tokenizer = "13a", *, lowercase: bool = False) -> Segments:
     """Return the source sentences of `dataset`, tokenised, with a vocabulary of their own."""
     return tokenise(dataset.sources["text"].tolist(), tokenizer, lowercase=lowercase)
+
+
+def check_sources(dataset: Dataset) -> None:
+    """Refuse data without source sentences.
+
+    Raises
+    ------
+    DataError
+        If all are empty.
+    """
+    if len(dataset.sources) and not (dataset.sources["text"].str.strip() != "").any():
+        raise DataError("word alignments need source sentences, and there are none: give -s SRC", file=dataset.name)
 
 
 @view

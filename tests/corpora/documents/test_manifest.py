@@ -123,10 +123,10 @@ def test_train_and_rank_across_years(ranker, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("RANKER_DATA", str(tmp_path))
     for name in SHAPES:
         assert main([str(SENTENCES), str(tmp_path / name), "--like", name]) == 0
-    trained = ranker("train", "--data", "acl05", "--model", str(tmp_path / "acl05.model"), "--output", "json")
+    trained = ranker("train", "--data", "acl05", "--model", str(tmp_path / "acl05.model"), "--format", "json")
     facts = json.loads(trained)["training"]
     assert (facts["data"], facts["sources"], facts["kind"]) == ("acl05", 60, "fluency")
-    ranked = ranker("rank", "mtc03", "--model", str(tmp_path / "acl05.model"), "--output", "csv")
+    ranked = ranker("rank", "mtc03", "--model", str(tmp_path / "acl05.model"), "--format", "csv")
     assert len(ranked.splitlines()) > 400
     assert re.search(r"acl05 +yes +zh-en", ranker("data", "list"))
 
@@ -135,7 +135,7 @@ def test_experiment_across_years(ranker, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("RANKER_DATA", str(tmp_path))
     for name in SHAPES:
         assert main([str(SENTENCES), str(tmp_path / name), "--like", name]) == 0
-    done = ranker("experiment", "ye07", "--train", "acl05", "--test", "mtc03", "--output", "json")
+    done = ranker("experiment", "ye07", "--train", "acl05", "--test", "mtc03", "--format", "json")
     tables = {table["title"]: table["rows"] for table in json.loads(done)["tables"]}
     crossed = next(rows for title, rows in tables.items() if title.startswith("cross-year, trained on acl05"))
     assert [row["features"] for row in crossed] == ["BLEU", "DS", "PERP", "BLEU+DS", "BLEU+PERP", "PERP+DS", "All"]

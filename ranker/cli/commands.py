@@ -1,0 +1,226 @@
+"""What all commands have in common: their help, and the options that say where and how results are printed.
+
+Every command takes ``--quiet``. One with a parameter `form` prints a result and takes ``--json`` and ``--output`` too.
+One with a parameter `data` takes data also without ``--data`` before them, unless it has other arguments.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import typing
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from copy import copy
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.models import ArgumentInfo
+
+from ranker.cli.options import OUTPUT, DataOption, listed_paths
+from ranker.cli.output import be_quiet, say_note, write_long_signatures
+from ranker.errors import OptionError
+
+_FORM, _JSON, _OUTPUT, _QUIET, _LONG = "form", "as_json", "output", "quiet", "long_signatures"
+_DATA, _DATA_ARGUMENT = "data", "named_data"
+_BY_SUFFIX = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
+
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Write the result to this file instead of printing it; the ending of its name says the format.",
+        metavar="FILE",
+        rich_help_panel=OUTPUT,
+    ),
+]
+_JsonOption = Annotated[bool, typer.Option("--json", help="Short for --format json.", rich_help_panel=OUTPUT)]
+_LongOption = Annotated[
+    bool,
+    typer.Option(
+        "--long-signatures",
+        help="Write signatures with every option in tables too, and sacreBLEU's.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No notes and no progress; errors stay.", rich_help_panel=OUTPUT)
+]
+
+_DataArgument = Annotated[
+    list[str] | None, typer.Argument(help="The same as --data.", metavar="DATA", show_default=False)
+]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Command(TyperCommand):
+    """A command whose options are listed by subject."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then the options under their headings."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                by_default = "Arguments" if parameter.param_type_name == "argument" else "Options"
+                sections.setdefault(getattr(parameter, "rich_help_panel", None) or by_default, []).append(record)
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+class Group(TyperGroup):
+    """Commands that are listed by what people do with them."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands under their headings."""
+        longest = max(map(len, self.commands))
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name, command in self.commands.items():
+            record = name.ljust(longest), command.get_short_help_str(formatter.width - longest - 4)
+            sections.setdefault(getattr(command, "rich_help_panel", None) or "Commands", []).append(record)
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+class Commands(typer.Typer):
+    """A group of commands.
+
+    Parameters
+    ----------
+    help : str
+        What they do.
+    completion : bool, default False
+        Offer the completion of commands in shells.
+    """
+
+    def __init__(self, help: str, *, completion: bool = False) -> None:
+        super().__init__(
+            cls=Group,
+            help=help,
+            no_args_is_help=True,
+            add_completion=completion,
+            rich_markup_mode=None,
+            pretty_exceptions_enable=False,
+            context_settings={"help_option_names": ["-h", "--help"]},
+        )
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[[Function], Function]:
+        """Return a decorator that adds a command with the options that all have."""
+        register = super().command(name, cls=Command, **settings)
+
+        def add(function: Function) -> Function:
+            register(_with_options(function))
+            return function
+
+        return add
+
+
+def _with_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Return `function` with the options that all commands have."""
+    signature = inspect.signature(function, eval_str=True)
+    # with keywords alone their order is free
+    parameters = {name: one.replace(kind=one.KEYWORD_ONLY) for name, one in signature.parameters.items()}
+    has_data = _DATA in parameters and parameters[_DATA].annotation == DataOption
+    arguments = [one for one in parameters.values() if isinstance(_info(one), ArgumentInfo)]
+    if has_data and not arguments:
+        parameters = {_DATA_ARGUMENT: _option(_DATA_ARGUMENT, _DataArgument, None), **parameters}
+        # they may be given in either way
+        parameters[_DATA] = parameters[_DATA].replace(default=None)
+    prints, writes = _FORM in parameters, _OUTPUT not in parameters
+    if prints:
+        default = parameters[_FORM].default
+        parameters[_FORM] = _without_default(parameters[_FORM])
+        if "json" in _choices(parameters[_FORM]):
+            parameters[_JSON] = _option(_JSON, _JsonOption, False)
+        if writes:
+            parameters[_OUTPUT] = _option(_OUTPUT, OutputOption, None)
+        parameters[_LONG] = _option(_LONG, _LongOption, False)
+    parameters[_QUIET] = _option(_QUIET, QuietOption, False)
+
+    @functools.wraps(function)
+    def command(**values: Any) -> None:
+        if values.pop(_QUIET):
+            be_quiet()
+        if has_data:
+            values[_DATA] = listed_paths([*(values.pop(_DATA_ARGUMENT, None) or []), *(values[_DATA] or [])])
+            if not values[_DATA] and signature.parameters[_DATA].default is inspect.Parameter.empty:
+                raise OptionError("nothing to read: give a corpus name or a file (--data)")
+        if not prints:
+            function(**values)
+            return
+        if values.pop(_LONG):
+            write_long_signatures()
+        choices = _choices(parameters[_FORM])
+        _refuse_formats(values[_OUTPUT], choices)
+        # an option of the command's own may write something else than the result
+        target = values[_OUTPUT] if parameters[_OUTPUT].annotation == OutputOption else None
+        form = _form(values[_FORM], values.pop(_JSON, False), target, choices) or default
+        with written_to(values.pop(_OUTPUT) if writes else None):
+            function(**{**values, _FORM: form})
+
+    command.__signature__ = signature.replace(parameters=[*parameters.values()])  # type: ignore[attr-defined]
+    return command
+
+
+def _info(parameter: inspect.Parameter) -> object:
+    """Return how typer is to read a parameter."""
+    return typing.get_args(parameter.annotation)[1]
+
+
+def _option(name: str, annotation: Any, default: object) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _without_default(form: inspect.Parameter) -> inspect.Parameter:
+    """Return the parameter with None as its default, which tells whether it is given, and the default in its help."""
+    kind, option = typing.get_args(form.annotation)
+    listed = [f"{one} (the default)" if one == form.default else one for one in typing.get_args(kind)]
+    shown = copy(option)
+    shown.help = f"{option.help} {', '.join(listed)}."
+    return _option(_FORM, Annotated[kind | None, shown], None)
+
+
+def _choices(form: inspect.Parameter) -> tuple[str, ...]:
+    kind = typing.get_args(typing.get_args(form.annotation)[0])[0]
+    return typing.get_args(kind)
+
+
+def _refuse_formats(targets: Path | list[Path] | None, choices: tuple[str, ...]) -> None:
+    """Refuse to write a file called as a format, which somebody means who writes ``-o json``."""
+    for target in [targets] if isinstance(targets, Path) else targets or []:
+        if str(target) in choices:
+            raise OptionError(f"-o {target}: -o names a file; for the format write --format {target} or -f {target}")
+
+
+def _form(given: str | None, as_json: bool, target: Path | None, choices: tuple[str, ...]) -> str | None:
+    """Return the format that is given, or that the name of a file says; None for the default."""
+    if as_json:
+        if given not in (None, "json"):
+            raise OptionError(f"--json is short for --format json: leave it out, or --format {given}")
+        return "json"
+    suggested = _BY_SUFFIX.get(target.suffix.lower()) if target is not None else None
+    return given or (suggested if suggested in choices else None)
+
+
+@contextmanager
+def written_to(target: Path | None) -> Iterator[None]:
+    """Write to a file what is printed, if one is given; nothing is written after an error."""
+    if target is None:
+        yield
+        return
+    from ranker.files import replacing
+
+    with replacing(target) as stream:
+        text = TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
+        with redirect_stdout(text):
+            yield
+        text.flush()
+        text.detach()
+    say_note(f"written: {target}")

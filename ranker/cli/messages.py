@@ -1,0 +1,39 @@
+"""What is wrong with a command line, in this package's words instead of those of the libraries that found it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_RENAMED = {"--arpa": "--output", "--out": "--output", "--to": "--output", "--write": "--output"}
+"""Options of earlier versions that no nearest name leads to."""
+_WORDS = (
+    (r"Value error, ", ""),
+    (r"Input should be a valid integer.*", "expected a whole number"),
+    (r"Input should be a valid number.*", "expected a number"),
+    (r"Input should be greater than or equal to (.*)", r"expected \1 or more"),
+    (r"Input should be less than or equal to (.*)", r"expected \1 or less"),
+    (r"Input should be a? ?", "expected "),
+    # of earlier versions of typer
+    (r"('[^']*') is not a valid integer", r"expected a whole number, found \1"),
+    (r"('[^']*') is not a valid float", r"expected a number, found \1"),
+    (r"(\S+) is not in the range x>=(\S+)\.", r"expected \2 or more, found '\1'."),
+    (r"(\S+) is not in the range (\S+)<=x<=(\S+)\.", r"expected \2 to \3, found '\1'."),
+)
+
+
+def usage_message(error: Any) -> str:
+    """Return the message of a usage error of typer, with the new name of what was called otherwise."""
+    renamed = _RENAMED.get(getattr(error, "option_name", ""))
+    if renamed:
+        return f"No such option: {error.option_name}. It is called {renamed}."
+    said: str = error.format_message()
+    for pattern, words in _WORDS:
+        said = re.sub(pattern, words, said)
+    found = getattr(error.__cause__ or error.__context__, "errors", None)
+    if found is not None and "expected" in said and "found" not in said:
+        said = f"{said.rstrip('.')}, found {str(found()[0]['input'])[:40]!r}."
+    options = {one.name for one in error.ctx.command.params} if error.ctx else set()
+    if getattr(getattr(error, "param", None), "name", "") == "form" and "features" in options:
+        return f"{said} Features are named by --features or -F."
+    return said

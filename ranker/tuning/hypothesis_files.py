@@ -1,0 +1,76 @@
+"""Reads hypotheses of any format: n-best lists, data sets with several outputs of every source, and plain text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ranker.corpora import catalogue
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.nbest import SEPARATOR, NBestList, from_columns
+from ranker.corpora.formats.nbest_reading import parse_nbest
+from ranker.corpora.formats.reading import format_of, parse_dataset
+from ranker.corpora.formats.tables import is_header
+from ranker.errors import DataError, counted
+from ranker.files import STDIN, display_name, read_text
+
+
+def read_hypotheses(
+    path: str | Path, *, sentences: int | None = None, each: int | None = None
+) -> tuple[NBestList, Dataset | None]:
+    """Read hypotheses, and the data set that they are the outputs of, if they are.
+
+    Files whose names end as those of data sets do, JSON, tables, and names of corpora are data sets; lines with ``|||``
+    are of Moses' format; all others are plain text. Only Moses' format has features. ``-`` is standard input.
+
+    Parameters
+    ----------
+    path : path or str
+    sentences : int, optional
+        Number of sentences, if it is known; so plain text needs no `each`.
+    each : int, optional
+        Lines of plain text for every sentence.
+
+    Raises
+    ------
+    DataError
+        If the file is not what its format promises, or nothing says how many lines of plain text a sentence has.
+    """
+    named = str(path)
+    if format_of(path) is not None or Path(path).is_dir() or (not Path(path).exists() and named in catalogue.cards()):
+        return _of_dataset(catalogue.load(path))
+    file = display_name(path)
+    text = read_text(path)
+    first_line = text.lstrip("\n").partition("\n")[0]
+    if text.lstrip()[:1] in ("{", "[") or any(is_header(first_line, one) for one in ",;\t"):
+        return _of_dataset(parse_dataset(text, "stdin" if named == STDIN else Path(path).name, file))
+    if SEPARATOR in first_line or not text:
+        return parse_nbest(text, file), None
+    return _of_lines(text.removesuffix("\n").split("\n"), file, sentences, each), None
+
+
+def _of_dataset(dataset: Dataset) -> tuple[NBestList, Dataset]:
+    candidates = dataset.candidates
+    return _without_features(dataset.name, dataset.candidate_source, candidates["text"].tolist()), dataset
+
+
+def _of_lines(lines: list[str], file: str, sentences: int | None, each: int | None) -> NBestList:
+    """Return as many lines for every sentence."""
+    if each is None:
+        if not sentences:
+            raise DataError(
+                "plain text: expected --per-source N, which says how many lines a sentence has, or sources or "
+                "references, which say how many sentences there are (-s, -r)",
+                file=file,
+            )
+        each = len(lines) // sentences
+    if not each or len(lines) % each or (sentences is not None and len(lines) != each * sentences):
+        of = f"{counted(sentences, 'sentence')}" if sentences is not None else "all sentences"
+        expected = f"{each} for each of {of}" if each else f"at least one for each of {of}"
+        raise DataError(f"has {counted(len(lines), 'line')}, expected {expected}: as many for every one", file=file)
+    return _without_features(file, np.repeat(np.arange(len(lines) // each), each), lines)
+
+
+def _without_features(name: str, sentence: np.ndarray, texts: list[str]) -> NBestList:
+    return from_columns(name, sentence, texts, np.zeros((len(texts), 0)), ())

@@ -1,0 +1,318 @@
+"""What all commands have in common: help, output, notes, names."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from ranker.cli.main import app, run
+
+CANDIDATES = [
+    {"src": "一", "ref": "the cat sat on the mat", "tgt": {"A": "the cat sat on the mat", "B": "a cat on mat"}},
+    {"src": "二", "refs": ["it rains", "it is raining"], "tgt": {"A": "rain", "B": "it rains"}},
+]
+
+
+@pytest.fixture
+def ranker(capsys, tmp_path, monkeypatch):
+    """Run one command in a folder with candidates; return what it printed on stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    Path("c.json").write_text(json.dumps(CANDIDATES), encoding="utf-8")
+
+    def call(line: str, code: int = 0) -> tuple[str, str]:
+        with pytest.raises(SystemExit) as ended:
+            run(line.split())
+        printed = capsys.readouterr()
+        assert ended.value.code == code, printed.err
+        return printed.out, printed.err
+
+    return call
+
+
+def commands(command, name=""):
+    for part, one in getattr(command, "commands", {}).items():
+        yield from commands(one, f"{name} {part}".strip())
+    yield name, command
+
+
+COMMANDS = dict(commands(typer.main.get_command(app)))
+
+
+def options_of(command) -> dict[str, str]:
+    return {option: one.name for one in command.params for option in one.opts if option.startswith("-")}
+
+
+@pytest.mark.parametrize("name", ["", "rank", "data", "data list"])
+def test_h_is_help(ranker, name):
+    assert ranker(f"{name} -h") == ranker(f"{name} --help")
+
+
+def test_help_lists_commands_by_what_people_do_in_whole_lines(ranker, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    printed, _ = ranker("--help")
+    assert "Score and rank translations:\n  score " in printed
+    assert "Commands:" not in printed
+    assert "..." not in printed.partition("Score and rank")[2]
+    assert max(map(len, printed.splitlines())) <= 80
+    for name, command in COMMANDS.items():
+        if hasattr(command, "commands"):
+            assert "..." not in ranker(f"{name} -h".strip())[0].partition("[ARGS]...")[2], name
+
+
+def test_a_letter_means_the_same_everywhere():
+    meanings: dict[str, set[str]] = {}
+    for command in COMMANDS.values():
+        for one in command.params:
+            for letter in (option for option in one.opts if option.startswith("-") and len(option) == 2):
+                meanings.setdefault(letter, set()).update(option for option in one.opts if option.startswith("--"))
+    assert {letter: names for letter, names in meanings.items() if len(names) > 1} == {
+        "-t": {"--translations", "--target"}
+    }
+
+
+def test_every_command_is_quiet_and_every_result_has_json_and_a_file():
+    for name, command in COMMANDS.items():
+        options = options_of(command)
+        if not hasattr(command, "commands"):
+            assert options["-q"] == "quiet", name
+            printed_otherwise = ("report", "align apply", "collect serve", "collect link")
+            assert {"--json", "--format", "-f", "--output", "-o"} <= {*options} or name in printed_otherwise, name
+
+
+def test_json_is_short_for_format_json(ranker):
+    assert ranker("rank c.json -m bleu --json") == ranker("rank c.json -m bleu --format json")
+    assert "--json is short for --format json" in ranker("rank c.json -m bleu --json -f csv", code=2)[1]
+
+
+def test_a_result_is_written_to_a_file_in_the_format_of_its_name(ranker):
+    printed, _ = ranker("rank c.json -m bleu -f csv")
+    out, err = ranker("rank c.json -m bleu -o r.csv")
+    assert (out, err) == ("", "ranker: note: written: r.csv\n")
+    assert Path("r.csv").read_text(encoding="utf-8") == printed
+    ranker("rank c.json -m bleu -o r.out")
+    assert Path("r.out").read_text(encoding="utf-8") == ranker("rank c.json -m bleu")[0]
+    ranker("score c.json -m bleu -o s.csv -f jsonl")
+    assert json.loads(Path("s.csv").read_text(encoding="utf-8").splitlines()[0])["system"] == "A"
+
+
+def test_a_failed_command_leaves_a_file_as_it_was(ranker):
+    Path("r.csv").write_text("before")
+    ranker("rank nothing.json -m bleu -o r.csv", code=2)
+    ranker("rank c.json -m bleuu -o r.csv", code=2)
+    assert Path("r.csv").read_text() == "before"
+    assert "nowhere" in ranker("rank c.json -m bleu -o nowhere/r.csv", code=2)[1]
+    assert sorted(path.name for path in Path().iterdir()) == ["c.json", "r.csv"]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("rank c.json -m bleu -o json", "-o json: -o names a file; for the format write --format json or -f json"),
+        ("rerank x --refs a --mbr chrf", "--references"),
+        ("nbest merge a b --to c", "No such option: --to. It is called --output."),
+        ("lm train --text a --arpa c", "No such option: --arpa. It is called --output."),
+        ("score c.json -m bleu --out d", "No such option: --out. It is called --output."),
+        ("experiment ye07 --train sample --write x.json", "No such option: --write. It is called --output."),
+        ("train -d sample -f bleu,ds", "Features are named by --features or -F."),
+    ],
+)
+def test_earlier_spellings_get_the_new_name(ranker, line, says):
+    assert says in ranker(line, code=2)[1]
+    assert [path.name for path in Path().iterdir()] == ["c.json"]
+
+
+def test_quiet_leaves_out_notes_but_no_errors(ranker, caplog):
+    assert "note: scored by the included model" in ranker("rank c.json")[1]
+    for line in ("rank c.json -q", "-q rank c.json"):
+        out, err = ranker(line)
+        assert (bool(out), err) == (True, "")
+    assert ranker("rank nothing.json -q", code=2)[1].startswith("ranker: error: ")
+    Path("m.csv").write_text("source,system,text,reference,comment\na,A,b,c,so so\n")
+    ranker("score m.csv -m chrf --quiet")
+    assert not caplog.records
+    ranker("score m.csv -m chrf")
+    assert "not read" in caplog.text
+
+
+def test_completion_completes_commands_without_anything_heavy():
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "ranker"],
+        env={"_RANKER_COMPLETE": "complete_bash", "COMP_WORDS": "ranker sc", "COMP_CWORD": "1", **_environment()},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == ["score"]
+    assert "numpy" not in done.stderr
+
+
+def _environment() -> dict[str, str]:
+    import os
+
+    return {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "HOME") if name in os.environ}
+
+
+def test_csv_in_files_is_read_back(ranker):
+    ranker("score c.json -m bleu,chrf -o s.csv")
+    with Path("s.csv").open(encoding="utf-8") as stream:
+        assert {row["system"] for row in csv.DictReader(stream)} == {"A", "B"}
+
+
+def test_metrics_have_names_in_any_case(ranker):
+    printed, _ = ranker("score c.json -m BLEU,chrF,Bleu[order=2],combine[BLEU-2*TER],NGRAMS.1.f1 --json")
+    assert [*json.loads(printed)["rows"][0]][3:] == [
+        *("bleu", "chrf", "bleu[order=2]", "combine[bleu - 2*ter]", "ngrams.1.f1")
+    ]
+    for name in ("perp", "BLEU1-4", "Bleu"):
+        ranker(f"train -d sample -F {name} -M m --folds 0 --C 1")
+    assert "did you mean 'bleu'" in ranker("rank c.json -m BLEUU", code=2)[1]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("score c.json -m bleu,chrf", "score -d c.json -m bleu -m chrf", "score --data c.json --metric bleu,chrf"),
+        ("score c.json c2.json -m bleu", "score -d c.json -d c2.json -m bleu", "score -d c.json,c2.json -m bleu"),
+        ("rank c.json -m bleu", "rank -d c.json -m bleu"),
+        (
+            "compare -d sample -m bleu,chrf --resamples 0 --level system",
+            "compare sample -m bleu -m chrf --resamples 0 --level corpus",
+        ),
+        ("contrast c.json A B --parser none", "contrast A B -d c.json --parser none"),
+    ],
+)
+def test_data_and_metrics_are_named_in_the_same_ways(ranker, lines):
+    Path("c2.json").write_text(json.dumps([{**one, "lp": "zh-en"} for one in CANDIDATES]), encoding="utf-8")
+    assert len({ranker(line)[0] for line in lines}) == 1
+
+
+def test_data_that_must_be_given_are_taken_in_either_way(ranker):
+    assert "nothing to read" in ranker("experiment isozaki10", code=2)[1]
+    for line in ("experiment isozaki10 none.json", "experiment isozaki10 -d none.json"):
+        assert "'none.json' is neither a file" in ranker(line, code=2)[1]
+
+
+def test_a_name_with_a_comma_is_one_file(ranker):
+    Path("a,b.json").write_text(json.dumps(CANDIDATES), encoding="utf-8")
+    assert "ranked:a,b#" in ranker("rank a,b.json -m bleu")[0]
+
+
+@pytest.mark.parametrize("line", ["rank c.json", "evaluate c.json", "contrast c.json A B"])
+@pytest.mark.parametrize("metrics", ["-m bleu,chrf", "-m bleu -m chrf"])
+def test_where_one_metric_is_meant_several_are_refused(ranker, line, metrics):
+    assert "--metric: expected one here, found 2: bleu, chrf" in ranker(f"{line} {metrics}", code=2)[1]
+
+
+def test_a_corpus_is_a_system_over_one_text(ranker):
+    assert ranker("score c.json -m bleu --level corpus") == ranker("score c.json -m bleu --level system")
+
+
+def test_no_source_file_is_needed_where_nothing_reads_it(ranker):
+    for name, text in {"ref": "the cat sat\nit rains\n", "A": "the cat\nit rains\n", "src": "一\n二\n"}.items():
+        Path(name).write_text(text, encoding="utf-8")
+    without, given = (
+        json.loads(ranker(f"score {files} -m bleu --json")[0]) for files in ("-r ref -t A", "-s src -r ref -t A")
+    )
+    assert without["rows"] == given["rows"]
+    assert "the cat" in ranker("rank -r ref -t A -m chrf")[0]
+    assert "need source sentences, and there are none" in ranker("score -r ref -t A -m lrscore", code=2)[1]
+
+
+def test_test_sets_in_sgml_need_no_source_either(ranker):
+    for role in ("ref", "tst"):
+        Path(f"{role}.sgm").write_text(
+            f'<{role}set setid="x" srclang="de" trglang="en"><doc docid="d" sysid="{role}">'
+            f'<seg id="1">the cat sat</seg><seg id="2">it rains</seg></doc></{role}set>'
+        )
+    rows = json.loads(ranker("score -r ref.sgm -t tst.sgm -m chrf --json")[0])["rows"]
+    assert [(row["lp"], row["chrf"]) for row in rows] == [("de-en", 1.0), ("de-en", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("rank c.json -j x", "'--jobs' / '-j': expected a whole number, found 'x'."),
+        ("permutation 1 --beta x", "'--beta': expected a number, found 'x'."),
+        ("evaluate c.json --resamples -3", "'--resamples': expected 0 or more, found '-3'."),
+        ("collect new x --gold-share 3", "'--gold-share': expected 0"),
+        ("train c.json --loss x", "'--loss': 'x' is not one of 'hinge', 'squared_hinge'."),
+    ],
+)
+def test_messages_use_no_words_of_libraries(ranker, line, says):
+    assert says in ranker(line, code=2)[1]
+
+
+TABLES = {
+    "m.csv": "src,hyp,ref\n一,the cat,the cat sat\n二,it rains,it rains\n",
+    "n.csv": "src;hypothesis;ref\n一;the cat;the cat sat\n二;it rains;it rains\n",
+    "t.tsv": "source\tmt\treference\n一\tthe cat\tthe cat sat\n二\tit rains\tit rains\n",
+    "j.jsonl": '{"src": "一", "hyp": "the cat", "ref": "the cat sat"}\n'
+    '{"src": "二", "hypothesis": "it rains", "ref": "it rains"}\n',
+    "o.csv": "hyp,ref\nthe cat,the cat sat\nit rains,it rains\n",
+    "p.jsonl": '{"mt": "the cat", "ref": "the cat sat"}\n{"mt": "it rains", "ref": "it rains"}\n',
+    "noending": "ref;mt\nthe cat sat;the cat\nit rains;it rains\n",
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_as_people_have_them(ranker, name):
+    Path(name).write_text(TABLES[name], encoding="utf-8")
+    rows = json.loads(ranker(f"score {name} -m chrf --json")[0])["rows"]
+    assert [row["system"] for row in rows] == ["candidate1", "candidate1"]
+    assert rows[0]["chrf"] < rows[1]["chrf"] == pytest.approx(1)
+
+
+def test_equal_references_without_sources_are_not_one_source(ranker):
+    Path("x.csv").write_text("mt,ref\nyes,yes\nno,yes\nyes,yes\n")
+    Path("x.jsonl").write_text("".join(f'{{"mt": "{mt}", "ref": "yes"}}\n' for mt in ("yes", "no", "yes")))
+    for name in ("x.csv", "x.jsonl"):
+        rows = json.loads(ranker(f"score {name} -m chrf --level corpus --json")[0])["rows"]
+        assert [(row["system"], row["segments"]) for row in rows] == [("candidate1", 3)]
+
+
+def test_outputs_of_a_source_without_systems_are_numbered(ranker):
+    Path("x.csv").write_text("src,mt,ref\na,yes,yes\na,no,yes\nb,yes,yes\n")
+    rows = json.loads(ranker("score x.csv -m chrf --json")[0])["rows"]
+    assert [row["system"] for row in rows] == ["candidate1", "candidate2", "candidate1"]
+
+
+def test_it_is_said_when_columns_may_be_separated_by_either(ranker, caplog):
+    Path("x.csv").write_text("mt,ref,x;mt;ref\nyes,yes,1\n")
+    ranker("score x.csv -m chrf")
+    assert "columns could be separated by ',' or ';'; taken: ','" in caplog.text
+    Path("y.csv").write_text("output;ref\nyes;yes\n")
+    assert "column 'text' is missing; expected at least text (or mt, hyp, " in ranker("score y.csv -m chrf", code=2)[1]
+
+
+def test_features_are_grouped_and_one_is_shown_with_its_options(ranker):
+    everything, _ = ranker("features")
+    headings = [line for line in everything.splitlines() if line in ("words", "word order", "fluency", "feature sets")]
+    assert headings == ["words", "word order", "fluency", "feature sets"]
+    assert "  order=4" not in everything
+    one, _ = ranker("features BLEU")
+    assert "  order=4" in one
+    assert "\nchrf " not in one
+    assert "did you mean 'bleu'" in ranker("features bleuu", code=2)[1]
+    rows = json.loads(ranker("features --json")[0])
+    assert {"group": "words", "name": "  order=4", "metric": "", "what": "a whole number"} in rows
+
+
+def test_signatures_are_short_in_tables_and_long_on_request_and_in_json(ranker):
+    short = ranker("score c.json -m bleu[order=2] --level system")[0].splitlines()[-1]
+    long = ranker("score c.json -m bleu[order=2] --level system --long-signatures")[0].splitlines()[-1]
+    assert json.loads(ranker("score c.json -m bleu[order=2] --level system --json")[0])["signature"] == long
+    assert "|sacrebleu:" not in short
+    assert "smoothing=exp" in long
+    head, _, options = short.partition("|metric:")
+    assert long.startswith(f"{head}|metric:bleu[order=2,")
+    assert re.fullmatch(r"bleu#[0-9a-f]{8}\|ranked:c#[0-9a-f]{8}\|level:system", options)
+    other = ranker("score c.json -m bleu[order=3] --level system")[0].splitlines()[-1]
+    assert other != short
+    assert len(ranker("rank c.json -q")[0].splitlines()[-1]) < 100

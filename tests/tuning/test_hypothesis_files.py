@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from ranker.cli.main import run
+from ranker.errors import RankerError
+from ranker.extractors.registry import make, make_metric, names
+from ranker.tuning.hypothesis_files import read_hypotheses
+from ranker.tuning.reranking import expected_gains
+
+TEXTS = [["the cat sat", "a cat sat", "the cat sat down"], ["it rains", "rain falls", "it rains now"]]
+SOURCES, REFERENCES = ["一", "二"], ["a cat sat", "it rains now"]
+FORMATS = {
+    "x.nbest": "".join(f"{i} ||| {text} ||| f= 1\n" for i, texts in enumerate(TEXTS) for text in texts),
+    "x.txt": "".join(f"{text}\n" for texts in TEXTS for text in texts),
+    "x.jsonl": "".join(
+        json.dumps({"source": source, "refs": [reference], "candidates": texts}) + "\n"
+        for source, reference, texts in zip(SOURCES, REFERENCES, TEXTS, strict=True)
+    ),
+    "x.csv": "src;mt;ref\n"
+    + "".join(f"{SOURCES[i]};{text};{REFERENCES[i]}\n" for i, texts in enumerate(TEXTS) for text in texts),
+}
+FORMATS["x.json"] = json.dumps([json.loads(line) for line in FORMATS["x.jsonl"].splitlines()])
+FORMATS["noending"] = FORMATS["x.jsonl"]
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name, text in {**FORMATS, "src": "一\n二\n", "ref": "a cat sat\nit rains now\n"}.items():
+        Path(name).write_text(text, encoding="utf-8")
+
+    def call(*words: str, code: int = 0, stdin: str = "") -> tuple[str, str]:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        with pytest.raises(SystemExit) as ended:
+            run(list(words))
+        printed = capsys.readouterr()
+        assert ended.value.code == code, printed.err
+        return printed.out, printed.err
+
+    return call
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_all_formats_hold_the_same_hypotheses(call, name):
+    found, dataset = read_hypotheses(name, each=3)
+    assert found.sentence.tolist() == [0, 0, 0, 1, 1, 1]
+    assert found.text_of(range(6)) == [text for texts in TEXTS for text in texts]
+    assert (dataset is None) == (name in ("x.nbest", "x.txt"))
+    expected = call("rerank", "x.nbest", "--mbr", "chrf", "-r", "ref", "--report", "BLEU,chrf")
+    assert call("rerank", name, "--mbr", "chrf", "-r", "ref", "--report", "BLEU,chrf") == expected
+    read = call("rerank", "-", "--mbr", "chrf", "--per-source", "3", stdin=FORMATS[name])
+    assert read[0] == expected[0]
+    rows = json.loads(call("nbest", "check", name, "--per-source", "3", "--json")[0])["rows"]
+    assert (rows[0]["sentences"], rows[0]["hypotheses"]) == (2, 6)
+
+
+def test_the_lines_of_sources_or_references_say_how_many_hypotheses_a_sentence_has(call):
+    by_number = call("rerank", "x.txt", "--mbr", "chrf", "--per-source", "3")[0]
+    assert call("rerank", "x.txt", "--mbr", "chrf", "-s", "src")[0] == by_number
+    assert call("rerank", "x.txt", "--oracle", "chrf", "-r", "ref")[0] == "a cat sat\nit rains now\n"
+
+
+def test_a_data_set_brings_its_references(call):
+    for name in ("x.jsonl", "x.csv"):
+        assert call("rerank", name, "--oracle", "chrf")[0] == "a cat sat\nit rains now\n"
+        assert call("rerank", name, "--oracle", "chrf", "-s", "src")[0] == "a cat sat\nit rains now\n"
+        assert call("rerank", name, "--model", "full-any", "-q")[0] == "a cat sat\nit rains now\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("rerank", "x.txt", "--mbr", "chrf"), "x.txt: plain text: expected --per-source N, which says how many"),
+        (
+            ("rerank", "x.txt", "--mbr", "chrf", "--per-source", "4"),
+            "has 6 lines, expected 4 for each of all sentences",
+        ),
+        (("rerank", "x.txt", "--mbr", "chrf", "--per-source", "2", "-s", "src"), "expected 2 for each of 2 sentences"),
+        (("rerank", "x.txt", "--oracle", "chrf", "--per-source", "3"), "compare with references: give -r FILE"),
+        (("rerank", "x.jsonl", "--weights", "w"), "w: no such file"),
+        (("nbest", "merge", "x.jsonl", "x.jsonl", "-o", "y"), "x.jsonl:1: found 1 field; expected: sentence |||"),
+    ],
+)
+def test_what_is_missing_is_said(call, words, says):
+    assert says in call(*words, code=2)[1]
+
+
+def test_any_extractor_with_one_feature_is_a_gain(call):
+    nbest, _ = read_hypotheses("x.jsonl")
+    refused = {}
+    for name in names():
+        made = make(name)
+        try:
+            gains = expected_gains(nbest, make_metric(name if len(made.columns) == 1 else made.columns[0]))
+        except RankerError as error:
+            refused[name] = str(error)
+            continue
+        assert gains.shape == (6,)
+    # these need more than the texts of a few hypotheses
+    assert {*refused} <= {"given", "lrscore", "paraphrase", "perp", "semantic"}
