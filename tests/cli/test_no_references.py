@@ -157,9 +157,9 @@ def test_an_n_best_list(call, tmp_path):
             r"some\.jsonl:1: some\[1\] has no reference, and column 'chrf' needs one",
         ),
         ("rank none.csv --model chrf.model", r"none\.csv:2: none\[1\] has no reference, and column 'chrf' needs one"),
-        ("train -d none.json -f bleu,consensus", r"none\.json:\d+: .* has no reference, and column 'bleu' needs one"),
+        ("train -d none.json -F bleu,consensus", r"none\.json:\d+: .* has no reference, and column 'bleu' needs one"),
         (
-            "train -d all.json --no-references -f chrf,perp",
+            "train -d all.json --no-references -F chrf,perp",
             r"all\.json:\d+: .* has no reference, and column 'chrf' needs",
         ),
         ("train -d some.jsonl --C 1", r"some\.jsonl:1: .* has no reference, and column .* needs one"),
