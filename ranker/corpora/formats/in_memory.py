@@ -19,7 +19,8 @@ import pyarrow as pa
 from ranker.arrays import Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.json_lines import read_records
-from ranker.corpora.formats.tables import long_form, long_table
+from ranker.corpora.formats.tables import long_table
+from ranker.corpora.formats.writing import long_form
 from ranker.corpora.records import assemble, build_dataset, shown
 from ranker.errors import DataError, counted
 

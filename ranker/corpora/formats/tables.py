@@ -130,46 +130,12 @@ def long_table(
         If a column is missing or there twice, or a column of text holds something else.
     """
     columns = _columns(header, file, None)
-    kinds = set(_kinds(columns))
+    kinds = set(kinds_of(columns))
     cells = {
         column: value if column in kinds else _texts(value, header_name, file, lines)
         for header_name, column, value in zip(header, columns, values, strict=True)
     }
     return LongTable(cells, lines, file, unit)
-
-
-def long_form(dataset: Dataset) -> pd.DataFrame:
-    """Return `dataset` as one table in the long form that this module reads; names of references are left out.
-
-    Raises
-    ------
-    DataError
-        If a source has no candidate and so no row, or a kind of judgement has the name of another column.
-    """
-    empty = np.flatnonzero(np.diff(dataset.candidate_offsets) == 0)
-    if len(empty):
-        raise DataError(f"{dataset.where(int(empty[0]))} has no candidate, so no row in a table: write JSONL")
-    kinds = sorted(dataset.ratings["kind"].unique())
-    for kind in kinds:
-        if names.canonical(kind) != kind or not _kinds([kind]):
-            raise DataError(f"kind {shown(kind)} cannot be the name of a column: write JSONL", file=dataset.name)
-    sources = dataset.sources.iloc[dataset.candidate_source].reset_index(drop=True)
-    frame = sources.rename(columns={"text": "source"})
-    slot = dataset.references.groupby("source").cumcount()
-    references = dataset.references.assign(slot=slot).pivot(index="source", columns="slot", values="text")
-    for index in range(len(references.columns)):
-        frame[f"reference{index + 1}"] = references[index].reindex(dataset.candidate_source).to_numpy(object)
-    for column in ("system", "text", "is_reference"):
-        if column != "is_reference" or dataset.candidates[column].any():
-            frame[column] = dataset.candidates[column]
-    ratings = dataset.ratings.assign(judge=dataset.ratings["judge"].fillna(""))
-    if not len(ratings):
-        return frame
-    wide = ratings.pivot(index=["candidate", "judge"], columns="kind", values="value").reset_index()
-    wide.columns.name = None
-    joined = frame.join(wide.set_index("candidate"), how="left")
-    joined["judge"] = joined["judge"].fillna("")
-    return joined.reset_index(drop=True)
 
 
 def _texts(column: pa.ChunkedArray, name: str, file: str, lines: Int64Array) -> pa.ChunkedArray:
@@ -230,7 +196,7 @@ def delimiter_of(header: str, file: str) -> Literal[",", ";"]:
     return ";" if semicolons else ","
 
 
-def _kinds(columns: list[str]) -> list[str]:
+def kinds_of(columns: list[str]) -> list[str]:
     """Return the columns that hold ratings."""
     others = {*names.TEXT_COLUMNS, *names.reference_columns(columns)}
     return [column for column in columns if column not in others]
@@ -364,7 +330,7 @@ class LongTable:
 
     def _ratings(self, output: Int64Array, before: Int64Array, judge: Int64Array) -> dict[str, Any]:
         """Return the columns of ratings, with the number of the output instead of the candidate."""
-        kinds = _kinds([*self.columns])
+        kinds = kinds_of([*self.columns])
         numbers = {kind: _numbers(self.columns[kind]) for kind in kinds}
         text = [kind for kind in kinds if names.is_metadata(kind) and numbers[kind][1].any()]
         noted = [kind for kind in text if kind not in names.NOT_READ]

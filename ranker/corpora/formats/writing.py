@@ -9,8 +9,10 @@ import re
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
 import pandas as pd
 
+from ranker.corpora.columns import canonical
 from ranker.corpora.dataset import ALIGNMENT, Dataset
 from ranker.corpora.formats.preference_pairs import companion, companion_name, pairs_bytes
 from ranker.corpora.formats.reading import FORMATS, format_of
@@ -52,9 +54,43 @@ def write_dataset(dataset: Dataset, path: str | Path) -> list[Path]:
     return [path, beside]
 
 
-def _table(dataset: Dataset, kind: str) -> bytes:
-    from ranker.corpora.formats.tables import long_form
+def long_form(dataset: Dataset) -> pd.DataFrame:
+    """Return `dataset` as one table in long form (`ranker.corpora.formats.tables`), without names of references.
 
+    Raises
+    ------
+    DataError
+        If a source has no candidate and so no row, or a kind of judgement has the name of another column.
+    """
+    from ranker.corpora.formats.tables import kinds_of
+
+    empty = np.flatnonzero(np.diff(dataset.candidate_offsets) == 0)
+    if len(empty):
+        raise DataError(f"{dataset.where(int(empty[0]))} has no candidate, so no row in a table: write JSONL")
+    kinds = sorted(dataset.ratings["kind"].unique())
+    for kind in kinds:
+        if canonical(kind) != kind or not kinds_of([kind]):
+            raise DataError(f"kind {shown(kind)} cannot be the name of a column: write JSONL", file=dataset.name)
+    sources = dataset.sources.iloc[dataset.candidate_source].reset_index(drop=True)
+    frame = sources.rename(columns={"text": "source"})
+    slot = dataset.references.groupby("source").cumcount()
+    references = dataset.references.assign(slot=slot).pivot(index="source", columns="slot", values="text")
+    for index in range(len(references.columns)):
+        frame[f"reference{index + 1}"] = references[index].reindex(dataset.candidate_source).to_numpy(object)
+    for column in ("system", "text", "is_reference"):
+        if column != "is_reference" or dataset.candidates[column].any():
+            frame[column] = dataset.candidates[column]
+    ratings = dataset.ratings.assign(judge=dataset.ratings["judge"].fillna(""))
+    if not len(ratings):
+        return frame
+    wide = ratings.pivot(index=["candidate", "judge"], columns="kind", values="value").reset_index()
+    wide.columns.name = None
+    joined = frame.join(wide.set_index("candidate"), how="left")
+    joined["judge"] = joined["judge"].fillna("")
+    return joined.reset_index(drop=True)
+
+
+def _table(dataset: Dataset, kind: str) -> bytes:
     if ALIGNMENT in dataset.references or ALIGNMENT in dataset.candidates:
         _cannot_hold(dataset, kind, "word alignments", "JSONL")
     frame = long_form(dataset)
