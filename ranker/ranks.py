@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
+from numba import prange
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array, offsets_of
+from ranker.kernels import kernel
 
 Numbers = FloatArray | Int32Array | Int64Array
 
@@ -51,7 +52,7 @@ def merge_ties(values: npt.ArrayLike, offsets: npt.ArrayLike | None = None) -> F
     return merged.reshape(scores.shape)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sort(values: FloatArray, order: Int64Array) -> int:
     """Write the places of all `values` but NaN in ascending order to the front of `order`, and return their number."""
     size = 0
@@ -74,7 +75,7 @@ def _sort(values: FloatArray, order: Int64Array) -> int:
     return size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sort_counting(values: Numbers, spare: Numbers) -> int:
     """Sort `values` by merging and return how many pairs were in strictly descending order; `spare` is as long."""
     size, width, inversions = len(values), 1, 0
@@ -97,13 +98,13 @@ def sort_counting(values: Numbers, spare: Numbers) -> int:
     return inversions
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _ties(before: float, value: float, tie: float) -> bool:
     """Return whether the higher `value` ties with the one before it; endless ones are equal or not."""
     return value - before <= tie or value == before
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def _merge(values: FloatArray, offsets: Int64Array, order: Int64Array) -> None:
     for group in prange(len(offsets) - 1):
         start, stop = offsets[group], offsets[group + 1]
@@ -140,7 +141,7 @@ def group_offsets(groups: npt.ArrayLike) -> tuple[Int64Array, Int64Array]:
     return order, offsets_of(counts)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rank_block(values: FloatArray, tie: float, order: Int64Array, ranks: FloatArray) -> None:
     start, size = 0, _sort(values, order)
     while start < size:
@@ -152,7 +153,7 @@ def _rank_block(values: FloatArray, tie: float, order: Int64Array, ranks: FloatA
         start = stop
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def _average_ranks(values: FloatArray, offsets: Int64Array, tie: float) -> FloatArray:
     ranks = np.full(len(values), np.nan)
     order = np.empty(len(values), dtype=np.int64)
@@ -162,7 +163,7 @@ def _average_ranks(values: FloatArray, offsets: Int64Array, tie: float) -> Float
     return ranks
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def _correlate(
     first: FloatArray, second: FloatArray, offsets: Int64Array, tie_corrected: bool, constant: bool
 ) -> FloatArray:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
+from numba import prange
 
 from ranker.arrays import FloatArray, Int64Array, offsets_of
+from ranker.kernels import kernel
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Calibration:
     groups: int
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(plain=False, parallel=True)
 def _pairs(
     human: FloatArray,
     scores: FloatArray,

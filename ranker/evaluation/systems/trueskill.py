@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
+from numba import prange
 
 from ranker.arrays import FloatArray, Int64Array
+from ranker.kernels import kernel
 
 _ROOT_TWO = math.sqrt(2.0)
 _ROOT_TWO_PI = math.sqrt(2.0 * math.pi)
@@ -74,17 +75,17 @@ class TrueSkill:
         return skill, deviation
 
 
-@njit(cache=True, nogil=True)
+@kernel(plain=False)
 def _density(x: float) -> float:
     return float(math.exp(-0.5 * x * x) / _ROOT_TWO_PI)
 
 
-@njit(cache=True, nogil=True)
+@kernel(plain=False)
 def _below(x: float) -> float:
     return 0.5 * math.erfc(-x / _ROOT_TWO)
 
 
-@njit(cache=True, nogil=True)
+@kernel(plain=False)
 def _surprise(apart: float, margin: float, tie: bool) -> tuple[float, float]:
     """Return how far means move and how much deviations shrink, in units of the deviation of the difference."""
     if not tie:
@@ -103,7 +104,7 @@ def _surprise(apart: float, margin: float, tie: bool) -> tuple[float, float]:
     return (mean if apart >= 0.0 else -mean), shrink
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(plain=False, parallel=True)
 def _rate(
     first: Int64Array,
     second: Int64Array,

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
+from numba import prange
 
 from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
 from ranker.corpora.dataset import Dataset, view
@@ -17,6 +17,7 @@ from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, parses_of
 from ranker.extractors.dependency.triplets import TYPES, Triplets, triplets
 from ranker.extractors.text.tokens import distinct_sentences
+from ranker.kernels import kernel
 
 LEVELS = ("type", "partial", "full")
 
@@ -109,7 +110,7 @@ class DependencyStructure(FittedExtractor):
         return distinct.candidate, distinct.reference
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _augment(row: int, edges: BoolArray, taken: Int64Array, seen: BoolArray) -> bool:
     """Find `row` a partner, moving others along (an augmenting path of the bipartite matching)."""
     # depth-first with a stack of its own: a chain may be as long as the sentence
@@ -141,7 +142,7 @@ def _augment(row: int, edges: BoolArray, taken: Int64Array, seen: BoolArray) -> 
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _partial_matches(
     head: Int32Array,
     dependent: Int32Array,
@@ -162,7 +163,7 @@ def _partial_matches(
     return size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _full_matches(
     head: Int32Array,
     dependent: Int32Array,
@@ -183,7 +184,7 @@ def _full_matches(
     return size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _blocks(types: npt.NDArray[np.int8], start: int, stop: int) -> Int64Array:
     """Return the block (start, stop) of every type among the sorted triplets of one sentence."""
     bounds = np.full((len(TYPES), 2), start, dtype=np.int64)
@@ -196,7 +197,7 @@ def _blocks(types: npt.NDArray[np.int8], start: int, stop: int) -> Int64Array:
     return bounds
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def _match(
     types: npt.NDArray[np.int8],
     head: Int32Array,

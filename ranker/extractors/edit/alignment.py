@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ranker.arrays import Int32Array, UInt8Array
+from ranker.kernels import kernel
 
 _DIAGONAL, _INSERTION, _DELETION = 0, 1, 2
 _FAR = np.int32(1 << 30)
@@ -34,7 +34,7 @@ class EditAlignment(NamedTuple):
     aligned: Int32Array
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def empty_alignment(length: int, size: int) -> EditAlignment:
     """Return room for an alignment of `length` candidate words with `size` reference words."""
     return EditAlignment(
@@ -45,7 +45,7 @@ def empty_alignment(length: int, size: int) -> EditAlignment:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def align_in_beam(words: Int32Array, reference: Int32Array, beam: int, operations: UInt8Array) -> int:
     """Fill `operations` and return the edit distance as tercom prunes it.
 
@@ -93,7 +93,7 @@ def align_in_beam(words: Int32Array, reference: Int32Array, beam: int, operation
     return int(now[size])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def align_in_band(words: Int32Array, reference: Int32Array, beam: int, operations: UInt8Array) -> int:
     """Fill `operations` and return the edit distance as sacreBLEU prunes it, to rows within `beam` of the diagonal."""
     size, length = len(reference), len(words)
@@ -120,7 +120,7 @@ def align_in_band(words: Int32Array, reference: Int32Array, beam: int, operation
     return int(now[size])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def read_alignment(words: Int32Array, reference: Int32Array, alignment: EditAlignment) -> None:
     """Fill the other parts of `alignment` from its operations."""
     wrong, reference_wrong = alignment.wrong, alignment.reference_wrong

@@ -8,9 +8,10 @@ costs of insertion, deletion and substitution.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from ranker.arrays import Int32Array, Int64Array, UInt64Array
+from ranker.kernels import kernel
 
 BLOCK = 64
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -19,7 +20,7 @@ NONE = np.uint64(0)
 _TOP = np.uint64(BLOCK - 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def number_locally(candidate: Int32Array, reference: Int32Array) -> tuple[Int32Array, Int32Array]:
     """Return both sequences with words numbered by where they first stand in `reference`.
 
@@ -46,7 +47,7 @@ def number_locally(candidate: Int32Array, reference: Int32Array) -> tuple[Int32A
     return mine, theirs
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def position_masks(reference: Int32Array) -> UInt64Array:
     """Return the bit set of positions of every word numbered by `number_locally`, shape (words + 1, blocks of 64)."""
     masks = np.zeros((len(reference) + 1, max(1, (len(reference) + BLOCK - 1) // BLOCK)), dtype=np.uint64)
@@ -55,7 +56,7 @@ def position_masks(reference: Int32Array) -> UInt64Array:
     return masks
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def advance_block(
     match: np.uint64, above: np.uint64, below: np.uint64, carry_above: np.uint64, carry_below: np.uint64, top: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
@@ -88,7 +89,7 @@ def advance_block(
     return less | ~(vertical | more), more & vertical, next_above, next_below
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def advance(
     masks: UInt64Array,
     above: UInt64Array,
@@ -122,7 +123,7 @@ def advance(
     return int(np.int64(up) - np.int64(down))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def edit_distance(candidate: Int32Array, reference: Int32Array) -> int:
     """Return the least number of insertions, deletions and substitutions between two sequences of word ids."""
     size = len(reference)
@@ -139,7 +140,7 @@ def edit_distance(candidate: Int32Array, reference: Int32Array) -> int:
     return distance
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def edit_distances(values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array) -> Int64Array:
     """Return the edit distance of every pair of sentences in CSR form, shape (pairs,).
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ranker.arrays import Int32Array, UInt64Array
 from ranker.extractors.edit.alignment import (
@@ -30,6 +29,7 @@ from ranker.extractors.edit.distance import (
     number_locally,
     position_masks,
 )
+from ranker.kernels import kernel
 
 TERCOM, SACREBLEU = 0, 1
 
@@ -86,7 +86,7 @@ class ShiftSearch(NamedTuple):
     limits: Limits
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _reference(words: Int32Array, theirs: Int32Array) -> Reference:
     size = len(theirs)
     following = np.full(size, size, dtype=np.int32)
@@ -109,7 +109,7 @@ def _reference(words: Int32Array, theirs: Int32Array) -> Reference:
     return Reference(theirs, following, position_masks(theirs), np.uint64((size - 1) % BLOCK), lacking, fewest)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def start_search(candidate: Int32Array, reference: Int32Array, limits: Limits) -> ShiftSearch:
     """Return the search for shifts between two sequences of word ids, neither empty."""
     words, theirs = number_locally(candidate, reference)
@@ -130,7 +130,7 @@ def start_search(candidate: Int32Array, reference: Int32Array, limits: Limits) -
     return ShiftSearch(words, shared, empty_alignment(length, len(theirs)), columns, trial, limits)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _align(search: ShiftSearch, words: Int32Array) -> int:
     """Align `words` with the reference as the program does, and return their distance."""
     limits, reference, operations = search.limits, search.reference.words, search.alignment.operations
@@ -139,7 +139,7 @@ def _align(search: ShiftSearch, words: Int32Array) -> int:
     return align_in_band(words, reference, limits.beam, operations)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def realign(search: ShiftSearch) -> int:
     """Bring alignment and columns up to date with the candidate as shifted so far, and return its distance."""
     words, reference, columns = search.words, search.reference, search.columns
@@ -161,7 +161,7 @@ def realign(search: ShiftSearch) -> int:
     return distance
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _exact_distance(search: ShiftSearch, first: int) -> int:
     """Return the exact edit distance of the candidate after the shift that is tried, `first` the first word moved."""
     words, above, below = search.trial.words, search.trial.above, search.trial.below
@@ -182,7 +182,7 @@ def _exact_distance(search: ShiftSearch, first: int) -> int:
     return int(distance)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_exact(search: ShiftSearch, distance: int) -> bool:
     """Tell whether the program certainly keeps a best path of the exact `distance`."""
     limits, reference = search.limits, search.reference
@@ -194,7 +194,7 @@ def _is_exact(search: ShiftSearch, distance: int) -> bool:
     return abs(len(reference.words) - len(search.words)) + distance < 2 * (limits.beam - 2)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def try_shift(search: ShiftSearch, start: int, size: int, target: int, worst: int) -> int:
     """Move the `size` words from `start` before word `target`, in `search.trial`, and return the program's distance.
 

@@ -8,16 +8,17 @@ distance.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from ranker.arrays import Int32Array, Int64Array
 from ranker.extractors.edit.shift_trials import TERCOM, Limits, ShiftSearch, realign, start_search, try_shift
+from ranker.kernels import kernel
 
 _MOST_SHIFTS_TRIED = 1000
 """After so many shifts sacreBLEU gives up on a sentence."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _run_length(words: Int32Array, start: int, reference: Int32Array, at: int, longest: int) -> int:
     """Return how many words from `start` are those of the reference from `at`, up to `longest`."""
     size = 0
@@ -27,13 +28,13 @@ def _run_length(words: Int32Array, start: int, reference: Int32Array, at: int, l
     return size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _may_move(start: int, stop: int, place: int, max_distance: int) -> bool:
     """Tell whether tercom moves the words from `start` to `stop` to word `place`."""
     return (place < start or place >= stop) and abs(place - start) <= max_distance
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _longest_movable(search: ShiftSearch, start: int, runs: Int32Array) -> int:
     """Return up to which size tercom tries to move the words from `start`; fill `runs` by reference position."""
     words, reference, limits = search.words, search.reference, search.limits
@@ -60,7 +61,7 @@ def _longest_movable(search: ShiftSearch, start: int, runs: Int32Array) -> int:
     return longest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_of_tercom(search: ShiftSearch, distance: int) -> int:
     """Write the candidate after tercom's best shift into `search.trial.best` and return its edit distance.
 
@@ -116,7 +117,7 @@ def _best_of_tercom(search: ShiftSearch, distance: int) -> int:
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_of_sacrebleu(search: ShiftSearch, distance: int, tried: int) -> tuple[int, int]:
     """Write the candidate after sacreBLEU's best shift into `search.trial.best`; return its distance and shifts tried.
 
@@ -160,7 +161,7 @@ def _best_of_sacrebleu(search: ShiftSearch, distance: int, tried: int) -> tuple[
     return best, tried
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shift_edits(candidate: Int32Array, reference: Int32Array, limits: Limits) -> int:
     """Return the shifts, insertions, deletions and substitutions that a greedy search needs.
 
@@ -190,7 +191,7 @@ def shift_edits(candidate: Int32Array, reference: Int32Array, limits: Limits) ->
     return distance + shifts
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def shift_edits_of_pairs(
     values: Int32Array,
     offsets: Int64Array,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ranker.arrays import Int32Array, Int64Array, UInt64Array, offsets_of
+from ranker.kernels import kernel
 
 
 class WordTables(NamedTuple):
@@ -53,13 +53,13 @@ def stem_numbers(vocabulary: Sequence[str], stem: Callable[[str], str]) -> Int32
 
 
 # inlined: a call would count references to all of the tables for every pair of words
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def share_stem(tables: WordTables, first: int, second: int) -> bool:
     """Tell whether two words have the same stem and stems match."""
     return len(tables.stems) > 0 and tables.stems[first] == tables.stems[second]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def share_synset(tables: WordTables, first: int, second: int) -> bool:
     """Tell whether two words have a synset in common."""
     if tables.signatures[first] & tables.signatures[second] == 0:

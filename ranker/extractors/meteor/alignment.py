@@ -18,12 +18,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
 from ranker.extractors.lexical.words import WordTables
 from ranker.extractors.meteor.matching import MatchTables, list_matches
 from ranker.extractors.meteor.phrases import Paraphrases
+from ranker.kernels import kernel
 
 STATISTICS = 21
 """Candidate words, reference words, function words of each, chunks (0 if all words of both match in one chunk); then of
@@ -55,7 +56,7 @@ class SearchOptions(NamedTuple):
     as_meteor: bool
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _better(path: Int64Array, other: Int64Array) -> bool:
     """Tell whether `path` beats `other`, without a draw."""
     if path[_WEIGHT] != other[_WEIGHT]:
@@ -65,7 +66,7 @@ def _better(path: Int64Array, other: Int64Array) -> bool:
     return bool(path[_DISTANCE] < other[_DISTANCE])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _keep(path: Int64Array, kept: Int64Array, count: int) -> int:
     """Insert `path` into the best-first list `kept`, behind its equals; return the new length."""
     place = count
@@ -80,7 +81,7 @@ def _keep(path: Int64Array, kept: Int64Array, count: int) -> int:
     return last + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _undisputed(size: int, length: int, offsets: Int64Array, matches: Int32Array) -> Int64Array:
     """Return for every reference word the match beginning there that shares no word with another match, or -1."""
     in_candidate = np.zeros(size, dtype=np.int64)
@@ -103,7 +104,7 @@ def _undisputed(size: int, length: int, offsets: Int64Array, matches: Int32Array
     return sure
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _match_weights(matches: Int32Array, options: SearchOptions) -> Int64Array:
     """Return what each match adds to the weight covered: both sides together, in thousandths."""
     covered = np.empty(len(matches), dtype=np.int64)
@@ -116,12 +117,12 @@ def _match_weights(matches: Int32Array, options: SearchOptions) -> Int64Array:
     return covered
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _free(used: BoolArray, match: Int32Array) -> bool:
     return not bool(used[match[0] : match[0] + match[1]].any())
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def align(
     size: int, length: int, offsets: Int64Array, matches: Int32Array, options: SearchOptions
 ) -> tuple[int, Int64Array, Int64Array]:
@@ -215,14 +216,14 @@ def align(
     return paths[best, _CHUNKS], places, chosen
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_words(words: Int32Array, is_function: BoolArray, row: FloatArray, column: int) -> None:
     """Add content and function words to two neighbouring columns of `row`."""
     for word in words:
         row[column + is_function[word]] += 1
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def alignment_statistics(
     values: Int32Array,
     offsets: Int64Array,
@@ -275,7 +276,7 @@ def alignment_statistics(
     return rows
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def alignment_orders(
     values: Int32Array,
     offsets: Int64Array,

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ranker.arrays import Int32Array, Int64Array
 from ranker.extractors.lexical.words import WordTables, share_stem, share_synset
 from ranker.extractors.meteor.phrases import Paraphrases
+from ranker.kernels import kernel
 
 EXACT, STEM, SYNONYM, PARAPHRASE = range(4)
 MODULES = ("exact", "stem", "synonym", "paraphrase")
@@ -26,14 +26,14 @@ class MatchTables(NamedTuple):
     paraphrases: Paraphrases
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _are_paraphrases(paraphrases: Paraphrases, first: np.int32, second: np.int32) -> bool:
     start, stop = paraphrases.offsets[first], paraphrases.offsets[first + 1]
     place = start + np.searchsorted(paraphrases.values[start:stop], second)
     return bool(place < stop and paraphrases.values[place] == second)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def list_matches(
     candidate: Int32Array, reference: Int32Array, sentences: tuple[int, int], tables: MatchTables
 ) -> tuple[Int64Array, Int32Array]:

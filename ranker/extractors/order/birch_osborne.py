@@ -25,17 +25,18 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
+from numba import prange
 
 from ranker.arrays import Int32Array, Int64Array, offsets_of
 from ranker.errors import DataError, OptionError
+from ranker.kernels import kernel
 from ranker.links import Links
 
 Rule = Literal["same-key", "plus-one"]
 RULES = ("same-key", "plus-one")
 
 
-@njit(cache=True, nogil=True)
+@kernel(plain=False)
 def _keys(source: Int32Array, target: Int32Array, first: int, last: int, step: int, keys: Int64Array) -> None:
     keys[:] = -1
     for link in range(first, last):
@@ -49,7 +50,7 @@ def _keys(source: Int32Array, target: Int32Array, first: int, last: int, step: i
             keys[word] = keys[word - 1] + step
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(plain=False, parallel=True)
 def _source_orders(
     source: Int32Array, target: Int32Array, link_offsets: Int64Array, offsets: Int64Array, step: int
 ) -> Int32Array:
@@ -65,7 +66,7 @@ def _source_orders(
     return ranks
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(plain=False, parallel=True)
 def _relative_orders(
     values: Int32Array, offsets: Int64Array, candidate: Int64Array, reference: Int64Array, made: Int64Array
 ) -> Int32Array:

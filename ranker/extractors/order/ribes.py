@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.corpora.dataset import Dataset
@@ -17,10 +17,11 @@ from ranker.extractors.text.ratios import brevity_penalty
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.repeated_words import Contexts, WordOrders, align_contexts
 from ranker.extractors.text.tokens import Tokenizer, token_batch
+from ranker.kernels import kernel
 from ranker.ranks import group_spearman, sort_counting
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def _ascending_pairs(positions: Int32Array, offsets: Int64Array) -> Int64Array:
     counts = np.zeros(len(offsets) - 1, dtype=np.int64)
     for pair in prange(len(counts)):

@@ -32,7 +32,6 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import DataError, OptionError, nearest
@@ -49,6 +48,7 @@ from ranker.extractors.order.tree_scores import (
     make_tables,
     tree_value,
 )
+from ranker.kernels import kernel
 from ranker.learning.svm.pair_sums import for_each_block
 from ranker.ranks import sort_counting
 
@@ -65,7 +65,7 @@ _BLOCK_WORDS = 20_000
 """Size of a unit of parallel work, which makes room once for all of its permutations."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _longest(offsets: Int64Array, first: int, last: int) -> int:
     longest = 0
     for item in range(first, last):
@@ -73,7 +73,7 @@ def _longest(offsets: Int64Array, first: int, last: int) -> int:
     return longest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _first_fault(values: Int64Array, offsets: Int64Array, first: int, last: int) -> int:
     """Return the first of the items `first` up to before `last` that is no permutation, or `last`."""
     seen_by = np.full(_longest(offsets, first, last), -1, dtype=np.int64)
@@ -87,7 +87,7 @@ def _first_fault(values: Int64Array, offsets: Int64Array, first: int, last: int)
     return last
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _longest_increasing(permutation: Int64Array, ends: Int64Array) -> int:
     """Return the length of the longest increasing subsequence; ``ends[k]`` is the lowest end of those of k + 1."""
     longest = 0
@@ -104,7 +104,7 @@ def _longest_increasing(permutation: Int64Array, ends: Int64Array) -> int:
     return longest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sequence_score(permutation: Int64Array, score: int, room: Int64Array) -> float:
     length = len(permutation)
     if score == _HAMMING:
@@ -130,7 +130,7 @@ def _sequence_score(permutation: Int64Array, score: int, room: Int64Array) -> fl
     return 1 - breaks / (length - 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sequence_scores(
     values: Int64Array, offsets: Int64Array, first: int, last: int, score: int, result: FloatArray
 ) -> None:
@@ -143,7 +143,7 @@ def _sequence_scores(
             result[item] = len(permutation)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _recursive_scores(
     values: Int64Array,
     offsets: Int64Array,
@@ -170,7 +170,7 @@ def _recursive_scores(
             result[item] = len(permutation)
 
 
-@njit(cache=True, nogil=True)
+@kernel(plain=False)
 def _shape_scores(
     values: Int64Array,
     offsets: Int64Array,

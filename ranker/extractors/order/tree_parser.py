@@ -18,9 +18,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ranker.arrays import Int64Array
+from ranker.kernels import kernel
 
 LEAF, MONOTONE, INVERTED, PRIMAL = 0, 1, 2, 3
 """Kinds of nodes."""
@@ -61,14 +61,14 @@ class Order(NamedTuple):
     """Place at which the children of each node begin."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def new_nodes(length: int) -> Nodes:
     """Make room for the trees of permutations of up to `length` words."""
     room = np.empty((8, max(2 * length, 1)), dtype=np.int64)
     return Nodes(room[0], room[1], room[2], room[3], room[4], room[5], room[6], room[7])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def new_parser(length: int) -> Parser:
     """Make room for parsing permutations of up to `length` words."""
     leaves = 1
@@ -79,14 +79,14 @@ def new_parser(length: int) -> Parser:
     return Parser(room[0], room[1], room[2], room[3], segments[0], segments[1])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def new_order(length: int) -> Order:
     """Make room for the order of trees of up to `length` words."""
     room = np.empty((2, max(2 * length, 1)), dtype=np.int64)
     return Order(room[0], room[1])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _raise_range(lowest: Int64Array, added: Int64Array, leaves: int, start: int, stop: int, value: int) -> None:
     """Add `value` to the windows that begin at `start` up to before `stop`."""
     left, right = start + leaves, stop + leaves
@@ -112,7 +112,7 @@ def _raise_range(lowest: Int64Array, added: Int64Array, leaves: int, start: int,
         last >>= 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _find_leftmost_blocks(permutation: Int64Array, parser: Parser) -> None:
     """Write for every position where the longest block that ends there begins.
 
@@ -155,7 +155,7 @@ def _find_leftmost_blocks(permutation: Int64Array, parser: Parser) -> None:
         parser.leftmost[at] = segment - leaves
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def parse_permutation(permutation: Int64Array, nodes: Nodes, parser: Parser) -> int:
     """Parse a permutation of 0..n-1, n > 0, into `nodes` and return the root."""
     _find_leftmost_blocks(permutation, parser)
@@ -208,7 +208,7 @@ def parse_permutation(permutation: Int64Array, nodes: Nodes, parser: Parser) -> 
     return int(stack[0])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def order_nodes(nodes: Nodes, root: int, order: Order) -> int:
     """Write the nodes below `root` breadth first into `order` and return how many there are."""
     order.node[0] = root

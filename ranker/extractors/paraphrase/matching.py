@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
+from numba import prange
 
 from ranker.arrays import BoolArray, Float32Array, FloatArray, Int32Array, Int64Array
+from ranker.kernels import kernel
 
 REACH = 0.4
 """Greatest difference of relative position of words that may be matched."""
@@ -62,7 +63,7 @@ class Lookup(NamedTuple):
     similarity: Float32Array
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _match_keys(
     candidate: Int32Array,
     reference: Int32Array,
@@ -90,7 +91,7 @@ def _match_keys(
             partner[i], kind[i], taken[best] = best, level, True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def match_words(
     candidate: Int32Array, reference: Int32Array, stems: Int32Array
 ) -> tuple[Int32Array, npt.NDArray[np.int8], BoolArray]:
@@ -112,19 +113,19 @@ def match_words(
     return partner, kind, taken
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _reach(size: int, length: int) -> float:
     return min(REACH, WINDOW / max(size, length, 1))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _window(i: int, size: int, length: int, reach: float) -> tuple[int, int]:
     """Return a range of reference words that holds all those near candidate word `i`."""
     centre = i / size
     return max(0, int((centre - reach) * length) - 1), min(length, int((centre + reach) * length) + 2)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _residual_pairs(
     candidate: Int32Array,
     reference: Int32Array,
@@ -156,7 +157,7 @@ def _residual_pairs(
     return count
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(plain=False, parallel=True)
 def residual_pairs(
     values: Int32Array,
     offsets: Int64Array,
@@ -202,7 +203,7 @@ def residual_pairs(
     return starts, places, closeness
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def substitute(
     candidate: Int32Array,
     reference: Int32Array,
@@ -255,7 +256,7 @@ def substitute(
     return found
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def compare(
     values: Int32Array,
     offsets: Int64Array,

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from ranker.arrays import Float32Array, FloatArray, Int32Array, Int64Array
+from ranker.kernels import kernel
 
 START = 0.02
 """Every t at the start."""
@@ -89,7 +89,7 @@ class Substitutions:
         return len(self.first)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _expected_counts(
     kind: Int32Array,
     place: Int32Array,

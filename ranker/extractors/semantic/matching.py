@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from ranker.arrays import Float32Array, FloatArray, Int32Array, Int64Array, offsets_of
+from ranker.kernels import kernel
 from ranker.learning.encoder.encoder import Pieces, unit
 
 
@@ -96,7 +97,7 @@ def match(tokens: TokenVectors, candidate: Int64Array, target: Int64Array) -> Fl
     return _match(tokens.vectors, tokens.weights, tokens.offsets, candidate, target)
 
 
-@njit(cache=True, nogil=True, parallel=True, fastmath={"reassoc", "contract"})
+@kernel(plain=False, parallel=True, fastmath={"reassoc", "contract"})
 def _match(
     vectors: Float32Array,
     weights: FloatArray,

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array, UInt8Array
+from ranker.kernels import kernel
 
 WORDS, INSERTION, DELETION, PHRASE = 0, 1, 2, 3
 _UNREACHED = np.inf
@@ -85,7 +85,7 @@ class Lattice(NamedTuple):
     last: Int64Array
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def empty_lattice(length: int, size: int) -> Lattice:
     """Return room for a lattice of `length` candidate words and `size` reference words."""
     return Lattice(
@@ -97,7 +97,7 @@ def empty_lattice(length: int, size: int) -> Lattice:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def phrase_fits(sentences: Sentences, order: Int32Array, phrase: int, start: int) -> bool:
     """Tell whether the candidate, its words in `order`, has the words of `phrase` from position `start`."""
     offsets, words = sentences.phrases.offsets, sentences.phrases.words
@@ -110,7 +110,7 @@ def phrase_fits(sentences: Sentences, order: Int32Array, phrase: int, start: int
     return fits
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _apply_phrases(
     sentences: Sentences,
     order: Int32Array,
@@ -146,7 +146,7 @@ def _apply_phrases(
     return ready
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_rest(sentences: Sentences, order: Int32Array, rest: FloatArray) -> None:
     """Write into `rest` what is the least that the words after every state can cost, shape as of a lattice.
 
@@ -173,7 +173,7 @@ def fill_rest(sentences: Sentences, order: Int32Array, rest: FloatArray) -> None
             rest[column, row] = value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_lattice(
     sentences: Sentences,
     order: Int32Array,
@@ -291,7 +291,7 @@ class LatticeAlignment(NamedTuple):
     reference_aligned: Int32Array
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _last_step(sentences: Sentences, lattice: Lattice, column: int, row: int) -> tuple[int, int]:
     """Return how many words of candidate and reference the last step to a state aligns."""
     operation = lattice.operation[column, row]
@@ -305,7 +305,7 @@ def _last_step(sentences: Sentences, lattice: Lattice, column: int, row: int) ->
     return 1, 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def read_steps(sentences: Sentences, lattice: Lattice) -> Int32Array:
     """Return the steps of the best path, shape (steps, 3): what it is, words of the candidate and of the reference."""
     column, row = lattice.distance.shape[0] - 1, lattice.distance.shape[1] - 1
@@ -320,7 +320,7 @@ def read_steps(sentences: Sentences, lattice: Lattice) -> Int32Array:
     return steps[first:]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def read_alignment(sentences: Sentences, order: Int32Array, lattice: Lattice) -> LatticeAlignment:
     """Return the alignment on the best path of a lattice."""
     column, row = len(order), sentences.cost.shape[1]

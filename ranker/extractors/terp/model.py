@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
 from ranker.extractors.lexical.words import WordTables, share_stem, share_synset
+from ranker.kernels import kernel
 
 
 class SearchCosts(NamedTuple):
@@ -76,7 +76,7 @@ def no_phrases() -> PhraseTable:
     return PhraseTable(np.zeros(2, dtype=np.int64), nothing.reshape(0, 3), zero, zero, nothing, np.zeros(0))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def match_words(
     candidate: Int32Array,
     reference: Int32Array,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
 from ranker.extractors.lexical.words import WordTables
@@ -20,9 +20,10 @@ from ranker.extractors.terp.alignment import (
     read_steps,
 )
 from ranker.extractors.terp.model import EditModel, PhraseTable, SearchCosts, match_words
+from ranker.kernels import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _has_words(candidate: Int32Array, table: PhraseTable, entry: int) -> bool:
     """Tell whether a candidate has all words of an entry, wherever they stand."""
     for at in range(table.word_offsets[entry], table.word_offsets[entry + 1]):
@@ -34,7 +35,7 @@ def _has_words(candidate: Int32Array, table: PhraseTable, entry: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _phrases_of(candidate: Int32Array, sentence: int, table: PhraseTable) -> Phrases:
     """Select the paraphrases of a reference whose words the candidate has."""
     rows = range(table.sentence_offsets[sentence], table.sentence_offsets[sentence + 1])
@@ -75,7 +76,7 @@ def _phrases_of(candidate: Int32Array, sentence: int, table: PhraseTable) -> Phr
     return phrases
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _phrase_places(
     sentences: Sentences, order: Int32Array, alignment: LatticeAlignment, max_distance: int
 ) -> BoolArray:
@@ -91,7 +92,7 @@ def _phrase_places(
     return places
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_targets(
     keys: list[int], start: int, stop: int, row: int, row_stop: int, alignment: LatticeAlignment, costs: SearchCosts
 ) -> None:
@@ -118,7 +119,7 @@ def _add_targets(
         keys.append(((group * length + start) * (length + 1) + stop) * (length + 1) + target + 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _collect_shifts(
     sentences: Sentences,
     order: Int32Array,
@@ -178,7 +179,7 @@ def _collect_shifts(
     return np.unique(np.array(keys, dtype=np.int64))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _move(order: Int32Array, start: int, stop: int, target: int, shifted: Int32Array) -> tuple[int, int]:
     """Write `order` with the words from `start` to `stop` moved behind word `target`; return what stretch changes.
 
@@ -204,7 +205,7 @@ def _move(order: Int32Array, start: int, stop: int, target: int, shifted: Int32A
     return first, last
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_content(words: Int32Array, is_stop: BoolArray) -> Int32Array:
     """Count how many of the first words are no stop words, shape (words + 1,)."""
     counts = np.zeros(len(words) + 1, dtype=np.int32)
@@ -213,7 +214,7 @@ def _count_content(words: Int32Array, is_stop: BoolArray) -> Int32Array:
     return counts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_shift(
     sentences: Sentences,
     order: Int32Array,
@@ -253,7 +254,7 @@ def _best_shift(
     return paid != 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _compare(candidate: Int32Array, reference: Int32Array, row: int, model: EditModel) -> Sentences:
     """Put a candidate beside a reference, whose paraphrases are those of `row` in the phrase table."""
     costs = model.costs
@@ -265,7 +266,7 @@ def _compare(candidate: Int32Array, reference: Int32Array, row: int, model: Edit
     return Sentences(candidate, cost, equal, alike, phrases, costs.insertion, costs.deletion, costs.beam, reach)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _shift_words(
     sentences: Sentences, reference: Int32Array, model: EditModel, base: Lattice
 ) -> tuple[float, Int32Array]:
@@ -302,7 +303,7 @@ def _shift_words(
     return spent, order
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def edit_cost(candidate: Int32Array, reference: Int32Array, row: int, model: EditModel) -> float:
     """Return the cost of shifts and edits that turn a candidate into a reference.
 
@@ -323,7 +324,7 @@ def edit_cost(candidate: Int32Array, reference: Int32Array, row: int, model: Edi
     return float(base.distance[length, size] + spent)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def edit_path(
     candidate: Int32Array, reference: Int32Array, row: int, model: EditModel
 ) -> tuple[Int32Array, Int32Array]:
@@ -343,7 +344,7 @@ def edit_path(
     return order, read_steps(sentences, base)
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def edit_costs(
     values: Int32Array,
     offsets: Int64Array,

@@ -8,16 +8,17 @@ whose prefix or last word the references lack cannot match.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from ranker.arrays import Int32Array, Int64Array
 from ranker.extractors.text.tokens import TokenBatch
+from ranker.kernels import kernel
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(32)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def hash_slot(keys: Int64Array, key: np.int64) -> np.int64:
     """Return the slot where `key` stands, or the empty slot where it would stand."""
     mask = len(keys) - 1
@@ -27,7 +28,7 @@ def hash_slot(keys: Int64Array, key: np.int64) -> np.int64:
     return slot
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_source(
     values: Int32Array,
     offsets: Int64Array,
@@ -109,7 +110,7 @@ def _count_source(
             matches[row, n] = matched
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def _matches(
     values: Int32Array,
     offsets: Int64Array,
@@ -134,7 +135,7 @@ def _matches(
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _closest(
     lengths: Int64Array,
     candidate_source: Int64Array,

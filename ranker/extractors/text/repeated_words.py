@@ -18,12 +18,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numba import get_num_threads, njit, prange
+from numba import get_num_threads, prange
 
 from ranker.arrays import Int32Array, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset, view
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.tokens import Tokenizer, token_batch
+from ranker.kernels import kernel
 
 Contexts = Literal["isozaki", "ribes"]
 
@@ -103,7 +104,7 @@ def align_contexts(
     return WordOrders(room[used], offsets)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _run(left: Int32Array, i: int, right: Int32Array, j: int, step: int, most: int) -> int:
     """Return how many words agree from ``left[i]`` and ``right[j]`` on in direction `step`, at most `most`."""
     length = 0
@@ -114,7 +115,7 @@ def _run(left: Int32Array, i: int, right: Int32Array, j: int, step: int, most: i
     return length
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _shortest_unique(
     candidate: Int32Array,
     at: int,
@@ -151,7 +152,7 @@ def _shortest_unique(
     return (shared + 1, position) if shared < best else (0, -1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _align(
     candidate: Int32Array,
     reference: Int32Array,
@@ -186,7 +187,7 @@ def _align(
     return aligned
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _index(words: Int32Array, first: Int32Array, following: Int32Array) -> None:
     """Chain the places of every word: the first in `first` by word, the next one in `following` by place."""
     for at in range(len(words) - 1, -1, -1):
@@ -194,7 +195,7 @@ def _index(words: Int32Array, first: Int32Array, following: Int32Array) -> None:
         first[words[at]] = at
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def _align_pairs(
     values: Int32Array,
     offsets: Int64Array,
@@ -239,7 +240,7 @@ def _align_pairs(
                 first_reference[word] = -1
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def _ranks(positions: Int32Array, offsets: Int64Array) -> Int32Array:
     ranks = np.empty(len(positions), dtype=np.int32)
     for pair in prange(len(offsets) - 1):

@@ -6,12 +6,13 @@ Kernels over pairs of sentences in CSR form: entry ``i`` compares sentence ``fir
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array
+from ranker.kernels import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _lcs(one: Int32Array, other: Int32Array) -> np.int64:
     best = np.zeros((2, len(other) + 1), dtype=np.int64)
     for i in range(len(one)):
@@ -24,7 +25,7 @@ def _lcs(one: Int32Array, other: Int32Array) -> np.int64:
     return np.int64(best[len(one) % 2, len(other)])
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def lcs_lengths(values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array) -> Int64Array:
     """Return the length of the longest common subsequence of every pair, shape (pairs,)."""
     result = np.empty(len(first), dtype=np.int64)
@@ -35,7 +36,7 @@ def lcs_lengths(values: Int32Array, offsets: Int64Array, first: Int64Array, seco
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _weighted_lcs(one: Int32Array, other: Int32Array, weight: float) -> float:
     """Weigh the runs of words of `other` on the best path of Lin (2004, section 4), k consecutive words by k^weight."""
     rows, columns = len(other), len(one)
@@ -67,7 +68,7 @@ def _weighted_lcs(one: Int32Array, other: Int32Array, weight: float) -> float:
     return total + ((1.0 * length) ** weight if length else 0.0)
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def weighted_lcs(
     values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, weight: float
 ) -> FloatArray:
@@ -84,7 +85,7 @@ def weighted_lcs(
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _skip_bigrams(words: Int32Array, distance: int) -> Int64Array:
     """Return all pairs of words in order with at most `distance` words between them, packed and sorted."""
     reach = len(words) if distance < 0 else distance + 1
@@ -100,7 +101,7 @@ def _skip_bigrams(words: Int32Array, distance: int) -> Int64Array:
     return np.sort(keys)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _common(one: Int64Array, other: Int64Array) -> int:
     """Return the size of the multiset intersection of two sorted arrays."""
     i = j = size = 0
@@ -116,7 +117,7 @@ def _common(one: Int64Array, other: Int64Array) -> int:
     return size
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def skip_bigram_counts(
     values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, distance: int
 ) -> Int64Array:
@@ -135,7 +136,7 @@ def skip_bigram_counts(
     return result
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def common_words(
     values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, dropped: int
 ) -> Int64Array:
@@ -154,7 +155,7 @@ def common_words(
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _run_sum(one: Int32Array, other: Int32Array, exponent: float) -> float:
     """Take the longest common run of unmatched words again and again; sum the runs' lengths to a power."""
     free_one = np.ones(len(one), dtype=np.bool_)
@@ -180,7 +181,7 @@ def _run_sum(one: Int32Array, other: Int32Array, exponent: float) -> float:
         free_other[end_other - longest : end_other] = False
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def run_sums(
     values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, exponent: float
 ) -> FloatArray:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numba import njit, prange
+from numba import prange
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.corpora.dataset import ALIGNMENT, TEXT, Dataset, table
 from ranker.extractors.text.ngrams import hash_slot
 from ranker.extractors.text.tokens import TokenBatch
+from ranker.kernels import kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +139,7 @@ def sums_of_others(batch: TokenBatch, values: FloatArray) -> FloatArray:
     return sums[batch.candidate_source] - values
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _number(keys: Int64Array, numbers: Int64Array, key: np.int64, known: np.int64) -> tuple[np.int64, np.int64]:
     """Return the number of `key`, the next one if it is new, and how many there are then."""
     slot = hash_slot(keys, key)
@@ -149,7 +150,7 @@ def _number(keys: Int64Array, numbers: Int64Array, key: np.int64, known: np.int6
     return numbers[slot], known
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _ngram_numbers(
     values: Int32Array,
     offsets: Int64Array,
@@ -175,7 +176,7 @@ def _ngram_numbers(
     return known
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _starts(offsets: Int64Array, sentences: Int64Array) -> Int64Array:
     starts = np.zeros(len(sentences) + 1, dtype=np.int64)
     for text in range(len(sentences)):
@@ -183,7 +184,7 @@ def _starts(offsets: Int64Array, sentences: Int64Array) -> Int64Array:
     return starts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _capacity(size: int) -> int:
     capacity = 16
     while capacity < 2 * size:
@@ -191,7 +192,7 @@ def _capacity(size: int) -> int:
     return capacity
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _source_pairs(
     values: Int32Array,
     offsets: Int64Array,
@@ -255,7 +256,7 @@ def _source_pairs(
                 count[listed[entry]] = 0
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def _pair_matches(
     values: Int32Array,
     offsets: Int64Array,
@@ -283,7 +284,7 @@ def _pair_matches(
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _source_sums(
     values: Int32Array,
     offsets: Int64Array,
@@ -320,7 +321,7 @@ def _source_sums(
             matches[text, n] = shared
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def _summed_matches(
     values: Int32Array,
     offsets: Int64Array,

@@ -14,11 +14,11 @@ import unicodedata
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numba import njit
 
 from ranker.arrays import Int32Array, Int64Array, UInt8Array, UInt32Array
 from ranker.extractors.text.meteor_tokenizer import tokenize_meteor, tokenize_meteor_words
 from ranker.extractors.text.trained_tokenizers import SENTENCEPIECE_MODELS, tokenize_mecab, tokenize_pieces
+from ranker.kernels import kernel
 
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 # ASCII punctuation and symbols except - . , ' which mteval-v13a treats by their neighbours or leaves alone
@@ -101,7 +101,7 @@ def _code_points(text: str) -> UInt32Array:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
 
 
-@njit(cache=True, nogil=True)
+@kernel(tables=("kinds",))
 def _split(points: UInt32Array, kinds: UInt8Array, sentences: int) -> tuple[Int32Array, Int64Array, UInt32Array]:
     """Return the words of lines as ids, the offsets of the lines, and every word followed by a line break."""
     values = np.empty(len(points), dtype=np.int32)
@@ -161,7 +161,7 @@ def _split(points: UInt32Array, kinds: UInt8Array, sentences: int) -> tuple[Int3
     return values[:tokens].copy(), offsets, words[: begins[known]].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _free_slot(slots: Int32Array, code: np.uint64) -> np.int64:
     slot = np.int64(code) & (len(slots) - 1)
     while slots[slot] >= 0:
@@ -169,7 +169,7 @@ def _free_slot(slots: Int32Array, code: np.uint64) -> np.int64:
     return slot
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _ends_before(points: UInt32Array, kinds: UInt8Array, at: int) -> bool:
     """Tell whether a token that has the character before `at` ends there; the last character is a line break."""
     kind, before = kinds[points[at]], kinds[points[at - 1]]
@@ -191,7 +191,7 @@ def _ends_before(points: UInt32Array, kinds: UInt8Array, at: int) -> bool:
     return bool(kinds[follower] == _SPACE or (kinds[follower] == _SYMBOL and follower < 128))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _keeps_stop(points: UInt32Array, kinds: UInt8Array, at: int) -> bool:
     """Tell whether the digit behind a full stop or comma keeps it, as in 1.5.
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
+from numba import prange
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.extractors.text.tokens import Segments, TokenBatch
+from ranker.kernels import kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,7 @@ def _words_left(offsets: Int64Array) -> Int64Array:
     return np.repeat(offsets[1:], np.diff(offsets)) - np.arange(offsets[-1])
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(parallel=True)
 def _weighted_matches(
     ids: Int64Array,
     offsets: Int64Array,

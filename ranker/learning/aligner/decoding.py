@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from ranker.arrays import FloatArray, Int32Array
+from ranker.kernels import kernel
 from ranker.learning.aligner.hmm import JUMPS, HmmTables, RealArray, find_entry, hmm
 from ranker.learning.aligner.pairs import Pairs
 
@@ -29,7 +30,7 @@ class KnownWords(NamedTuple):
     twins: Int32Array
 
 
-@njit(cache=True, nogil=True)
+@kernel(plain=False)
 def _lexical(
     tables: HmmTables,
     words: KnownWords,
@@ -58,7 +59,7 @@ def _lexical(
             forward[j, i], backward[i, j] = onto, back
 
 
-@njit(cache=True, nogil=True)
+@kernel(plain=False)
 def _nulls(probabilities: RealArray, numbers: Int32Array, text: Int32Array) -> FloatArray:
     """Return the smoothed probability of every word of `text` given null."""
     null = np.full(len(text), FLOOR)
@@ -68,7 +69,7 @@ def _nulls(probabilities: RealArray, numbers: Int32Array, text: Int32Array) -> F
     return null
 
 
-@njit(cache=True, nogil=True)
+@kernel(plain=False)
 def _pair_posteriors(
     tables: HmmTables,
     words: KnownWords,
@@ -91,7 +92,7 @@ def _pair_posteriors(
             product[i * columns + j] = onto[j, i] * back[i, j]
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(plain=False, parallel=True)
 def link_posteriors(
     pairs: Pairs, tables: HmmTables, words: KnownWords, null_probability: float, product: FloatArray
 ) -> None:

@@ -21,10 +21,11 @@ from typing import cast
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
+from numba import prange
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.errors import DataError, OptionError
+from ranker.kernels import kernel
 from ranker.learning.lm.counts import SENTENCE_END, SENTENCE_START, UNKNOWN, NgramCounts, NgramTrie, as_sentences
 
 DISCOUNT_FALLBACK = (0.5, 1.0, 1.5)
@@ -262,7 +263,7 @@ def estimate(
     return NgramModel(trie, np.minimum(np.log10(prob), 0.0), np.log10(backoff), table[:, 1:], fallback_orders)
 
 
-@njit(cache=True, nogil=True)
+@kernel(plain=False)
 def find_child(first_child: Int32Array, word: Int32Array, node: int, wanted: int) -> int:
     """Return the child of `node` that ends in the unigram node `wanted`, or -1."""
     if node == 0:
@@ -278,7 +279,7 @@ def find_child(first_child: Int32Array, word: Int32Array, node: int, wanted: int
     return found
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(plain=False, parallel=True)
 def _score(
     words: Int32Array,
     offsets: Int64Array,

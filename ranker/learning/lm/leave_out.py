@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array, offsets_of
 from ranker.errors import DataError
+from ranker.kernels import kernel
 from ranker.learning.lm.counts import ROOT, SENTENCE_END, SENTENCE_START, UNKNOWN, NgramCounts, as_sentences
 from ranker.learning.lm.kneser_ney import ZERO, SentenceScores, check_discounts, find_child
 
@@ -45,7 +45,7 @@ class _Groups(NamedTuple):
     offsets: Int64Array
 
 
-@njit(cache=True, nogil=True)
+@kernel(plain=False)
 def _adjust(counts: _Counts, node: int, change: int) -> None:
     context, before = counts.context[node], counts.adjusted[node]
     after = before + change
@@ -55,7 +55,7 @@ def _adjust(counts: _Counts, node: int, change: int) -> None:
     counts.followers[context, min(after, 3)] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel(plain=False)
 def _add_sentence(counts: _Counts, longest: Int32Array, change: int) -> int:
     """Put a training sentence in (`change` 1) or take it out (-1); return by how many words the vocabulary grows."""
     words = 0
@@ -76,7 +76,7 @@ def _add_sentence(counts: _Counts, longest: Int32Array, change: int) -> int:
     return words
 
 
-@njit(cache=True, nogil=True)
+@kernel(plain=False)
 def _score_sentence(
     counts: _Counts, discounts: FloatArray, vocabulary_size: int, words: Int32Array
 ) -> tuple[float, int, int]:
@@ -106,7 +106,7 @@ def _score_sentence(
     return log10_prob, unknown, lengths
 
 
-@njit(cache=True, nogil=True)
+@kernel(plain=False)
 def _probability(
     counts: _Counts,
     discounts: FloatArray,
@@ -134,7 +134,7 @@ def _probability(
     return min(prob, 1.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel(plain=False)
 def _score_groups(
     counts: _Counts,
     discounts: FloatArray,

@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import DataError
+from ranker.kernels import kernel
 from ranker.learning.svm.graded_pairs import sort_by_grade
 from ranker.learning.svm.pair_sums import GradedPairs, PairSet, WeightedPairs
 from ranker.ranks import group_offsets, group_spearman, merge_ties
@@ -204,7 +204,7 @@ def group_codes(groups: Any, n_rows: int) -> Int64Array:
     return codes
 
 
-@njit(cache=True, nogil=True)
+@kernel(plain=False)
 def _components(pairs: Int64Array, n_rows: int) -> Int64Array:
     """Return the number of every row's connected component, by union and path halving."""
     parent = np.arange(n_rows)

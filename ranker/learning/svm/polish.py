@@ -16,9 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from ranker.arrays import FloatArray, Int64Array
+from ranker.kernels import kernel
 from ranker.learning.svm.loss import PairLoss
 from ranker.learning.svm.pair_sums import PairSet
 
@@ -164,7 +164,7 @@ def rounded(coef: FloatArray) -> FloatArray:
     return np.asarray(np.round(coef / unit) * unit + 0.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel(plain=False)
 def exact_product(rows: FloatArray, factors: FloatArray) -> FloatArray:
     """Return ``rows' factors``, summed as if in twice the precision (Ogita, Rump and Oishi 2005).
 

@@ -6,21 +6,21 @@ Lists grow as they fill and end soon after `limit` pairs, which is one sign that
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ranker.arrays import FloatArray, Int64Array
+from ranker.kernels import kernel
 from ranker.learning.svm.graded_pairs import Groups, divide
 from ranker.learning.svm.loss import Wins
 
 
-@njit(cache=True, nogil=True)
+@kernel(plain=False)
 def _grown(listed: Int64Array) -> Int64Array:
     larger = np.empty((2 * len(listed), 2), dtype=np.int64)
     larger[: len(listed)] = listed
     return larger
 
 
-@njit(cache=True, nogil=True)
+@kernel(plain=False)
 def graded_tight(
     block: int, blocks: Int64Array, groups: Groups, scores: FloatArray, width: float, limit: int
 ) -> tuple[Int64Array, FloatArray]:
@@ -58,7 +58,7 @@ def graded_tight(
     return listed[:size], np.ones(size)
 
 
-@njit(cache=True, nogil=True)
+@kernel(plain=False)
 def listed_tight(
     block: int, blocks: Int64Array, wins: Wins, scores: FloatArray, width: float, limit: int
 ) -> tuple[Int64Array, FloatArray]:

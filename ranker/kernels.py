@@ -1,0 +1,121 @@
+"""Numba kernels that are compiled only where there is enough to do.
+
+Compiling takes seconds per kernel and happens once; what is compiled is kept on disk. Until then a call on a few
+sentences runs the same function as plain Python, which takes milliseconds. Both give the same bits, so that what is
+compiled never shows in a result: kernels use integers, comparisons, single floating-point operations in a fixed order
+and functions of `math`. One that
+may not be so is declared with ``plain=False`` and always compiled.
+
+The environment variable ``RANKER_KERNELS`` set to ``compiled`` or ``plain`` uses one of the two for everything.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal, TypeVar, overload
+
+import numpy as np
+from numba import njit
+from numba.core.registry import CPUDispatcher
+
+F = TypeVar("F", bound=Callable[..., Any])
+Mode = Literal["auto", "compiled", "plain"]
+
+ELEMENTS = 8_192
+"""Array elements that a kernel that is not compiled looks at in one process before it is compiled."""
+
+_state = threading.local()
+_MODES: dict[str, Mode] = {"compiled": "compiled", "plain": "plain"}
+_mode: Mode = _MODES.get(os.environ.get("RANKER_KERNELS", ""), "auto")
+
+
+class Kernel(CPUDispatcher):
+    """A function that numba compiles, once there is enough to do."""
+
+    plain: bool
+    tables: frozenset[int]
+    seen: int
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the compiled function or the plain one."""
+        if getattr(_state, "plain", False):
+            return self.py_func(*arguments)
+        if self.overloads and _mode != "plain":
+            return super().__call__(*arguments)
+        if not self._stays_plain(arguments):
+            return super().__call__(*arguments)
+        _state.plain = True
+        try:
+            # what wraps round in compiled integers does so here, with a warning of NumPy's
+            with np.errstate(all="ignore"):
+                return self.py_func(*arguments)
+        finally:
+            _state.plain = False
+
+    def _stays_plain(self, arguments: tuple[Any, ...]) -> bool:
+        if _mode != "auto" or not self.plain:
+            return _mode == "plain" and self.plain
+        if not self.seen and self._is_on_disk():
+            return False
+        self.seen += sum(
+            one.size for place, one in enumerate(arguments) if isinstance(one, np.ndarray) and place not in self.tables
+        )
+        return self.seen <= ELEMENTS
+
+    def _is_on_disk(self) -> bool:
+        file = getattr(getattr(self, "_cache", None), "_cache_file", None)
+        return file is not None and bool(file._load_index())
+
+
+@overload
+def kernel(function: F, *, plain: bool = True, tables: Sequence[str] = (), **options: Any) -> F: ...
+
+
+@overload
+def kernel(
+    function: None = None, *, plain: bool = True, tables: Sequence[str] = (), **options: Any
+) -> Callable[[F], F]: ...
+
+
+def kernel(
+    function: Callable[..., Any] | None = None, *, plain: bool = True, tables: Sequence[str] = (), **options: Any
+) -> Any:
+    """Decorate a function that numba compiles, keeps on disk and runs without the interpreter's lock.
+
+    Parameters
+    ----------
+    function : callable
+        Its array arguments say how much there is to do.
+    plain : bool, default True
+        Whether it gives the same bits when it is not compiled.
+    tables : sequence of str
+        Array arguments of which it only looks at a few elements, as those of named tuples.
+    **options
+        Further options of ``numba.njit``, as ``parallel=True``.
+    """
+    if function is None:
+        return functools.partial(kernel, plain=plain, tables=tables, **options)
+    made: Any = njit(cache=True, nogil=True, **options)(function)
+    if not hasattr(made, "py_func"):
+        # with NUMBA_DISABLE_JIT it is the function itself
+        return made
+    names = list(inspect.signature(function).parameters)
+    made.__class__ = Kernel
+    made.plain, made.tables, made.seen = plain, frozenset(map(names.index, tables)), 0
+    return made
+
+
+@contextmanager
+def using(mode: Mode) -> Iterator[None]:
+    """Run all kernels called inside the block as `mode` says."""
+    global _mode
+    before, _mode = _mode, mode
+    try:
+        yield
+    finally:
+        _mode = before
