@@ -179,7 +179,7 @@ def plot(experiment: Experiment, path: str | Path) -> None:
         import matplotlib as mpl
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingError("plots need matplotlib: pip install 'ranker[plot]'") from None
+        raise MissingError("plots need matplotlib: pip install 'mt-ranker[plot]'") from None
     sweeps = [table for table in experiment.tables if "average tau over" in table.title]
     if not sweeps:
         raise OptionError("there are no sweeps to plot: leave out --no-sweeps")

@@ -86,7 +86,7 @@ def free_port() -> int:
 @pytest.fixture
 def serve() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Start ``ranker collect serve`` in a process that does not outlive the test."""
-    pytest.importorskip("uvicorn", reason="ranker[collect] is not installed")
+    pytest.importorskip("uvicorn", reason="mt-ranker[collect] is not installed")
     started: list[subprocess.Popen[str]] = []
 
     def start(path: Path, port: int) -> subprocess.Popen[str]:
@@ -107,8 +107,8 @@ def serve() -> Iterator[Callable[..., subprocess.Popen[str]]]:
 @contextmanager
 def serving(path: Path, background: bool = False) -> Iterator[str]:
     """Serve a campaign from a thread; yields its address."""
-    pytest.importorskip("starlette", reason="ranker[collect] is not installed")
-    uvicorn = pytest.importorskip("uvicorn", reason="ranker[collect] is not installed")
+    pytest.importorskip("starlette", reason="mt-ranker[collect] is not installed")
+    uvicorn = pytest.importorskip("uvicorn", reason="mt-ranker[collect] is not installed")
     from ranker.collect.web.connections import Protocol
     from ranker.collect.web.server import Site
 

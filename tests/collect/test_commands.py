@@ -10,7 +10,7 @@ from ranker.cli.main import run
 
 
 def test_a_port_that_is_taken_and_an_address_of_nobody(campaign, capsys):
-    pytest.importorskip("uvicorn", reason="ranker[collect] is not installed")
+    pytest.importorskip("uvicorn", reason="mt-ranker[collect] is not installed")
     path, _ = campaign("fluency")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -50,7 +50,7 @@ def call(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 
 @pytest.mark.skipif(not PAGE.is_file(), reason="documents are not part of the wheel")
 def test_the_commands_of_the_page_run(tmp_path, monkeypatch, capsys):
-    pytest.importorskip("uvicorn", reason="ranker[collect] is not installed")
+    pytest.importorskip("uvicorn", reason="mt-ranker[collect] is not installed")
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"^```bash\n(.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines() if not line.startswith("pip install")]
@@ -65,7 +65,7 @@ def test_the_commands_of_the_page_run(tmp_path, monkeypatch, capsys):
 
 
 def test_the_examples_of_the_help_texts_run(tmp_path, monkeypatch, capsys):
-    pytest.importorskip("uvicorn", reason="ranker[collect] is not installed")
+    pytest.importorskip("uvicorn", reason="mt-ranker[collect] is not installed")
     monkeypatch.chdir(tmp_path)
     for command in COMMANDS:
         shown = call(["collect", command, "--help"], capsys)

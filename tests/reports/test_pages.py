@@ -233,7 +233,7 @@ def test_what_is_not_installed_is_named(package, findings, monkeypatch):
         return real(name, *arguments, **options)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingError, match=rf"reports need {package}: pip install 'ranker\[report\]'"):
+    with pytest.raises(MissingError, match=rf"reports need {package}: pip install 'mt-ranker\[report\]'"):
         ranker_report(findings)
 
 

@@ -180,7 +180,7 @@ def environment() -> Environment:
 
 def missing() -> MissingError:
     """Return what to say where the packages of the server are not installed."""
-    return MissingError("ranker collect needs starlette, uvicorn and jinja2: pip install 'ranker[collect]'")
+    return MissingError("ranker collect needs starlette, uvicorn and jinja2: pip install 'mt-ranker[collect]'")
 
 
 def render(name: str, **values: Any) -> str:

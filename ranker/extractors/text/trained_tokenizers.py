@@ -60,7 +60,7 @@ def _mecab(name: str) -> Callable[[str], str]:
         tokenizer: Callable[[str], str] = getattr(importlib.import_module(f"sacrebleu.tokenizers.{module}"), kind)()
     except (ImportError, RuntimeError, AssertionError):
         raise MissingError(
-            f"tokenizer {name!r} needs {package}, which is not installed: run pip install 'ranker[tokenizers]', or "
+            f"tokenizer {name!r} needs {package}, which is not installed: run pip install 'mt-ranker[tokenizers]', or "
             "choose tokenizer=char, which needs nothing"
         ) from None
     return tokenizer
@@ -77,7 +77,7 @@ def _pieces(name: str, directory: Path) -> Callable[[list[str]], list[list[str]]
     except ImportError:
         raise MissingError(
             f"tokenizer {name!r} needs the package sentencepiece, which is not installed: run "
-            "pip install 'ranker[tokenizers]'"
+            "pip install 'mt-ranker[tokenizers]'"
         ) from None
     file, address = SENTENCEPIECE_MODELS[name]
     path = directory / "models" / file

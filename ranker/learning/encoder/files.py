@@ -19,7 +19,7 @@ from ranker.storage.plain_data import parse_json
 
 SMALL = "all-minilm-l6-v2"
 """Name of the encoder used unless another is chosen."""
-INSTALL = "pip install 'ranker[semantic]'"
+INSTALL = "pip install 'mt-ranker[semantic]'"
 _NEEDED = ("torch", "transformers", "safetensors", "tokenizers")
 _CONFIG = "config.json"
 _TOKENIZER = "tokenizer.json"

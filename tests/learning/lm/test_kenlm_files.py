@@ -151,5 +151,5 @@ def test_no_file_no_model(tmp_path: Path) -> None:
 
 def test_kenlm_that_is_not_installed_is_named(arpa: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingError, match=r"need kenlm: pip install 'ranker\[kenlm\]'"):
+    with pytest.raises(MissingError, match=r"need kenlm: pip install 'mt-ranker\[kenlm\]'"):
         kenlm_files.load(arpa)
