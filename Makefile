@@ -5,13 +5,17 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test lint types clean wheel
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.report
 	@echo "== learn a ranker from the bundled sample (synthetic, so the figures prove nothing)"
-	@$(BIN)/ranker train --data sample --features bleu1-4 --model demo.model
+	@$(BIN)/ranker train --data sample --model demo.model | head -n 1
 	@echo; echo "== compare its scores with the judges"
 	@$(BIN)/ranker evaluate --data sample --model demo.model
-	@echo; echo "== rank new candidates"
-	@$(BIN)/ranker rank docs/candidates.json --model demo.model
+	@echo; echo "== rank new candidates with the included ranker for English"
+	@$(BIN)/ranker rank docs/candidates.json --model full
+	@echo; echo "== why is C above B?"
+	@$(BIN)/ranker explain docs/candidates.json --model full --pair C B
+	@$(BIN)/ranker report --data sample --model demo.model --output demo.html
+	@echo; echo "== a report on the ranker: $(CURDIR)/demo.html"
 
 test: $(VENV)/.test lint types
 	$(BIN)/python -m pytest -n auto
@@ -30,12 +34,16 @@ wheel: $(VENV)/.test
 
 $(VENV)/.installed: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --editable .
+	@$(BIN)/python -m pip install --quiet --no-compile --editable .
+	@touch $@
+
+$(VENV)/.report: $(VENV)/.installed
+	@$(BIN)/python -m pip install --quiet --no-compile --editable '.[report]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.installed
-	@$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
+	@$(BIN)/python -m pip install --quiet --no-compile --editable '.[test,lint]'
 	@touch $@
 
 clean:
-	rm -rf $(VENV) dist build demo.model
+	rm -rf $(VENV) dist build demo.model demo.html

@@ -4,7 +4,7 @@ Compiling takes seconds per kernel and happens once; what is compiled is kept on
 sentences runs the same function as plain Python, which takes milliseconds. Both give the same bits, so that what is
 compiled never shows in a result: kernels use integers, comparisons, single floating-point operations in a fixed order
 and functions of `math`. One that
-may not be so is declared with ``plain=False`` and always compiled.
+may not be so is declared with ``elements=0`` and always compiled.
 
 The environment variable ``RANKER_KERNELS`` set to ``compiled`` or ``plain`` uses one of the two for everything.
 """
@@ -23,12 +23,15 @@ import numpy as np
 from numba import njit
 from numba.core.registry import CPUDispatcher
 
+from ranker import progress
+
 F = TypeVar("F", bound=Callable[..., Any])
 Mode = Literal["auto", "compiled", "plain"]
 
 ELEMENTS = 8_192
-"""Array elements that a kernel that is not compiled looks at in one process before it is compiled."""
+"""Array elements that a kernel takes in one process before it is compiled, unless it says otherwise."""
 
+_compiled = 0
 _state = threading.local()
 _MODES: dict[str, Mode] = {"compiled": "compiled", "plain": "plain"}
 _mode: Mode = _MODES.get(os.environ.get("RANKER_KERNELS", ""), "auto")
@@ -37,7 +40,7 @@ _mode: Mode = _MODES.get(os.environ.get("RANKER_KERNELS", ""), "auto")
 class Kernel(CPUDispatcher):
     """A function that numba compiles, once there is enough to do."""
 
-    plain: bool
+    elements: int
     tables: frozenset[int]
     seen: int
 
@@ -57,15 +60,23 @@ class Kernel(CPUDispatcher):
         finally:
             _state.plain = False
 
+    def compile(self, signature: Any) -> Any:
+        """Compile for arguments of the types of `signature`, unless that is on disk."""
+        global _compiled
+        if not self._is_on_disk():
+            _compiled += 1
+            progress.report("kernels compiled, once", _compiled, 0)
+        return super().compile(signature)
+
     def _stays_plain(self, arguments: tuple[Any, ...]) -> bool:
-        if _mode != "auto" or not self.plain:
-            return _mode == "plain" and self.plain
+        if _mode != "auto" or not self.elements:
+            return _mode == "plain" and self.elements > 0
         if not self.seen and self._is_on_disk():
             return False
         self.seen += sum(
             one.size for place, one in enumerate(arguments) if isinstance(one, np.ndarray) and place not in self.tables
         )
-        return self.seen <= ELEMENTS
+        return self.seen <= self.elements
 
     def _is_on_disk(self) -> bool:
         file = getattr(getattr(self, "_cache", None), "_cache_file", None)
@@ -73,41 +84,47 @@ class Kernel(CPUDispatcher):
 
 
 @overload
-def kernel(function: F, *, plain: bool = True, tables: Sequence[str] = (), **options: Any) -> F: ...
+def kernel(function: F, *, elements: int = ELEMENTS, tables: Sequence[str] = (), **options: Any) -> F: ...
 
 
 @overload
 def kernel(
-    function: None = None, *, plain: bool = True, tables: Sequence[str] = (), **options: Any
+    function: None = None, *, elements: int = ELEMENTS, tables: Sequence[str] = (), **options: Any
 ) -> Callable[[F], F]: ...
 
 
 def kernel(
-    function: Callable[..., Any] | None = None, *, plain: bool = True, tables: Sequence[str] = (), **options: Any
+    function: Callable[..., Any] | None = None, *, elements: int = ELEMENTS, tables: Sequence[str] = (), **options: Any
 ) -> Any:
     """Decorate a function that numba compiles, keeps on disk and runs without the interpreter's lock.
 
     Parameters
     ----------
     function : callable
-        Its array arguments say how much there is to do.
-    plain : bool, default True
-        Whether it gives the same bits when it is not compiled.
+        The sizes of its array arguments say how much there is to do.
+    elements : int
+        How many elements of its array arguments it takes in one process before it is compiled: as many as take plain
+        Python some tenths of a second. 0 for a function that may not give the same bits then.
     tables : sequence of str
         Array arguments of which it only looks at a few elements, as those of named tuples.
     **options
         Further options of ``numba.njit``, as ``parallel=True``.
     """
     if function is None:
-        return functools.partial(kernel, plain=plain, tables=tables, **options)
+        return functools.partial(kernel, elements=elements, tables=tables, **options)
     made: Any = njit(cache=True, nogil=True, **options)(function)
     if not hasattr(made, "py_func"):
         # with NUMBA_DISABLE_JIT it is the function itself
         return made
     names = list(inspect.signature(function).parameters)
     made.__class__ = Kernel
-    made.plain, made.tables, made.seen = plain, frozenset(map(names.index, tables)), 0
+    made.elements, made.tables, made.seen = elements, frozenset(map(names.index, tables)), 0
     return made
+
+
+def compiled() -> int:
+    """Return how many kernels this process has compiled, not found on disk."""
+    return _compiled
 
 
 @contextmanager

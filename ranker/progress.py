@@ -14,7 +14,7 @@ _listener: Listener | None = None
 
 
 def report(what: str, done: int, total: int) -> None:
-    """Say that `done` of `total` pieces of the work `what` are finished."""
+    """Say that `done` of `total` pieces of the work `what` are finished; `total` is 0 where nobody knows it."""
     if _listener is not None:
         _listener(what, done, total)
 

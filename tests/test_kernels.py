@@ -60,7 +60,7 @@ def test_plain_results_equal_compiled_ones_and_much_to_do_is_compiled(automatic)
 
 
 def test_a_kernel_that_may_differ_is_always_compiled(automatic):
-    added = kernel(total, plain=False)
+    added = kernel(total, elements=0)
     assert added(np.arange(10), np.zeros(3)) == 90
     assert len(added.signatures) == 1
 

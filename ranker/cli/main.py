@@ -33,6 +33,7 @@ from ranker.cli import (
     systems,
     train,
     tune,
+    warm_up,
 )
 from ranker.cli.commands import Commands, QuietOption
 from ranker.cli.messages import usage_message
@@ -55,7 +56,7 @@ for _heading, _commands in {
         "experiment": experiment,
     },
     "Choose among hypotheses": {"rerank": rerank, "tune": tune, "nbest": nbest},
-    "See what there is": {"data": data, "features": features, "permutation": permutation},
+    "See what there is": {"data": data, "features": features, "permutation": permutation, "warm-up": warm_up},
     "Train parts": {"lm": lm, "parser": parser, "align": align},
 }.items():
     for _name, _module in _commands.items():

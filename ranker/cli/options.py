@@ -215,7 +215,8 @@ def working(what: str) -> Iterator[None]:
     with Console(stderr=True).status(escape(printable(f"{what} ..."))) as status:
 
         def show(part: str, done: int, total: int) -> None:
-            status.update(escape(printable(f"{what} ... {done:,} of {total:,} {part}")))
+            number = f"{done:,} of {total:,}" if total else f"{done:,}"
+            status.update(escape(printable(f"{what} ... {number} {part}")))
 
         with listening(show):
             yield

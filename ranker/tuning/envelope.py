@@ -17,7 +17,7 @@ from ranker.kernels import kernel
 from ranker.ranks import TIE
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def project(features: FloatArray, weights: FloatArray) -> FloatArray:
     """Return ``features @ weights``, every row summed in the same order on every machine, unlike by BLAS."""
     result = np.empty(len(features))
@@ -29,7 +29,7 @@ def project(features: FloatArray, weights: FloatArray) -> FloatArray:
     return result
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def best_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
     """Return the row of the highest value of every block, the first of those that tie for it; -1 for an empty block.
 
@@ -57,7 +57,7 @@ def best_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
     return result
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def best_two_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
     """Return the rows of the two highest values of every block, of equal ones the first; -1 where there are fewer.
 
@@ -77,7 +77,7 @@ def best_two_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
     return result
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def lone_rows(values: FloatArray, offsets: Int64Array) -> tuple[bool, Int64Array]:
     """Return whether every block has one value above 0 at most and no other but 0, and where it is; -1 for nowhere."""
     result = np.full(len(offsets) - 1, -1, dtype=np.int64)
@@ -90,7 +90,7 @@ def lone_rows(values: FloatArray, offsets: Int64Array) -> tuple[bool, Int64Array
     return True, result
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def order_in_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
     """Return the rows of every block in ascending order of their values, equal ones as they stand."""
     result = np.empty(len(values), dtype=np.int64)
@@ -100,7 +100,7 @@ def order_in_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
     return result
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _envelopes(
     intercept: FloatArray, slope: FloatArray, order: Int64Array, offsets: Int64Array
 ) -> tuple[Int64Array, FloatArray, Int64Array]:
@@ -135,7 +135,7 @@ def _envelopes(
     return rows, starts, sizes
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _breakpoints(
     rows: Int64Array, starts: FloatArray, sizes: Int64Array, offsets: Int64Array
 ) -> tuple[FloatArray, Int64Array, Int64Array, Int64Array]:
@@ -160,7 +160,7 @@ def _breakpoints(
     return steps, before, after, first
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _lone_breakpoints(
     intercept: FloatArray, slope: FloatArray, lone: Int64Array, two: Int64Array
 ) -> tuple[FloatArray, Int64Array, Int64Array, Int64Array]:
@@ -182,7 +182,7 @@ def _lone_breakpoints(
     return steps[:at], before[:at], after[:at], first
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _running_sums(
     statistics: FloatArray, first: Int64Array, before: Int64Array, after: Int64Array, order: Int64Array
 ) -> FloatArray:
@@ -265,7 +265,7 @@ def _summed(
     return steps[by_step], _running_sums(statistics, first_rows, row[before], row[after], by_step)
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def wide_intervals(
     breakpoints: FloatArray, lowest: float, highest: float, narrow: float
 ) -> tuple[Int64Array, FloatArray, FloatArray]:

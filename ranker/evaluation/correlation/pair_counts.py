@@ -22,7 +22,7 @@ CONCORDANT, DISCORDANT, SCORE_TIED, HUMAN_TIED, BOTH_TIED = range(5)
 _LARGE = 48
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _count_small(human: FloatArray, scores: FloatArray, epsilon: float, counts: Int64Array) -> None:
     for first in range(len(human)):
         for second in range(first):
@@ -38,7 +38,7 @@ def _count_small(human: FloatArray, scores: FloatArray, epsilon: float, counts: 
                 counts[1] += 1
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _tied(values: FloatArray) -> int:
     """Return the number of equal pairs in sorted `values`."""
     pairs = run = 0
@@ -48,7 +48,7 @@ def _tied(values: FloatArray) -> int:
     return pairs
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _count_large(human: FloatArray, scores: FloatArray, counts: Int64Array) -> None:
     """Knight's way (1966): discordant pairs are the inversions of one side when the rows are sorted by the other."""
     size = len(human)
@@ -70,7 +70,7 @@ def _count_large(human: FloatArray, scores: FloatArray, counts: Int64Array) -> N
     counts[0] = size * (size - 1) // 2 - discordant - score_tied - human_tied + both
 
 
-@kernel(plain=False, parallel=True)
+@kernel(elements=0, parallel=True)
 def _count(human: FloatArray, scores: FloatArray, offsets: Int64Array, epsilon: float, large: int) -> Int64Array:
     counts = np.zeros((len(offsets) - 1, 5), dtype=np.int64)
     for group in prange(len(offsets) - 1):

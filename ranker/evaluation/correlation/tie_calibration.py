@@ -36,7 +36,7 @@ class Calibration:
     groups: int
 
 
-@kernel(plain=False, parallel=True)
+@kernel(elements=0, parallel=True)
 def _pairs(
     human: FloatArray,
     scores: FloatArray,

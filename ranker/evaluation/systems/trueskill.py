@@ -75,17 +75,17 @@ class TrueSkill:
         return skill, deviation
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _density(x: float) -> float:
     return float(math.exp(-0.5 * x * x) / _ROOT_TWO_PI)
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _below(x: float) -> float:
     return 0.5 * math.erfc(-x / _ROOT_TWO)
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _surprise(apart: float, margin: float, tie: bool) -> tuple[float, float]:
     """Return how far means move and how much deviations shrink, in units of the deviation of the difference."""
     if not tie:
@@ -104,7 +104,7 @@ def _surprise(apart: float, margin: float, tie: bool) -> tuple[float, float]:
     return (mean if apart >= 0.0 else -mean), shrink
 
 
-@kernel(plain=False, parallel=True)
+@kernel(elements=0, parallel=True)
 def _rate(
     first: Int64Array,
     second: Int64Array,

@@ -197,7 +197,7 @@ def _blocks(types: npt.NDArray[np.int8], start: int, stop: int) -> Int64Array:
     return bounds
 
 
-@kernel(parallel=True)
+@kernel(elements=50_000, parallel=True)
 def _match(
     types: npt.NDArray[np.int8],
     head: Int32Array,

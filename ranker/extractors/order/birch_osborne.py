@@ -36,7 +36,7 @@ Rule = Literal["same-key", "plus-one"]
 RULES = ("same-key", "plus-one")
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _keys(source: Int32Array, target: Int32Array, first: int, last: int, step: int, keys: Int64Array) -> None:
     keys[:] = -1
     for link in range(first, last):
@@ -50,7 +50,7 @@ def _keys(source: Int32Array, target: Int32Array, first: int, last: int, step: i
             keys[word] = keys[word - 1] + step
 
 
-@kernel(plain=False, parallel=True)
+@kernel(elements=0, parallel=True)
 def _source_orders(
     source: Int32Array, target: Int32Array, link_offsets: Int64Array, offsets: Int64Array, step: int
 ) -> Int32Array:
@@ -66,7 +66,7 @@ def _source_orders(
     return ranks
 
 
-@kernel(plain=False, parallel=True)
+@kernel(elements=0, parallel=True)
 def _relative_orders(
     values: Int32Array, offsets: Int64Array, candidate: Int64Array, reference: Int64Array, made: Int64Array
 ) -> Int32Array:

@@ -21,7 +21,7 @@ from ranker.kernels import kernel
 from ranker.ranks import group_spearman, sort_counting
 
 
-@kernel(parallel=True)
+@kernel(elements=300_000, parallel=True)
 def _ascending_pairs(positions: Int32Array, offsets: Int64Array) -> Int64Array:
     counts = np.zeros(len(offsets) - 1, dtype=np.int64)
     for pair in prange(len(counts)):

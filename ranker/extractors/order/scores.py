@@ -73,7 +73,7 @@ def _longest(offsets: Int64Array, first: int, last: int) -> int:
     return longest
 
 
-@kernel
+@kernel(elements=300_000)
 def _first_fault(values: Int64Array, offsets: Int64Array, first: int, last: int) -> int:
     """Return the first of the items `first` up to before `last` that is no permutation, or `last`."""
     seen_by = np.full(_longest(offsets, first, last), -1, dtype=np.int64)
@@ -130,7 +130,7 @@ def _sequence_score(permutation: Int64Array, score: int, room: Int64Array) -> fl
     return 1 - breaks / (length - 1)
 
 
-@kernel
+@kernel(elements=300_000)
 def _sequence_scores(
     values: Int64Array, offsets: Int64Array, first: int, last: int, score: int, result: FloatArray
 ) -> None:
@@ -170,7 +170,7 @@ def _recursive_scores(
             result[item] = len(permutation)
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _shape_scores(
     values: Int64Array,
     offsets: Int64Array,

@@ -53,7 +53,7 @@ class TreeTables(NamedTuple):
     """Highest sum of (1 - beta)**depth over the leaves of a binary tree with k leaves, shape (n + 1,)."""
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _path_tables(length: int, shrink: float) -> TreeTables:
     terms = 2
     # of l subtrees on a side, a path has at most l * exp(-(l - 2)**2 / (4 * length)) times what it has of one
@@ -83,7 +83,7 @@ def _path_tables(length: int, shrink: float) -> TreeTables:
     return TreeTables(paths, weighted, trees, np.empty(0))
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _best_tables(length: int, shrink: float) -> TreeTables:
     best = np.ones(length + 1)
     for leaves in range(2, length + 1):
@@ -101,7 +101,7 @@ def make_tables(trees: int, length: int, beta: float) -> TreeTables:
     return _best_tables(length if trees == VITERBI else 0, 1 - beta)
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _mean_over_trees(gains: FloatArray, tables: TreeTables) -> float:
     parts = len(gains)
     total = 0.0
@@ -115,7 +115,7 @@ def _mean_over_trees(gains: FloatArray, tables: TreeTables) -> float:
     return float(total / tables.trees[parts])
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _best_tree(gains: FloatArray, shrink: float, tables: TreeTables) -> float:
     parts = len(gains)
     alike = gains[0] >= 0
@@ -134,7 +134,7 @@ def _best_tree(gains: FloatArray, shrink: float, tables: TreeTables) -> float:
     return float(best[0, parts - 1])
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _over_run(gains: FloatArray, trees: int, shrink: float, tables: TreeTables) -> float:
     """Return the sum over the parts of a run of ``shrink**depth * gain``, for the chosen trees."""
     if trees == FOREST:
@@ -149,7 +149,7 @@ def _over_run(gains: FloatArray, trees: int, shrink: float, tables: TreeTables) 
     return float(shrink * gains.sum())
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def inverted_value(length: int, trees: int, beta: float, gamma: float, tables: TreeTables) -> float:
     """Return the raw value phi of the inverted permutation of `length` words."""
     if length < 2:
@@ -157,7 +157,7 @@ def inverted_value(length: int, trees: int, beta: float, gamma: float, tables: T
     return (gamma * length + _over_run(np.full(length, 1 - gamma), trees, 1 - beta, tables)) / length
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def tree_value(
     nodes: Nodes,
     order: Order,
@@ -211,7 +211,7 @@ class Shape(NamedTuple):
     """Natural logarithm of the number of trees."""
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def forest_shape(nodes: Nodes, order: Order, count: int, log_catalan: FloatArray) -> Shape:
     """Count the nodes of the trees of a forest, and the trees; ``log_catalan[k]`` is of Catalan(k - 1)."""
     n_inner, arities, widest = 0, 0, 0

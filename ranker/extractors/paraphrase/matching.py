@@ -157,7 +157,7 @@ def _residual_pairs(
     return count
 
 
-@kernel(plain=False, parallel=True)
+@kernel(elements=0, parallel=True)
 def residual_pairs(
     values: Int32Array,
     offsets: Int64Array,
@@ -256,7 +256,7 @@ def substitute(
     return found
 
 
-@kernel(parallel=True)
+@kernel(elements=50_000, parallel=True)
 def compare(
     values: Int32Array,
     offsets: Int64Array,

@@ -97,7 +97,7 @@ def match(tokens: TokenVectors, candidate: Int64Array, target: Int64Array) -> Fl
     return _match(tokens.vectors, tokens.weights, tokens.offsets, candidate, target)
 
 
-@kernel(plain=False, parallel=True, fastmath={"reassoc", "contract"})
+@kernel(elements=0, parallel=True, fastmath={"reassoc", "contract"})
 def _match(
     vectors: Float32Array,
     weights: FloatArray,

@@ -135,7 +135,7 @@ def _matches(
     return result
 
 
-@kernel
+@kernel(elements=300_000)
 def _closest(
     lengths: Int64Array,
     candidate_source: Int64Array,

@@ -25,7 +25,7 @@ def _lcs(one: Int32Array, other: Int32Array) -> np.int64:
     return np.int64(best[len(one) % 2, len(other)])
 
 
-@kernel(parallel=True)
+@kernel(elements=40_000, parallel=True)
 def lcs_lengths(values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array) -> Int64Array:
     """Return the length of the longest common subsequence of every pair, shape (pairs,)."""
     result = np.empty(len(first), dtype=np.int64)
@@ -68,7 +68,7 @@ def _weighted_lcs(one: Int32Array, other: Int32Array, weight: float) -> float:
     return total + ((1.0 * length) ** weight if length else 0.0)
 
 
-@kernel(parallel=True)
+@kernel(elements=40_000, parallel=True)
 def weighted_lcs(
     values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, weight: float
 ) -> FloatArray:

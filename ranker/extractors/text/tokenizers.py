@@ -101,7 +101,7 @@ def _code_points(text: str) -> UInt32Array:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
 
 
-@kernel(tables=("kinds",))
+@kernel(elements=400_000, tables=("kinds",))
 def _split(points: UInt32Array, kinds: UInt8Array, sentences: int) -> tuple[Int32Array, Int64Array, UInt32Array]:
     """Return the words of lines as ids, the offsets of the lines, and every word followed by a line break."""
     values = np.empty(len(points), dtype=np.int32)

@@ -30,7 +30,7 @@ class KnownWords(NamedTuple):
     twins: Int32Array
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _lexical(
     tables: HmmTables,
     words: KnownWords,
@@ -59,7 +59,7 @@ def _lexical(
             forward[j, i], backward[i, j] = onto, back
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _nulls(probabilities: RealArray, numbers: Int32Array, text: Int32Array) -> FloatArray:
     """Return the smoothed probability of every word of `text` given null."""
     null = np.full(len(text), FLOOR)
@@ -69,7 +69,7 @@ def _nulls(probabilities: RealArray, numbers: Int32Array, text: Int32Array) -> F
     return null
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _pair_posteriors(
     tables: HmmTables,
     words: KnownWords,
@@ -92,7 +92,7 @@ def _pair_posteriors(
             product[i * columns + j] = onto[j, i] * back[i, j]
 
 
-@kernel(plain=False, parallel=True)
+@kernel(elements=0, parallel=True)
 def link_posteriors(
     pairs: Pairs, tables: HmmTables, words: KnownWords, null_probability: float, product: FloatArray
 ) -> None:

@@ -65,7 +65,7 @@ class Expectations(NamedTuple):
     log_likelihood: FloatArray
 
 
-@kernel(plain=False, parallel=True)
+@kernel(elements=0, parallel=True)
 def cooccurrences(
     pairs: Pairs, order: Int64Array, starts: Int64Array, pair_of: Int32Array, offsets: Int64Array, columns: Int32Array
 ) -> Int64Array:
@@ -99,7 +99,7 @@ def cooccurrences(
     return sizes
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def find_entry(offsets: Int64Array, columns: Int32Array, row: int, column: int) -> int:
     """Return where `column` stands in the sorted `row`, or -1."""
     low, high = offsets[row], offsets[row + 1]
@@ -112,7 +112,7 @@ def find_entry(offsets: Int64Array, columns: Int32Array, row: int, column: int) 
     return low if low < offsets[row + 1] and columns[low] == column else -1
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def ibm1(
     lexical: FloatArray, null: FloatArray, null_probability: float, posterior: FloatArray, null_posterior: FloatArray
 ) -> float:
@@ -142,7 +142,7 @@ def ibm1(
     return log_likelihood
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _normalisers(jumps: FloatArray, states: int) -> FloatArray:
     """Return, for every previous state from -1, the sum of the weights of all jumps from it."""
     sums = np.zeros(states + 1)
@@ -154,7 +154,7 @@ def _normalisers(jumps: FloatArray, states: int) -> FloatArray:
     return sums
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _count_exposures(departures: FloatArray, sums: FloatArray, states: int, exposures: FloatArray) -> None:
     """Add, for every jump weight, the expected number of times that it was in a normaliser, over that normaliser."""
     for k in range(states + 1):
@@ -167,7 +167,7 @@ def _count_exposures(departures: FloatArray, sums: FloatArray, states: int, expo
             exposures[JUMPS - 1] += (states - high) * rate
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _forward(
     lexical: FloatArray,
     null: FloatArray,
@@ -211,7 +211,7 @@ def _forward(
         scales[j] = scale
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def hmm(
     lexical: FloatArray,
     null: FloatArray,
@@ -267,7 +267,7 @@ def hmm(
     return float(np.log(scales).sum())
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _expect_pair(
     pairs: Pairs,
     tables: HmmTables,
@@ -315,7 +315,7 @@ def _expect_pair(
             batch.backward[cell] = product if agreement else back[i, j]
 
 
-@kernel(plain=False, parallel=True)
+@kernel(elements=0, parallel=True)
 def expect(
     pairs: Pairs, tables: HmmTables, null_probability: float, with_jumps: bool, agreement: bool, batch: Expectations
 ) -> None:
@@ -328,13 +328,13 @@ def expect(
         _expect_pair(pairs, tables, null_probability, with_jumps, agreement, batch, pair)
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _add(amounts: FloatArray, places: Int64Array | Int32Array, totals: RealArray) -> None:
     for index in range(len(places)):
         totals[places[index]] += amounts[index]
 
 
-@kernel(plain=False, parallel=True)
+@kernel(elements=0, parallel=True)
 def collect(pairs: Pairs, batch: Expectations, totals: HmmTables) -> None:
     """Add the word expectations of a batch to `totals`, each direction on its own thread, in the order of the cells."""
     for direction in prange(2):
@@ -346,7 +346,7 @@ def collect(pairs: Pairs, batch: Expectations, totals: HmmTables) -> None:
             _add(batch.null_source, pairs.source, totals.null_source)
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def normalise(totals: HmmTables) -> None:
     """Turn expected counts of words into probabilities, in place; a word never expected keeps zeros."""
     for row in range(len(totals.offsets) - 1):

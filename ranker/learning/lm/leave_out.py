@@ -45,7 +45,7 @@ class _Groups(NamedTuple):
     offsets: Int64Array
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _adjust(counts: _Counts, node: int, change: int) -> None:
     context, before = counts.context[node], counts.adjusted[node]
     after = before + change
@@ -55,7 +55,7 @@ def _adjust(counts: _Counts, node: int, change: int) -> None:
     counts.followers[context, min(after, 3)] += 1
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _add_sentence(counts: _Counts, longest: Int32Array, change: int) -> int:
     """Put a training sentence in (`change` 1) or take it out (-1); return by how many words the vocabulary grows."""
     words = 0
@@ -76,7 +76,7 @@ def _add_sentence(counts: _Counts, longest: Int32Array, change: int) -> int:
     return words
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _score_sentence(
     counts: _Counts, discounts: FloatArray, vocabulary_size: int, words: Int32Array
 ) -> tuple[float, int, int]:
@@ -106,7 +106,7 @@ def _score_sentence(
     return log10_prob, unknown, lengths
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _probability(
     counts: _Counts,
     discounts: FloatArray,
@@ -134,7 +134,7 @@ def _probability(
     return min(prob, 1.0)
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _score_groups(
     counts: _Counts,
     discounts: FloatArray,

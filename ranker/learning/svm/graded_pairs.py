@@ -31,7 +31,7 @@ class Groups(NamedTuple):
     """Columns low, middle, high."""
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def sort_by_grade(order: Int64Array, offsets: Int64Array, grades: FloatArray) -> None:
     """Sort the rows of every group from the best grade to the worst, in place and stably.
 
@@ -56,7 +56,7 @@ def sort_by_grade(order: Int64Array, offsets: Int64Array, grades: FloatArray) ->
             rows[position] = row
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def plan_cuts(
     offsets: Int64Array, level_start: Int64Array, level_stop: Int64Array, cut_offsets: Int64Array
 ) -> Int64Array:
@@ -100,7 +100,7 @@ def plan_cuts(
     return cuts
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def graded_alphas(
     block: int,
     blocks: Int64Array,
@@ -120,7 +120,7 @@ def graded_alphas(
             _add_alphas(scores, groups.level_stop, first, last, loss, row_alpha, totals[block])
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def graded_laplacian(
     block: int,
     blocks: Int64Array,
@@ -148,7 +148,7 @@ def graded_laplacian(
             _add_laplacian(scores[first:last], rows[first:last], level_stop, first, width, own, own_touched)
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _add_alphas(
     scores: FloatArray,
     level_stop: Int64Array,
@@ -180,7 +180,7 @@ def _add_alphas(
     totals[2] += zone_squares
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _add_laplacian(
     scores: FloatArray,
     rows: FloatArray,
@@ -201,7 +201,7 @@ def _add_laplacian(
                     product[worse, column] -= difference
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _sweep_alphas(
     cuts: Int64Array, scores: FloatArray, loss: PairLoss, row_alpha: FloatArray, totals: FloatArray
 ) -> None:
@@ -215,7 +215,7 @@ def _sweep_alphas(
         _add_worse(scores, order[low:middle], order[middle:high], loss, row_alpha)
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _sweep_laplacian(
     cuts: Int64Array, scores: FloatArray, rows: FloatArray, width: float, product: FloatArray, touched: BoolArray
 ) -> None:
@@ -228,7 +228,7 @@ def _sweep_laplacian(
         _add_windows(scores, rows, order[low:middle], order[middle:high], width, product, touched)
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def divide(order: Int64Array, low: int, middle: int, high: int, spare: Int64Array) -> None:
     """Stably move the rows below `middle` to the front of ``order[low:high]``."""
     front, kept = low, 0
@@ -248,7 +248,7 @@ def divide(order: Int64Array, low: int, middle: int, high: int, spare: Int64Arra
 # rounding errors of a narrow zone stay as small as the zone.
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _add_better(
     scores: FloatArray,
     better: Int64Array,
@@ -295,7 +295,7 @@ def _add_better(
         totals[2] += zone_squares
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _add_worse(
     scores: FloatArray, better: Int64Array, worse: Int64Array, loss: PairLoss, row_alpha: FloatArray
 ) -> None:
@@ -321,7 +321,7 @@ def _add_worse(
         row_alpha[row] -= loss.slope * zone_slack + loss.cap * outer
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _add_windows(
     scores: FloatArray,
     rows: FloatArray,
@@ -364,7 +364,7 @@ def _add_windows(
             _add(window, -1.0, product[row])
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _add(row: FloatArray, factor: float, total: FloatArray) -> None:
     for column in range(len(row)):
         total[column] += factor * row[column]

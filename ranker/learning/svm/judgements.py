@@ -204,7 +204,7 @@ def group_codes(groups: Any, n_rows: int) -> Int64Array:
     return codes
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _components(pairs: Int64Array, n_rows: int) -> Int64Array:
     """Return the number of every row's connected component, by union and path halving."""
     parent = np.arange(n_rows)

@@ -195,7 +195,7 @@ class WeightedPairs(PairSet):
         self._divide(np.diff(starts[offsets]) + 0.5 * np.diff(offsets), offsets)
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _list_wins(better: Int64Array, worse: Int64Array, weights: FloatArray, places: Int64Array, wins: Wins) -> None:
     for pair in range(len(better)):
         place = places[better[pair]]
@@ -259,7 +259,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_helpers.cache_clear)
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _listed_alphas(
     block: int,
     blocks: Int64Array,
@@ -290,7 +290,7 @@ def _listed_alphas(
     totals[block, 0], totals[block, 1], totals[block, 2] = cap_slack, zone_slack, zone_squares
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _listed_laplacian(
     block: int,
     blocks: Int64Array,

@@ -164,7 +164,7 @@ def rounded(coef: FloatArray) -> FloatArray:
     return np.asarray(np.round(coef / unit) * unit + 0.0)
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def exact_product(rows: FloatArray, factors: FloatArray) -> FloatArray:
     """Return ``rows' factors``, summed as if in twice the precision (Ogita, Rump and Oishi 2005).
 

