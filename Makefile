@@ -7,14 +7,14 @@ BIN := $(VENV)/bin
 
 demo: $(VENV)/.report
 	@echo "== learn a ranker from the bundled sample (synthetic, so the figures prove nothing)"
-	@$(BIN)/ranker train --data sample --model demo.model | head -n 1
+	@$(BIN)/ranker train --data sample --model demo.model > /dev/null
 	@echo; echo "== compare its scores with the judges"
 	@$(BIN)/ranker evaluate --data sample --model demo.model
 	@echo; echo "== rank new candidates with the included ranker for English"
 	@$(BIN)/ranker rank docs/candidates.json --model full
 	@echo; echo "== why is C above B?"
 	@$(BIN)/ranker explain docs/candidates.json --model full --pair C B
-	@$(BIN)/ranker report --data sample --model demo.model --output demo.html
+	@$(BIN)/ranker report --data sample --model demo.model --html demo.html > /dev/null
 	@echo; echo "== a report on the ranker: $(CURDIR)/demo.html"
 
 test: $(VENV)/.test lint types

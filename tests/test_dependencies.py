@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -21,3 +24,16 @@ def test_the_oldest_versions_tested_are_the_oldest_allowed():
     oldest = {one.name: Version(next(iter(one.specifier)).version) for one in pinned}
     lowest = {one.name: Version(bound.version) for one in declared for bound in one.specifier if bound.operator == ">="}
     assert oldest == lowest
+
+
+def test_simple_metrics_import_neither_parser_nor_learner_nor_anything_optional():
+    code = (
+        "import json, sys\n"
+        "from ranker.extractors import registry\n"
+        "from ranker.corpora import catalogue\n"
+        "made = [registry.make(name) for name in ('bleu', 'chrf', 'ter')]\n"
+        "print(json.dumps(sorted(name for name in sys.modules if '.' not in name)))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"spacy", "thinc", "sklearn", "torch", "transformers", "kenlm", "matplotlib", "jinja2", "starlette"}
+    assert heavy & set(json.loads(ended.stdout)) == set()
