@@ -11,7 +11,7 @@ import numpy.typing as npt
 from numba import prange
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array, offsets_of
-from ranker.kernels import kernel
+from ranker.storage.kernels import kernel
 
 Numbers = FloatArray | Int32Array | Int64Array
 

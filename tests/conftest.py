@@ -18,7 +18,7 @@ from tests.golden_values import INCLUDED
 
 # Where several tests run at once, a thread that spins while it waits takes the processor from another test. Read when
 # the libraries are loaded, in the processes that tests start too.
-# Tests are about what is compiled; those of kernels.py say otherwise.
+# Tests are about what is compiled; those of kernels themselves say otherwise.
 os.environ.setdefault("RANKER_KERNELS", "compiled")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -20,10 +20,10 @@ MODULES = {
 }
 # from the bottom up; a module may import from its own layer and from those before it
 LAYERS = (
-    "arrays errors files kernels links notation progress ranks share storage threads version",
+    "arrays errors files links notation progress ranks share storage threads version",
     "corpora learning",
     "extractors",
-    "frames ranking settings shipped training_data warming",
+    "frames ranking settings shipped training_data",
     "evaluation scaling tuning",
     "experiments reports collect",
     "cli",

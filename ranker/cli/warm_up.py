@@ -16,7 +16,7 @@ def command(jobs: JobsOption = None) -> None:
 
     Example: ranker warm-up
     """
-    from ranker.warming import warm_up
+    from ranker.extractors.warming import warm_up
 
     start = time.monotonic()
     with working("compiling kernels, once"):

@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.kernels import kernel
 from ranker.ranks import TIE
+from ranker.storage.kernels import kernel
 
 
 @kernel(elements=0)

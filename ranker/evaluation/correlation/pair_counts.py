@@ -14,8 +14,8 @@ from numba import prange
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import OptionError
-from ranker.kernels import kernel
 from ranker.ranks import sort_counting
+from ranker.storage.kernels import kernel
 
 TauVariant = Literal["wmt12", "wmt13", "wmt14", "xties"]
 CONCORDANT, DISCORDANT, SCORE_TIED, HUMAN_TIED, BOTH_TIED = range(5)

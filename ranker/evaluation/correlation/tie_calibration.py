@@ -14,7 +14,7 @@ import numpy.typing as npt
 from numba import prange
 
 from ranker.arrays import FloatArray, Int64Array, offsets_of
-from ranker.kernels import kernel
+from ranker.storage.kernels import kernel
 
 
 @dataclass(frozen=True)

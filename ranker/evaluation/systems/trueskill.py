@@ -13,7 +13,7 @@ import numpy.typing as npt
 from numba import prange
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.kernels import kernel
+from ranker.storage.kernels import kernel
 
 _ROOT_TWO = math.sqrt(2.0)
 _ROOT_TWO_PI = math.sqrt(2.0 * math.pi)

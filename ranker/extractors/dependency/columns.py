@@ -17,7 +17,7 @@ from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, parses_of
 from ranker.extractors.dependency.triplets import TYPES, Triplets, triplets
 from ranker.extractors.text.tokens import distinct_sentences
-from ranker.kernels import kernel
+from ranker.storage.kernels import kernel
 
 LEVELS = ("type", "partial", "full")
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ranker.arrays import Int32Array, UInt8Array
-from ranker.kernels import kernel
+from ranker.storage.kernels import kernel
 
 _DIAGONAL, _INSERTION, _DELETION = 0, 1, 2
 _FAR = np.int32(1 << 30)

@@ -11,7 +11,7 @@ import numpy as np
 from numba import prange
 
 from ranker.arrays import Int32Array, Int64Array, UInt64Array
-from ranker.kernels import kernel
+from ranker.storage.kernels import kernel
 
 BLOCK = 64
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -29,7 +29,7 @@ from ranker.extractors.edit.distance import (
     number_locally,
     position_masks,
 )
-from ranker.kernels import kernel
+from ranker.storage.kernels import kernel
 
 TERCOM, SACREBLEU = 0, 1
 

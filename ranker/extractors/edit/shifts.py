@@ -12,7 +12,7 @@ from numba import prange
 
 from ranker.arrays import Int32Array, Int64Array
 from ranker.extractors.edit.shift_trials import TERCOM, Limits, ShiftSearch, realign, start_search, try_shift
-from ranker.kernels import kernel
+from ranker.storage.kernels import kernel
 
 _MOST_SHIFTS_TRIED = 1000
 """After so many shifts sacreBLEU gives up on a sentence."""

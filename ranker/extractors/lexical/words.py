@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ranker.arrays import Int32Array, Int64Array, UInt64Array, offsets_of
-from ranker.kernels import kernel
+from ranker.storage.kernels import kernel
 
 
 class WordTables(NamedTuple):

@@ -24,7 +24,7 @@ from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
 from ranker.extractors.lexical.words import WordTables
 from ranker.extractors.meteor.matching import MatchTables, list_matches
 from ranker.extractors.meteor.phrases import Paraphrases
-from ranker.kernels import kernel
+from ranker.storage.kernels import kernel
 
 STATISTICS = 21
 """Candidate words, reference words, function words of each, chunks (0 if all words of both match in one chunk); then of

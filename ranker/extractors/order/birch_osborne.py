@@ -29,8 +29,8 @@ from numba import prange
 
 from ranker.arrays import Int32Array, Int64Array, offsets_of
 from ranker.errors import DataError, OptionError
-from ranker.kernels import kernel
 from ranker.links import Links
+from ranker.storage.kernels import kernel
 
 Rule = Literal["same-key", "plus-one"]
 RULES = ("same-key", "plus-one")

@@ -17,8 +17,8 @@ from ranker.extractors.text.ratios import brevity_penalty
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.repeated_words import Contexts, WordOrders, align_contexts
 from ranker.extractors.text.tokens import Tokenizer, token_batch
-from ranker.kernels import kernel
 from ranker.ranks import group_spearman, sort_counting
+from ranker.storage.kernels import kernel
 
 
 @kernel(elements=300_000, parallel=True)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ranker.arrays import Int64Array
-from ranker.kernels import kernel
+from ranker.storage.kernels import kernel
 
 LEAF, MONOTONE, INVERTED, PRIMAL = 0, 1, 2, 3
 """Kinds of nodes."""

@@ -32,7 +32,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray
 from ranker.extractors.order.tree_parser import INVERTED, LEAF, MONOTONE, PRIMAL, Nodes, Order
-from ranker.kernels import kernel
+from ranker.storage.kernels import kernel
 
 CANONICAL, FLAT, VITERBI, FOREST = 0, 1, 2, 3
 """Which trees are scored."""

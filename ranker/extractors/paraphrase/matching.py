@@ -16,7 +16,7 @@ import numpy.typing as npt
 from numba import prange
 
 from ranker.arrays import BoolArray, Float32Array, FloatArray, Int32Array, Int64Array
-from ranker.kernels import kernel
+from ranker.storage.kernels import kernel
 
 REACH = 0.4
 """Greatest difference of relative position of words that may be matched."""

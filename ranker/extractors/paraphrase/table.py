@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import Float32Array, FloatArray, Int32Array, Int64Array
-from ranker.kernels import kernel
+from ranker.storage.kernels import kernel
 
 START = 0.02
 """Every t at the start."""

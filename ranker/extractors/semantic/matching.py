@@ -8,8 +8,8 @@ import numpy as np
 from numba import prange
 
 from ranker.arrays import Float32Array, FloatArray, Int32Array, Int64Array, offsets_of
-from ranker.kernels import kernel
 from ranker.learning.encoder.encoder import Pieces, unit
+from ranker.storage.kernels import kernel
 
 
 @dataclass(frozen=True, eq=False)

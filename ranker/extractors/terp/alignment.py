@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array, UInt8Array
-from ranker.kernels import kernel
+from ranker.storage.kernels import kernel
 
 WORDS, INSERTION, DELETION, PHRASE = 0, 1, 2, 3
 _UNREACHED = np.inf

@@ -20,7 +20,7 @@ from ranker.extractors.terp.alignment import (
     read_steps,
 )
 from ranker.extractors.terp.model import EditModel, PhraseTable, SearchCosts, match_words
-from ranker.kernels import kernel
+from ranker.storage.kernels import kernel
 
 
 @kernel

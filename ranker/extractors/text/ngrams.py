@@ -12,7 +12,7 @@ from numba import prange
 
 from ranker.arrays import Int32Array, Int64Array
 from ranker.extractors.text.tokens import TokenBatch
-from ranker.kernels import kernel
+from ranker.storage.kernels import kernel
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(32)

@@ -24,7 +24,7 @@ from ranker.arrays import Int32Array, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset, view
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.tokens import Tokenizer, token_batch
-from ranker.kernels import kernel
+from ranker.storage.kernels import kernel
 
 Contexts = Literal["isozaki", "ribes"]
 

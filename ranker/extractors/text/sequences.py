@@ -9,7 +9,7 @@ import numpy as np
 from numba import prange
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array
-from ranker.kernels import kernel
+from ranker.storage.kernels import kernel
 
 
 @kernel

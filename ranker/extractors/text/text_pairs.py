@@ -13,7 +13,7 @@ from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.corpora.dataset import ALIGNMENT, TEXT, Dataset, table
 from ranker.extractors.text.ngrams import hash_slot
 from ranker.extractors.text.tokens import TokenBatch
-from ranker.kernels import kernel
+from ranker.storage.kernels import kernel
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ import numpy as np
 from ranker.arrays import Int32Array, Int64Array, UInt8Array, UInt32Array
 from ranker.extractors.text.meteor_tokenizer import tokenize_meteor, tokenize_meteor_words
 from ranker.extractors.text.trained_tokenizers import SENTENCEPIECE_MODELS, tokenize_mecab, tokenize_pieces
-from ranker.kernels import kernel
+from ranker.storage.kernels import kernel
 
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 # ASCII punctuation and symbols except - . , ' which mteval-v13a treats by their neighbours or leaves alone

@@ -13,7 +13,7 @@ from numba import prange
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.extractors.text.tokens import Segments, TokenBatch
-from ranker.kernels import kernel
+from ranker.storage.kernels import kernel
 
 
 @dataclass(frozen=True, eq=False)

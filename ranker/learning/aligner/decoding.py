@@ -8,9 +8,9 @@ import numpy as np
 from numba import prange
 
 from ranker.arrays import FloatArray, Int32Array
-from ranker.kernels import kernel
 from ranker.learning.aligner.hmm import JUMPS, HmmTables, RealArray, find_entry, hmm
 from ranker.learning.aligner.pairs import Pairs
+from ranker.storage.kernels import kernel
 
 FLOOR = 1e-7
 """Probability, given a known word, of a word that training never saw beside it."""

@@ -22,8 +22,8 @@ import numpy as np
 from numba import prange
 
 from ranker.arrays import Float32Array, FloatArray, Int32Array, Int64Array
-from ranker.kernels import kernel
 from ranker.learning.aligner.pairs import Pairs
+from ranker.storage.kernels import kernel
 
 RealArray = FloatArray | Float32Array
 

@@ -25,8 +25,8 @@ from numba import prange
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.errors import DataError, OptionError
-from ranker.kernels import kernel
 from ranker.learning.lm.counts import SENTENCE_END, SENTENCE_START, UNKNOWN, NgramCounts, NgramTrie, as_sentences
+from ranker.storage.kernels import kernel
 
 DISCOUNT_FALLBACK = (0.5, 1.0, 1.5)
 """Discounts of counts 1, 2 and 3 or more where a text is too small to estimate them: those of ``lmplz``."""

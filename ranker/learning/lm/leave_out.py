@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array, offsets_of
 from ranker.errors import DataError
-from ranker.kernels import kernel
 from ranker.learning.lm.counts import ROOT, SENTENCE_END, SENTENCE_START, UNKNOWN, NgramCounts, as_sentences
 from ranker.learning.lm.kneser_ney import ZERO, SentenceScores, check_discounts, find_child
+from ranker.storage.kernels import kernel
 
 
 class _Counts(NamedTuple):

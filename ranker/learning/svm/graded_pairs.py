@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.kernels import kernel
 from ranker.learning.svm.loss import PairLoss
+from ranker.storage.kernels import kernel
 
 
 class Groups(NamedTuple):

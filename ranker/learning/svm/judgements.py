@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import DataError
-from ranker.kernels import kernel
 from ranker.learning.svm.graded_pairs import sort_by_grade
 from ranker.learning.svm.pair_sums import GradedPairs, PairSet, WeightedPairs
 from ranker.ranks import group_offsets, group_spearman, merge_ties
+from ranker.storage.kernels import kernel
 
 
 class Judgements(Protocol):

@@ -34,10 +34,10 @@ import numba
 import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array, offsets_of
-from ranker.kernels import kernel
 from ranker.learning.svm.graded_pairs import Groups, graded_alphas, graded_laplacian, plan_cuts
 from ranker.learning.svm.loss import PairLoss, Totals, Wins
 from ranker.learning.svm.tight_pairs import graded_tight, listed_tight
+from ranker.storage.kernels import kernel
 
 BLOCKS = 64
 """Units of parallel work at most; not the number of threads, because the order of additions depends on it."""

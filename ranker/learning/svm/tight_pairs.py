@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.kernels import kernel
 from ranker.learning.svm.graded_pairs import Groups, divide
 from ranker.learning.svm.loss import Wins
+from ranker.storage.kernels import kernel
 
 
 @kernel(elements=0)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import ranker
-from ranker import kernels
 from ranker.extractors import registry
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.kernels import kernel
+from ranker.storage import kernels
+from ranker.storage.kernels import kernel
 
 CHECKED = [
     *dict.fromkeys(

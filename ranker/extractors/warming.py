@@ -10,11 +10,12 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ranker import kernels, progress
+from ranker import progress
 from ranker.corpora import catalogue
 from ranker.extractors import registry
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.learning.svm.ranksvm import RankSVM
+from ranker.storage import kernels
 from ranker.threads import jobs
 
 METRICS = ("bleu", "chrf", "ter")

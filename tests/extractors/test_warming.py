@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from ranker.cli.main import run
+from ranker.extractors import warming
+from ranker.extractors.feature_sets import FeatureSet
+
+
+def test_everything_that_full_is_made_of_is_compiled():
+    assert {str(one) for one in FeatureSet.parse("full").extractors} < set(warming.tasks())
+
+
+def test_a_task_whose_kernels_are_there_compiles_nothing():
+    warming._compile("chrf")
+    assert warming._compile("chrf") == 0
+
+
+def test_the_command_says_how_many(monkeypatch, capsys):
+    for number, said in ((3, "compiled 3 kernels in 0 s\n"), (0, "nothing to compile\n")):
+        monkeypatch.setattr(warming, "warm_up", lambda number=number: number)
+        try:
+            run(["warm-up"])
+        except SystemExit as ended:
+            assert ended.code == 0
+        assert capsys.readouterr().out == said
