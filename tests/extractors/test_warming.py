@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from ranker.cli.main import run
 from ranker.extractors import warming
 from ranker.extractors.feature_sets import FeatureSet
@@ -17,8 +19,6 @@ def test_a_task_whose_kernels_are_there_compiles_nothing():
 def test_the_command_says_how_many(monkeypatch, capsys):
     for number, said in ((3, "compiled 3 kernels in 0 s\n"), (0, "nothing to compile\n")):
         monkeypatch.setattr(warming, "warm_up", lambda number=number: number)
-        try:
+        with pytest.raises(SystemExit, match="0"):
             run(["warm-up"])
-        except SystemExit as ended:
-            assert ended.code == 0
         assert capsys.readouterr().out == said
