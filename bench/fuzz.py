@@ -6,7 +6,8 @@ with exit code 2 and one printable line that names the file; no traceback, no ru
 2 GB of memory, no score that is not a number. Whatever else happens is a finding. It is made smaller, and kept with the
 command in the folder --out. Each input depends on the seed and its number only, so that --only repeats one.
 
-Inputs are read by a process of their own, which is stopped when it takes too long, and is replaced after that.
+Inputs are read by a process of their own, which is stopped when it takes too long, and is replaced after that. It has
+one thread, since small inputs gain nothing by more.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import collections
 import contextlib
+import functools
 import gzip
 import io
 import json
@@ -37,6 +39,7 @@ SECONDS = 10.0
 MOST_BYTES = 2 << 30
 LONGEST_LINE = 700
 _SMALLER = 150
+_ONE_THREAD = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 _SCORES = ["score", "IN", "-m", "bleu,chrf,ter", "-f", "json"]
 _TOKENS = (
     *(b"\0", b"\x1b[2J", b"\r", b"\n", b"\t", b'"', b"'", b",", b";", b"{", b"}", b"[", b"]", b"<", b">", b"&", b"|||"),
@@ -459,6 +462,10 @@ def input_of(form: Format, name: str, seed: int, number: int) -> bytes:
 
 def _work(pipe: Connection, made: dict[str, Format], seed: int) -> None:
     """Answer requests (format, number, whether to make it smaller) until the pipe is closed."""
+    from ranker.corpora import catalogue
+
+    # the same for all inputs, and read anew by every command
+    catalogue.cards = functools.cache(catalogue.cards)  # type: ignore[misc]
     folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
     os.chdir(folder)
     os.environ["RANKER_CACHE"] = str(folder / "cache")
@@ -489,6 +496,7 @@ class Worker:
 
     def start(self) -> None:
         """Start a process and wait until it has read all sound files."""
+        os.environ.update(_ONE_THREAD)
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
         self.process = context.Process(target=_work, args=(other, self.made, self.seed), daemon=True)

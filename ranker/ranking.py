@@ -32,6 +32,7 @@ from ranker.extractors.weight_sets import WeightSets
 from ranker.frames.labelled import Candidates, LabelledScores, dataset_of
 from ranker.settings import AUTO, GIVEN, GRADED, ONE_SOURCE, SEARCHED, STANDARD, Settings, Training
 from ranker.shipped import UNREFERENCED, locate, standard_features, suited
+from ranker.storage.escapes import markdown_text
 from ranker.storage.model_files import StoredModel, read_model, write_model
 from ranker.training_data import TrainingTable, standardiser
 from ranker.version import VERSION
@@ -306,8 +307,8 @@ class Ranker(LabelledScores):
             f"Scores candidate translations of one source with {counted(len(self.weights), 'column')}; higher is "
             "better. Scores of different sources are not comparable.",
             "",
-            f"- Trained on: {training.data} ({counted(training.sources, 'source')}, "
-            f"{counted(training.candidates, 'judged candidate')}), judgements of kind `{training.kind}`",
+            f"- Trained on: {markdown_text(training.data)} ({counted(training.sources, 'source')}, "
+            f"{counted(training.candidates, 'judged candidate')}), judgements of kind {markdown_text(training.kind)}",
             f"- Signature: `{self.signature()}`",
             f"- Made by ranker {VERSION}",
             "",

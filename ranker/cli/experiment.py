@@ -13,7 +13,7 @@ import typer
 
 from ranker.cli.commands import Commands
 from ranker.cli.options import OUTPUT, DataOption, JobsOption, KindOption, LpOption, SeedOption, read_input, working
-from ranker.cli.output import print_table, say
+from ranker.cli.output import print_table, print_text, say
 from ranker.errors import RankerError
 from ranker.settings import Loss
 
@@ -344,7 +344,7 @@ def _emit(plan: Plan, write: list[Path] | None, form: Form, draw: Callable[[Expe
 
 def _print_table(table: Table, form: Form) -> None:
     if form == "markdown":
-        typer.echo(table.markdown(), nl=False)
+        print_text(table.markdown())
     elif form == "table":
         # numbers with a mark are shown in a form of their own
         rows = [{key: getattr(value, "text", value) for key, value in row.items()} for row in table.rows]
@@ -358,6 +358,6 @@ def _print_end(found: Experiment, form: Form) -> None:
     if form == "table":
         say(found.signature)
     elif form == "markdown":
-        typer.echo("".join([*(one.markdown() for one in found.failures), found.closing()]), nl=False)
+        print_text("".join([*(one.markdown() for one in found.failures), found.closing()]))
     else:
-        typer.echo(found.json() if form == "json" else found.csv(), nl=False)
+        print_text(found.json() if form == "json" else found.csv())

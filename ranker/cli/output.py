@@ -1,20 +1,14 @@
 """Prints results on stdout: tables for people, JSON, JSON lines or CSV for programs.
 
 Texts and names come from data. In tables and lines for people they are printable: no terminal obeys them, and no line
-break in them makes a row of its own. JSON escapes what a terminal would obey. Spreadsheets run text that begins like a
-formula, so CSV puts an apostrophe before it, unless ``RANKER_CSV_FORMULAS`` is 1.
+break in them makes a row of its own. Forms for programs are those of `ranker.storage.escapes`.
 """
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
-import json
 import logging
 import math
-import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
@@ -24,15 +18,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ranker.files import printable
+from ranker.storage.escapes import csv_text, json_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ranker.evaluation.bootstrap import Estimate
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-# in JSON these are only inside strings
-_UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _quiet = ContextVar("quiet", default=False)
 _long_signatures = ContextVar("long_signatures", default=False)
 _OPTIONS = re.compile(r"\[(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*\]")
@@ -79,30 +71,15 @@ class Result:
 def emit(result: Result, form: str) -> None:
     """Print a result in the form that ``--format`` names."""
     if form == "json":
-        typer.echo(_json(result.document, indent=1))
+        typer.echo(json_text(_plain(result.document), indent=1))
     elif form == "jsonl":
         lines = result.rows if result.lines is None else result.lines
-        sys.stdout.writelines(f"{_json(one)}\n" for one in lines)
+        sys.stdout.writelines(f"{json_text(_plain(one))}\n" for one in lines)
     elif form == "csv":
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
-        for row in [dict(zip(one, one, strict=True)) for one in result.rows[:1]] + list(result.rows):
-            writer.writerow(_csv_cell(_plain(value)) for value in row.values())
-        sys.stdout.write(buffer.getvalue())
+        heads = [list(one) for one in result.rows[:1]]
+        print_text(csv_text([*heads, *([_plain(value) for value in row.values()] for row in result.rows)]))
     else:
         result.show()
-
-
-def _json(value: object, indent: int | None = None) -> str:
-    text = json.dumps(_plain(value), ensure_ascii=False, indent=indent, allow_nan=False)
-    return _UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def _csv_cell(value: object) -> object:
-    """Return what CSV holds for a value: text that no spreadsheet takes for a formula, and numbers as they are."""
-    if isinstance(value, str) and value.startswith(_FORMULA) and os.environ.get("RANKER_CSV_FORMULAS") != "1":
-        return f"'{value}"
-    return "" if value is None else value
 
 
 def say(*lines: str, err: bool = False) -> None:
@@ -153,6 +130,11 @@ def say_progress(line: str) -> None:
     """Tell the user on stderr how far something is, unless progress is unwanted."""
     if not _quiet.get():
         say(line, err=True)
+
+
+def print_text(text: str) -> None:
+    """Print a text that programs read: as it is, but on a terminal printable."""
+    typer.echo("\n".join(map(printable, text.split("\n"))) if sys.stdout.isatty() else text, nl=False)
 
 
 def say_note(note: str) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from ranker.cli.options import OUTPUT, EachOption, JobsOption, working
-from ranker.cli.output import Result, emit, say_note
+from ranker.cli.output import Result, emit, print_text, say_note
 from ranker.cli.scorer import listed, say_notes
 from ranker.cli.tune import RefsOption
 from ranker.errors import OptionError, counted
@@ -158,7 +157,7 @@ def command(
 
         say_notes(reported, references)
         for one in reported:
-            typer.echo(f"{one.name} {score_of_choice(found, references, one, chosen):.6f}", err=True)
+            say(f"{one.name} {score_of_choice(found, references, one, chosen):.6f}", err=True)
 
 
 def _scores_in_file(oracle: str | None) -> Given | None:
@@ -208,7 +207,7 @@ def _print(nbest: NBestList, chosen: Int64Array, scores: FloatArray, form: Form)
         }
         for sentence, (row, number) in enumerate(zip(chosen.tolist(), numbers, strict=True))
     ]
-    emit(Result(rows, rows, lambda: sys.stdout.writelines(f"{row['text']}\n" for row in rows)), form)
+    emit(Result(rows, rows, lambda: print_text("".join(f"{row['text']}\n" for row in rows))), form)
 
 
 def _places(nbest: NBestList, chosen: Int64Array) -> list[int]:

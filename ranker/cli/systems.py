@@ -20,7 +20,7 @@ from ranker.cli.options import (
     read_input,
     working,
 )
-from ranker.cli.output import Result, emit, print_table, say, say_note, say_signatures, show, win_rows
+from ranker.cli.output import Result, emit, print_table, print_text, say, say_note, say_signatures, show, win_rows
 from ranker.cli.pages import HtmlOption, OpenOption, check_page, open_page, write_html
 from ranker.cli.scorer import GivenOption, MetricsOption, given_scorers
 from ranker.errors import OptionError, counted
@@ -123,7 +123,7 @@ def command(
     if form in ("latex", "markdown"):
         from ranker.reports import paper_tables
 
-        typer.echo(getattr(paper_tables, form)(found, percent=percent), nl=False)
+        print_text(getattr(paper_tables, form)(found, percent=percent))
     else:
         rows = _pair_rows(found) if pairs else _rows(found)
         document = found.document() if form == "json" else None

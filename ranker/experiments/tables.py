@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +10,7 @@ from typing import Any
 
 from ranker.errors import OptionError, RankerError
 from ranker.files import printable, write_bytes
+from ranker.storage.escapes import csv_text, json_text, markdown_text
 
 FILE_FORMS = (".json", ".csv", ".md")
 
@@ -53,7 +51,8 @@ class Table:
 
     def markdown(self) -> str:
         """Return the table as Markdown under its title."""
-        return _section(self.title, *([self.note] if self.note else []), markdown_table(self.rows))
+        notes = [markdown_text(self.note)] if self.note else []
+        return _section(self.title, *notes, markdown_table(self.rows))
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class Failure:
 
     def markdown(self) -> str:
         """Return the reason as Markdown under the title of the table."""
-        return _section(self.title, f"This table could not be made: {self.reason}")
+        return _section(self.title, f"This table could not be made: {markdown_text(self.reason)}")
 
 
 @dataclass(frozen=True)
@@ -109,17 +108,17 @@ class Experiment:
             ],
             "failures": [{"title": one.title, "reason": one.reason} for one in self.failures],
         }
-        return json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+        return json_text(value, indent=1) + "\n"
 
     def csv(self) -> str:
         """Return all rows as one CSV table; the first column is the title of their table."""
         columns = list(dict.fromkeys(key for one in self.tables for row in one.rows for key in row))
-        buffer = io.StringIO()
-        writer = csv.DictWriter(buffer, ["table", *columns], lineterminator="\n")
-        writer.writeheader()
-        for one in self.tables:
-            writer.writerows({"table": one.title, **_plain(row)} for row in one.rows)
-        return buffer.getvalue()
+        rows = [
+            [one.title, *(values.get(key) for key in columns)]
+            for one in self.tables
+            for values in map(_plain, one.rows)
+        ]
+        return csv_text([["table", *columns], *rows])
 
     def markdown(self) -> str:
         """Return the tables as Markdown."""
@@ -128,7 +127,7 @@ class Experiment:
 
     def closing(self) -> str:
         """Return the last line of the Markdown, the signature."""
-        return f"`{self.signature}`\n"
+        return f"`{printable(self.signature).replace('`', chr(39))}`\n"
 
     def write(self, path: str | Path) -> None:
         """Write a file in the form that its name promises: ``.json``, ``.csv`` or ``.md``.
@@ -158,7 +157,9 @@ def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Write rows as a Markdown table: three decimals (one digit of what is smaller), a dash for what is missing."""
     if not rows:
         return "(no rows)"
-    lines = [list(rows[0]), ["---"] * len(rows[0]), *([show(value) for value in row.values()] for row in rows)]
+    cells = [list(rows[0]), *([show(value) for value in row.values()] for row in rows)]
+    head, *lines = ([markdown_text(cell) for cell in row] for row in cells)
+    lines = [head, ["---"] * len(head), *lines]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -175,7 +176,7 @@ def show(value: Any) -> str:
 
 
 def _section(title: str, *paragraphs: str) -> str:
-    return "\n\n".join([f"### {title}", *paragraphs, ""])
+    return "\n\n".join([f"### {markdown_text(title)}", *paragraphs, ""])
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from ranker.cli.main import run
-from ranker.cli.output import Result, emit, print_table
+from ranker.cli.output import Result, emit, print_table, print_text
+from ranker.experiments.tables import Experiment, Failure, Table
 from ranker.files import printable
 
 # the clipboard, the title, an erased screen, a C1 control, another direction, a line that looks like a row
@@ -65,6 +68,7 @@ def hostile(folder: Path) -> str:
         ["compare", "--data", "DATA", "-m", "bleu", "-m", "chrf", "--resamples", "10"],
         ["agreement", "--data", "DATA", "--systems"],
         ["contrast", "DATA", "-m", "bleu"],
+        ["experiment", "isozaki10", "--data", "DATA", "--kind", "fluency", "--resamples", "5", "-o", "markdown"],
         ["data", "check", "DATA"],
         ["data", "check", f"no\x1b[2J{'such' * 1000}.json"],
         ["rank", "DATA", "-m", f"no{HOSTILE}"],
@@ -105,6 +109,49 @@ def test_csv_holds_no_formulas_unless_they_are_wanted(
     monkeypatch.setenv("RANKER_CSV_FORMULAS", "1")
     emit(result, "csv")
     assert list(csv.reader(io.StringIO(capsys.readouterr().out)))[1:] == [[text, "-0.5"] for text in texts]
+
+
+def test_forms_of_experiments_hold_nothing_that_is_run_or_obeyed() -> None:
+    row = {f"=a{HOSTILE}": "=1+1|<b>`c`[d](e)", "b": 0.5}
+    found = Experiment("x", (Table(HOSTILE, (row,), HOSTILE),), f"`{HOSTILE}", (Failure(HOSTILE, ValueError(HOSTILE)),))
+    assert "=1+1|" in found.json()
+    assert not set(UNSAFE) & set(found.json() + found.markdown())
+    assert r"| =1+1\|\<b>\`c\`[d]\(e) | 0.500 |" in found.markdown().split("\n")
+    header, cells = csv.reader(io.StringIO(found.csv()))
+    assert (header[1], cells[1:]) == (f"'=a{HOSTILE}", ["'=1+1|<b>`c`[d](e)", "0.5"])
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_forms_for_programs_are_printable_on_a_terminal_alone(
+    terminal: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal)
+    print_text(f"a\n{HOSTILE}\n")
+    emit(Result(None, [{"a": HOSTILE}], lambda: None), "csv")
+    assert bool(set("\x1b\x9b\u202e") & set(capsys.readouterr().out)) is not terminal
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["systems", "--resamples", "5", "-m", "bleu", "-m", "chrf"], ["contrast", "-m", "bleu", "--resamples", "5"]],
+)
+def test_reports_isolate_names_and_their_plots_are_xml(command: list[str], hostile: str, folder: Path) -> None:
+    records = json.loads((folder / hostile).read_text())
+    if command[0] == "contrast":
+        for record in records:
+            del record["candidates"][0 if record["seg_id"] == "2" else 2]
+    (folder / hostile).write_text(json.dumps(records))
+    with pytest.raises(SystemExit) as ended:
+        run([*command, hostile, "--html", "page.html"])
+    assert not ended.value.code
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    plots = re.findall("<svg.*?</svg>", page, flags=re.DOTALL)
+    for plot in plots:
+        ElementTree.fromstring(plot.replace("<svg ", '<svg xmlns:xlink="x" ', 1))
+    outside = re.sub(r"<svg.*?</svg>|<script.*?</script>|<bdi>.*?</bdi>|\S+=\"[^\"]*\"", "", page, flags=re.DOTALL)
+    assert plots or command[0] == "contrast"
+    assert "\u202e" in page
+    assert "\u202e" not in outside
 
 
 def test_converted_corpora_hold_the_texts_as_they_are(folder: Path) -> None:

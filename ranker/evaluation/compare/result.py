@@ -22,7 +22,6 @@ columns follow ``metrics``.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -38,6 +37,7 @@ from ranker.evaluation.choices import Correction, Level, Test
 from ranker.evaluation.shown import Shown
 from ranker.evaluation.significance import smallest_p, too_few_resamples
 from ranker.files import read_text, write_bytes
+from ranker.storage.escapes import json_text
 from ranker.storage.plain_data import parse_json
 
 if TYPE_CHECKING:
@@ -366,7 +366,7 @@ class Comparison(Shown):
 
     def to_json(self) -> str:
         """Return everything as JSON; equal comparisons give equal text."""
-        return json.dumps(_plain(self.document()), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+        return json_text(_plain(self.document()), indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: str, *, file: str | None = None) -> Comparison:
