@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ranker.errors import DataError
-from ranker.files import display_name, write_bytes
+from ranker.files import display_name, printable, write_bytes
 from ranker.reports.plots.drawing import Plot
 from ranker.reports.texts import LONG, START, visible
 from ranker.version import VERSION
@@ -100,6 +100,8 @@ def write_page(title: str, lead: Markup, sections: Sequence[Section]) -> tuple[s
     parts = {name: _source(environment, name) for name in ("style.css", "report.js")}
     page = environment.get_template("page.html").render(
         title=title,
+        # no element can isolate a direction there
+        tab_title=printable(visible(title)),
         lead=lead,
         sections=sections,
         style=parts["style.css"],

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
 
 from ranker import share
-from ranker.arrays import offsets_of
+from ranker.arrays import Int32Array, offsets_of
 from ranker.errors import MissingError
 from ranker.learning.parser import parser as parsing
 from ranker.learning.parser.parser import DependencyParser, Parses
@@ -69,8 +70,7 @@ def parse(sentences: Sequence[str], parser: str = SHIPPED) -> Parses:
     keys = [hashlib.sha256(sentence.encode("utf-8", "surrogatepass")).digest() for sentence in sentences]
     with RowCache("parses", parsing.digest(origin)) as cache:
         found = cache.known([_NAMES, *keys])
-        names = _strings(found.pop(_NAMES, b""))
-        rows = {key: _unpacked(row) for key, row in found.items()} if names else {}
+        names, rows = _checked(found)
         missing = [index for index, key in enumerate(keys) if key not in rows]
         if missing or not names:
             pipeline = parsing.load(origin)
@@ -114,6 +114,33 @@ def _unpacked(raw: bytes) -> _Parse:
     return _Parse(raw[4 : ends[0]], raw[ends[0] : ends[1]], raw[ends[1] : ends[2]], strings[:size], strings[size:])
 
 
+def _checked(found: Mapping[bytes, bytes]) -> tuple[list[str], dict[bytes, _Parse]]:
+    """Return the names and the parses that are sound, whoever wrote them; without names no parse is."""
+    names: list[str] = []
+    with suppress(UnicodeDecodeError):
+        names = _strings(found.get(_NAMES, b""))
+    if "" not in names:
+        return [], {}
+    rows = {}
+    for key, raw in found.items():
+        if key != _NAMES:
+            with suppress(UnicodeDecodeError):
+                rows[key] = _unpacked(raw)
+    whole = {key: row for key, row in rows.items() if _is_whole(row)}
+    sizes = np.array([len(row.words) for row in whole.values()], dtype=np.int64)
+    heads, relations, tags = _columns(list(whole.values()))
+    wrong = (heads < -1) | (heads >= np.repeat(sizes, sizes))
+    wrong |= (relations >= names.index("")) | (tags >= len(names) - names.index("") - 1)
+    unsound = np.bincount(np.repeat(np.arange(len(sizes)), sizes)[wrong], minlength=len(sizes)) > 0
+    return names, {key: row for (key, row), bad in zip(whole.items(), unsound.tolist(), strict=True) if not bad}
+
+
+def _is_whole(row: _Parse) -> bool:
+    """Tell whether all columns are of one length."""
+    size = len(row.words)
+    return (len(row.lemmas), len(row.heads), len(row.relations), len(row.tags)) == (size, 4 * size, 2 * size, 2 * size)
+
+
 def _packed_strings(strings: Iterable[str]) -> bytes:
     """Return strings as bytes; a NUL in one of them is escaped."""
     escaped = [string.replace("\1", "\1\1").replace("\0", "\1\2") for string in strings]
@@ -131,10 +158,17 @@ def _joined(rows: list[_Parse], relation_names: tuple[str, ...], tag_names: tupl
     return Parses(
         offsets_of([len(row.words) for row in rows]),
         [word for row in rows for word in row.words],
-        np.frombuffer(b"".join(row.heads for row in rows), dtype=np.int32),
-        np.frombuffer(b"".join(row.relations for row in rows), dtype=np.uint16).astype(np.int32),
-        np.frombuffer(b"".join(row.tags for row in rows), dtype=np.uint16).astype(np.int32),
+        *_columns(rows),
         [lemma for row in rows for lemma in row.lemmas],
         relation_names,
         tag_names,
+    )
+
+
+def _columns(rows: list[_Parse]) -> tuple[Int32Array, Int32Array, Int32Array]:
+    """Return heads, relations and tags of all words."""
+    return (
+        np.frombuffer(b"".join(row.heads for row in rows), dtype=np.int32),
+        np.frombuffer(b"".join(row.relations for row in rows), dtype=np.uint16).astype(np.int32),
+        np.frombuffer(b"".join(row.tags for row in rows), dtype=np.uint16).astype(np.int32),
     )

@@ -33,7 +33,9 @@ def known_columns(cache: RowCache, keys: Sequence[bytes], width: int) -> tuple[F
     rows = {key: row for key, row in cache.known(keys).items() if len(row) == size}
     there = np.fromiter((key in rows for key in keys), dtype=bool, count=len(keys))
     joined = b"".join(rows.get(key, bytes(size)) for key in keys)
-    return np.frombuffer(joined, dtype=np.float64).reshape(-1, width).copy(), there
+    columns = np.frombuffer(joined, dtype=np.float64).reshape(-1, width).copy()
+    # what is no number is computed anew
+    return columns, there & np.isfinite(columns).all(axis=1)
 
 
 def keep_columns(cache: RowCache, keys: Sequence[bytes], rows: FloatArray) -> None:
