@@ -39,6 +39,7 @@ SECONDS = 10.0
 MOST_BYTES = 2 << 30
 LONGEST_LINE = 700
 _SMALLER = 150
+_PATIENCE = 12
 _ONE_THREAD = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 _SCORES = ["score", "IN", "-m", "bleu,chrf,ter", "-f", "json"]
 _TOKENS = (
@@ -72,6 +73,8 @@ class Format:
     commands: tuple[list[str], ...] = (_SCORES, ["rank", "IN", "-m", "chrf", "-f", "jsonl"])
     read: str = ""
     """What ``IN`` is, if it is not the target: the folder that holds it."""
+    signed: bool = False
+    """Whether the target is a model file that is damaged in what it says, with valid digests."""
 
 
 @dataclass
@@ -185,6 +188,7 @@ def _models(folder: Path, ranker: type, whole: object) -> dict[str, Format]:
     candidates = [{"source": "x", "references": ["a b c"], "candidates": {"A": "a b", "B": "c a", "C": "d"}}]
     data = {"c.json": json.dumps(candidates).encode()}
     ranker("bleu1-4,paraphrase", C=0.01).fit(whole).save(folder / "x.model")
+    ranker("bleu,paraphrase,combine[paraphrase.f - ter]", C=0.01).fit(whole).save(folder / "y.model")
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         _run(
             ["compare", "--data", "sample", "-m", "bleu", "-m", "chrf", "--resamples", "5", "-f", "json"],
@@ -196,11 +200,15 @@ def _models(folder: Path, ranker: type, whole: object) -> dict[str, Format]:
         _run(train, None)
     plain = {"s": b"a b\nc d\n", "t": b"b a\nd\n"}
     rank = ["rank", "c.json", "--model", "IN", "-f", "jsonl"]
+    score = ["score", "c.json", "--model", "IN", "-f", "json"]
+    models = {name: (folder / name).read_bytes() for name in ("x.model", "y.model", "x.align")}
     aligned = ["align", "apply", "--model", "IN", "-s", "s", "-t", "t"]
     report = ["report", "--comparison", "IN", "--html", "out.html"]
     return {
-        "model": Format({**data, "x.model": (folder / "x.model").read_bytes()}, "x.model", (rank,)),
-        "aligner": Format({**plain, "x.align": (folder / "x.align").read_bytes()}, "x.align", (aligned,)),
+        "model": Format({**data, "x.model": models["x.model"]}, "x.model", (rank,)),
+        "signed model": Format({**data, "y.model": models["y.model"]}, "y.model", (rank, score), signed=True),
+        "aligner": Format({**plain, "x.align": models["x.align"]}, "x.align", (aligned,)),
+        "signed aligner": Format({**plain, "x.align": models["x.align"]}, "x.align", (aligned,), signed=True),
         "comparison": Format({"x.json": (folder / "c.json").read_bytes()}, "x.json", (report,)),
     }
 
@@ -436,6 +444,8 @@ def _problem(form: Format, words: list[str], code: int, printed: str, messages: 
         rows = json.loads(printed)["rows"]
         if any(row[key] is None or not math.isfinite(row[key]) for row in rows for key in list(row)[3:]):
             return "a score that is no number"
+    if code == 0 and words[0] == "rank" and re.search(r'"score": ?(null|NaN)', printed):
+        return "a score that is no number"
     return ""
 
 
@@ -457,7 +467,11 @@ def smaller(form: Format, raw: bytes, finding: str, folder: Path) -> bytes:
 
 def input_of(form: Format, name: str, seed: int, number: int) -> bytes:
     """Return input `number` of a format."""
-    return damage(form.files[form.target], random.Random(f"{seed} {name} {number}"))
+    from bench import signed_models
+
+    return (signed_models.damage if form.signed else damage)(
+        form.files[form.target], random.Random(f"{seed} {name} {number}")
+    )
 
 
 def _work(pipe: Connection, made: dict[str, Format], seed: int) -> None:
@@ -508,7 +522,7 @@ class Worker:
         """Return what became of an input; one that takes too long, or ends the process, is a finding."""
         try:
             self.pipe.send((name, number, reduce))
-            if self.pipe.poll(SECONDS * (_SMALLER if reduce else 1)):
+            if self._answers(SECONDS * (_SMALLER if reduce else 1)):
                 answer: tuple[Outcome, bytes] = self.pipe.recv()
                 return answer
             finding = f"more than {SECONDS:.0f} seconds"
@@ -518,6 +532,24 @@ class Worker:
         self.process.join()
         self.start()
         return Outcome(finding), input_of(self.made[name], name, self.seed, number)
+
+    def _answers(self, seconds: float) -> bool:
+        """Wait for an answer: so long, or on a busy machine longer, until the process has worked so long."""
+        before = self._worked()
+        for _ in range(_PATIENCE):
+            if self.pipe.poll(seconds):
+                return True
+            if not self._worked() - before < seconds / 2:
+                return False
+        return False
+
+    def _worked(self) -> float:
+        """Return the seconds of processor time of the process; NaN where the system does not say them."""
+        try:
+            spent = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+        except OSError:
+            return math.nan
+        return sum(map(int, spent)) / os.sysconf("SC_CLK_TCK")
 
 
 def findings(

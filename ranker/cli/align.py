@@ -130,10 +130,9 @@ def apply_command(
     if files and (system is not None or reference is not None):
         raise OptionError("--system and --reference choose from --data; -s and -t are aligned as they are")
     from ranker.corpora.formats.pharaoh import pharaoh_lines
-    from ranker.extractors.order.aligner import align_texts
-    from ranker.learning.aligner.model import AlignmentModel
+    from ranker.extractors.order.aligner import align_texts, load_aligner
 
-    aligner = AlignmentModel.load(model)
+    aligner = load_aligner(model)
     sources, translations = _translations(dataset, system, reference)
     with working("aligning"):
         links = align_texts(aligner, sources, translations, threshold=threshold)

@@ -70,7 +70,7 @@ _MANY = (
     *("-r", "--references", "-t", "--translations", "--train", "--test", "--test-references", "--bitext", "--text"),
 )
 _INTERRUPTED = 130
-_LONGEST_LINE = 2000
+_LONGEST_LINE = 680
 # what typer exits with when the reader of our output has enough
 _PIPE_CLOSED = 1
 # typer brings its own click or uses the installed one; either way these are the classes it raises
@@ -184,7 +184,7 @@ def _fail(*lines: str) -> NoReturn:
 
 def _shortened(line: str) -> str:
     """Cut out the middle of what nobody reads to its end, which says what to do."""
-    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 600]} ... {line[-600:]}"
+    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 205]} ... {line[-200:]}"
 
 
 def _say(text: str) -> None:

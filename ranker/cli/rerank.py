@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ranker.cli.options import OUTPUT, EachOption, JobsOption, working
-from ranker.cli.output import Result, emit, print_text, say_note
+from ranker.cli.output import Result, emit, print_text, say, say_note
 from ranker.cli.scorer import listed, say_notes
 from ranker.cli.tune import RefsOption
 from ranker.errors import OptionError, counted

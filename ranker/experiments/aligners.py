@@ -13,7 +13,7 @@ from ranker.corpora.formats.pharaoh import Alignments
 from ranker.corpora.formats.reading import read_parallel
 from ranker.errors import OptionError, nearest
 from ranker.experiments.tables import Table
-from ranker.extractors.order.aligner import align_dataset, learn_aligner
+from ranker.extractors.order.aligner import align_dataset, learn_aligner, load_aligner
 from ranker.files import display_name, read_bytes, sha256
 from ranker.learning.aligner.model import AlignmentModel
 
@@ -198,7 +198,7 @@ def _refuse_second(pair: str, *given: Mapping[str, object]) -> None:
 
 
 def _loaded(path: Path) -> WordAligner:
-    model = AlignmentModel.load(path)
+    model = load_aligner(path)
     if model.text.get("tokenizer") != _TOKENIZER:
         raise OptionError(
             f"{path}: aligns the words of the tokenizer {model.text.get('tokenizer')}, this experiment counts those of "

@@ -122,10 +122,14 @@ def test_what_apply_prints_for_a_corpus(ranker: Ranker, folder: Path) -> None:
     assert len(higher) < len(" ".join(printed["all"]).split())
 
 
-def test_a_model_that_does_not_say_how_words_were_made() -> None:
+def test_a_model_that_does_not_say_how_words_were_made(refused: Refused, folder: Path) -> None:
     model = train([0, 1], [0, 1, 2], [0, 1], [0, 1, 2], source_vocabulary=["a", "b"], target_vocabulary=["c", "d"])
     with pytest.raises(ModelError, match="does not say how its words were made"):
         align_texts(model, ["a"], ["c"])
+    model.save("numbers.align")
+    refused(
+        "align", "apply", "--model", "numbers.align", "-s", "de", "-t", "en", says="numbers.align: the aligner does not"
+    )
 
 
 def test_help_ends_with_an_example(ranker: Ranker) -> None:

@@ -405,7 +405,8 @@ class Comparison(Shown):
                 ),
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"not a whole comparison ({error}): make it again with ranker compare", file=file) from None
+            what = f"not a whole comparison ({str(error)[:100]}): make it again with ranker compare"
+            raise DataError(what, file=file) from None
 
     def write(self, path: str | Path) -> None:
         """Write the JSON form to a file."""

@@ -124,6 +124,22 @@ def align_dataset(model: AlignmentModel, dataset: Dataset, *, threshold: float =
     return Alignments(links.take(first), links.take(second), np.full(len(first), True), np.full(len(second), True))
 
 
+def load_aligner(path: str | Path) -> AlignmentModel:
+    """Read a word aligner for texts.
+
+    Raises
+    ------
+    ModelError
+        If there is none, it is damaged, or it was trained on numbers or on words made in an unknown way.
+    """
+    model = AlignmentModel.load(path)
+    try:
+        _text(model)
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from None
+    return model
+
+
 def _text(model: AlignmentModel) -> tuple[Tokenizer, bool]:
     tokenizer, lowercase = model.text.get("tokenizer"), model.text.get("lowercase")
     for known in (*SPLITTING, *TOKENIZERS):

@@ -14,12 +14,11 @@ from ranker.arrays import BoolArray, Int32Array, Int64Array
 from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.formats.pharaoh import Alignments, alignments_of
 from ranker.errors import DataError, OptionError
-from ranker.extractors.order.aligner import align_dataset
+from ranker.extractors.order.aligner import align_dataset, load_aligner
 from ranker.extractors.order.birch_osborne import Rule, relative_orders, source_orders
 from ranker.extractors.order.scores import permutation_scores
 from ranker.extractors.text.reference_pairs import ReferencePairs
 from ranker.extractors.text.tokens import Tokenizer, check_sources, source_segments, token_batch
-from ranker.learning.aligner.model import AlignmentModel
 from ranker.links import Links
 
 
@@ -143,7 +142,7 @@ def _completed(dataset: Dataset, given: Alignments, aligner: str, tokenizer: Tok
         raise DataError(
             f"holds the language pairs {', '.join(pairs)}; an aligner is of one: choose it with --lp", file=dataset.name
         )
-    model = AlignmentModel.load(aligner)
+    model = load_aligner(aligner)
     learnt = align_dataset(model, dataset)
     if model.text["tokenizer"] != tokenizer:
         raise OptionError(
