@@ -190,8 +190,8 @@ def _place(before: str) -> tuple[int, int]:
 
 
 @contextmanager
-def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a temporary binary file that becomes `path` if the block ends without an error.
+def replacing(path: str | Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
+    """Open a temporary binary file that becomes `path`, with that mode, if the block ends without an error.
 
     Raises
     ------
@@ -210,7 +210,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-            temporary.chmod(0o666 & ~_umask())
+            temporary.chmod(mode & ~_umask())
             if locks.HAS_LOCKS:
                 # before it is closed, which gives up the lock
                 temporary.replace(target)

@@ -327,8 +327,7 @@ def _emit(plan: Plan, write: list[Path] | None, form: Form, draw: Callable[[Expe
             tables.append(outcome)
             show(partial(_print_table, outcome, form))
     found = Experiment(plan.name, tuple(tables), plan.signature, tuple(failures))
-    for path in write or []:
-        found.write(path)
+    found.write(*(write or []))
     show(partial(_print_end, found, form))
     if draw is not None:
         draw(found)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ranker.errors import DataError
-from ranker.files import display_name
+from ranker.files import display_name, replacing
 
 _APPLICATION = 0x524B4C43
 _VERSION = 1
@@ -143,29 +143,43 @@ def _open(path: str | Path) -> sqlite3.Connection:
     return connection
 
 
-def create(path: str | Path, settings: Settings) -> sqlite3.Connection:
-    """Make an empty campaign file.
+def check_new(path: str | Path) -> None:
+    """Refuse to make a campaign where there is something.
 
     Raises
     ------
     DataError
-        If the file exists or cannot be written.
     """
-    name = display_name(path)
-    if Path(path).exists():
-        raise DataError("exists already; choose another name, or remove it", file=name)
     try:
-        # tokens are stored as hashes only, but texts and judgements are nobody else's business either
-        Path(path).touch(mode=0o600)
-        connection = _open(path)
-        connection.executescript(SCHEMA)
-        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {_VERSION}")
-    except (sqlite3.Error, OSError, ValueError) as error:
-        raise DataError(f"cannot be written: {error}", file=name) from None
+        taken = Path(path).exists()
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot be written: {error}", file=display_name(path)) from None
+    if taken:
+        raise DataError("exists already; choose another name, or remove it", file=display_name(path))
+
+
+def create(settings: Settings) -> sqlite3.Connection:
+    """Make an empty campaign in memory."""
+    connection = _open(":memory:")
+    connection.executescript(SCHEMA)
+    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {_VERSION}")
     with transaction(connection):
         connection.execute("INSERT INTO setting VALUES ('settings', ?)", (json.dumps(dataclasses.asdict(settings)),))
     return connection
+
+
+def save(connection: sqlite3.Connection, path: str | Path) -> None:
+    """Write a campaign that is in memory; the file is there as a whole or not at all.
+
+    Raises
+    ------
+    DataError
+        If it cannot be written.
+    """
+    # tokens are stored as hashes only, but texts and judgements are nobody else's business either
+    with replacing(path, mode=0o600) as stream:
+        stream.write(connection.serialize())
 
 
 def settings_of(connection: sqlite3.Connection) -> Settings:

@@ -6,13 +6,14 @@ import itertools
 import json
 import random
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranker.collect import access
 from ranker.collect.assigning import GOLD, PLAIN, place_of
-from ranker.collect.campaign import Settings, create, transaction
+from ranker.collect.campaign import Settings, check_new, create, save, transaction
 from ranker.collect.tasks import KINDS, RANKED, Kind
 from ranker.errors import DataError, OptionError
 
@@ -81,8 +82,8 @@ def make_campaign(
     if gold is not None:
         _check(gold, settings, kind)
     generator = random.Random(settings.seed)
-    connection = create(path, settings)
-    try:
+    check_new(path)
+    with closing(create(settings)) as connection:
         with transaction(connection):
             count, passed_over = _fill(connection, dataset, settings, PLAIN, generator)
             if not count:
@@ -96,11 +97,7 @@ def make_campaign(
                 code: f"{settings.url.rstrip('/')}/enter/{access.give_link(connection, code, days)}"
                 for code in (access.OWNER, *judges)
             }
-    except BaseException:
-        connection.close()
-        Path(path).unlink()
-        raise
-    connection.close()
+        save(connection, path)
     return Made(count, known, passed_over, links)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ranker.errors import OptionError, RankerError
-from ranker.files import printable, write_bytes
+from ranker.files import printable, write_together
 from ranker.storage.escapes import csv_text, json_text, markdown_text
 
 FILE_FORMS = (".json", ".csv", ".md")
@@ -129,17 +129,18 @@ class Experiment:
         """Return the last line of the Markdown, the signature."""
         return f"`{printable(self.signature).replace('`', chr(39))}`\n"
 
-    def write(self, path: str | Path) -> None:
-        """Write a file in the form that its name promises: ``.json``, ``.csv`` or ``.md``.
+    def write(self, *paths: str | Path) -> None:
+        """Write files, each in the form that its name promises: ``.json``, ``.csv`` or ``.md``.
 
         Raises
         ------
         OptionError
-            If the name promises none of them.
+            If a name promises none of them.
         """
-        check_name(path)
+        for path in paths:
+            check_name(path)
         forms = {".json": self.json, ".csv": self.csv, ".md": self.markdown}
-        write_bytes(path, forms[Path(path).suffix]().encode())
+        write_together({Path(path): forms[Path(path).suffix]().encode() for path in paths})
 
 
 def check_name(path: str | Path) -> None:

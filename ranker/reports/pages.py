@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ranker.errors import DataError
-from ranker.files import display_name, printable, write_bytes
+from ranker.files import display_name, printable, write_together
 from ranker.reports.plots.drawing import Plot
 from ranker.reports.texts import LONG, START, visible
 from ranker.version import VERSION
@@ -162,12 +162,11 @@ def write_plots(plots: Mapping[str, Plot], directory: str | Path) -> list[Path]:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise DataError(f"cannot be made: {error.strerror or error}", file=display_name(folder)) from None
-    written = []
+    files: dict[Path, bytes] = {}
     for name, plot in plots.items():
-        for path, raw in ((folder / f"{name}.svg", plot.svg()), (folder / f"{name}.png", plot.png())):
-            write_bytes(path, raw)
-            written.append(path)
-    return written
+        files |= {folder / f"{name}.svg": plot.svg(), folder / f"{name}.png": plot.png()}
+    write_together(files)
+    return list(files)
 
 
 @functools.cache

@@ -1,0 +1,341 @@
+"""Kills every command that writes, at every step and at random moments: `python bench/kills.py --random 200 --seed 1`.
+
+Every command is run where files of an earlier run are. It is killed (SIGKILL) at each call that changes a folder, or
+after a random time. Then readers must find the files of the earlier run or those of this one, never some of each; a
+rerun must give what an undisturbed run gives; and nothing that a killed run left may remain after it.
+
+Commands run in copies of this process, so that nothing is imported again. Needs a system that can fork.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib
+import json
+import os
+import pkgutil
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+STEPS = ("mkdir", "rename", "replace", "rmdir", "unlink", "fsync")
+"""Functions of `os` that change what is in a folder, or wait for the disk."""
+_ALL = ("*",)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command, and which of the files that it writes are one result.
+
+    Parameters
+    ----------
+    words : list of str
+    together : tuple of str
+        Patterns of sets of files: of each set all are old, or all are new.
+    before : list of list of str, optional
+        Commands that make the files of an earlier run; by default the command itself, on other data.
+    compared : str
+        Pattern of the files that a rerun must give again.
+    fresh : bool
+        Whether there is no earlier run.
+    """
+
+    words: list[str]
+    together: tuple[str, ...] = _ALL
+    compared: str = "*"
+    fresh: bool = False
+
+
+_EXPERIMENT = ["experiment", "isozaki10", "--data", "d.jsonl", "--kind", "fluency", "--resamples", "5"]
+_TUNE = ["tune", "--nbest", "dev.nbest", "-r", "dev.ref0", "--restarts", "1"]
+CASES = {
+    "train": Case(["train", "--data", "d.jsonl", "--features", "bleu", "--model", "out/x.model"]),
+    "score mtme": Case(["score", "d.jsonl", "-m", "bleu,chrf", "-o", "mtme", "--out", "out"], ("*/*",)),
+    "convert": Case(["data", "convert", "pairs.jsonl", "out/x.jsonl"]),
+    "nbest": Case(["nbest", "from-dataset", "out/x.nbest", "--data", "d.jsonl", "--features", "words,chrf"]),
+    "tune": Case([*_TUNE, "--weights", "out/tuned"]),
+    "tune state": Case([*_TUNE, "--state", "out/state", "--weights", "out/tuned"], ("tuned*",), "tuned*", fresh=True),
+    "report": Case(
+        ["report", "--comparison", "c.json", "--html", "out/r.html", "--plots", "out/plots"], ("*.html", "plots/*")
+    ),
+    "systems": Case(["systems", "d.jsonl", "-m", "bleu,chrf", "--resamples", "5", "--html", "out/s.html"]),
+    "lm": Case(["lm", "train", "--text", "text", "--order", "2", "--arpa", "out/x.arpa"]),
+    "align train": Case(["align", "train", "-s", "s", "-t", "t", "--model", "out/x.align"]),
+    "experiment": Case([*_EXPERIMENT, "--write", "out/x.json", "--write", "out/x.csv"]),
+    "campaign": Case(
+        ["collect", "new", "out/x.campaign", "--data", "d.jsonl", "--kind", "fluency"], compared="", fresh=True
+    ),
+    "parser": Case(["parser", "train", "toy", "--output", "out/parser"], ("parser/**/*",)),
+}
+
+
+def prepare(folder: Path) -> None:
+    """Write what the commands read: the bundled sample, and parts of it; ``old/`` has other files of the same names."""
+    import numpy as np
+
+    from ranker import load_dataset
+    from ranker.corpora.formats.writing import write_dataset
+
+    whole = load_dataset("sample")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_dataset(whole, folder / "whole.jsonl")
+    records = [json.loads(line) for line in (folder / "whole.jsonl").read_text(encoding="utf-8").splitlines()]
+    (folder / "whole.jsonl").unlink()
+    for place, first in ((folder, 0), (folder / "old", 6)):
+        place.mkdir(exist_ok=True)
+        some = records[first : first + 6]
+        (place / "d.jsonl").write_text("".join(json.dumps(one) + "\n" for one in some), encoding="utf-8")
+        _write_pairs(place, some)
+        texts = [f"{word} two three {first}" for word in ("one", "four", "six")]
+        (place / "dev.ref0").write_text("".join(f"{text}\n" for text in texts))
+        generator = np.random.default_rng(first)
+        (place / "dev.nbest").write_text(
+            "".join(
+                f"{n} ||| {text.rsplit(' ', k)[0]} ||| LM0= {value[0]:.2f} TM0= {value[1]:.2f} 1 ||| 0\n"
+                for n, text in enumerate(texts)
+                for k, value in enumerate(generator.normal(size=(3, 2)))
+            )
+        )
+        (place / "text").write_text("".join(f"a b c {n + first}\n" for n in range(30)))
+        (place / "s").write_text("a b c\nb c d\n" * (3 + first))
+        (place / "t").write_text("x y z\ny z w\n" * (3 + first))
+        _write_treebank(place / "toy", first)
+        _run(["compare", "--data", "d.jsonl", "-m", "bleu,chrf", "--resamples", "5", "-o", "json"], place, "c.json")
+
+
+def _write_pairs(place: Path, records: list[dict]) -> None:
+    unjudged = [{**one, "candidates": [{**each, "human": {}} for each in one["candidates"]]} for one in records]
+    (place / "pairs.jsonl").write_text("".join(json.dumps(one) + "\n" for one in unjudged), encoding="utf-8")
+    rows = "".join(
+        f"{one['lp']}\t{one['seg_id']}\tj\tsys{n}\tsys{n + 1}\t{'><='[n % 3]}\n" for one in records for n in range(1, 6)
+    )
+    (place / "pairs.pairs.tsv").write_text(f"lp\tseg_id\tjudge\tsysA\tsysB\trelation\n{rows}")
+
+
+def _write_treebank(folder: Path, first: int) -> None:
+    folder.mkdir()
+    words = ("1\tThe\tthe\tDET\t_\t_\t2\tdet\t_\t_", "3\tsleeps\tsleep\tVERB\t_\t_\t0\troot\t_\t_")
+    sentences = [
+        f"{words[0]}\n2\tdog{n}\tdog\tNOUN\t_\t_\t3\tnsubj\t_\t_\n{words[1]}\n" for n in range(first, first + 20)
+    ]
+    (folder / "toy-ud-train.conllu").write_text("\n".join([*sentences, ""]))
+
+
+def _import_all() -> None:
+    """Import what any command does, so that its copies need not."""
+    import spacy  # noqa: F401
+
+    import ranker
+
+    for module in pkgutil.walk_packages(ranker.__path__, "ranker."):
+        if module.name != "ranker.__main__":
+            importlib.import_module(module.name)
+
+
+def _run(words: list[str], folder: Path, printed: str = os.devnull) -> int:
+    """Run a command in a copy of this process; return its exit code, or minus the signal that ended it."""
+    return _wait(_start(words, folder, printed=printed))
+
+
+def _start(words: list[str], folder: Path, step: int = 0, counted: int | None = None, printed: str = os.devnull) -> int:
+    """Start a command in a copy of this process; it kills itself at a `step`, or writes their number to `counted`."""
+    child = os.fork()
+    if child:
+        return child
+    code = 70
+    try:
+        os.chdir(folder)
+        sys.stdout = Path(printed).open("w", encoding="utf-8")  # noqa: SIM115
+        sys.stderr = (folder.parent / "messages").open("w", encoding="utf-8")
+        taken = _count(step, folder)
+        code = _in_this_process(words)
+        sys.stdout.flush()
+        if counted is not None:
+            os.write(counted, str(taken[0]).encode())
+    finally:
+        os._exit(code)
+
+
+def _in_this_process(words: list[str]) -> int:
+    from ranker.cli.main import run
+    from ranker.learning.parser import training
+    from ranker.learning.parser.options import ParserOptions
+
+    small = ParserOptions(epochs=1, width=16, depth=1, rows=(100, 50, 50, 50), hidden=16, batch_words=60)
+    training.train.__kwdefaults__["options"] = small
+    try:
+        run(words)
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else 1
+    return 0
+
+
+def _count(step: int, folder: Path) -> list[int]:
+    """Let this process kill itself before call number `step` of `STEPS`; return the number of calls so far."""
+    taken = [0]
+
+    def counted(change: Callable) -> Callable:
+        def call(*arguments: object, **named: object) -> object:
+            taken[0] += 1
+            if taken[0] == step:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return change(*arguments, **named)
+
+        return call
+
+    for name in STEPS:
+        setattr(os, name, counted(getattr(os, name)))
+    return taken
+
+
+def _wait(child: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def files(folder: Path) -> dict[str, str]:
+    """Return digests of the files that readers find below `folder`."""
+    from ranker.files import finish_writing
+
+    if not folder.is_dir():
+        return {}
+    for inner in [folder, *(path for path in folder.rglob("*") if path.is_dir())]:
+        finish_writing(inner)
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not any(part.startswith(".ranker-") for part in path.relative_to(folder).parts)
+    }
+
+
+def litter(folder: Path) -> list[str]:
+    """Return what killed runs left below `folder`."""
+    return [str(path.relative_to(folder)) for path in folder.rglob(".*") if path.name.startswith(".ranker-")]
+
+
+class Trial:
+    """A command with its input, the files of an earlier run, and those of an undisturbed one.
+
+    Parameters
+    ----------
+    case : Case
+    inputs : Path
+        From `prepare`.
+    work : Path
+        An empty folder.
+    """
+
+    def __init__(self, case: Case, inputs: Path, work: Path) -> None:
+        self.case, self.inputs, self.place = case, inputs, work / "place"
+        (work / "earlier").mkdir(parents=True)
+        self.earlier = work / "earlier" / "out"
+        self.earlier.mkdir()
+        if not case.fresh:
+            self._fill(inputs / "old", None)
+            self._end(_run(case.words, self.place))
+            shutil.rmtree(self.earlier)
+            shutil.copytree(self.place / "out", self.earlier)
+        self.old = files(self.earlier)
+        self._fill(inputs, self.earlier)
+        reading, writing = os.pipe()
+        begun = time.monotonic()
+        self._end(_wait(_start(case.words, self.place, counted=writing)))
+        self.seconds = time.monotonic() - begun
+        self.steps = int(os.read(reading, 20))
+        os.close(reading)
+        os.close(writing)
+        self.new = files(self.place / "out")
+
+    def at_step(self, step: int) -> str:
+        """Kill the command at a step; return what is wrong after that, or an empty string."""
+        self._fill(self.inputs, self.earlier)
+        _wait(_start(self.case.words, self.place, step))
+        return self._problem()
+
+    def after(self, seconds: float) -> str:
+        """Kill the command after a time; return what is wrong after that, or an empty string."""
+        self._fill(self.inputs, self.earlier)
+        child = _start(self.case.words, self.place)
+        time.sleep(seconds)
+        os.kill(child, signal.SIGKILL)
+        _wait(child)
+        return self._problem()
+
+    def _problem(self) -> str:
+        found = files(self.place / "out")
+        for pattern in self.case.together:
+            old, new, now = (
+                {name: digest for name, digest in one.items() if Path(name).match(pattern)}
+                for one in (self.old, self.new, found)
+            )
+            # what this run does not write is left alone
+            if not self.case.compared:
+                new = {name: now.get(name, digest) for name, digest in new.items()}
+            if now not in (old, {**old, **new}):
+                return f"a mixture: {sorted(now)}, {[n for n in now if now[n] == old.get(n)]} old"
+        if not self.case.compared and found:
+            # a complete file is not replaced by a rerun
+            shutil.rmtree(self.place / "out")
+            (self.place / "out").mkdir()
+        code = _run(self.case.words, self.place)
+        if code:
+            return f"the rerun ends with {code}: {(self.place.parent / 'messages').read_text()[-200:]}"
+        again = files(self.place / "out")
+        if self.case.compared:
+            differs = [n for n in self.new if Path(n).match(self.case.compared) and again.get(n) != self.new[n]]
+            if differs:
+                return f"the rerun gives other files: {differs}"
+        left = litter(self.place)
+        return f"left: {left}" if left else ""
+
+    def _fill(self, inputs: Path, earlier: Path | None) -> None:
+        shutil.rmtree(self.place, ignore_errors=True)
+        shutil.copytree(inputs, self.place, ignore=shutil.ignore_patterns("old"))
+        if earlier is None:
+            (self.place / "out").mkdir()
+        else:
+            shutil.copytree(earlier, self.place / "out")
+
+    def _end(self, code: int) -> None:
+        if code:
+            message = (self.place.parent / "messages").read_text()
+            raise RuntimeError(f"{self.case.words}: ended with {code}: {message[-500:]}")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Kill the commands, and print what was found."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--random", type=int, default=200, help="kills at random moments, over all commands")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", help="commands, separated by commas")
+    options = parser.parse_args(arguments)
+    os.environ.update(NUMBA_NUM_THREADS="1", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    choose = random.Random(options.seed)
+    names = options.only.split(",") if options.only else list(CASES)
+    wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["RANKER_CACHE"] = f"{folder}/cache"
+        _import_all()
+        prepare(Path(folder) / "inputs")
+        print("| command | steps | random kills | findings |\n|---|---|---|---|", flush=True)
+        for name in names:
+            trial = Trial(CASES[name], Path(folder) / "inputs", Path(folder) / name.replace(" ", "-"))
+            moments = [choose.uniform(0, trial.seconds) for _ in range(options.random // len(names))]
+            found = [trial.at_step(step) for step in range(1, trial.steps + 1)]
+            found += [trial.after(moment) for moment in moments]
+            problems = [one for one in found if one]
+            wrong += len(problems)
+            print(f"| {name} | {trial.steps} | {len(moments)} | {len(problems)} |", flush=True)
+            for one in dict.fromkeys(problems):
+                print(f"  {one}", file=sys.stderr, flush=True)
+    raise SystemExit(wrong > 0)
+
+
+if __name__ == "__main__":
+    main()
