@@ -54,7 +54,7 @@ class Case:
 
 
 _EXPERIMENT = ["experiment", "isozaki10", "--data", "d.jsonl", "--kind", "fluency", "--resamples", "5"]
-_TUNE = ["tune", "--nbest", "dev.nbest", "-r", "dev.ref0", "--restarts", "1"]
+_TUNE = ["tune", "--nbest", "dev.nbest", "-r", "dev.ref0", "-m", "bleu", "--restarts", "1"]
 CASES = {
     "train": Case(["train", "--data", "d.jsonl", "--features", "bleu", "--model", "out/x.model"]),
     "score mtme": Case(["score", "d.jsonl", "-m", "bleu,chrf", "-o", "mtme", "--out", "out"], ("*/*",)),
@@ -65,7 +65,7 @@ CASES = {
     "report": Case(
         ["report", "--comparison", "c.json", "--html", "out/r.html", "--plots", "out/plots"], ("*.html", "plots/*")
     ),
-    "systems": Case(["systems", "d.jsonl", "-m", "bleu,chrf", "--resamples", "5", "--html", "out/s.html"]),
+    "systems": Case(["systems", "d.jsonl", "-m", "bleu", "-m", "chrf", "--resamples", "5", "--html", "out/s.html"]),
     "lm": Case(["lm", "train", "--text", "text", "--order", "2", "--arpa", "out/x.arpa"]),
     "align train": Case(["align", "train", "-s", "s", "-t", "t", "--model", "out/x.align"]),
     "experiment": Case([*_EXPERIMENT, "--write", "out/x.json", "--write", "out/x.csv"]),
@@ -107,7 +107,6 @@ def prepare(folder: Path) -> None:
         (place / "s").write_text("a b c\nb c d\n" * (3 + first))
         (place / "t").write_text("x y z\ny z w\n" * (3 + first))
         _write_treebank(place / "toy", first)
-        _run(["compare", "--data", "d.jsonl", "-m", "bleu,chrf", "--resamples", "5", "-o", "json"], place, "c.json")
 
 
 def _write_pairs(place: Path, records: list[dict]) -> None:
@@ -165,11 +164,13 @@ def _start(words: list[str], folder: Path, step: int = 0, counted: int | None = 
 
 def _in_this_process(words: list[str]) -> int:
     from ranker.cli.main import run
-    from ranker.learning.parser import training
-    from ranker.learning.parser.options import ParserOptions
 
-    small = ParserOptions(epochs=1, width=16, depth=1, rows=(100, 50, 50, 50), hidden=16, batch_words=60)
-    training.train.__kwdefaults__["options"] = small
+    if words[0] == "parser":
+        from ranker.learning.parser import training
+        from ranker.learning.parser.options import ParserOptions
+
+        small = ParserOptions(epochs=1, width=16, depth=1, rows=(100, 50, 50, 50), hidden=16, batch_words=60)
+        training.train.__kwdefaults__["options"] = small
     try:
         run(words)
     except SystemExit as ended:
@@ -322,10 +323,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["RANKER_CACHE"] = f"{folder}/cache"
         _import_all()
-        prepare(Path(folder) / "inputs")
+        inputs = Path(folder) / "inputs"
+        prepare(inputs)
+        compared = ["compare", "--data", "d.jsonl", "-m", "bleu", "-m", "chrf"]
+        for place in (inputs, inputs / "old"):
+            _run([*compared, "--resamples", "5", "-o", "json"], place, "c.json")
         print("| command | steps | random kills | findings |\n|---|---|---|---|", flush=True)
         for name in names:
-            trial = Trial(CASES[name], Path(folder) / "inputs", Path(folder) / name.replace(" ", "-"))
+            trial = Trial(CASES[name], inputs, Path(folder) / name.replace(" ", "-"))
             moments = [choose.uniform(0, trial.seconds) for _ in range(options.random // len(names))]
             found = [trial.at_step(step) for step in range(1, trial.steps + 1)]
             found += [trial.after(moment) for moment in moments]

@@ -48,6 +48,7 @@ class RowCache:
         self._connection: sqlite3.Connection | None = None
         self._may_start_anew = True
         self._said: set[str] = set()
+        self._damaged_rows = 0
 
     def __enter__(self) -> Self:
         self._open()
@@ -57,6 +58,8 @@ class RowCache:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._close()
+        if self._damaged_rows:
+            self._say(f"has {self._damaged_rows:,} damaged rows; they are computed anew")
 
     def known(self, names: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the rows that are there, by name; a row whose checksum is wrong is not."""
@@ -73,8 +76,7 @@ class RowCache:
                 damaged += not sound
                 if sound:
                     found[name] = row[_CHECK:]
-        if damaged:
-            self._say(f"has {damaged:,} damaged rows; they are computed anew")
+        self._damaged_rows += damaged
         return found
 
     def keep(self, rows: Mapping[bytes, bytes]) -> None:
@@ -116,6 +118,8 @@ class RowCache:
 
     def _start_anew(self, error: BaseException) -> None:
         self._close()
+        # one line says enough
+        self._damaged_rows = 0
         broken = self.path.with_suffix(".broken")
         if not self._may_start_anew:
             self._say(f"is damaged ({error}); going on without it")

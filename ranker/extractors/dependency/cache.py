@@ -25,6 +25,7 @@ SHIPPED = "shipped"
 _SHIPPED_DIRECTORY = "parser-en"
 _ROUND = 4096
 _FORK_FROM = 2000
+_SIZE = 4
 _NAMES = b"names"
 _ESCAPE = re.compile("\1[\1\2]")
 
@@ -103,12 +104,12 @@ def _rows(parsed: Parses) -> Iterator[_Parse]:
 
 def _packed(row: _Parse) -> bytes:
     """Return a parse as bytes: the number of words, three columns, then words and lemmas."""
-    size = len(row.words).to_bytes(4, "little")
+    size = len(row.words).to_bytes(_SIZE, "little")
     return b"".join((size, row.heads, row.relations, row.tags, _packed_strings([*row.words, *row.lemmas])))
 
 
 def _unpacked(raw: bytes) -> _Parse:
-    size = int.from_bytes(raw[:4], "little")
+    size = int.from_bytes(raw[:_SIZE], "little")
     ends = 4 + 4 * size, 4 + 6 * size, 4 + 8 * size
     strings = _strings(raw[ends[2] :])
     return _Parse(raw[4 : ends[0]], raw[ends[0] : ends[1]], raw[ends[1] : ends[2]], strings[:size], strings[size:])
@@ -123,7 +124,7 @@ def _checked(found: Mapping[bytes, bytes]) -> tuple[list[str], dict[bytes, _Pars
         return [], {}
     rows = {}
     for key, raw in found.items():
-        if key != _NAMES:
+        if key != _NAMES and len(raw) >= _SIZE:
             with suppress(UnicodeDecodeError):
                 rows[key] = _unpacked(raw)
     whole = {key: row for key, row in rows.items() if _is_whole(row)}

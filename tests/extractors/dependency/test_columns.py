@@ -205,6 +205,7 @@ def test_the_cache_gives_what_the_parser_gave(tmp_path, monkeypatch):
         ("row", lambda row: b"\xff\xff\xff\xff" + row[4:]),
         ("row", lambda row: row[:-3]),
         ("row", lambda row: row[:-2] + b"\xff\0"),
+        ("row", lambda row: b""),
         ("names", lambda row: b"\xff\0\0"),
         ("names", lambda row: b"a\0b\0"),
         ("names", lambda row: b""),
