@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-from ranker.files import cache_directory, display_name
+from ranker.files import cache_directory, display_name, printable
 
 _LOG = logging.getLogger(__name__)
 _AT_ONCE = 500
@@ -105,7 +105,8 @@ class RowCache:
             return None
         try:
             return work(self._connection)
-        except (sqlite3.Error, OverflowError, MemoryError) as error:
+        except (sqlite3.Error, OverflowError, MemoryError, UnicodeError) as error:
+            # a message of SQLite may quote what is damaged, and need not be UTF-8 then
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
             if code & 0xFF in (_BUSY, _LOCKED):
                 self._say("is in use by another run; going on without it")
@@ -138,7 +139,7 @@ class RowCache:
     def _say(self, what: str) -> None:
         if what not in self._said:
             self._said.add(what)
-            _LOG.warning("ranker: note: %s: the cache of %s %s", display_name(self.path), self.subject, what)
+            _LOG.warning("ranker: note: %s: the cache of %s %s", display_name(self.path), self.subject, printable(what))
 
 
 def _prepare(connection: sqlite3.Connection) -> None:

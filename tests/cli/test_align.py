@@ -127,9 +127,8 @@ def test_a_model_that_does_not_say_how_words_were_made(refused: Refused, folder:
     with pytest.raises(ModelError, match="does not say how its words were made"):
         align_texts(model, ["a"], ["c"])
     model.save("numbers.align")
-    refused(
-        "align", "apply", "--model", "numbers.align", "-s", "de", "-t", "en", says="numbers.align: the aligner does not"
-    )
+    command = ["align", "apply", "--model", "numbers.align", "-d", "good.json"]
+    refused(*command, says="numbers.align: the aligner does not say how its words were made")
 
 
 def test_help_ends_with_an_example(ranker: Ranker) -> None:

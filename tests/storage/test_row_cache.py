@@ -73,6 +73,13 @@ def test_garbage_is_set_aside_and_the_cache_made_anew(content, caplog):
         assert cache.known([*ROWS]) == ROWS
 
 
+@pytest.mark.parametrize("name", [b"r\x17ws", b"r\xc5ws"])
+def test_a_damaged_schema_is_said_in_one_printable_line(name, caplog):
+    path = fill()
+    path.write_bytes(path.read_bytes().replace(b"tablerows", b"table" + name))
+    works_without(caplog, "set aside")
+
+
 def test_every_truncation_gives_right_rows_and_heals(caplog):
     path = fill()
     whole = path.read_bytes()
