@@ -270,7 +270,8 @@ class Ranker(LabelledScores):
             # larger numbers could overflow to infinite scores
             values = np.concatenate([*numbers.values(), *([] if sets is None else sets.weights)])
             sound = bool((np.abs(values) <= _LARGEST).all() and (numbers["scale"] >= 1 / _LARGEST).all())
-            if not (sound and isinstance(training.data_hash, str)):
+            told = training.data_hash, training.data, training.kind, training.targets or ""
+            if not (sound and all(isinstance(one, str) for one in told)):
                 raise ValueError
         except OptionError as error:
             raise ModelError(f"{path}: {error}") from None
