@@ -57,7 +57,7 @@ _EXPERIMENT = ["experiment", "isozaki10", "--data", "d.jsonl", "--kind", "fluenc
 _TUNE = ["tune", "--nbest", "dev.nbest", "-r", "dev.ref0", "-m", "bleu", "--restarts", "1"]
 CASES = {
     "train": Case(["train", "--data", "d.jsonl", "--features", "bleu", "--model", "out/x.model"]),
-    "score mtme": Case(["score", "d.jsonl", "-m", "bleu,chrf", "-o", "mtme", "--out", "out"], ("*/*",)),
+    "score mtme": Case(["score", "d.jsonl", "-m", "bleu,chrf", "-f", "mtme", "-o", "out"], ("*/*",)),
     "convert": Case(["data", "convert", "pairs.jsonl", "out/x.jsonl"]),
     "nbest": Case(["nbest", "from-dataset", "out/x.nbest", "--data", "d.jsonl", "--features", "words,chrf"]),
     "tune": Case([*_TUNE, "--weights", "out/tuned"]),
@@ -66,9 +66,9 @@ CASES = {
         ["report", "--comparison", "c.json", "--html", "out/r.html", "--plots", "out/plots"], ("*.html", "plots/*")
     ),
     "systems": Case(["systems", "d.jsonl", "-m", "bleu", "-m", "chrf", "--resamples", "5", "--html", "out/s.html"]),
-    "lm": Case(["lm", "train", "--text", "text", "--order", "2", "--arpa", "out/x.arpa"]),
+    "lm": Case(["lm", "train", "--text", "text", "--order", "2", "-o", "out/x.arpa"]),
     "align train": Case(["align", "train", "-s", "s", "-t", "t", "--model", "out/x.align"]),
-    "experiment": Case([*_EXPERIMENT, "--write", "out/x.json", "--write", "out/x.csv"]),
+    "experiment": Case([*_EXPERIMENT, "-o", "out/x.json", "-o", "out/x.csv"]),
     "campaign": Case(
         ["collect", "new", "out/x.campaign", "--data", "d.jsonl", "--kind", "fluency"], compared="", fresh=True
     ),
@@ -327,7 +327,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         prepare(inputs)
         compared = ["compare", "--data", "d.jsonl", "-m", "bleu", "-m", "chrf"]
         for place in (inputs, inputs / "old"):
-            _run([*compared, "--resamples", "5", "-o", "json"], place, "c.json")
+            _run([*compared, "--resamples", "5", "-f", "json"], place, "c.json")
         print("| command | steps | random kills | findings |\n|---|---|---|---|", flush=True)
         for name in names:
             trial = Trial(CASES[name], inputs, Path(folder) / name.replace(" ", "-"))

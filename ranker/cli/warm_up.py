@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 
-import typer
+from ranker.cli.options import DocumentFormatOption, JobsOption, working
+from ranker.cli.output import Result, emit, say
 
-from ranker.cli.options import JobsOption, working
 
+def command(jobs: JobsOption = None, form: DocumentFormatOption = "table") -> None:
+    """Compile ahead of time what the first long run needs.
 
-def command(jobs: JobsOption = None) -> None:
-    """Compile the kernels of the default features and metrics, so that the first long run does not have to.
-
-    Other commands compile what they need by themselves; what is compiled is kept on disk.
+    Other commands compile what they need by themselves; what is compiled is kept on disk. This compiles the kernels of
+    the default features and metrics.
 
     Example: ranker warm-up
     """
@@ -21,4 +21,7 @@ def command(jobs: JobsOption = None) -> None:
     start = time.monotonic()
     with working("compiling kernels, once"):
         number = warm_up()
-    typer.echo(f"compiled {number} kernels in {time.monotonic() - start:.0f} s" if number else "nothing to compile")
+    seconds = time.monotonic() - start
+    facts = {"kernels": number, "seconds": round(seconds, 1)}
+    line = f"compiled {number} kernels in {seconds:.0f} s" if number else "nothing to compile"
+    emit(Result(facts, [], lambda: say(line)), form)
