@@ -31,6 +31,7 @@ wheel: $(VENV)/.test
 	rm -rf dist
 	$(BIN)/python -m build --quiet --outdir dist
 	$(BIN)/check-wheel-contents dist/*.whl
+	$(BIN)/twine check --strict dist/*
 
 $(VENV)/.installed: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
