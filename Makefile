@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types clean wheel
+.PHONY: demo test lint types clean wheel docs
 
 demo: $(VENV)/.report
 	@echo "== learn a ranker from the bundled sample (synthetic, so the figures prove nothing)"
@@ -33,6 +33,9 @@ wheel: $(VENV)/.test
 	$(BIN)/check-wheel-contents dist/*.whl
 	$(BIN)/twine check --strict dist/*
 
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir site
+
 $(VENV)/.installed: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --no-compile --editable .
@@ -46,5 +49,9 @@ $(VENV)/.test: $(VENV)/.installed
 	@$(BIN)/python -m pip install --quiet --no-compile --editable '.[test,lint]'
 	@touch $@
 
+$(VENV)/.docs: $(VENV)/.installed
+	@$(BIN)/python -m pip install --quiet --no-compile --editable '.[docs]'
+	@touch $@
+
 clean:
-	rm -rf $(VENV) dist build demo.model demo.html
+	rm -rf $(VENV) dist build site demo.model demo.html

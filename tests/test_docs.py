@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import doctest
 import importlib.util
 import re
+import tomllib
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+import typer
 
+import ranker
+from ranker.cli.main import app
 from ranker.corpora import catalogue
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor
@@ -15,13 +21,80 @@ ROOT = Path(__file__).resolve().parents[1]
 in_checkout = pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="documents are not part of the wheel")
 
 
-@in_checkout
-def test_the_reference_is_up_to_date():
+@pytest.fixture(scope="module")
+def build() -> ModuleType:
+    """The module that makes the reference, which is no part of the wheel."""
     spec = importlib.util.spec_from_file_location("build", ROOT / "docs" / "build.py")
-    build = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(build)
-    written = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
-    assert written == build.reference(), "run: python docs/build.py"
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def reference(build) -> dict[str, str]:
+    return build.reference_pages()
+
+
+@in_checkout
+def test_everything_registered_is_in_the_reference(reference):
+    for name in registry.BUILT_IN:
+        assert f"(metrics/{name}.md)" in reference["reference/metrics.md"]
+        assert f"\n# `{name}`\n" in "\n" + reference[f"reference/metrics/{name}.md"]
+    assert set(re.findall("^## `(.*)`$", reference["reference/feature-sets.md"], re.MULTILINE)) == set(declarations())
+    assert set(re.findall("^## `(.*)`$", reference["reference/corpora.md"], re.MULTILINE)) == set(catalogue.cards())
+
+
+@in_checkout
+def test_every_public_name_is_in_the_reference(reference):
+    public = {name for name in ranker.__all__ if not name.startswith("__")}
+    assert set(re.findall("^## `(.*)`$", reference["reference/python.md"], re.MULTILINE)) == public
+
+
+@in_checkout
+def test_every_command_and_option_is_in_the_reference(build, reference):
+    for name, command in build.commands(typer.main.get_command(app), "ranker"):
+        page = reference[f"reference/commands/{name.split()[1]}.md"]
+        assert f"\n{name}" in page
+        assert f"[`{name}`]" in reference["reference/commands.md"]
+        for parameter in command.params:
+            if parameter.param_type_name == "option" and parameter.name != "help":
+                assert all(one in page for one in parameter.opts), (name, parameter.opts)
+
+
+@in_checkout
+def test_a_table_keeps_bars_in_code_and_escapes_others(build):
+    assert build.table(("a",), [("`x|y` or z|z",)])[2] == "| `x|y` or z\\|z |"
+
+
+@in_checkout
+def test_what_markdown_would_take_for_marks_is_escaped_outside_of_code(build):
+    assert build.prose("as *-en, a_b, <str> or `a_b`") == "as \\*-en, a\\_b, \\<str> or `a_b`"
+
+
+@in_checkout
+def test_all_that_ships_is_on_the_list_of_licences(reference):
+    page = reference["reference/licences.md"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert [line for line in project["dependencies"] if f"| `{line}` |" not in page] == []
+    assert [one.name for one in (ROOT / "models").iterdir() if f"models/{one.name}/`](" not in page] == []
+    parser = next(line for line in page.splitlines() if "`models/parser-en/`" in line)
+    assert "CC-BY-SA-4.0" in parser
+    assert "NOTICE" in parser
+
+
+@in_checkout
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "explanation").glob("*.md")), ids=lambda page: page.stem)
+def test_the_examples_of_an_explanation_print_what_is_shown(page):
+    assert doctest.testfile(str(page), module_relative=False).failed == 0
+
+
+@in_checkout
+def test_the_commands_for_a_release_exist():
+    page = (ROOT / "docs" / "releasing.md").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
+    named = [words.split()[1:] for words in re.findall(r"^(?: +- run: )?(make .*)$", page, flags=re.MULTILINE)]
+    assert len(named) >= 4
+    assert {target for words in named for target in words} <= targets
 
 
 @pytest.mark.parametrize("name", registry.names())
