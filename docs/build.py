@@ -190,11 +190,10 @@ def corpora() -> str:
         rows += [("files", ", ".join(f"`{name}`" for name in card.files))]
         rows += [(name, str(value)) for name, value in card.facts.items()]
         description = re.sub(r"\n(?!\n)", " ", card.description.strip())
-        shown = [
-            (name, value if name in ("files", "fetched by", "described at") else prose(value)) for name, value in rows
-        ]
+        raw = ("files", "fetched by", "described at")
+        facts = [f"- {name}: {value if name in raw else prose(value)}" for name, value in rows]
         lines += [f"## `{card.name}`", "", f"**{prose(card.title)}.** {prose(description)}", ""]
-        lines += [*table(("", ""), shown), ""]
+        lines += [*facts, ""]
     return "\n".join(lines)
 
 
