@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import json
 import posixpath
 import re
 from collections.abc import Sequence
@@ -77,6 +78,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages and those that lie elsewhere."""
     for path, text in _generated().items():
         files.append(File.generated(config, path, content=text))
+    notebooks = _module("notebooks")
+    for story in notebooks.suited():
+        text = json.dumps(notebooks.notebook(story.read_text(encoding="utf-8")), ensure_ascii=False, indent=1)
+        files.append(File.generated(config, f"{STORIES}/{story.stem}.ipynb", content=text))
     for source, path in OUTSIDE.items():
         files.append(File.generated(config, path, content=(ROOT / source).read_text(encoding="utf-8")))
     return files
@@ -103,7 +108,16 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     for code in _CODE.finditer(markdown):
         parts += [_LINK.sub(mended, markdown[end : code.start()]), code[0]]
         end = code.end()
-    return "".join([*parts, _LINK.sub(mended, markdown[end:])])
+    notebook = f"{posixpath.splitext(here)[0]}.ipynb"
+    offered = (
+        f"\n\n[This page as a notebook]({posixpath.basename(notebook)})\n" if files.get_file_from_path(notebook) else ""
+    )
+    return "".join([*parts, _LINK.sub(mended, markdown[end:]), offered])
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Restore types that were read as Python: "array-like, shape (n, k)" is no subtraction."""
+    return re.sub(r"<code>\(array - like, (\w+)\(([^()]*)\)\)</code>", r"<code>array-like, \1 (\2)</code>", html)
 
 
 def _mathml(latex: str, display: str) -> str:
@@ -126,7 +140,7 @@ class _Formulas(Preprocessor):
         text = _DIRECTIVE.sub(lambda found: f"{found[1]}{self._block(found[2])}", text)
         text = _INLINE.sub(lambda found: self._stash(_mathml(found[1] or found[2], "inline")), text)
         # reStructuredText's mark of a literal block, which Markdown knows by its indentation
-        return re.sub(r"(?<=\w)::\n(?=\n +\S)", ":\n", text).split("\n")
+        return re.sub(r"(?<=\S)::\n(?=\n +\S)", ":\n", text).split("\n")
 
     def _block(self, latex: str) -> str:
         formula = _mathml(" ".join(latex.split()), "block")
