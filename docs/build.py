@@ -153,12 +153,12 @@ def describe(name: str, command: Any) -> list[str]:
     usage = re.sub(r"\s+", " ", command.get_usage(context).removeprefix("Usage: "))
     lines = ["```text", usage, "```", ""]
     for paragraph in summary(command).split("\n\n"):
-        example, text = re.match(r"(?:Examples?:\s+)?(.*)", paragraph, flags=re.DOTALL), paragraph
-        if paragraph.startswith("Example") and example:
+        example = re.match(r"Examples?:\s+(.*)", paragraph, flags=re.DOTALL)
+        if example:
             shown = re.sub(r"\s*\n\s*(?!ranker )", " ", example[1].strip())
             lines += ["```console", *(f"$ {line.strip()}" for line in shown.splitlines()), "```", ""]
         else:
-            lines += [prose(text), ""]
+            lines += [prose(paragraph), ""]
     for kind in ("argument", "option"):
         records = [one.get_help_record(context) for one in command.params if one.param_type_name == kind]
         rows = [(f"`{names}`", prose(re.sub(r"\s+", " ", what))) for names, what in filter(None, records)]

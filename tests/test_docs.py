@@ -18,7 +18,6 @@ from ranker.extractors.base import Extractor
 from ranker.extractors.feature_sets import FeatureSet, declarations
 
 ROOT = Path(__file__).resolve().parents[1]
-GENERAL = ("ranker COMMAND", "ranker --help", "ranker --version")
 PAGES = sorted(
     path
     for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("models/*/CARD.md"))
@@ -101,21 +100,21 @@ def test_the_examples_of_an_explanation_print_what_is_shown(page):
 @in_checkout
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_on_pages_have_names_and_options_that_exist(page, build):
-    known = dict(build.commands(typer.main.get_command(app), "ranker"))
+    every = typer.main.get_command(app)
+    known = {**dict(build.commands(every, "ranker")), "ranker": every}
     text = page.read_text(encoding="utf-8")
     commands = INLINE.findall(BLOCK.sub("", text)) + [
         one for block in BLOCK.findall(text) for one in LINE.findall(block)
     ]
     for written in (" ".join(one.replace("\\\n", " ").split()) for one in commands):
         words = re.sub(r"\"[^\"]*\"|'[^']*'", "QUOTED", re.split("[|>;#]", written)[0]).split()
-        if " ".join(words[:2]) in GENERAL:
-            continue
-        name = next((" ".join(words[:end]) for end in (3, 2) if " ".join(words[:end]) in known), "")
-        assert name or any(one.startswith(f"{' '.join(words[:2])} ") for one in known), written
-        if name:
+        name = next(" ".join(words[:end]) for end in (3, 2, 1) if " ".join(words[:end]) in known)
+        group = any(one.startswith(f"{' '.join(words[:2])} ") for one in known)
+        assert name != "ranker" or group or words[1][0] == "-" or words[1].isupper(), written
+        if not group:
             options = {one for parameter in known[name].params for one in (*parameter.opts, *parameter.secondary_opts)}
             used = {word.split("=")[0] for word in words if re.match("--?[A-Za-z]", word)}
-            assert used - options <= {"--help"}, written
+            assert used - options <= {"--help", "-h"}, written
 
 
 @in_checkout
