@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -28,19 +28,14 @@ from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer, Scorer
 from ranker.extractors.target_language import ENGLISH, other_language
-from ranker.extractors.weight_sets import WeightSets
+from ranker.extractors.weight_sets import LARGEST, WeightSets
 from ranker.frames.labelled import Candidates, LabelledScores, dataset_of
-from ranker.settings import AUTO, GIVEN, GRADED, ONE_SOURCE, SEARCHED, STANDARD, Settings, Training
+from ranker.settings import AUTO, GRADED, SEARCHED, STANDARD, Settings, Training
 from ranker.shipped import UNREFERENCED, locate, standard_features, suited
 from ranker.storage.escapes import markdown_text
 from ranker.storage.model_files import StoredModel, read_model, write_model
-from ranker.training_data import TrainingTable, standardiser
+from ranker.training_data import Base, TrainingTable, learn_weights, read_weights, standardiser
 from ranker.version import VERSION
-
-_LARGEST = 1e100
-
-if TYPE_CHECKING:
-    from ranker.learning.svm.ranksvm import RankSVM
 
 
 class Ranker(LabelledScores):
@@ -60,6 +55,8 @@ class Ranker(LabelledScores):
     mean, scale : float array, shape (columns,)
     weight_sets : WeightSets
         A score is the sum of ``weights * (column - mean) / scale``, with weights for what there is of its source.
+    base : Base or None
+        What it is adapted from.
     training : Training or None
         What it was trained on; None before.
     training_notes : tuple of str
@@ -75,9 +72,15 @@ class Ranker(LabelledScores):
         self.feature_set = FeatureSet.parse(STANDARD if features == AUTO else features)
         if self.feature_set.names_files:
             self.settings = dataclasses.replace(self.settings, features=str(self.feature_set))
+        self.base: Base | None = None
         self.training: Training | None = None
         self.training_notes: tuple[str, ...] = ()
         self._stored: StoredModel | None = None
+        if self.settings.base is not None:
+            base, name = Ranker.load(self.settings.base), Path(self.settings.base).name
+            self.settings = dataclasses.replace(self.settings, base=name)
+            self.feature_set, self.mean, self.scale = base.feature_set, base.mean, base.scale
+            self.base = Base(f"{name}#{base.digest[:8]}", base.weight_sets)
 
     def __repr__(self) -> str:
         """Return the features, and what it was trained on."""
@@ -114,30 +117,20 @@ class Ranker(LabelledScores):
         added = ReferenceCandidates.of(kept, kind) if settings.references_as_candidates else None
         outputs = added.outputs if added else kept
         notes: tuple[str, ...] = ()
-        if settings.features == AUTO:
+        if settings.features == AUTO and self.base is None:
             features, notes = standard_features(outputs)
             self.feature_set = FeatureSet.parse(features)
-        self.feature_set, table = TrainingTable.of(self.feature_set, outputs, kind, settings.pairs, added)
-        self.mean, self.scale = standardiser(table.columns)
+        start = self.base.weight_sets if self.base else None
+        self.feature_set, table = TrainingTable.of(self.feature_set, outputs, kind, settings.pairs, added, start)
+        if self.base is None:
+            self.mean, self.scale = standardiser(table.columns)
         table = dataclasses.replace(table, columns=(table.columns - self.mean) / self.scale)
         lesson, kept = table.lesson, table.dataset
-        C, chosen_by = settings.C, SEARCHED if settings.C == "auto" else GIVEN
-        if C == "auto" and len(lesson.sources) < 2:
-            C, chosen_by = 1.0 / lesson.pair_weight, ONE_SOURCE
-            notes += ("judgements of one source: nothing can be held out to choose C, which is 1 / pairs",)
-
-        def learn(columns: FloatArray) -> RankSVM:
-            return lesson.learn(columns, C=C, loss=settings.loss, seed=settings.seed)
-
-        svm = learn(table.columns)
         targets = "+".join(sorted(set(kept.target_languages) - {""})) or None
-        self.weight_sets = WeightSets.learn(
-            self.feature_set,
-            svm.coef_,
-            lambda used: learn(table.columns[:, used]).coef_,
-            by_language=targets == ENGLISH,
-        )
-        self.training_notes = notes
+        sets = start or WeightSets.of(self.feature_set, by_language=targets == ENGLISH)
+        learnt = learn_weights(table, sets, settings, base=self.base.name if self.base else None)
+        self.weight_sets = learnt.weight_sets
+        self.training_notes = (*notes, *filter(None, [learnt.note]))
         self.training = Training(
             data=dataset.name,
             data_hash=dataset.fingerprint,
@@ -146,14 +139,16 @@ class Ranker(LabelledScores):
             sources=len(np.unique(kept.candidate_source)),
             candidates=len(kept) - (table.references or 0),
             preferences=len(lesson.pairs.better) if lesson.pairs else None,
-            C=float(svm.C_),
-            chosen_by=chosen_by,
+            C=float(learnt.svm.C_),
+            chosen_by=learnt.chosen_by,
             loss=settings.loss,
-            objective=float(svm.objective_),
-            duality_gap=float(svm.duality_gap_),
-            seed=settings.seed if chosen_by == SEARCHED else None,
+            objective=float(learnt.svm.objective_),
+            duality_gap=float(learnt.svm.duality_gap_),
+            seed=settings.seed if learnt.chosen_by == SEARCHED else None,
             targets=targets,
             references=table.references,
+            base=self.base.name if self.base else None,
+            gain=learnt.gain,
         )
         self._stored = None
         return table
@@ -222,6 +217,7 @@ class Ranker(LabelledScores):
             "loss": training.loss,
             "C": f"{training.C:g}",
             "references_as_candidates": training.references,
+            "base": training.base,
             "data": f"{training.data}#{training.data_hash[:8]}",
             "seed": training.seed,
         }
@@ -258,18 +254,19 @@ class Ranker(LabelledScores):
             training = Training(**model["training"])
             columns = model["columns"]
             # files of before there was a record of settings say what was done
-            kept = model.get("settings") or dataclasses.asdict(training.settings(model["features"]))
-            ranker = cls(**kept)
+            kept = Settings(**(model.get("settings") or dataclasses.asdict(training.settings(model["features"]))))
+            ranker = cls(kept.features)
+            ranker.settings = kept
             ranker.feature_set = FeatureSet.parse(model["features"])
             numbers = {
                 key: np.array([column[key] for column in columns], dtype=np.float64) for key in ("mean", "scale")
             }
             names = tuple(column["name"] for column in columns)
-            english, same = training.targets == ENGLISH, names == ranker.feature_set.columns
-            sets = WeightSets.read(ranker.feature_set, model, by_language=english) if same else None
+            same = names == ranker.feature_set.columns
+            sets, base = read_weights(ranker.feature_set, model, training) if same else (None, None)
             # larger numbers could overflow to infinite scores
-            values = np.concatenate([*numbers.values(), *([] if sets is None else sets.weights)])
-            sound = bool((np.abs(values) <= _LARGEST).all() and (numbers["scale"] >= 1 / _LARGEST).all())
+            values = np.concatenate([*numbers.values()])
+            sound = bool((np.abs(values) <= LARGEST).all() and (numbers["scale"] >= 1 / LARGEST).all())
             told = training.data_hash, training.data, training.kind, training.targets or ""
             if not (sound and all(isinstance(one, str) for one in told)):
                 raise ValueError
@@ -289,7 +286,7 @@ class Ranker(LabelledScores):
         except ModelError as error:
             raise ModelError(f"{path}: {error}") from None
         ranker.mean, ranker.scale, ranker.weight_sets = numbers["mean"], numbers["scale"], sets
-        ranker.training = training
+        ranker.base, ranker.training = base, training
         ranker._stored = stored
         return ranker
 
@@ -310,6 +307,7 @@ class Ranker(LabelledScores):
             "",
             f"- Trained on: {markdown_text(training.data)} ({counted(training.sources, 'source')}, "
             f"{counted(training.candidates, 'judged candidate')}), judgements of kind {markdown_text(training.kind)}",
+            *([f"- Adapted from: {markdown_text(training.base)}, C = {training.C:g}"] if training.base else []),
             f"- Signature: `{self.signature()}`",
             f"- Made by ranker {VERSION}",
             "",
@@ -343,6 +341,7 @@ class Ranker(LabelledScores):
                 for name, mean, scale in zip(self.feature_set.columns, self.mean, self.scale, strict=True)
             ],
             "weights": self.weight_sets.document(),
+            **({"base": self.base.document()} if self.base else {}),
         }
 
     def _trained(self) -> Training:

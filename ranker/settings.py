@@ -42,11 +42,14 @@ class Settings:
     references_as_candidates : bool, default False
         Learn from the references too, as candidates above every output of their source (Ye, Zhou and Lin 2007); see
         `ranker.extractors.reference_candidates`.
+    base : str or None, default None
+        Name or file of a ranker to adapt: its features, means and scales are kept, and its weights are what the norm
+        is measured from (`ranker.training_data`), so C = ``auto`` may keep them too.
 
     Raises
     ------
     OptionError
-        If `C` is out of range.
+        If `C` is out of range, or there are features besides a base.
     """
 
     features: str = AUTO
@@ -56,8 +59,13 @@ class Settings:
     pairs: PairCounting = "aggregated"
     seed: int = 0
     references_as_candidates: bool = False
+    base: str | None = None
 
     def __post_init__(self) -> None:
+        if self.base is not None and self.features != AUTO:
+            raise OptionError(
+                f"features {self.features!r}: a ranker adapted from {self.base} has its features; leave them out"
+            )
         if self.C != AUTO and not (isinstance(self.C, int | float) and is_penalty(self.C)):
             raise OptionError(f"C={self.C!r}: {EXPECTED}")
 
@@ -94,6 +102,10 @@ class Training:
         Languages of the translations, as ``de`` or ``de+fr``; None where they are not known, or not kept.
     references : int or None
         Number of references learnt from as candidates, None if they were not.
+    base : str or None
+        The ranker that was adapted, as ``full#ade34f3a``; None if it was trained from nothing.
+    gain : float or None
+        Agreement with held-out judgements that adapting gained in the choice of C; None if nothing was chosen.
     """
 
     data: str
@@ -111,6 +123,8 @@ class Training:
     seed: int | None
     targets: str | None = None
     references: int | None = None
+    base: str | None = None
+    gain: float | None = None
 
     def settings(self, features: str) -> Settings:
         """Return settings by which `features` are trained in the same way on the same data."""

@@ -1,9 +1,19 @@
-"""What a ranker is trained on: judged candidates, what people said about them, and their columns."""
+"""What a ranker is trained on, and the weights it learns: from nothing, or from those of another ranker.
+
+A ranker has several sets of weights, for the columns that there can be (`ranker.extractors.weight_sets`). Those of an
+adapted ranker minimise
+
+    1/2 |w - o|^2 + C * sum over pairs of weight * loss,       o: weights of the base, of the same set
+
+so columns that the judgements say nothing about keep their weights, and C = 0 keeps all of them. Chosen by
+cross-validation, C stays 0 unless another value is better by two standard errors (`ranker.learning.svm.ranksvm`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -11,15 +21,20 @@ import numpy.typing as npt
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, PreferencePairs, balanced, human_scores, preference_pairs
-from ranker.errors import DataError
+from ranker.errors import DataError, counted
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.needs import usable
 from ranker.extractors.reference_candidates import ReferenceCandidates
+from ranker.extractors.target_language import ENGLISH
+from ranker.extractors.weight_sets import WeightSets
 from ranker.ranks import merge_ties
-from ranker.settings import Loss, PairCounting
+from ranker.settings import AUTO, GIVEN, ONE_SOURCE, SEARCHED, Loss, PairCounting, Settings, Training
 
 if TYPE_CHECKING:
     from ranker.learning.svm.ranksvm import RankSVM
+
+FOLDS_TO_CHOOSE, FOLDS_TO_ADAPT = 5, 10
+"""Folds of the choice of C: more near a base, where the standard error of few folds too often allows a harmful move."""
 
 
 @dataclass(frozen=True)
@@ -95,15 +110,24 @@ class Lesson:
             pairs = PreferencePairs(code[pairs.better[kept]], code[pairs.worse[kept]], pairs.weight[kept])
         return Lesson(self.group[rows], None if self.target is None else self.target[rows], pairs)
 
-    def learn(self, columns: FloatArray, *, C: float | Literal["auto"], loss: Loss, seed: int) -> RankSVM:
-        """Fit the ranking SVM to standardised columns, shape (candidates, columns)."""
+    def learn(
+        self,
+        columns: FloatArray,
+        *,
+        C: float | Literal["auto"],
+        loss: Loss,
+        seed: int,
+        origin: FloatArray | None = None,
+    ) -> RankSVM:
+        """Fit the ranking SVM to standardised columns, shape (candidates, columns), near the weights `origin`."""
         from ranker.learning.svm.ranksvm import RankSVM
 
-        svm = RankSVM(C=C, loss=loss, random_state=seed)
+        folds = FOLDS_TO_CHOOSE if origin is None else FOLDS_TO_ADAPT
+        svm = RankSVM(C=C, loss=loss, cv=folds, random_state=seed)
         if self.pairs is None:
-            return svm.fit(columns, self.target, self.group)
+            return svm.fit(columns, self.target, self.group, origin=origin)
         rows = np.stack([self.pairs.better, self.pairs.worse], axis=1)
-        return svm.fit(columns, groups=self.group, pairs=rows, pair_weight=self.pairs.weight)
+        return svm.fit(columns, groups=self.group, pairs=rows, pair_weight=self.pairs.weight, origin=origin)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +145,8 @@ class TrainingTable:
         As the extractors made them, or standardised.
     references : int or None, default None
         Number of references among the candidates, None if they were not added.
+    place : int, default 0
+        Number of the set of weights that most sources are scored by.
     """
 
     dataset: Dataset
@@ -128,6 +154,7 @@ class TrainingTable:
     lesson: Lesson
     columns: FloatArray
     references: int | None = None
+    place: int = 0
 
     @classmethod
     def of(
@@ -137,6 +164,7 @@ class TrainingTable:
         kind: str,
         pairs: PairCounting,
         added: ReferenceCandidates | None = None,
+        start: WeightSets | None = None,
     ) -> tuple[FeatureSet, TrainingTable]:
         """Fit `features` to outputs that are all judged; return them and what is to be learnt.
 
@@ -150,36 +178,182 @@ class TrainingTable:
             How preferences are counted.
         added : ReferenceCandidates, optional
             Learn from the references of `outputs` as candidates too.
+        start : WeightSets, optional
+            Those of a ranker to adapt: the features keep what they learnt before, and each source teaches only the
+            columns that it is scored by.
 
         Raises
         ------
         DataError
-            If the judgements order nothing, or an extractor can say nothing about the data set.
+            If the judgements order nothing; or an extractor can say nothing about the data set; with `start`, if
+            nothing can score it.
         """
         if added:
             human = merge_ties(added.human(human_scores(outputs, kind)), added.together.candidate_offsets)
             lesson = Lesson(added.together.candidate_source, human)
         else:
             lesson = Lesson.of(outputs, kind, pairs)
-        features.check_references(outputs)
-        reason = features.unusable(outputs)
-        if reason:
-            raise DataError(f"nothing can be learnt: {reason}", file=outputs.name)
-        features, matrix = features.fit_transform(outputs)
-        matrix = _filled(features, outputs, matrix)
-        if added is None:
-            return features, cls(outputs, kind, lesson, matrix)
-        matrix = added.merge(matrix, features.transform_references(outputs, added.others))
-        return features, cls(added.together, kind, lesson, matrix, len(added.others))
+        if start is None:
+            features.check_references(outputs)
+            reason = features.unusable(outputs)
+            if reason:
+                raise DataError(f"nothing can be learnt: {reason}", file=outputs.name)
+            features, matrix = features.fit_transform(outputs)
+            known, place = usable(features.extractors, outputs), 0
+        else:
+            known, place = start.used_by(outputs), start.commonest(outputs, lesson.sources)
+            matrix = features.transform(outputs, partial=True, used=start.used_in(outputs))
+        if added:
+            matrix = added.merge(matrix, features.transform_references(outputs, added.others))
+        together = added.together if added else outputs
+        matrix = _filled(matrix, features.columns_of(known)[together.candidate_source])
+        return features, cls(together, kind, lesson, matrix, len(added.others) if added else None, place)
 
 
-def _filled(features: FeatureSet, outputs: Dataset, matrix: FloatArray) -> FloatArray:
-    """Return the columns with their mean in the sources that lack what they need, so that it tells nothing apart."""
-    known = features.columns_of(usable(features.extractors, outputs))[outputs.candidate_source]
+def _filled(matrix: FloatArray, known: BoolArray) -> FloatArray:
+    """Return the columns with their mean where they are not known, so that they tell nothing apart there."""
     if known.all():
         return matrix
     mean = np.where(known, matrix, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     return np.where(known, matrix, mean)
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """What an adapted ranker keeps of the one that it comes from, besides features, means and scales.
+
+    Parameters
+    ----------
+    name : str
+        Name or file and beginning of the digest, as ``full#ade34f3a``.
+    weight_sets : WeightSets
+        The adapted ranker has the same sets.
+    """
+
+    name: str
+    weight_sets: WeightSets
+
+    @property
+    def weights(self) -> FloatArray:
+        """The weights of every set, shape (sets, columns)."""
+        return self.weight_sets.weights
+
+    def document(self) -> dict[str, Any]:
+        """Return JSON values of which `read` makes the base again."""
+        sets = self.weight_sets
+        return {"name": self.name, "by_language": sets.by_language, "weights": sets.document()}
+
+    @classmethod
+    def read(cls, features: FeatureSet, document: Mapping[str, Any]) -> Base:
+        """Take the base from the model of a file.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If the values are not what `document` returns.
+        """
+        name, by_language = document["name"], document["by_language"]
+        if not (isinstance(name, str) and isinstance(by_language, bool)):
+            raise ValueError("base")
+        return cls(name, WeightSets.read(features, {"weights": document["weights"]}, by_language=by_language))
+
+
+def read_weights(features: FeatureSet, model: Mapping[str, Any], training: Training) -> tuple[WeightSets, Base | None]:
+    """Take the weights of a ranker and its base from the model of a file.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If they are not what `document` returns, or the base has another name or other sets.
+    """
+    if training.base is None:
+        return WeightSets.read(features, model, by_language=training.targets == ENGLISH), None
+    base = Base.read(features, model["base"])
+    sets = WeightSets.read(features, model, by_language=base.weight_sets.by_language)
+    if base.name != training.base or not np.array_equal(sets.used, base.weight_sets.used):
+        raise ValueError("base")
+    return sets, base
+
+
+@dataclass(frozen=True, eq=False)
+class LearntWeights:
+    """The weights of a ranker, and how they were learnt.
+
+    Parameters
+    ----------
+    weight_sets : WeightSets
+    svm : RankSVM
+        The fit of the set that C was chosen for.
+    chosen_by : str
+        How C was chosen, as in `ranker.settings.Training`.
+    gain : float or None
+        Agreement with held-out judgements by the chosen C, less that of the base; None if there was no choice.
+    note : str or None
+        What a user should know about the choice.
+    """
+
+    weight_sets: WeightSets
+    svm: RankSVM
+    chosen_by: str
+    gain: float | None
+    note: str | None
+
+
+def learn_weights(
+    table: TrainingTable, sets: WeightSets, settings: Settings, *, base: str | None = None
+) -> LearntWeights:
+    """Learn the weights of every set.
+
+    Parameters
+    ----------
+    table : TrainingTable
+        With standardised columns.
+    sets : WeightSets
+    settings : Settings
+    base : str, optional
+        Name of the ranker that `sets` are of: stay near its weights, with one C for all sets, chosen for the one that
+        most sources are scored by. By default the weights of `sets` are of no account, and C is chosen for each.
+
+    Returns
+    -------
+    LearntWeights
+    """
+    lesson = table.lesson
+    C, chosen_by, note = settings.C, SEARCHED if settings.C == AUTO else GIVEN, None
+    if C == AUTO and len(lesson.sources) < 2:
+        C, chosen_by = (0.0 if base else 1.0 / lesson.pair_weight), ONE_SOURCE
+        consequence = f"so the weights of {base} are kept" if base else "which is 1 / pairs"
+        note = f"judgements of one source: nothing can be held out to choose C, {consequence}"
+
+    def learn(place: int, C: float | Literal["auto"]) -> RankSVM:
+        used = sets.columns[place]
+        columns = table.columns if used.all() else table.columns[:, used]
+        origin = sets.weights[place, used] if base else None
+        return lesson.learn(columns, C=C, loss=settings.loss, seed=settings.seed, origin=origin)
+
+    svm = learn(table.place, C)
+    shared = float(svm.C_) if base else C
+    learnt = sets.learn(lambda place: (svm if place == table.place else learn(place, shared)).coef_)
+    gain = None
+    if base and chosen_by == SEARCHED:
+        gain, note = _chosen(lesson, svm, base)
+    return LearntWeights(learnt, svm, chosen_by, gain, note)
+
+
+def _chosen(lesson: Lesson, svm: RankSVM, base: str) -> tuple[float, str]:
+    """Return what the chosen C gained in cross-validation, and a note that says so."""
+    agreement = svm.cv_results_["mean_test_score"]
+    before, after = float(agreement[0]), float(agreement[np.argmax(svm.cv_results_["C"] == svm.C_)])
+    held_out = f"the held-out judgements of {counted(len(lesson.sources), 'source')}"
+    if not svm.C_:
+        note = f"the weights of {base} are kept: no change agrees better with {held_out} by two standard errors"
+    else:
+        of = "tau of preferences" if lesson.pairs else "mean Spearman"
+        note = (
+            f"adapted from {base} with C = {svm.C_:g}, which raised the agreement with {held_out} "
+            f"from {before:.3f} to {after:.3f} ({of})"
+        )
+    return after - before, note
 
 
 def standardiser(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -42,6 +42,15 @@ def command(
             help="Features to learn from (see: ranker features); auto is the standard set for the language.",
         ),
     ] = DEFAULTS.features,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="Model file or name of an included ranker to adapt: its features are kept, and its weights as far as "
+            "the judgements give no reason to change them.",
+            metavar="MODEL",
+        ),
+    ] = None,
     model: Annotated[
         Path | None,
         typer.Option(
@@ -79,6 +88,9 @@ def command(
     Ends with a cross-validation: how well the model ranks sources that it did not learn from, compared with chrF and
     the included ranker.
 
+    With --from the new ranker starts from the weights of another and moves only as far from them as a
+    cross-validation over sources finds better, by more than two standard errors; otherwise it keeps them.
+
     Example: ranker train --data sample --model sample.model
     """
     if folds == 1:
@@ -98,6 +110,7 @@ def command(
         pairs=pairs,
         seed=seed,
         references_as_candidates=references_as_candidates,
+        base=base,
     )
     target = model or Path(f"{dataset.name.split('+')[0]}.model")
     check_target(target)
@@ -106,7 +119,7 @@ def command(
         ranker.save(target)
         direction = direction_note(ranker, dataset, seed=seed)
     language = english_note(ranker.feature_set.members, dataset) or ranker.feature_set.note(dataset)
-    notes = [*ranker.training_notes, *filter(None, [language, direction])]
+    notes = [*ranker.training_notes, *filter(None, [language, ranker.weight_sets.note(table.dataset), direction])]
     found = None
     if folds and len(table.lesson.sources) < 2:
         notes.append("judgements of one source: no cross-validation")

@@ -2,10 +2,10 @@
 
 The sources are divided into folds, evenly for every language pair. Each fold is scored by weights learnt from the
 others, with the features that the ranker was trained on, standardised again, and the ranker's C times total pair
-weight. No feature is extracted again: extractors that learn from the training data (`paraphrase`,
-`semantic[idf=true]`) are cross-fitted as in training, and language models of references contain the references of all
-folds, as they do when all sources are ranked together. The judgements of a held-out source influence its scores only
-through the choice of C.
+weight; those of an adapted ranker stay near the weights of its base, with the base's means and scales. No feature is
+extracted again: extractors that learn from the training data (`paraphrase`, `semantic[idf=true]`) are cross-fitted as
+in training, and language models of references contain the references of all folds, as they do when all sources are
+ranked together. The judgements of a held-out source influence its scores only through the choice of C.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ranker.evaluation.compare.result import Comparison
 from ranker.evaluation.compare.run import compare
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.ranking import Ranker
-from ranker.settings import FOLDS, Loss, Training
+from ranker.settings import FOLDS, Loss
 from ranker.shipped import suited
 from ranker.training_data import TrainingTable, deal, standardiser
 
@@ -122,7 +122,7 @@ def cross_validate(
         what = f"{counted(there, 'source')} with judgements to learn from: a cross-validation needs 2"
         raise DataError(what, file=table.dataset.name)
     parts = min(folds, there)
-    scored = [CandidateScores(THIS_MODEL, held_out_scores(ranker.training, table, fold_of_sources(table, parts, seed)))]
+    scored = [CandidateScores(THIS_MODEL, held_out_scores(ranker, table, fold_of_sources(table, parts, seed)))]
     note = None
     if _can_be_scored(FeatureSet.parse(BASELINE), table.dataset):
         scored.append(CandidateScores(BASELINE, FeatureSet.parse(BASELINE).transform(table.dataset)[:, 0]))
@@ -152,8 +152,14 @@ def fold_of_sources(table: TrainingTable, folds: int, seed: int) -> Int64Array:
     return deal(np.where(usable, codes, len(codes) + codes), folds, seed)
 
 
-def held_out_scores(training: Training, table: TrainingTable, fold: Int64Array) -> FloatArray:
+def held_out_scores(ranker: Ranker, table: TrainingTable, fold: Int64Array) -> FloatArray:
     """Return the score of every candidate by weights that were learnt without the fold of its source."""
+    training = ranker.training
+    assert training is not None
+    features, origin = table.columns, None
+    if ranker.base:
+        used = ranker.base.weight_sets.columns[table.place]
+        features, origin = features[:, used], ranker.base.weights[table.place, used]
     fold = fold[table.lesson.group]
     total = table.lesson.pair_weight
     scores = np.zeros(len(fold))
@@ -165,10 +171,12 @@ def held_out_scores(training: Training, table: TrainingTable, fold: Int64Array) 
             lesson = replace(lesson, pairs=balanced(lesson.pairs, language_pair))
         if lesson.pair_weight == 0.0:
             continue
-        mean, scale = standardiser(table.columns[kept])
-        columns = (table.columns - mean) / scale
+        columns = features
+        if origin is None:
+            mean, scale = standardiser(features[kept])
+            columns = (features - mean) / scale
         penalty = training.C * total / lesson.pair_weight
-        learnt = lesson.learn(columns[kept], C=penalty, loss=cast(Loss, training.loss), seed=0)
+        learnt = lesson.learn(columns[kept], C=penalty, loss=cast(Loss, training.loss), seed=0, origin=origin)
         scores[~kept] = columns[~kept] @ learnt.coef_
     return scores
 

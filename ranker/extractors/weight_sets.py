@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from ranker.extractors.needs import Supply, supply_of, usable_sets
 
 NONE = -1
 """Number of the set of a source that nothing can rank."""
+LARGEST = 1e100
+"""Weights in a model file are no larger, as their scores could overflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,32 +42,35 @@ class WeightSets:
     by_language: bool
 
     @classmethod
-    def learn(
-        cls,
-        features: FeatureSet,
-        weights: FloatArray,
-        learn: Callable[[BoolArray], FloatArray],
-        *,
-        by_language: bool,
-    ) -> WeightSets:
-        """Learn the weights of every set that the features make possible.
+    def of(cls, features: FeatureSet, *, by_language: bool) -> WeightSets:
+        """Return the sets that the features make possible, with all weights 0.
 
         Parameters
         ----------
         features : FeatureSet
-        weights : float array, shape (columns,)
-            Those learnt with all extractors.
-        learn : callable
-            Returns the weights of the columns where a mask is true, learnt without the others.
         by_language : bool
-            Whether to learn without what is for English only too, for other languages.
+            Whether there are sets without what is for English only too, for other languages.
         """
         used = usable_sets(features.extractors, by_language=by_language)
-        made = np.zeros((len(used), len(weights)))
-        made[0] = weights
-        for place, kept in enumerate(features.columns_of(used)[1:], 1):
-            made[place, kept] = learn(kept)
-        return cls(features.extractors, used, made, by_language)
+        return cls(features.extractors, used, np.zeros((len(used), len(features.columns))), by_language)
+
+    def learn(self, learn: Callable[[int], FloatArray]) -> WeightSets:
+        """Return the same sets with other weights.
+
+        Parameters
+        ----------
+        learn : callable
+            Returns the weights of the columns of a set, given its number, learnt without the others.
+        """
+        made = np.zeros(self.weights.shape)
+        for place, kept in enumerate(self.columns):
+            made[place, kept] = learn(place)
+        return replace(self, weights=made)
+
+    @property
+    def columns(self) -> BoolArray:
+        """Which columns the weights are for, shape (sets, columns)."""
+        return FeatureSet(self.extractors).columns_of(self.used)
 
     def without(self, place: int) -> tuple[Extractor, ...]:
         """Return the extractors that are missing in one set."""
@@ -114,10 +119,19 @@ class WeightSets:
         """Return which sets have all they need, given that of the extractors: (sources, sets)."""
         return np.asarray((enough[:, np.newaxis] | ~self.used).all(axis=2))
 
+    def used_by(self, dataset: Dataset) -> BoolArray:
+        """Return which extractors each source is scored by, shape (sources, extractors); raises as `choose`."""
+        place = self.choose(dataset)
+        return np.asarray(self.used[place] & (place[:, np.newaxis] != NONE))
+
     def used_in(self, dataset: Dataset) -> BoolArray:
         """Return which extractors have a part in the scores of `dataset`, shape (extractors,); raises as `choose`."""
-        place = self.choose(dataset)
-        return np.asarray(self.used[np.unique(place[place != NONE])].any(axis=0))
+        return np.asarray(self.used_by(dataset).any(axis=0))
+
+    def commonest(self, dataset: Dataset, sources: Int64Array) -> int:
+        """Return the set that most of the `sources`, by number, are scored by; raises as `choose`."""
+        place = self.choose(dataset)[sources]
+        return int(np.bincount(place[place != NONE], minlength=len(self.used)).argmax())
 
     def of_candidates(self, dataset: Dataset) -> FloatArray:
         """Return the weights that every candidate is scored by, shape (candidates, columns).
@@ -179,7 +193,7 @@ class WeightSets:
         Raises
         ------
         KeyError, TypeError, ValueError
-            If they are not what `document` returns.
+            If they are not what `document` returns, or beyond `LARGEST`.
         """
         if "weights" in model:
             sets = [(entry["without"], entry["weights"]) for entry in model["weights"]]
@@ -195,6 +209,7 @@ class WeightSets:
         sound = (
             all(isinstance(without, list) and set(without) <= set(names) for without, _ in sets)
             and weights.shape == (len(sets), len(features.columns))
+            and (np.abs(weights) <= LARGEST).all()
             and used[0].all()
             and (sizes > 0).all()
             and (np.diff(sizes) <= 0).all()

@@ -65,13 +65,14 @@ class TrainingColumns:
         kept = dataset.select_candidates(judged(dataset, training.kind), peers=True)
         added = ReferenceCandidates.of(kept, training.kind) if training.references is not None else None
         outputs = added.outputs if added else kept
-        _, table = TrainingTable.of(ranker.feature_set, outputs, training.kind, training.counting, added)
+        start = ranker.base.weight_sets if ranker.base else None
+        _, table = TrainingTable.of(ranker.feature_set, outputs, training.kind, training.counting, added, start)
         columns = (table.columns - ranker.mean) / ranker.scale
         codes = np.unique(table.dataset.source_language_pairs.astype(str), return_inverse=True)[1]
         return cls(ranker, columns, table.lesson, codes[table.dataset.candidate_source].astype(np.int64))
 
     def weights(self, used: BoolArray | None = None, rows: BoolArray | None = None) -> FloatArray:
-        """Learn again.
+        """Learn again, near the weights of the base if the ranker was adapted from another.
 
         Parameters
         ----------
@@ -85,7 +86,7 @@ class TrainingColumns:
         Returns
         -------
         float array, shape (columns,)
-            All 0 if there is no pair to learn from.
+            All 0, or those of the base, if there is no pair to learn from.
         """
         training = self.ranker.training
         assert training is not None
@@ -99,9 +100,12 @@ class TrainingColumns:
             pairs = lesson.pair_weight
             penalty *= self.lesson.pair_weight / pairs if pairs else 1.0
         weights = np.zeros(len(chosen))
+        origin = self.ranker.base.weights[0, chosen] if self.ranker.base else None
         if lesson.pair_weight and chosen.any():
-            learnt = lesson.learn(columns, C=penalty, loss=cast(Loss, training.loss), seed=0)
+            learnt = lesson.learn(columns, C=penalty, loss=cast(Loss, training.loss), seed=0, origin=origin)
             weights[chosen] = learnt.coef_
+        elif origin is not None:
+            weights[chosen] = origin
         return weights
 
     def deviation(self) -> float:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -160,3 +161,17 @@ def test_a_corpus_without_the_kind_of_judgement_is_named(train):
     printed, err = train(*arguments, records=graded(4))
     assert "learnt from data+other: 4 sources" in printed
     assert "ranker: note: other: no judgements of kind 'fluency', not used (it has mqm)\n" in err
+
+
+def test_an_included_ranker_is_adapted(train, refused):
+    printed, err = train("--data", "data.json", "--from", "full-any", "--model", "m", records=graded(4, "de-en"))
+    assert re.search(
+        r"note: the weights of full-any#[0-9a-f]{8} are kept: no change agrees better with the held-out judgements of "
+        r"4 sources by two standard errors\n",
+        err,
+    )
+    assert "4 reference sentences are too few for a language model, 100 are needed; ranked without perp" in err
+    assert "|base:full-any#" in printed
+    assert Ranker.load("m").settings.base == "full-any"
+    refused("train", "--data", "data.json", "--from", "full-any", "--features", "bleu", says="leave them out")
+    refused("train", "--data", "data.json", "--from", "none.model", says="none.model: no such model")

@@ -121,10 +121,10 @@ def test_no_judgement_of_a_source_has_a_part_in_its_scores():
     ranker = Ranker("chrf,ter,length", C=0.1)
     table = ranker.fit_table(data)
     fold = fold_of_sources(table, 5, 0)
-    before = held_out_scores(ranker.training, table, fold)
+    before = held_out_scores(ranker, table, fold)
     held_out = (fold == 2)[table.lesson.group]
     turned = dataclasses.replace(table.lesson, target=np.where(held_out, -table.lesson.target, table.lesson.target))
-    after = held_out_scores(ranker.training, dataclasses.replace(table, lesson=turned), fold)
+    after = held_out_scores(ranker, dataclasses.replace(table, lesson=turned), fold)
     np.testing.assert_allclose(after[held_out], before[held_out], atol=1e-7)
     assert np.abs(after - before).max() > 1e-3
 

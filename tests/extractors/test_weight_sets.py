@@ -194,9 +194,7 @@ def test_every_set_has_a_title_of_its_own():
     """Of several extractors with one name, the notation says which are missing."""
     text = "ngrams,ngrams[words=content],perp,perp[unit=tags],consensus.mean,consensus.weighted"
     features = FeatureSet.parse(text)
-    sets = WeightSets.learn(
-        features, np.ones(len(features.columns)), lambda used: np.ones(used.sum()), by_language=True
-    )
+    sets = WeightSets.of(features, by_language=True)
     assert len(set(sets.titles)) == len(sets.titles) == len(sets.used) - 1
     assert "without ngrams[words=content], perp[unit=tags]" in sets.titles
     assert "without consensus" in sets.titles

@@ -24,7 +24,8 @@ from ranker.reports.findings import examine
 from ranker.reports.pages import write_plots
 from ranker.reports.plots.drawing import shortened
 from ranker.reports.plots.forms import LETTER, LINE, Series, beside, rows_plot
-from ranker.reports.ranker_page import ranker_report
+from ranker.reports.ranker_page import ranker_report, weights
+from ranker.reports.refits import TrainingColumns, jackknife
 from ranker.reports.sources import source_keys
 from tests.reports.conftest import FINDINGS, page_of
 
@@ -188,6 +189,22 @@ def test_without_the_training_data_the_page_says_what_is_missing(model, sample):
     text, plots = ranker_report(found)
     assert "ablations" not in plots
     assert "give it with --train-data" in Page(text).text
+
+
+def test_of_an_adapted_ranker_the_page_says_why_kept_weights_have_intervals_of_no_width(findings, sample, tmp_path):
+    findings.ranker.save(tmp_path / "old.model")
+    few = sample.select_sources(np.arange(120) < 12)
+    kind = findings.training.kind
+
+    def text(**options):
+        ranker = Ranker(base=str(tmp_path / "old.model"), kind=kind, **options).fit(few)
+        intervals = jackknife(TrainingColumns.of(ranker, few), groups=4)
+        assert (intervals.error == 0.0).all() == (ranker.training.C == 0.0)
+        return re.sub(r"\s+", " ", weights(dataclasses.replace(findings, ranker=ranker, intervals=intervals)).body)
+
+    why = rf"C is 0, so the weights are those of \W*<bdi>old\.model#{findings.ranker.digest[:8]}</bdi> whatever"
+    assert re.search(why, text())
+    assert "C is 0" not in text(C=0.001)
 
 
 def test_language_model_columns_that_are_not_used_are_named(sample):

@@ -127,7 +127,7 @@ def test_jackknife_errors_are_the_spread_of_weights_over_many_data_sets():
         columns = generator.normal(size=(240, 3))
         target = columns @ true + generator.normal(size=240)
         training = SimpleNamespace(C=0.02, loss="squared_hinge")
-        ranker = SimpleNamespace(training=training, weights=np.zeros(3))
+        ranker = SimpleNamespace(training=training, weights=np.zeros(3), base=None)
         return TrainingColumns(ranker, columns, Lesson(group, target), np.zeros(240, dtype=np.int64))
 
     drawn = [draw() for _ in range(40)]

@@ -1,14 +1,19 @@
-r"""Minimises 1/2 |w|^2 plus a loss over pairs, by semismooth Newton steps with a certificate.
+r"""Minimises 1/2 |w - o|^2 plus a loss over pairs, by semismooth Newton steps with a certificate.
 
 With rows ``X``, scores ``z = Xw`` and alphas added up by row, ``a``, the loss's gradient is ``-X'a``. Hence
 
-    gradient    g = w - X'a
+    gradient    g = w - o - X'a
     Hessian     H = I + slope * X' L X                (`PairSet.curvature`)
 
-Any alphas that the loss allows bound the minimum from below: with ``w_alpha = X'a`` the dual is what the primal would
-be without its gap, and the gap is a sum of things that are never negative,
+The origin ``o`` is 0, or the weights of a model to stay near. With ``v = w - o`` the margin of a pair with difference
+``d`` is ``v.d + o.d``, so this is the usual problem in v with an offset for every pair: the same Hessian, and the dual
 
-    primal(w) - dual(alpha) = 1/2 |g|^2 + smoothing gap
+    sum of alpha (1 - o.d) - 1/2 |X'a|^2              (less the sum of alpha^2 / (4 C weight) for the squared hinge)
+
+Any alphas that the loss allows bound the minimum from below: with ``w_alpha = o + X'a`` the dual is what the primal
+would be without its gap, and the gap is a sum of things that are never negative,
+
+    primal(w) - dual(alpha) = 1/2 |g|^2 + smoothing gap,            g = w - w_alpha
 
 so it needs no difference of large numbers. The best primal and the best dual value seen certify the result.
 
@@ -109,9 +114,10 @@ def minimise(
     tol: float,
     max_iter: int,
     start: FloatArray | None = None,
+    origin: FloatArray | None = None,
     exact: bool = False,
 ) -> Solution:
-    """Minimise ``1/2 |w|^2 + C * sum over pairs of weight * loss(1 - w.(x_better - x_worse))``.
+    """Minimise ``1/2 |w - origin|^2 + C * sum over pairs of weight * loss(1 - w.(x_better - x_worse))``.
 
     Parameters
     ----------
@@ -126,7 +132,9 @@ def minimise(
     max_iter : int
         Newton systems solved at most.
     start : float array, shape (d,), optional
-        Weights near the minimum, such as those of a sample of the pairs; default 0.
+        Weights near the minimum, such as those of a sample of the pairs; default `origin`.
+    origin : float array, shape (d,), optional
+        Default 0.
     exact : bool, default False
         Go on to the minimum as far as floating point allows, and round it to 40 bits (`ranker.learning.svm.polish`).
 
@@ -143,15 +151,24 @@ def minimise(
     # One thread, because the bits of a BLAS product may depend on the number of its threads; the work that is
     # worth threads is done in blocks. What overflows is found in the Hessian, and refused there.
     with threadpool_limits(limits=1, user_api="blas"), np.errstate(over="ignore", invalid="ignore"):
-        return _Descent(rows, pairs, C, loss, start).run(tol, max_iter, exact=exact)
+        return _Descent(rows, pairs, C, loss, start, origin).run(tol, max_iter, exact=exact)
 
 
 class _Descent:
-    def __init__(self, rows: FloatArray, pairs: PairSet, C: float, loss: LossName, start: FloatArray | None) -> None:
+    def __init__(
+        self,
+        rows: FloatArray,
+        pairs: PairSet,
+        C: float,
+        loss: LossName,
+        start: FloatArray | None,
+        origin: FloatArray | None,
+    ) -> None:
         self.rows, self.pairs = rows, pairs
         width = FIRST_WIDTH if start is None else NEAR_WIDTH
         self.loss = PairLoss(np.inf, 2.0 * C, 0.0) if loss == "squared_hinge" else PairLoss(width, C / width, C)
-        self.coef = np.zeros(rows.shape[1]) if start is None else start
+        self.origin = np.zeros(rows.shape[1]) if origin is None else origin
+        self.coef = self.origin if start is None else start
         self.bounds = np.linspace(0, len(rows), count_blocks(rows.size) + 1).astype(np.int64)
         self.primal, self.dual = np.inf, -np.inf
         self.n_iter = 0
@@ -161,7 +178,7 @@ class _Descent:
         enough = tol
         retries = RETRIES if exact else 0
         while True:
-            gradient = point.coef - self.combined(point.row_alpha)
+            gradient = self.gradient(point.coef, self.combined(point.row_alpha))
             descent_gap = 0.5 * float(gradient @ gradient)
             smoothing_gap = self.loss.smoothing_gap(point.totals)
             primal = self.note_primal(point)
@@ -194,13 +211,13 @@ class _Descent:
         else:
             polished = None
             if self.loss.width <= NARROW:
-                polished = polish(self.rows, self.pairs, self.loss.cap, self.coef)
-            polished = polished or polish(self.rows, self.pairs, self.loss.cap, self.near_margin())
+                polished = polish(self.rows, self.pairs, self.loss.cap, self.coef, self.origin)
+            polished = polished or polish(self.rows, self.pairs, self.loss.cap, self.near_margin(), self.origin)
             if polished is None:
                 return None
             exact, gap_of = polished.coef, polished.gap
-        for coef in (rounded(exact), exact):
-            primal = 0.5 * float(coef @ coef) + self.loss.unsmoothed(self.at(coef).totals)
+        for coef in (rounded(exact, self.origin), exact):
+            primal = self.primal_at(self.at(coef))
             gap = gap_of(coef)
             if gap <= tol * primal and primal - gap <= self.primal * (1.0 + NOISE):
                 return Solution(coef, primal, gap, self.n_iter)
@@ -227,13 +244,15 @@ class _Descent:
         rows = np.vstack([self.rows[better], share * pull, self.rows[worse], np.zeros_like(pull)])
         places = np.arange(count)
         few = WeightedPairs(np.array([0, 2 * count]), places, places + count, np.append(weights, 1.0 / (cap * share)))
-        return _Descent(rows, few, cap, "hinge", coef).run(NEAR_TOLERANCE, MAX_NEAR_STEPS, exact=False).coef
+        return (
+            _Descent(rows, few, cap, "hinge", coef, self.origin).run(NEAR_TOLERANCE, MAX_NEAR_STEPS, exact=False).coef
+        )
 
     def refined(self, coef: FloatArray) -> FloatArray:
         """Take full Newton steps on the squared hinge for as long as they bring the minimum nearer."""
         best, distance = coef, np.inf
         for _ in range(MAX_REFINEMENTS):
-            gradient = self.gradient(coef)
+            gradient = self.exact_gradient(coef)
             step = self.newton_step(self.scored(coef), self.loss, gradient)
             if step @ step <= (SETTLED * SETTLED) * (coef @ coef):
                 return coef
@@ -245,13 +264,17 @@ class _Descent:
             coef = coef + step
         return best
 
-    def gradient(self, coef: FloatArray) -> FloatArray:
+    def gradient(self, coef: FloatArray, alpha_coef: FloatArray) -> FloatArray:
+        """Return the gradient at `coef`, whose alphas give ``X'a = alpha_coef``."""
+        return coef - self.origin - alpha_coef
+
+    def exact_gradient(self, coef: FloatArray) -> FloatArray:
         """Return the gradient at `coef`, its sum over rows free of rounding."""
-        return coef - exact_product(self.rows, self.at(coef).row_alpha)
+        return self.gradient(coef, exact_product(self.rows, self.at(coef).row_alpha))
 
     def squared_gap(self, coef: FloatArray) -> float:
         """Return the duality gap of the squared hinge, whose alphas are all allowed."""
-        gradient = self.gradient(coef)
+        gradient = self.exact_gradient(coef)
         return 0.5 * float(gradient @ gradient)
 
     @property
@@ -290,10 +313,14 @@ class _Descent:
 
     def note_primal(self, point: _Point) -> float:
         """Return the primal objective at `point`, and keep the point if it is the best so far."""
-        primal = 0.5 * float(point.coef @ point.coef) + self.loss.unsmoothed(point.totals)
+        primal = self.primal_at(point)
         if primal < self.primal:
             self.primal, self.coef = primal, point.coef
         return primal
+
+    def primal_at(self, point: _Point) -> float:
+        moved = point.coef - self.origin
+        return 0.5 * float(moved @ moved) + self.loss.unsmoothed(point.totals)
 
     def newton_step(self, scores: FloatArray, loss: PairLoss, gradient: FloatArray) -> FloatArray:
         self.n_iter += 1
@@ -307,7 +334,7 @@ class _Descent:
         """Predict the minimiser for a zone of no width but the same pairs as at `point`."""
         steep = PairLoss(self.loss.width, self.loss.slope / REMOVAL, self.loss.cap)
         row_alpha, _ = self.pairs.alphas(point.scores, steep)
-        gradient = point.coef - self.combined(row_alpha)
+        gradient = self.gradient(point.coef, self.combined(row_alpha))
         return point.coef + self.newton_step(point.scores, steep, gradient)
 
     def descend(self, point: _Point, gradient: FloatArray) -> _Point | None:
@@ -326,7 +353,7 @@ class _Descent:
             scores = point.scores + length * step_scores
             row_alpha, totals = self.pairs.alphas(scores, self.loss)
             coef = point.coef + length * step
-            slope = float(coef @ step - row_alpha @ step_scores)
+            slope = float((coef - self.origin) @ step - row_alpha @ step_scores)
             if abs(slope) <= FLAT * abs(slope_at_start):
                 break
             if slope < 0.0:

@@ -3,7 +3,7 @@ r"""Takes a minimiser of the hinge to machine precision, and rounds it so that n
 At the minimum every pair has its place: on the margin (``w.d = 1`` with ``d = x_better - x_worse``), inside it (alpha
 at its bound ``C weight``), or outside (alpha 0). Once the places are known, what is left are linear equations,
 
-    w = pull + sum over pairs on the margin of alpha d,      pull = C * sum over pairs inside of weight d
+    w = pull + sum over pairs on the margin of alpha d,      pull = origin + C * sum over pairs inside of weight d
     w.d = 1 for the pairs on the margin
 
 whose w is unique, and it is the minimum exactly if there are alphas between 0 and ``C weight`` (Karush-Kuhn-Tucker).
@@ -58,7 +58,7 @@ class Polished:
         return float(0.5 * off @ off + (self.bound * np.maximum(slack, 0.0) - self.alpha * slack).sum())
 
 
-def polish(rows: FloatArray, pairs: PairSet, C: float, coef: FloatArray) -> Polished | None:
+def polish(rows: FloatArray, pairs: PairSet, C: float, coef: FloatArray, origin: FloatArray) -> Polished | None:
     """Solve the hinge's optimality conditions near the approximate minimiser `coef`.
 
     Parameters
@@ -66,7 +66,7 @@ def polish(rows: FloatArray, pairs: PairSet, C: float, coef: FloatArray) -> Poli
     rows : float array, shape (n, d)
     pairs : PairSet
     C : float
-    coef : float array, shape (d,)
+    coef, origin : float array, shape (d,)
 
     Returns
     -------
@@ -74,13 +74,15 @@ def polish(rows: FloatArray, pairs: PairSet, C: float, coef: FloatArray) -> Poli
         None if the places of the pairs cannot be told, or too many are on the margin.
     """
     for width in WIDTHS:
-        found = _polish(rows, pairs, C, coef, width)
+        found = _polish(rows, pairs, C, coef, origin, width)
         if found is not None:
             return found
     return None
 
 
-def _polish(rows: FloatArray, pairs: PairSet, C: float, coef: FloatArray, width: float) -> Polished | None:
+def _polish(
+    rows: FloatArray, pairs: PairSet, C: float, coef: FloatArray, origin: FloatArray, width: float
+) -> Polished | None:
     places: tuple[int, FloatArray] | None = None
     equations: tuple[FloatArray, FloatArray, FloatArray] | None = None
     for _ in range(ROUNDS):
@@ -95,7 +97,7 @@ def _polish(rows: FloatArray, pairs: PairSet, C: float, coef: FloatArray, width:
         distinct = _distinct(rows, *tight)
         if distinct is None:
             return None
-        equations = C * exact_product(rows, inside), distinct[0], C * distinct[1]
+        equations = origin + C * exact_product(rows, inside), distinct[0], C * distinct[1]
         solved = _on_margin(*equations[:2])
         if solved is None:
             return None
@@ -152,16 +154,17 @@ def _with_alphas(coef: FloatArray, pull: FloatArray, differences: FloatArray, bo
     return Polished(coef, dual_coef, differences, alpha, bound)
 
 
-def rounded(coef: FloatArray) -> FloatArray:
-    """Round weights to multiples of the power of 2 that is 2^-40 of the largest, or a little less.
+def rounded(coef: FloatArray, origin: FloatArray | float = 0.0) -> FloatArray:
+    """Round what weights differ from `origin` to multiples of the power of 2 that is 2^-40 of the largest, or less.
 
-    The largest is stretched a little first, because a power of 2 itself, as which it may come out, is a border.
+    The largest weight is that of both. It is stretched a little first, because a power of 2 itself, as which it may
+    come out, is a border.
     """
-    largest = float(np.abs(coef).max(initial=0.0))
+    largest = float(max(np.abs(coef).max(initial=0.0), np.abs(origin).max(initial=0.0)))
     if not 1e-280 < largest < np.inf:
         return coef
     unit = 2.0 ** (int(np.frexp(largest * (1.0 + 2.0**-20))[1]) - BITS)
-    return np.asarray(np.round(coef / unit) * unit + 0.0)
+    return np.asarray(np.round((coef - origin) / unit) * unit + origin + 0.0)
 
 
 @kernel(elements=0)

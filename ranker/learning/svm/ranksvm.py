@@ -5,6 +5,9 @@ Its objective, over pairs in which row ``i`` is better than row ``j`` of the sam
     minimise over w   1/2 |w|^2 + C * sum over pairs of weight_ij * max(0, 1 - w.(x_i - x_j))        hinge
                       1/2 |w|^2 + C * sum over pairs of weight_ij * max(0, 1 - w.(x_i - x_j))^2      squared_hinge
 
+An origin ``o`` other than 0 turns ``1/2 |w|^2`` into ``1/2 |w - o|^2``: the weights stay near those of another model
+as far as the pairs allow it. C = 0 leaves them at ``o``; a large C forgets it where the pairs say something.
+
 Which rows are pairs is said in `ranker.learning.svm.judgements`, how to sum over them in
 `ranker.learning.svm.pair_sums`, and how to minimise such a sum in `ranker.learning.svm.newton`.
 """
@@ -38,6 +41,12 @@ GRID = 10.0 ** np.arange(-2, 5)
 
 AS_GOOD = 1e-4
 """Mean agreements closer than this count as equal when C is chosen."""
+
+UNMOVED = 0.0
+"""The value of C that leaves the weights at their origin; if there is one, C is chosen among this and `GRID`."""
+
+MOVES_FROM = 2.0
+"""Standard errors by which the best C must be ahead of `UNMOVED`: by one, few judgements now and then do harm."""
 
 GRID_TOLERANCE = 1e-5
 """Relative duality gap of the fits that only serve to choose C."""
@@ -77,12 +86,13 @@ class RankSVM(BaseEstimator):
     Parameters
     ----------
     C : float or "auto", default 1.0
-        Weight of one pair's loss against the squared norm; positive. ``"auto"`` takes ``C * total pair weight`` from
-        0.01, 0.1, ..., 10000 by cross-validation over groups (over connected components if pairs are given without
-        groups): the smallest C whose mean agreement is below the best by no more than one standard error of this
-        difference over the folds (Breiman et al. 1984, section 3.4.3), or 1e-4. Agreement is Spearman's correlation
-        within a held-out group for grades, and for pairs the weight of the concordant held-out pairs less that of
-        the discordant ones, as a share of their total. Scores that all tie agree with nothing: 0.
+        Weight of one pair's loss against the squared norm; positive, or 0 if there is an origin. ``"auto"`` takes
+        ``C * total pair weight`` from 0.01, 0.1, ..., 10000, and 0 with an origin, by cross-validation over groups
+        (over connected components if pairs are given without groups): the smallest C whose mean agreement is below
+        the best by no more than one standard error of this difference over the folds (Breiman et al. 1984, section
+        3.4.3), two for C = 0, or 1e-4. Agreement is Spearman's correlation within a held-out group for grades, and for
+        pairs the weight of the concordant held-out pairs less that of the discordant ones, as a share of their total.
+        Scores that all tie agree with nothing: 0.
     loss : {"hinge", "squared_hinge"}, default "hinge"
     tol : float, default 1e-8
         Stop when the duality gap is at most this fraction of the objective.
@@ -105,7 +115,8 @@ class RankSVM(BaseEstimator):
     C_ : float
         The C in use.
     cv_results_ : dict of str to array
-        Only after ``C="auto"``: ``C`` and ``mean_test_score``, shape (7,), ``split_test_score``, shape (7, folds).
+        Only after ``C="auto"``: ``C`` and ``mean_test_score``, shape (7,), ``split_test_score``, shape (7, folds); with
+        an origin 8 instead of 7, the first for C = 0.
     n_features_in_ : int
 
     Examples
@@ -142,6 +153,7 @@ class RankSVM(BaseEstimator):
         *,
         pairs: npt.ArrayLike | None = None,
         pair_weight: npt.ArrayLike | None = None,
+        origin: npt.ArrayLike | None = None,
     ) -> Self:
         """Learn the weights from grades inside groups, or from pairs.
 
@@ -158,16 +170,19 @@ class RankSVM(BaseEstimator):
             Indices of a better and a worse row, which share a group if `groups` are given.
         pair_weight : array-like, shape (n_pairs,), optional
             At least 0; default 1.
+        origin : array-like, shape (n_features,), optional
+            Weights to stay near: the objective has ``1/2 |w - origin|^2``. Default: 0.
 
         Returns
         -------
         RankSVM
-            Itself. Without any pair `coef_` is 0, which is the minimum.
+            Itself. Without any pair `coef_` is the origin, which is the minimum.
 
         Raises
         ------
         DataError
-            A `ValueError`: groups, pairs or weights of a wrong shape or value; ``C="auto"`` on fewer than 2 groups.
+            A `ValueError`: groups, pairs, weights or origin of a wrong shape or value; ``C="auto"`` on fewer than 2
+            groups.
         OptionError
             A `ValueError`: a parameter out of range.
 
@@ -178,7 +193,7 @@ class RankSVM(BaseEstimator):
         UserWarning
             If 2,000 graded rows or more form a single group, as where groups are lost on their way.
         """
-        self._check_parameters()
+        self._check_parameters(may_be_zero=origin is not None)
         judgements: Judgements
         if pairs is None:
             if pair_weight is not None:
@@ -190,10 +205,11 @@ class RankSVM(BaseEstimator):
         else:
             features = validate_data(self, X, dtype=np.float64)
             judgements = checked_preferences(features, pairs, pair_weight, groups)
+        near = None if origin is None else _checked_origin(origin, features.shape[1])
         rows, pair_set = judgements.select(judgements.everything)
-        self.C_ = float(self.C) if self.C != "auto" else self._choose_C(judgements, pair_set.total_weight)
-        start = self._start(judgements, pair_set.total_weight)
-        solution = self._minimise(rows, pair_set, self.C_, self.tol, start, exact=True)
+        self.C_ = float(self.C) if self.C != "auto" else self._choose_C(judgements, pair_set.total_weight, near)
+        start = self._start(judgements, pair_set.total_weight, near)
+        solution = self._minimise(rows, pair_set, self.C_, self.tol, start, near, exact=True)
         if solution.gap > self.tol * solution.objective:
             warnings.warn(
                 f"the duality gap is {solution.gap / solution.objective:.1e} of the objective after "
@@ -265,8 +281,9 @@ class RankSVM(BaseEstimator):
         tags.target_tags.required = True
         return tags
 
-    def _check_parameters(self) -> None:
+    def _check_parameters(self, *, may_be_zero: bool) -> None:
         possible = isinstance(self.C, Real) and not isinstance(self.C, bool) and is_penalty(float(self.C))
+        possible = possible or (may_be_zero and self.C == UNMOVED)
         if not possible and not (isinstance(self.C, str) and self.C == "auto"):
             raise OptionError(f"C={self.C!r}: {EXPECTED}")
         if self.loss not in LOSSES:
@@ -285,24 +302,35 @@ class RankSVM(BaseEstimator):
         C: float,
         tol: float,
         start: FloatArray | None,
+        origin: FloatArray | None,
         *,
         exact: bool = False,
     ) -> Solution:
-        if pairs.total_weight == 0.0:
-            return Solution(np.zeros(rows.shape[1]), 0.0, 0.0, 0)
-        loss = cast(LossName, self.loss)
-        return minimise(rows, pairs, C, loss, tol=tol, max_iter=self.max_iter, start=start, exact=exact)
+        if pairs.total_weight == 0.0 or C == UNMOVED:
+            return Solution(np.zeros(rows.shape[1]) if origin is None else origin, 0.0, 0.0, 0)
+        return minimise(
+            rows,
+            pairs,
+            C,
+            cast(LossName, self.loss),
+            tol=tol,
+            max_iter=self.max_iter,
+            start=start,
+            origin=origin,
+            exact=exact,
+        )
 
-    def _start(self, judgements: Judgements, total_weight: float) -> FloatArray | None:
+    def _start(self, judgements: Judgements, total_weight: float, origin: FloatArray | None) -> FloatArray | None:
         """Return the minimiser for a tenth of very many pairs: near enough to save half of the steps with all."""
         if total_weight < MANY_PAIRS:
             return None
         rows, pairs = judgements.select(judgements.sample())
         if pairs.total_weight == 0.0:
             return None
-        return self._minimise(rows, pairs, self.C_ * total_weight / pairs.total_weight, START_TOLERANCE, None).coef
+        penalty = self.C_ * total_weight / pairs.total_weight
+        return self._minimise(rows, pairs, penalty, START_TOLERANCE, None, origin).coef
 
-    def _choose_C(self, judgements: Judgements, total_weight: float) -> float:
+    def _choose_C(self, judgements: Judgements, total_weight: float, origin: FloatArray | None) -> float:
         """Return the smallest C that is as good as the best in cross-validation over groups.
 
         A fold keeps C times its own total weight, which is what balances norm and mean loss.
@@ -314,12 +342,13 @@ class RankSVM(BaseEstimator):
                 f"C='auto' found pairs in {n_groups} group(s), expected at least 2 to hold some out: "
                 "give more groups, or C as a number"
             )
+        scaled = GRID if origin is None else np.append(UNMOVED, GRID)
         folds = GroupKFold(min(int(self.cv), n_groups), shuffle=True, random_state=self.random_state)
         agreed, weighed = [], []
         for kept, held_out in folds.split(units, groups=labels):
             rows, pairs = judgements.select(units[kept])
             tol = max(self.tol, GRID_TOLERANCE)
-            coefs = [self._minimise(rows, pairs, C, tol, None).coef for C in GRID / pairs.total_weight]
+            coefs = [self._minimise(rows, pairs, C, tol, None, origin).coef for C in scaled / pairs.total_weight]
             outcomes = [judgements.agreement(coef, units[held_out]) for coef in coefs]
             agreed.append([value for value, _ in outcomes])
             weighed.append([weight for _, weight in outcomes])
@@ -328,8 +357,10 @@ class RankSVM(BaseEstimator):
         split = sums / weights
         behind = split[mean.argmax()] - split
         error = behind.std(axis=1, ddof=1) / np.sqrt(split.shape[1])
-        grid = GRID / total_weight
+        grid = scaled / total_weight
         self.cv_results_ = {"C": grid, "mean_test_score": mean, "split_test_score": split}
+        if origin is not None:
+            error[0] *= MOVES_FROM
         return float(grid[np.argmax(mean >= mean.max() - np.maximum(error, AS_GOOD))])
 
 
@@ -343,3 +374,13 @@ def _warn_of_one_group(codes: Int64Array) -> None:
         UserWarning,
         stacklevel=3,
     )
+
+
+def _checked_origin(origin: npt.ArrayLike, n_features: int) -> FloatArray:
+    weights = np.array(origin, dtype=np.float64)
+    if weights.shape != (n_features,):
+        raise DataError(f"origin of shape {weights.shape}: expected {(n_features,)}, one weight for each column of X")
+    wrong = np.flatnonzero(~np.isfinite(weights))
+    if len(wrong):
+        raise DataError(f"origin[{wrong[0]}] is {weights[wrong[0]]}: expected a finite number")
+    return weights

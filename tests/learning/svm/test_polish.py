@@ -123,7 +123,7 @@ def test_what_cannot_be_solved_on_the_margin_stays_certified(loss, monkeypatch):
     monkeypatch.setattr(polish, "DISTINCT", 0)
     distinct = RankSVM(loss=loss).fit(X, y, groups)
     monkeypatch.undo()
-    monkeypatch.setattr(newton, "rounded", lambda coef: coef + 1.0)
+    monkeypatch.setattr(newton, "rounded", lambda coef, origin: coef + 1.0)
     unrounded = RankSVM(loss=loss).fit(X, y, groups)
     for one in (listed, distinct, unrounded):
         assert one.duality_gap_ <= 1e-8 * one.objective_

@@ -1,0 +1,248 @@
+"""A ranker adapted from another: what it keeps, what it learns, what it says, and what its file holds."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+
+import numpy as np
+import pytest
+
+from ranker import Ranker, load_dataset
+from ranker.corpora.dataset import table
+from ranker.errors import DataError, ModelError, OptionError
+from ranker.evaluation.cross_validation import fold_of_sources, held_out_scores
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.reports.refits import TrainingColumns
+from ranker.settings import Settings
+from ranker.storage.escapes import markdown_text
+from ranker.storage.model_files import StoredModel, read_model, write_model
+
+FEATURES = "bleu[order=1],ter,perp"
+
+
+@pytest.fixture(scope="module")
+def sample():
+    """32 sources with four references each: enough for a language model."""
+    return load_dataset("sample").select_sources(np.arange(120) < 32)
+
+
+@pytest.fixture(scope="module")
+def few(sample):
+    """Too few references for a language model."""
+    return sample.select_sources(np.arange(32) < 12)
+
+
+@pytest.fixture(scope="module")
+def turned(sample):
+    """What was best is worst."""
+    return dataclasses.replace(sample, ratings=sample.ratings.assign(value=-sample.ratings["value"]))
+
+
+@pytest.fixture(scope="module")
+def base(sample, tmp_path_factory):
+    """The file of a ranker with weights for few references too."""
+    path = tmp_path_factory.mktemp("base") / "base.model"
+    Ranker(FEATURES, kind="adequacy", C=0.01).fit(sample).save(path)
+    return str(path)
+
+
+def adapted(base, dataset, **options):
+    return Ranker(base=base, **{"kind": "adequacy", **options}).fit(dataset)
+
+
+def test_features_means_and_scales_are_those_of_the_base(base, turned):
+    start, ranker = Ranker.load(base), adapted(base, turned, C=0.001)
+    assert str(ranker.feature_set) == str(FeatureSet.parse(FEATURES))
+    np.testing.assert_array_equal(ranker.mean, start.mean)
+    np.testing.assert_array_equal(ranker.scale, start.scale)
+    assert ranker.settings.base == "base.model"
+    assert ranker.base.name == ranker.training.base == f"base.model#{start.digest[:8]}"
+
+
+def test_what_extractors_learnt_stays_that_of_the_base(sample, turned, tmp_path):
+    path = tmp_path / "x.model"
+    start = Ranker("bleu[order=1],paraphrase", kind="adequacy", C=0.01).fit(sample)
+    start.save(path)
+    half = turned.select_sources(np.arange(32) % 2 == 0)
+    states, kept = adapted(str(path), half, C=0.01).feature_set.states(), start.feature_set.states()
+    assert states.keys() == kept.keys()
+    for name, arrays in kept.items():
+        for key, values in arrays.items():
+            np.testing.assert_array_equal(states[name][key], values)
+
+
+def test_no_penalty_to_speak_of_keeps_the_weights_and_a_large_one_forgets_them(base, turned):
+    start = Ranker.load(base)
+    near, far = (adapted(base, turned, C=C) for C in (1e-20, 100.0))
+    np.testing.assert_allclose(near.weight_sets.weights, start.weight_sets.weights, rtol=1e-12)
+    assert (far.weight_sets.weights[:, 0] < 0.0).all()
+    assert (start.weight_sets.weights[:, 0] > 0.0).all()
+    assert far.weight_sets.weights[1, 2] == 0.0
+
+
+def test_judgements_that_contradict_the_base_move_it_as_far_as_cross_validation_says(base, turned):
+    ranker = adapted(base, turned)
+    training = ranker.training
+    assert training.C > 0.0
+    assert training.gain > 0.3
+    assert training.chosen_by == "cross-validation"
+    (note,) = ranker.training_notes
+    assert note.startswith(f"adapted from {training.base} with C = {training.C:g}, which raised the agreement with ")
+    assert note.endswith("(mean Spearman)")
+    assert f"|base:{training.base}|" in ranker.signature()
+    assert f"- Adapted from: {markdown_text(training.base)}, C = {training.C:g}\n" in ranker.card()
+
+
+def test_judgements_that_agree_with_the_base_leave_it_as_it_is(base, sample):
+    ranker, start = adapted(base, sample), Ranker.load(base)
+    assert (ranker.training.C, ranker.training.gain) == (0.0, 0.0)
+    np.testing.assert_array_equal(ranker.score(sample), start.score(sample))
+    (note,) = ranker.training_notes
+    assert note == (
+        f"the weights of {ranker.training.base} are kept: no change agrees better with the held-out judgements of "
+        "32 sources by two standard errors"
+    )
+    assert ranker.digest != start.digest
+
+
+def test_one_source_leaves_nothing_to_choose_by(base, sample):
+    one = sample.select_sources(np.arange(32) == 0)
+    ranker = adapted(base, one)
+    np.testing.assert_array_equal(ranker.weights, Ranker.load(base).weights)
+    assert (ranker.training.chosen_by, ranker.training.gain) == ("one source", None)
+    (note,) = ranker.training_notes
+    assert note.endswith(f"nothing can be held out to choose C, so the weights of {ranker.training.base} are kept")
+
+
+def test_few_references_adapt_all_sets_and_leave_the_missing_columns_alone(base, few):
+    ranker, start = adapted(base, few, C=0.01), Ranker.load(base)
+    moved = ranker.weight_sets.weights != start.weight_sets.weights
+    assert moved.tolist() == [[True, True, False]] * 2
+    assert ranker.weight_sets.titles == ("without perp",)
+    assert (ranker.weight_sets.of_sources(few) == ranker.weight_sets.weights[1]).all()
+
+
+def test_c_is_chosen_on_the_set_that_most_sources_use_and_every_set_is_adapted_with_it(sample, few, tmp_path):
+    """Without references, on the columns that need none; a source with them teaches all columns."""
+    path = tmp_path / "x.model"
+    Ranker("bleu[order=1],consensus.mean", kind="adequacy", C=0.01).fit(sample).save(path)
+    start = Ranker.load(path)
+    turned = dataclasses.replace(few, ratings=few.ratings.assign(value=-few.ratings["value"]))
+    without = dataclasses.replace(turned, references=turned.references.iloc[:0])
+    ranker = Ranker(base=str(path), kind="adequacy")
+    table = ranker.fit_table(without)
+    assert start.weight_sets.titles[table.place - 1] == "without bleu"
+    moved = ranker.weight_sets.weights != start.weight_sets.weights
+    needs_none = np.array([False, True])
+    np.testing.assert_array_equal(moved, start.weight_sets.columns & needs_none)
+    alone = start.weight_sets.weights[table.place, needs_none]
+    chosen = table.lesson.learn(table.columns[:, needs_none], C="auto", loss="squared_hinge", seed=0, origin=alone)
+    assert ranker.training.C == chosen.C_ > 0.0
+    np.testing.assert_array_equal(ranker.weight_sets.weights[table.place, needs_none], chosen.coef_)
+    some = turned.references["source"] == 0
+    mixed = dataclasses.replace(turned, references=turned.references[some].reset_index(drop=True))
+    assert (adapted(str(path), mixed, C=0.01).weights != start.weights).all()
+
+
+def test_columns_for_english_stay_as_they_are_where_translations_are_not(sample, few, tmp_path):
+    path = tmp_path / "x.model"
+    english, german = (
+        dataclasses.replace(one, sources=one.sources.assign(lp=lp)) for one, lp in ((sample, "de-en"), (few, "en-de"))
+    )
+    Ranker("bleu[order=1],ngrams[words=content]", kind="adequacy", C=0.01).fit(english).save(path)
+    start, ranker = Ranker.load(path), adapted(str(path), german, C=0.01)
+    ranker.save(tmp_path / "y.model")
+    for one in (ranker, Ranker.load(tmp_path / "y.model")):
+        assert one.weight_sets.by_language
+        moved = (one.weight_sets.weights != start.weight_sets.weights).any(axis=0)
+        np.testing.assert_array_equal(moved, one.feature_set.columns_of([True, False]))
+        np.testing.assert_array_equal(one.weight_sets.choose(german), 1)
+
+
+def test_few_references_and_nothing_else_are_an_error(sample, few, tmp_path):
+    path = tmp_path / "x.model"
+    Ranker("perp", kind="adequacy", C=0.01).fit(sample).save(path)
+    with pytest.raises(DataError, match=r"too few for a language model.*, and this model has no other column"):
+        adapted(str(path), few)
+
+
+def test_a_loaded_adapted_ranker_is_the_same_and_adapts_again_without_the_file_of_the_base(base, turned, tmp_path):
+    ranker = adapted(base, turned, C=0.001)
+    ranker.save(tmp_path / "x.model")
+    loaded = Ranker.load(tmp_path / "x.model")
+    assert loaded.settings == ranker.settings == Settings(kind="adequacy", C=0.001, base="base.model")
+    assert (loaded.digest, loaded.signature(), loaded.card()) == (ranker.digest, ranker.signature(), ranker.card())
+    np.testing.assert_array_equal(loaded.score(turned), ranker.score(turned))
+    assert loaded.fit(turned).digest == ranker.digest
+
+
+def test_an_adapted_ranker_can_be_adapted_again(base, turned, tmp_path):
+    adapted(base, turned, C=0.001).save(tmp_path / "once.model")
+    twice = adapted(str(tmp_path / "once.model"), turned, C=0.001)
+    assert twice.training.base.startswith("once.model#")
+    assert np.linalg.norm(twice.weights - Ranker.load(base).weights) > np.linalg.norm(
+        Ranker.load(tmp_path / "once.model").weights - Ranker.load(base).weights
+    )
+
+
+def test_refits_and_held_out_scores_stay_near_the_base(base, turned):
+    ranker = Ranker(base=base, kind="adequacy", C=0.001)
+    learnt = ranker.fit_table(turned)
+    assert TrainingColumns.of(ranker, turned).deviation() <= 1e-9
+    fold = fold_of_sources(learnt, 2, 0)
+    scores = held_out_scores(ranker, learnt, fold)
+    kept = fold[learnt.lesson.group] == 0
+    lesson = learnt.lesson.take(kept)
+    penalty = 0.001 * learnt.lesson.pair_weight / lesson.pair_weight
+    svm = lesson.learn(
+        learnt.columns[kept], C=penalty, loss="squared_hinge", seed=0, origin=Ranker.load(base).weights
+    )  # fmt: skip
+    np.testing.assert_allclose(scores[~kept], learnt.columns[~kept] @ svm.coef_, atol=1e-9)
+
+
+def test_references_as_candidates_can_be_learnt_from_too(base, sample):
+    ranker = adapted(base, sample, C=0.01, references_as_candidates=True)
+    assert ranker.training.references == 128
+    assert (ranker.weights != Ranker.load(base).weights).any()
+
+
+def test_features_besides_a_base_are_refused():
+    with pytest.raises(OptionError, match="features 'bleu': a ranker adapted from full has its features; leave them"):
+        Ranker("bleu", base="full")
+
+
+def test_a_base_that_is_no_model_is_named():
+    with pytest.raises(ModelError, match="nothing: no such model"):
+        Ranker(base="nothing")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda model: model.pop("base"),
+        lambda model: model["base"].update(name=1),
+        lambda model: model["base"].update(name="other"),
+        lambda model: model["base"].update(by_language="yes"),
+        lambda model: model["base"].update(weights=model["base"]["weights"][:1]),
+        lambda model: model["base"]["weights"][0].update(weights=[1e300] * 3),
+        lambda model: model["base"].update(weights="many"),
+    ],
+)
+def test_files_without_a_sound_base_are_refused(base, few, tmp_path, change):
+    adapted(base, few, C=0.01).save(tmp_path / "x.model")
+    stored = read_model(tmp_path / "x.model")
+    model = copy.deepcopy(stored.model)
+    change(model)
+    write_model(tmp_path / "x.model", StoredModel(model, stored.arrays), "card")
+    with pytest.raises(ModelError, match=r"model\.json lacks what a ranker needs; train it again"):
+        Ranker.load(tmp_path / "x.model")
+
+
+def test_preferences_are_adapted_to_as_well(base, few):
+    first = few.candidate_offsets[:-1]
+    columns = {"first": first, "second": first + 1, "relation": [">", "<"] * 6, "primary": np.ones(12, dtype=bool)}
+    preferred = dataclasses.replace(few, preferences=table("preferences", columns))
+    ranker = adapted(base, preferred, kind="preferences")
+    assert (ranker.training.preferences, ranker.training.pairs) == (12, "aggregated")
+    assert "12 sources" in ranker.training_notes[0]
