@@ -1,0 +1,179 @@
+"""What adapting a ranker to judgements gains: `python bench/adapting.py --work DIR` prints the table of the guide.
+
+Draws more and more judged sources, trains on them from nothing and from the weights of `full`, as `ranker train` and
+`ranker train --from full` do, and tests both, beside `full` itself, on sources that neither saw: sources of wmt14
+de-en for wmt15 de-en, from the `full` that is trained without wmt14; and one half of the sources of ted21-mqm, drawn
+for each sample, for the other. Features are made once for each corpus, with language models of all its references.
+They, and the ranker trained without wmt14, are kept in DIR, as those of `bench/leaderboard.py`. Corpora are files of
+the shared data ($RANKER_SHARED/data).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from bench.leaderboard import Board, load, remembered, say
+from ranker.arrays import BoolArray, FloatArray, Int64Array
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.judgements import judged, resolve_kind
+from ranker.evaluation.bootstrap import Estimate
+from ranker.evaluation.compare.evaluation import evaluate
+from ranker.ranking import Ranker
+from ranker.settings import DEFAULTS
+from ranker.training_data import Base, Lesson, TrainingTable, learn_weights, standardiser
+
+SIZES = (25, 50, 100, 200, 400, 800)
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Judged candidates and the columns of the base, on the base's means and scales."""
+
+    dataset: Dataset
+    columns: FloatArray
+    statistic: str
+
+    @classmethod
+    def of(cls, base: Ranker, corpus: str, lp: str, work: Path) -> Corpus:
+        """Make the columns of a corpus, or take them from the directory."""
+        dataset = load((corpus,), (lp,))
+        dataset = dataset.select_candidates(judged(dataset))
+        path = work / "columns" / f"{base.digest[:12]}-{dataset.fingerprint[:12]}.npy"
+        columns = remembered(path, lambda: base.feature_set.transform(dataset))
+        statistic = "segment.tau.primary" if len(dataset.preferences) else "segment.spearman"
+        return cls(dataset, (columns - base.mean) / base.scale, statistic)
+
+    def take(self, sources: BoolArray) -> Corpus:
+        """Return some sources."""
+        rows = sources[self.dataset.candidate_source]
+        return Corpus(self.dataset.select_sources(sources), self.columns[rows], self.statistic)
+
+    def agreement(self, columns: FloatArray, weights: FloatArray, resamples: int = 0) -> Estimate:
+        """Return the agreement of scores with people."""
+        found = evaluate(self.dataset, columns @ weights, resamples=resamples)
+        if resamples:
+            return found.estimate(self.statistic)
+        value = float(found.values(self.statistic, found.main_scope.id)[0])
+        return Estimate(value, value, value)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One sample of sources: what was judged, and the agreement on the test sources."""
+
+    sources: int
+    judgements: int
+    nothing: float
+    adapted: float
+    base: float
+    moved: bool
+
+
+def trial(base: Base, training: Corpus, test: Corpus, before: float) -> Trial:
+    """Train both ways and test."""
+    sets = base.weight_sets
+    kind = resolve_kind(training.dataset, DEFAULTS.kind)
+    lesson = Lesson.of(training.dataset, kind, DEFAULTS.pairs)
+    table = TrainingTable(training.dataset, kind, lesson, training.columns)
+    near = learn_weights(table, sets, DEFAULTS, base=base.name)
+    mean, scale = standardiser(training.columns)
+    anew = learn_weights(replace(table, columns=(training.columns - mean) / scale), sets, DEFAULTS)
+    return Trial(
+        len(training.dataset.sources),
+        len(training.dataset.preferences) or len(training.dataset),
+        test.agreement((test.columns - mean) / scale, anew.weight_sets.weights[0]).value,
+        test.agreement(test.columns, near.weight_sets.weights[0]).value,
+        before,
+        near.svm.C_ > 0.0,
+    )
+
+
+def sampled(sources: Int64Array, count: int) -> Iterator[Int64Array]:
+    """Return the beginnings of a shuffled list of sources, and all of it."""
+    for size in (*(one for one in SIZES if one < count), count):
+        yield sources[:size]
+
+
+def mask(dataset: Dataset, sources: Int64Array) -> BoolArray:
+    """Return which sources of a data set are in a list."""
+    return np.isin(np.arange(len(dataset.sources)), sources)
+
+
+def run(base: Base, pool: Corpus, test: Corpus | None, samples: int) -> tuple[list[list[Trial]], list[Estimate]]:
+    """Return the trials of every size, and the agreement of the base on the test sources of every sample."""
+    by_size: dict[int, list[Trial]] = {}
+    bases: list[Estimate] = []
+    judged_sources = np.unique(pool.dataset.candidate_source)
+    for seed in range(samples):
+        order = np.random.default_rng(seed).permutation(judged_sources)
+        held_out = test
+        if held_out is None:
+            held_out, order = pool.take(mask(pool.dataset, order[1::2])), order[::2]
+        if test is None or not bases:
+            bases.append(held_out.agreement(held_out.columns, base.weights[0], resamples=1000))
+        for chosen in sampled(order, len(order)):
+            if len(chosen) == len(judged_sources) and seed:
+                continue
+            say(f"sample {seed}: {len(chosen)} sources")
+            one = trial(base, pool.take(mask(pool.dataset, chosen)), held_out, bases[-1].value)
+            by_size.setdefault(len(chosen), []).append(one)
+    return list(by_size.values()), bases
+
+
+def show(title: str, trials: list[list[Trial]], bases: list[Estimate]) -> None:
+    """Print one table."""
+
+    def signed(value: float) -> str:
+        return f"{value:+.3f}"
+
+    value, low, high = (float(np.mean([getattr(one, name) for one in bases])) for name in ("value", "low", "high"))
+    print(f"\n{title}\n")
+    print("| sources | judgements | from nothing | `--from full` | against `full` alone | lowest, highest | moved |")
+    print("|---|---|---|---|---|---|---|")
+    print(f"| 0 | 0 | - | {value:.3f} [{low:.3f} {high:.3f}] | - | - | - |")
+    for same in trials:
+        gains = np.array([one.adapted - one.base for one in same])
+        spread = 2.262 * gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else float("nan")
+        half = f" ± {spread:.3f}" if len(gains) > 1 else ""
+        cells = [
+            f"{same[0].sources:,}",
+            f"{np.mean([one.judgements for one in same]):,.0f}",
+            f"{np.mean([one.nothing for one in same]):.3f}",
+            f"{np.mean([one.adapted for one in same]):.3f}",
+            f"{signed(gains.mean())}{half}",
+            f"{signed(gains.min())}, {signed(gains.max())}",
+            f"{sum(one.moved for one in same)} of {len(same)}",
+        ]
+        print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def main() -> None:
+    """Print a table for each pair of corpora."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--work", type=Path, required=True, help="Directory of features and models")
+    parser.add_argument("--samples", type=int, default=10)
+    parser.add_argument("--only", choices=("wmt14", "ted21-mqm"))
+    options = parser.parse_args()
+    full = Ranker.load("full")
+    older = Board(options.work, {"full": full}).unseen("full", full, "wmt14")
+    cases = (
+        ("wmt14 de-en, tested on wmt15 de-en: tau", older, ("wmt14", "de-en"), ("wmt15", "de-en")),
+        ("ted21-mqm, tested on its other half: Spearman per source", full, ("ted21-mqm", "*-en"), None),
+    )
+    for title, ranker, pool, test in cases:
+        if options.only not in (None, pool[0]):
+            continue
+        sets = replace(ranker.weight_sets, used=ranker.weight_sets.used[:1], weights=ranker.weight_sets.weights[:1])
+        base = Base("full", sets)
+        corpora = [Corpus.of(ranker, *one, options.work) for one in (pool, test) if one]
+        show(title, *run(base, corpora[0], corpora[1] if test else None, options.samples))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
