@@ -21,7 +21,7 @@ REFUSALS = {
     "report -M good.model -d good.json --lp de-en": "no source of language pair 'de-en'",
     "report -M good.model -d not-judged.json --kind fluency": "no judgements of kind 'fluency'",
     "report -M good.model -d good.json -s two": "give either a corpus or parallel files",
-    "report -M good.model -t two": "parallel files need the source too",
+    "report -M good.model -t two": r"two\[1\] has no reference, and column 'bleu' needs one",
     "report -M good.model -d good.json --kind adequacy": "no judgements of kind 'adequacy'",
     "report -M good.model -d good.json --train-data tied.json": "tied: is not what the model was trained on",
     "report -M good.model -d good.json --html none/x.html": "none/x.html: cannot be written: there is no directory",
