@@ -264,8 +264,9 @@ WORDING = [
     ),
     (
         "x.csv",
-        "source,text\nx,a\n",
-        "1: column 'system' is missing; expected at least source, system, text, found 'source', 'text'",
+        "source,system\nx,a\n",
+        "1: column 'text' is missing; expected at least text (or mt, hyp, hypothesis), and source (or src) or "
+        "reference (or ref), found 'source', 'system'",
     ),
     ("x.csv", "source,system,text\nx,A\n", "2: expected 3 fields as in the first line, found 2"),
     (
