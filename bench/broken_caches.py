@@ -133,13 +133,16 @@ def trials(folder: Path, flips: int, cuts: int, choose: random.Random) -> Iterat
         if os.geteuid() == 0:
             os.setuid(_NOBODY)
 
+    # what a run still has to import, it must be able to read without privileges
+    readable = os.geteuid() != 0 or all(one.stat().st_mode & 0o005 == 0o005 for one in Path(row_cache.__file__).parents)
+
     empty(folder)
     os.environ["RANKER_CACHE"] = str(folder / "cache")
     result(SENTENCES)
     path = next((folder / "cache").rglob("*.sqlite"))
     whole = path.read_bytes()
     yield from twice("sound")
-    for kind in ("read-only, all rows there", "read-only, no rows"):
+    for kind in ("read-only, all rows there", "read-only, no rows") if readable else ():
         holding(folder, path, whole)
         if kind.endswith("no rows"):
             with closing(sqlite3.connect(path, isolation_level=None)) as connection:

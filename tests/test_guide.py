@@ -35,7 +35,9 @@ STORIES = sorted((ROOT / "docs" / "stories").glob("*.md"))
 
 @pytest.fixture(scope="module")
 def pages() -> ModuleType:
-    """The module that plays pages, which is no part of the wheel."""
+    """The module that plays pages."""
+    if not (ROOT / "docs").is_dir():
+        pytest.skip("documents are not part of the wheel")
     spec = importlib.util.spec_from_file_location("pages", ROOT / "docs" / "pages.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

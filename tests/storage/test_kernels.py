@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 
@@ -22,7 +23,9 @@ CHECKED = [
 
 @pytest.fixture
 def automatic(monkeypatch):
+    """Kernels are compiled where there is enough to do, and none of them is on disk."""
     monkeypatch.setattr(kernels, "_mode", "auto")
+    monkeypatch.setattr(kernels, "njit", lambda cache, **options: numba.njit(**options))
 
 
 def total(values, table):
