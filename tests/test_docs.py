@@ -92,7 +92,9 @@ def test_all_that_ships_is_on_the_list_of_licences(reference):
 
 
 @in_checkout
-@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "explanation").glob("*.md")), ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, id=page.stem) for page in sorted((ROOT / "docs" / "explanation").glob("*.md"))]
+)
 def test_the_examples_of_an_explanation_print_what_is_shown(page):
     assert doctest.testfile(str(page), module_relative=False).failed == 0
 

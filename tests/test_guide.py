@@ -67,7 +67,7 @@ def test_a_command_prints_what_is_shown(page, command, output, tmp_path, monkeyp
         assert printed == output
 
 
-@pytest.mark.parametrize("page", STORIES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.stem) for page in STORIES])
 def test_a_story_prints_what_it_shows(page, pages):
     assert pages.play(page) == page.read_text(encoding="utf-8"), "run: python docs/pages.py"
 

@@ -64,7 +64,7 @@ def group_scorer() -> Any:
     Returns
     -------
     callable
-        ``scorer(estimator, X, y, groups=groups)``, of an estimator with `decision_function` or `predict`.
+        ``scorer(estimator, X, y, groups=groups)``, of an estimator whose `predict` returns scores.
 
     Raises
     ------
@@ -83,5 +83,5 @@ def group_scorer() -> Any:
     if not sklearn.get_config()["enable_metadata_routing"]:
         what = "metadata routing is off, so that a search would hand on no groups"
         raise OptionError(f"{what}: call sklearn.set_config(enable_metadata_routing=True) first")
-    scorer = make_scorer(mean_group_spearman, response_method=("decision_function", "predict"))
+    scorer = make_scorer(mean_group_spearman, response_method="predict")
     return scorer.set_score_request(groups=True)
