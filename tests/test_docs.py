@@ -100,7 +100,7 @@ def test_the_examples_of_an_explanation_print_what_is_shown(page):
 
 
 @in_checkout
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", [pytest.param(page, id=str(page.relative_to(ROOT))) for page in PAGES])
 def test_commands_on_pages_have_names_and_options_that_exist(page, build):
     every = typer.main.get_command(app)
     known = {**dict(build.commands(every, "ranker")), "ranker": every}
