@@ -44,7 +44,7 @@ def notebooks() -> ModuleType:
 
 def run(notebook: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
     """Run a notebook in `folder`, and return its cells with their outputs; an error in a cell is raised."""
-    nbclient = pytest.importorskip("nbclient", reason="ranker[docs] is not installed")
+    nbclient = pytest.importorskip("nbclient", reason="mt-ranker[docs] is not installed")
     nbformat = pytest.importorskip("nbformat")
     pytest.importorskip("ipykernel")
     made = nbformat.from_dict(notebook)
