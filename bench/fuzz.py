@@ -424,14 +424,14 @@ def check(form: Format, raw: bytes, folder: Path) -> Outcome:
 
 
 def _forget_peak() -> int:
-    """What this process holds now, in bytes: whatever ran in it earlier is not the fault of the next input."""
+    """Return what this process holds now, in bytes; what ran in it earlier is not the fault of the next input."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
     return _peak()
 
 
 def _peak() -> int:
-    """The most memory that this process held, in bytes; Linux can forget earlier peaks, other systems can't."""
+    """Return the most memory that this process held, in bytes; Linux can forget earlier peaks, other systems can't."""
     with contextlib.suppress(OSError):
         return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) << 10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10

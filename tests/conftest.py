@@ -13,6 +13,7 @@ import hypothesis
 import pytest
 
 from ranker.extractors.lexical.function_words import ENGLISH
+from tests.command_line import Command, Printed
 from tests.extractors.small_wordnet import write_synonyms
 from tests.golden_values import INCLUDED
 
@@ -84,6 +85,23 @@ def browser() -> Iterator[Any]:
         opened = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield opened
         opened.close()
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run one command, check its exit code, and return what it printed."""
+
+    from ranker.cli.main import run  # slow, and most tests need no commands
+
+    def call(*words: str, code: int = 0) -> Printed:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            run(list(words))
+        printed = Printed(*capsys.readouterr())
+        assert ended.value.code == code, printed.err
+        return printed
+
+    return call
 
 
 @pytest.fixture(autouse=True)

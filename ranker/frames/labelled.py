@@ -149,8 +149,7 @@ class LabelledScores(ABC):
         >>> learnt.explain([new]).columns.tolist()
         ['seg_id', 'source', 'system', 'text', 'score', 'bleu']
         """
-        dataset, labels = dataset_of(candidates)
-        self._say(dataset)
+        dataset, labels = self._read(candidates)
         return labelled(dataset, labels).assign(score=self.candidate_scores(dataset))
 
     def rank(self, candidates: Candidates) -> pd.DataFrame:
@@ -172,8 +171,7 @@ class LabelledScores(ABC):
         DataError, MissingError
             As `score`.
         """
-        dataset, labels = dataset_of(candidates)
-        self._say(dataset)
+        dataset, labels = self._read(candidates)
         ranking = rank_by(dataset, self.candidate_scores(dataset))
         frame = labelled(dataset, labels).iloc[ranking["candidate"]]
         figures = ("rank", "tied", "score", "margin")
@@ -197,13 +195,15 @@ class LabelledScores(ABC):
         DataError, MissingError
             As `score`.
         """
-        dataset, labels = dataset_of(candidates)
-        self._say(dataset)
+        dataset, labels = self._read(candidates)
         parts = self.contributions(dataset)
         frame = labelled(dataset, labels).assign(score=parts.sum(axis=1))
         return pd.concat([frame, pd.DataFrame(parts, index=labels, columns=[*self.feature_set.columns])], axis=1)
 
-    def _say(self, dataset: Dataset) -> None:
+    def _read(self, candidates: Candidates) -> tuple[Dataset, pd.Index]:
+        """Return candidates as `dataset_of` does, and log what a user should know of their scores."""
+        dataset, labels = dataset_of(candidates)
         note = self.note(dataset)
         if note:
             _LOG.warning("ranker: note: %s", note)
+        return dataset, labels

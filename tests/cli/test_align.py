@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from ranker.cli.main import run
 from ranker.corpora.formats.pharaoh import read_pharaoh
 from ranker.corpora.formats.reading import read_dataset
 from ranker.errors import ModelError
@@ -16,6 +15,7 @@ from ranker.extractors.order.aligner import align_dataset, align_texts, learn_al
 from ranker.learning.aligner.model import AlignmentModel
 from ranker.learning.aligner.training import train
 from tests.cli.conftest import Refused
+from tests.command_line import Command
 
 NOUNS = {"Haus": "house", "Buch": "book", "Kind": "child", "Tisch": "table", "Hund": "dog", "Baum": "tree"}
 VERBS = {"sieht": "sees", "sucht": "seeks", "kauft": "buys", "findet": "finds"}
@@ -27,7 +27,7 @@ Ranker = Callable[..., str]
 
 
 @pytest.fixture
-def ranker(folder: Path, capsys: pytest.CaptureFixture[str]) -> Ranker:
+def ranker(folder: Path, command: Command) -> Ranker:
     """Run one command in a folder with parallel files and a corpus; return what it printed."""
     (folder / "de").write_text("".join(f"{source}\n" for source, _ in SENTENCES))
     (folder / "en").write_text("".join(f"{target}\n" for _, target in SENTENCES))
@@ -45,11 +45,7 @@ def ranker(folder: Path, capsys: pytest.CaptureFixture[str]) -> Ranker:
     (folder / "pairs.json").write_text(json.dumps([records[0], {**records[1], "lp": "cs-en"}]))
 
     def call(*arguments: str) -> str:
-        with pytest.raises(SystemExit) as ended:
-            run(list(arguments))
-        printed = capsys.readouterr()
-        assert ended.value.code == 0, printed.err
-        return printed.out
+        return command(*arguments).out
 
     return call
 

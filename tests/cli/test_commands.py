@@ -19,15 +19,11 @@ CANDIDATES = [
 
 
 @pytest.fixture
-def ranker(capsys):
+def ranker(command):
     """Run one command; return what it printed on stdout."""
 
     def call(*arguments: str, code: int = 0) -> str:
-        with pytest.raises(SystemExit) as ended:
-            run(list(arguments))
-        printed = capsys.readouterr()
-        assert ended.value.code == code, printed.err
-        return printed.out
+        return command(*arguments, code=code).out
 
     return call
 

@@ -11,7 +11,6 @@ from typing import get_args
 
 import pytest
 
-from ranker.cli.main import run
 from ranker.evaluation.choices import Correction, Test
 from ranker.evaluation.compare.result import Comparison
 from ranker.evaluation.compare.run import compare
@@ -20,15 +19,11 @@ FEW = ("--resamples", "20")
 
 
 @pytest.fixture
-def ranker(capsys):
+def ranker(command):
     """Run one command; return what it printed on stdout and stderr."""
 
     def call(*arguments: str) -> tuple[str, str]:
-        with pytest.raises(SystemExit) as ended:
-            run(list(arguments))
-        printed = capsys.readouterr()
-        assert ended.value.code == 0, printed.err
-        return printed.out, printed.err
+        return command(*arguments)
 
     return call
 

@@ -13,6 +13,7 @@ import pytest
 
 from ranker.cli.main import run
 from tests.cli.conftest import Refused
+from tests.command_line import Command
 
 Printed = Callable[..., str]
 RECORDS: list[dict[str, Any]] = [
@@ -50,16 +51,12 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
-def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Printed:
+def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command) -> Printed:
     monkeypatch.chdir(tmp_path)
     Path("data.json").write_text(json.dumps(RECORDS))
 
     def call(*arguments: str, notes: str = "") -> str:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            run(list(arguments))
-        out, err = capsys.readouterr()
-        assert ended.value.code == 0, err
+        out, err = command(*arguments)
         assert notes in err
         return out
 

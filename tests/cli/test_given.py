@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from ranker.cli.main import run
 from ranker.corpora.catalogue import load
 from tests.cli.conftest import Refused
+from tests.command_line import Command
 
 Run = Callable[..., str]
 
 
 @pytest.fixture
-def ranker(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+def ranker(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a command in a folder with scores of the sample: the length of every candidate, and an n-best list."""
     monkeypatch.chdir(tmp_path)
     sample = load("sample")
@@ -29,10 +29,7 @@ def ranker(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
     Path("x.scores").write_text("0.5\n0.25\n1\n")
 
     def call(*arguments: str, code: int = 0) -> str:
-        with pytest.raises(SystemExit) as ended:
-            run([*arguments])
-        out, err = capsys.readouterr()
-        assert ended.value.code == code, err
+        out, err = command(*arguments, code=code)
         assert "llm.tsv" not in out
         return out + err
 

@@ -11,23 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from ranker.cli.main import run
 from tests.cli.conftest import Refused
+from tests.command_line import Command
 
 Printed = Callable[..., tuple[str, str]]
 GOOD, MIDDLE, BAD = "the cat sat on the mat", "the cat sat on a chair", "some dogs were"
 
 
 @pytest.fixture
-def printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> Printed:
+def printed(folder: Path, command: Command) -> Printed:
     """Run a command that must work; return what it printed on stdout and on stderr."""
 
     def call(*arguments: str) -> tuple[str, str]:
-        with pytest.raises(SystemExit) as ended:
-            run(list(arguments))
-        out, err = capsys.readouterr()
-        assert ended.value.code == 0, err
-        return out, err
+        return command(*arguments)
 
     return call
 

@@ -10,6 +10,7 @@ import pytest
 
 from ranker.cli.main import run
 from tests.cli.conftest import RATED, Refused
+from tests.command_line import Command
 
 REFUSALS = {
     "report": "give either --model FILE with --data, or --comparison FILE",
@@ -51,18 +52,10 @@ def test_refusals(words: str, folder: Path, trained: bytes, refused: Refused) ->
     refused(*words.split(), says=REFUSALS[words])
 
 
-def test_report_writes_a_page_and_its_plots(folder: Path, trained: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+def test_report_writes_a_page_and_its_plots(folder: Path, trained: bytes, command: Command) -> None:
     (folder / "good.model").write_bytes(trained)
     words = ["report", "-M", "good.model", "-d", "good.json", "--resamples", "20"]
-
-    def call(*more: str) -> tuple[str, str]:
-        with pytest.raises(SystemExit) as ended:
-            run([*words, *more])
-        out, err = capsys.readouterr()
-        assert ended.value.code == 0, err
-        return out, err
-
-    out, err = call("--plots", "plots")
+    out, err = command(*words, "--plots", "plots")
     assert out.splitlines()[0] == "written: report.html"
     assert "written: plots/weights.svg" in out
     assert err == "ranker: note: good: the ranker was trained on this very data\n"
@@ -73,7 +66,7 @@ def test_report_writes_a_page_and_its_plots(folder: Path, trained: bytes, capsys
     assert "jackknife:3" in page
     assert {path.name for path in (folder / "plots").iterdir()} >= {"agreement.svg", "ablations.png"}
     # an older page is replaced
-    assert call() == ("written: report.html\n", err)
+    assert command(*words) == ("written: report.html\n", err)
     assert (folder / "report.html").read_text(encoding="utf-8") == page
 
 

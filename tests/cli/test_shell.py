@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from ranker.cli.main import app, run
+from ranker.cli.main import app
 
 CANDIDATES = [
     {"src": "一", "ref": "the cat sat on the mat", "tgt": {"A": "the cat sat on the mat", "B": "a cat on mat"}},
@@ -21,17 +21,13 @@ CANDIDATES = [
 
 
 @pytest.fixture
-def ranker(capsys, tmp_path, monkeypatch):
+def ranker(command, tmp_path, monkeypatch):
     """Run one command in a folder with candidates; return what it printed on stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     Path("c.json").write_text(json.dumps(CANDIDATES), encoding="utf-8")
 
     def call(line: str, code: int = 0) -> tuple[str, str]:
-        with pytest.raises(SystemExit) as ended:
-            run(line.split())
-        printed = capsys.readouterr()
-        assert ended.value.code == code, printed.err
-        return printed.out, printed.err
+        return command(*line.split(), code=code)
 
     return call
 

@@ -7,22 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from ranker.cli.main import run
-
 EXTRA = ["--restarts", "2", "--directions", "1"]
 
 
 @pytest.fixture
-def call(capsys, tmp_path, monkeypatch):
-    """Run one command in an own directory; return what it printed on stdout and stderr."""
+def call(command, tmp_path, monkeypatch):
+    """Run one command in a directory of its own."""
     monkeypatch.chdir(tmp_path)
 
     def one(*arguments: str, code: int = 0) -> tuple[str, str]:
-        with pytest.raises(SystemExit) as ended:
-            run(list(arguments))
-        printed = capsys.readouterr()
-        assert ended.value.code == code, printed.err
-        return printed.out, printed.err
+        return command(*arguments, code=code)
 
     return one
 
@@ -165,9 +159,9 @@ def test_refusals_take_one_line(arguments, says, call):
     assert sorted(Path().iterdir()) == before
 
 
-@pytest.mark.parametrize("command", [["tune"], ["rerank"], ["nbest", "from-dataset"], ["nbest", "merge"]])
-def test_help_ends_with_an_example(command, call):
-    assert "Example: ranker " in call(*command, "--help")[0]
+@pytest.mark.parametrize("words", [["tune"], ["rerank"], ["nbest", "from-dataset"], ["nbest", "merge"]])
+def test_help_ends_with_an_example(words, call):
+    assert "Example: ranker " in call(*words, "--help")[0]
 
 
 def test_references_without_spaces_are_told(call):

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranker import notation
-from ranker.cli.main import run
 from ranker.corpora.formats.pharaoh import attach
 from ranker.errors import DataError, OptionError
 from ranker.extractors import registry
@@ -227,15 +226,11 @@ def test_a_list_of_features_may_hold_combinations(dataset):
 
 
 @pytest.fixture
-def printed(capsys):
+def printed(command):
     """Run one command; return the JSON that it prints."""
 
     def call(*arguments):
-        with pytest.raises(SystemExit) as ended:
-            run([*arguments, "-f", "json"])
-        caught = capsys.readouterr()
-        assert ended.value.code == 0, caught.err
-        return json.loads(caught.out)
+        return json.loads(command(*arguments, "-f", "json").out)
 
     return call
 

@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from ranker.cli.main import run
 from ranker.extractors import registry
 
 MODULE = '''
@@ -59,7 +58,7 @@ three = stranger_metrics:number
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch, capsys):
+def call(tmp_path, monkeypatch, command):
     folder = tmp_path / "stranger-1.0.dist-info"
     folder.mkdir()
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: stranger\nVersion: 1.0\n")
@@ -70,11 +69,7 @@ def call(tmp_path, monkeypatch, capsys):
     (tmp_path / "c.json").write_text(json.dumps([{"src": "x", "ref": "a", "tgt": {"A": "aa", "B": "bb"}}]))
 
     def call(line: str, code: int = 0) -> tuple[str, str]:
-        with pytest.raises(SystemExit) as ended:
-            run(line.split())
-        printed = capsys.readouterr()
-        assert ended.value.code == code, printed.err
-        return printed.out, printed.err
+        return command(*line.split(), code=code)
 
     yield call
     sys.modules.pop("stranger_metrics", None)

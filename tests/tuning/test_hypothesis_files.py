@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from ranker.cli.main import run
 from ranker.errors import RankerError
 from ranker.extractors.registry import make, make_metric, names
 from ranker.tuning.hypothesis_files import read_hypotheses
@@ -29,18 +28,14 @@ FORMATS["noending"] = FORMATS["x.jsonl"]
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch, capsys):
+def call(tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     for name, text in {**FORMATS, "src": "一\n二\n", "ref": "a cat sat\nit rains now\n"}.items():
         Path(name).write_text(text, encoding="utf-8")
 
     def call(*words: str, code: int = 0, stdin: str = "") -> tuple[str, str]:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        with pytest.raises(SystemExit) as ended:
-            run(list(words))
-        printed = capsys.readouterr()
-        assert ended.value.code == code, printed.err
-        return printed.out, printed.err
+        return command(*words, code=code)
 
     return call
 

@@ -13,7 +13,6 @@ import pytest
 from data.making import sample as simulation
 from data.making.ldc import SHAPES, main, simulate_ldc, write_ldc
 from ranker import share
-from ranker.cli.main import run
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.documents.manifest import read_manifest, read_with_notes
@@ -108,13 +107,9 @@ def test_shaped_corpus_in_other_formats(shaped, ending, tmp_path, caplog) -> Non
 
 
 @pytest.fixture
-def ranker(monkeypatch, capsys) -> Callable[..., str]:
+def ranker(monkeypatch, command) -> Callable[..., str]:
     def call(*arguments: str) -> str:
-        with pytest.raises(SystemExit) as ended:
-            run(list(arguments))
-        printed = capsys.readouterr()
-        assert ended.value.code == 0, printed.err
-        return printed.out
+        return command(*arguments).out
 
     return call
 
