@@ -1,9 +1,8 @@
-"""Collecting judgements under load, killed, large, and with a choice of what is judged next.
+"""Collecting judgements under load, killed and large.
 
 ``python bench/collect.py load`` lets 200 judges judge at once, one judgement a second each, for a minute. ``kill``
 kills the server at 50 random moments under load and looks for judgements that it had acknowledged. ``large`` opens a
-campaign of 10,000 items. ``simulate`` counts the judgements that active and uniform selection need, with the real
-preferences of a year of WMT for judges (shared data: $RANKER_SHARED/data).
+campaign of 10,000 items.
 """
 
 from __future__ import annotations
@@ -28,22 +27,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.collect.campaign import Settings
-from ranker.collect.figures import TOTAL_COST
 from ranker.collect.making import make_campaign
-from ranker.collect.selection import choose, directions, posterior_of
-from ranker.collect.tasks import KINDS, RANKED
-from ranker.corpora import catalogue
+from ranker.collect.tasks import KINDS
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import PREFERENCES, human_scores, judged
 from ranker.corpora.records import Candidate, Record, assemble
-from ranker.extractors.feature_sets import FeatureSet
-from ranker.learning.svm.ranksvm import RankSVM
-from ranker.ranks import group_spearman
-from ranker.training_data import standardiser
 
-SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 _FORM = re.compile(r'name="(key|form|assignment)" value="([^"]*)"')
 _PLACE = re.compile(r'name="(value\d)"')
 WORDS = ["the", "old", "cat", "house", "sees", "tree", "runs", "under", "green", "river", "and", "sleeps", "again"]
@@ -317,143 +306,6 @@ def large(arguments: argparse.Namespace) -> None:
     print(f"memory of the server: {now:.0f} MB, at most {most:.0f} MB; of its background process: {behind}")
 
 
-@dataclass(frozen=True)
-class Pool:
-    """Judgements of a year that simulated judges can give, and the sources that rankers are tested on.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    columns, directions : float array, shape (candidates, features)
-        Features, and what active selection makes of them.
-    first, second, vote : array, shape (judgements,)
-        Rows compared, and 1 or -1.
-    human : float array, shape (candidates,)
-        Win rates.
-    """
-
-    dataset: Dataset
-    columns: FloatArray
-    directions: FloatArray
-    first: Int64Array
-    second: Int64Array
-    vote: Int64Array
-    human: FloatArray
-
-    @classmethod
-    def of(cls, year: str, features: str, most: int) -> Pool:
-        """Take at most `most` judged sources of every language pair into English."""
-        dataset = catalogue.load(SHARED / "data" / f"{year}-rr.jsonl.gz").select_language_pairs(["*-en"])
-        there = np.zeros(len(dataset.sources), dtype=bool)
-        there[np.unique(dataset.candidate_source[judged(dataset, PREFERENCES)])] = True
-        kept = np.zeros_like(there)
-        generator = np.random.default_rng(0)
-        for pair in dataset.language_pairs:
-            kept[generator.permutation(np.flatnonzero(there & (dataset.source_language_pairs == pair)))[:most]] = True
-        dataset = dataset.select_sources(kept)
-        dataset = dataset.select_candidates(judged(dataset, PREFERENCES))
-        _, matrix = FeatureSet.parse(features).fit_transform(dataset)
-        mean, scale = standardiser(matrix)
-        columns = (matrix - mean) / scale
-        rows = dataset.preferences
-        rows = rows[rows["primary"].to_numpy(bool) & rows["relation"].isin([">", "<"]).to_numpy(bool)]
-        return cls(
-            dataset,
-            columns,
-            directions(columns, dataset.candidate_offsets),
-            rows["first"].to_numpy(np.int64),
-            rows["second"].to_numpy(np.int64),
-            np.where(rows["relation"].to_numpy(object) == ">", 1, -1),
-            human_scores(dataset, "win-rate"),
-        )
-
-    def items(self, kind: str, inside: BoolArray, generator: np.random.Generator) -> list[Int64Array]:
-        """Return the judgements that answer each item of the sources where `inside` is true.
-
-        Of ``pairwise`` one judgement each; of ``ranking`` all judgements among up to five outputs.
-        """
-        source = self.dataset.candidate_source[self.first]
-        rows = np.flatnonzero(inside[source])
-        if kind == "pairwise":
-            return [np.array([row]) for row in generator.permutation(rows)]
-        found = []
-        for part in np.split(rows, np.flatnonzero(np.diff(source[rows])) + 1):
-            outputs = generator.permutation(np.unique([self.first[part], self.second[part]]))
-            for start in range(0, len(outputs), RANKED):
-                group = outputs[max(0, min(start, len(outputs) - RANKED)) : start + RANKED]
-                among = part[np.isin(self.first[part], group) & np.isin(self.second[part], group)]
-                if len(among):
-                    found.append(among)
-        return [found[place] for place in generator.permutation(len(found))]
-
-    def pairs(self, rows: Int64Array) -> tuple[Int64Array, FloatArray]:
-        """Return (better, worse) and weights of the majority of some judgements."""
-        low, high = np.minimum(self.first[rows], self.second[rows]), np.maximum(self.first[rows], self.second[rows])
-        vote = np.where(self.first[rows] == low, self.vote[rows], -self.vote[rows])
-        keys, code = np.unique(np.stack([low, high], axis=1), axis=0, return_inverse=True)
-        net = np.bincount(code.reshape(-1), weights=vote, minlength=len(keys))
-        weight = np.abs(net) / np.bincount(code.reshape(-1), minlength=len(keys))
-        turned = np.where(net[:, np.newaxis] > 0, keys, keys[:, ::-1])
-        return turned[net != 0], weight[net != 0]
-
-    def spearman(self, rows: Int64Array, tested: BoolArray) -> float:
-        """Train on some judgements; return the mean Spearman of the sources where `tested` is true."""
-        pairs, weight = self.pairs(rows)
-        used, place = np.unique(pairs, return_inverse=True)
-        svm = RankSVM(C=TOTAL_COST / weight.sum(), loss="squared_hinge")
-        groups = self.dataset.candidate_source[used]
-        svm.fit(self.columns[used], groups=groups, pairs=place.reshape(-1, 2), pair_weight=weight)
-        kept = np.flatnonzero(tested[self.dataset.candidate_source] & ~np.isnan(self.human))
-        bounds = np.searchsorted(kept, self.dataset.candidate_offsets)
-        rho = group_spearman(self.columns[kept] @ svm.coef_, self.human[kept], bounds)
-        return float(np.nanmean(rho[np.diff(bounds) > 1]))
-
-    def run(self, policy: str, kind: str, points: Sequence[int], seed: int) -> list[float]:
-        """Return the Spearman after each number of judgements."""
-        generator = np.random.default_rng(seed)
-        size = len(self.dataset.sources)
-        tested = np.zeros(size, dtype=bool)
-        tested[generator.permutation(size)[: size // 2]] = True
-        left = self.items(kind, ~tested, generator)
-        given: list[Int64Array] = []
-        found = []
-        for point in points:
-            while len(given) < point and left:
-                # the server makes its queue anew after as many judgements
-                count = min(point - len(given), max(10, len(given) // 20), len(left))
-                chosen = list(range(count)) if policy == "uniform" else self.choose(left, given, count)
-                given += [left[place] for place in chosen]
-                taken = set(chosen)
-                left = [item for place, item in enumerate(left) if place not in taken]
-            found.append(self.spearman(np.concatenate(given), tested) if len(given) == point else float("nan"))
-        return found
-
-    def choose(self, left: list[Int64Array], given: list[Int64Array], count: int) -> list[int]:
-        """Return the items that active selection asks for; the first 500 of the random order are looked at."""
-        if given:
-            pairs, weight = self.pairs(np.concatenate(given))
-            posterior = posterior_of(self.directions[pairs[:, 0]] - self.directions[pairs[:, 1]], weight)
-        else:
-            posterior = posterior_of(np.zeros((0, self.directions.shape[1])))
-        items = [(self.first[rows], self.second[rows]) for rows in left[:500]]
-        return choose(posterior, self.directions, items, count)
-
-
-def simulate(arguments: argparse.Namespace) -> None:
-    """Print how good rankers are after so many judgements of either choice."""
-    pool = Pool.of(arguments.year, arguments.features, arguments.sources)
-    points = [10, 20, 40, 80, 160, 320, 640]
-    print(f"{arguments.year}, {arguments.features}, {len(pool.dataset.sources):,} sources, {arguments.seeds} halves")
-    for kind in arguments.kinds:
-        for policy in ("uniform", "active"):
-            runs = np.array([pool.run(policy, kind, points, seed) for seed in range(arguments.seeds)])
-            spread = runs.std(axis=0, ddof=1) / np.sqrt(len(runs))
-            cells = " ".join(
-                f"{n}: {mean:.3f}±{error:.3f}" for n, mean, error in zip(points, runs.mean(axis=0), spread, strict=True)
-            )
-            print(f"{kind} {policy}: {cells}", flush=True)
-
-
 def main() -> None:
     """Run what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -463,15 +315,11 @@ def main() -> None:
         made = commands.add_parser(run.__name__, help=run.__doc__)
         made.set_defaults(run=run)
         for name, default in options.items():
-            many = isinstance(default, list)
-            made.add_argument(
-                f"--{name}", default=default, type=type(default[0] if many else default), nargs="+" if many else None
-            )  # type: ignore[index, arg-type, misc]
+            made.add_argument(f"--{name}", default=default, type=type(default))
 
     command(load, judges=200, seconds=60, kind="ranking")
     command(kill, times=50, seed=0)
     command(large, items=10_000, kind="ranking", wait=1.0)
-    command(simulate, year="wmt14", features="standard-any", sources=200, seeds=10, kinds=["ranking", "pairwise"])
     arguments = parser.parse_args()
     arguments.run(arguments)
 
