@@ -179,6 +179,36 @@ def read_model(path: str | Path) -> StoredModel:
     return stored
 
 
+def write_arrays(path: str | Path, arrays: Arrays) -> None:
+    """Write an npz file; equal arrays give equal bytes.
+
+    Raises
+    ------
+    DataError
+        If it cannot be written.
+    """
+    with replacing(path) as stream:
+        stream.write(_npz(arrays))
+
+
+def read_arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
+    """Read an npz file of plain arrays.
+
+    Raises
+    ------
+    ModelError
+        If it is missing, holds anything else, or is too large.
+    """
+    path = Path(path)
+    room = _Room(path)
+    try:
+        with path.open("rb") as stream:
+            raw = room.take(stream)
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read: {error.strerror or error}") from None
+    return _arrays(path, path.name, raw, room)
+
+
 def _digest(body: Mapping[str, Any]) -> str:
     return sha256(json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode())
 

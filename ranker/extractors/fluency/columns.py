@@ -14,10 +14,12 @@ from ranker.errors import DataError, OptionError
 from ranker.extractors.base import Extractor, FitScope, FittedExtractor
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, tag_batch
+from ranker.extractors.fluency.included import TOKENIZER, included_digest, included_model
 from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, language_tokenizers, token_batch
 from ranker.files import display_name
 from ranker.learning.lm import kenlm_files
 from ranker.learning.lm.counts import NgramCounts, count_ngrams
+from ranker.learning.lm.counts_file import CountsModel
 from ranker.learning.lm.kneser_ney import NgramModel, SentenceScores, estimate, log10_scores
 from ranker.learning.lm.leave_out import leave_out_scores
 
@@ -44,9 +46,10 @@ class Perplexity(Extractor):
     the sorted lines, ``LC_ALL=C sort``, tokenised and lower-cased after sorting; on some hundred lines in another order
     they may differ by some hundredths.
 
-    With ``model=FILE`` the language model is read from that file, and neither references nor training are needed.
-    ``ranker lm train`` or KenLM write such files; `tokenizer` and `lowercase` must be those of the model's training
-    text. Needs the extra ``kenlm``.
+    With ``model=shipped`` the language model is the included one of English text, order 3 for words and 5 for parts of
+    speech, so that a score depends on nothing but the candidate. With ``model=FILE`` it is read from that file, which
+    needs the extra ``kenlm``; ``ranker lm train`` or KenLM write such files, and `tokenizer` and `lowercase` must be
+    those of the model's training text. Neither needs references or training.
 
     Parameters
     ----------
@@ -69,7 +72,7 @@ class Perplexity(Extractor):
     lowercase : bool, default True
         Of ``unit=words``.
     model : str, optional
-        ARPA file, plain or gzip, or binary file of KenLM, instead of the references' model.
+        Instead of the references' model: ``shipped``, or an ARPA file, plain or gzip, or a binary file of KenLM.
     """
 
     name: ClassVar[str] = "perp"
@@ -92,7 +95,12 @@ class Perplexity(Extractor):
             raise OptionError(f"perp[order={self.order}]: expected 1 to {MAX_ORDER}")
         if self.model is not None:
             if self.leave_out:
-                raise OptionError("perp[leave_out=true,model=FILE]: a file holds no references to leave out")
+                what = f"perp[leave_out=true,model={self.model}]"
+                raise OptionError(f"{what}: the model knows no references that could be left out")
+            made = (self.tokenizer, self.lowercase)
+            if self.model == SHIPPED and self.unit == "words" and made != (TOKENIZER, True):
+                what = f"perp[model={SHIPPED}]: the included model has lower-cased words of tokenizer {TOKENIZER}"
+                raise OptionError(f"{what}; leave out tokenizer and lowercase, or name the file of another model")
             object.__setattr__(self, "needs_references", False)
             object.__setattr__(self, "fewest_references", 0)
             object.__setattr__(self, "fit_scope", "none")
@@ -110,8 +118,9 @@ class Perplexity(Extractor):
 
     @property
     def english_only(self) -> tuple[str, ...]:
-        """The parser, if parts of speech come from the one that ships."""
-        return ("parser",) if self.unit == "tags" and self.parser == SHIPPED else ()
+        """The language model, and the parser that parts of speech come from, if they are those that ship."""
+        parser = self.unit == "tags" and self.parser == SHIPPED
+        return (*(("model",) if self.model == SHIPPED else ()), *(("parser",) if parser else ()))
 
     def signed(self) -> dict[str, object]:
         """Sign with the content of the parser, or with how words are made."""
@@ -119,25 +128,31 @@ class Perplexity(Extractor):
         if self.unit == "tags":
             signed = {"parser": parser_signature(self.parser), "tokenizer": None, "lowercase": None}
         if self.model is not None:
-            signed |= {"order": None, "leave_out": None, "model": kenlm_files.digest(self.model)[:12]}
+            made = included_digest(self.unit) if self.model == SHIPPED else kenlm_files.digest(self.model)
+            signed |= {"order": None, "leave_out": None, "model": made[:12]}
         return signed
 
     def check_ready(self) -> None:
-        """Raise an error if kenlm is missing, or the file is no model of the order that was asked for."""
+        """Raise an error if kenlm is missing, or the model is not of the order that was asked for."""
         if self.model is None:
             return
-        order = kenlm_files.load(self.model).header.order
+        order = self._frozen().order
         if self.order not in (type(self).order, order):
             what = f"is a model of order {order}, and perp[order={self.order}] asks for another: leave out order"
             raise DataError(what, file=display_name(self.model))
+
+    def _frozen(self) -> CountsModel | kenlm_files.KenlmModel:
+        """Return the language model that learns from nothing here."""
+        assert self.model is not None
+        return included_model(self.unit) if self.model == SHIPPED else kenlm_files.load(self.model)
 
     def note(self, dataset: Dataset) -> str | None:
         """Say so if the words of `dataset` are hardly known to the model in a file, or made in another way."""
         if self.model is None:
             return None
         self.check_ready()
-        model = kenlm_files.load(self.model)
-        if self.unit == "words":
+        model = self._frozen()
+        if self.unit == "words" and isinstance(model, kenlm_files.KenlmModel):
             tokenizers = language_tokenizers(dataset)[0] if self.tokenizer == "auto" else (self.tokenizer,)
             options = {"tokenizer": "+".join(tokenizers), "lowercase": notation.write(self.lowercase)}
             trained = {name: model.header.trained.get(name, value) for name, value in options.items()}
@@ -159,7 +174,7 @@ class Perplexity(Extractor):
     def fit(self, dataset: Dataset) -> FittedExtractor:
         """Estimate the language model from the references of `dataset`, unless it is in a file."""
         if self.model is not None:
-            return FilePerplexity(**self._options())
+            return FrozenPerplexity(**self._options())
         model = _language_model(dataset, self.order, self.unit, self.parser, self.tokenizer, lowercase=self.lowercase)
         return FittedPerplexity(**self._options(), learnt=model)
 
@@ -168,7 +183,7 @@ class Perplexity(Extractor):
         return self.fit(dataset)
 
     def transform(self, dataset: Dataset) -> FloatArray:
-        """Return the columns, shape (candidates, 1 to 3), if the language model is in a file."""
+        """Return the columns, shape (candidates, 1 to 3), if the language model does not come from the references."""
         return super().transform(dataset) if self.model is None else self.fit(dataset).transform(dataset)
 
     def _candidates(self, dataset: Dataset) -> tuple[Segments, Int64Array]:
@@ -187,8 +202,8 @@ class Perplexity(Extractor):
 
 
 @dataclass(frozen=True)
-class FilePerplexity(Perplexity, FittedExtractor):
-    """`Perplexity` with a language model of a file."""
+class FrozenPerplexity(Perplexity, FittedExtractor):
+    """`Perplexity` with the included language model, or one of a file."""
 
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the columns, shape (candidates, 1 to 3).
@@ -200,12 +215,10 @@ class FilePerplexity(Perplexity, FittedExtractor):
         DataError
             If the file is no language model, or not of the order that was asked for.
         """
-        assert self.model is not None
         self.check_ready()
         segments, candidate = self._candidates(dataset)
         distinct, place = np.unique(candidate, return_inverse=True)
-        model = kenlm_files.load(self.model)
-        found = model.scores(segments.vocabulary, *segments.take(distinct), matched=self.match)
+        found = self._frozen().scores(segments.vocabulary, *segments.take(distinct), matched=self.match)
         return self._columns_of(found)[place]
 
 

@@ -207,6 +207,11 @@ class KenlmModel:
         self._model = model
         self.header = header
 
+    @property
+    def order(self) -> int:
+        """Longest n-grams."""
+        return self.header.order
+
     def knows(self, words: Sequence[str]) -> BoolArray:
         """Tell which words are in the model's vocabulary, shape (words,)."""
         return np.fromiter((word in self._model for word in _asked(words)), dtype=np.bool_, count=len(words))

@@ -66,7 +66,7 @@ def digest(path: Path) -> str:
 
 
 def test_options_that_do_not_go_together(arpa, unreferenced):
-    with pytest.raises(OptionError, match="a file holds no references to leave out"):
+    with pytest.raises(OptionError, match="the model knows no references that could be left out"):
         Perplexity(leave_out=True, model=str(arpa))
     with pytest.raises(DataError, match=r"small\.arpa: is a model of order 3, and perp\[order=4\] asks for another"):
         FeatureSet((Perplexity(order=4, model=str(arpa)),)).transform(unreferenced)

@@ -1,0 +1,44 @@
+"""The language models of English that are included: of words, and of parts of speech."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from typing import Literal
+
+from ranker import share
+from ranker.errors import MissingError
+from ranker.learning.lm.counts_file import CountsModel
+from ranker.storage.model_files import array_digest, read_arrays
+
+DIRECTORY = "lm-en"
+TOKENIZER = "13a"
+"""How the words of the model of words were made; they are lower-cased."""
+Unit = Literal["words", "tags"]
+
+
+@functools.cache
+def included_model(unit: Unit) -> CountsModel:
+    """Return the included language model of words or of parts of speech.
+
+    Raises
+    ------
+    MissingError
+        If it is not in this installation.
+    ModelError
+        If its file is damaged.
+    """
+    path = share.directory("models") / DIRECTORY / f"{unit}.npz"
+    if not path.is_file():
+        raise MissingError(
+            "the included English language model is not in this installation; name a file, as perp[model=en.arpa]"
+        )
+    return CountsModel(read_arrays(path))
+
+
+@functools.cache
+def included_digest(unit: Unit) -> str:
+    """Return the SHA-256 of the included language model, however it is compressed."""
+    arrays = included_model(unit).arrays
+    summary = "".join(array_digest(name, arrays[name]) for name in sorted(arrays))
+    return hashlib.sha256(summary.encode()).hexdigest()
