@@ -1,9 +1,9 @@
-"""Plays the pages of ``docs/stories``: runs every block as a user would, and fills in what it prints.
+"""Plays the README and the pages of ``docs/stories``: runs every block as a user would, and fills in what it prints.
 
-A page is played in a copy of its folder, from top to bottom, in one Python session. In a block of ``console`` every
-line that begins with ``$`` is a command, with pipes and ``>``; in one of ``pycon`` Python runs what follows ``>>>``.
-Below them is what they print. A line of three dots stands for lines that are left out, three dots inside a line for
-anything.
+A page is played from top to bottom, in one Python session: a story in a copy of its folder, the README in an empty
+folder. In a block of ``console`` every line that begins with ``$`` is a command, with pipes and ``>``; in one of
+``pycon`` Python runs what follows ``>>>``. Below them is what they print. A line of three dots stands for lines that
+are left out, three dots inside a line for anything. A block that follows "as `NAME`:" is written to that file first.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ import pandas as pd
 from ranker.cli.main import run
 
 STORIES = Path(__file__).with_name("stories")
+README = Path(__file__).resolve().parents[1] / "README.md"
 _BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^\$ (.*(?:\\\n.*)*)\n((?:(?!\$ ).*\n)*)", flags=re.MULTILINE)
+_FILE = re.compile(r"as `([\w.-]+)`:\n\n```\w+\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 _DOTS = "..."
 
 
@@ -137,10 +139,11 @@ def _python(block: str, names: dict[str, Any]) -> str:
 
 
 @contextlib.contextmanager
-def _in_copy(folder: Path) -> Iterator[None]:
+def _in_copy(folder: Path | None) -> Iterator[None]:
     before, path = Path.cwd(), list(sys.path)
     with tempfile.TemporaryDirectory() as copy:
-        shutil.copytree(folder, copy, dirs_exist_ok=True)
+        if folder:
+            shutil.copytree(folder, copy, dirs_exist_ok=True)
         os.chdir(copy)
         try:
             with pd.option_context("display.width", 120, "display.max_columns", 12, "display.max_colwidth", 40):
@@ -164,11 +167,14 @@ def play(page: Path) -> str:
         kind, block = found.groups()
         return f"```{kind}\n{_console(block) if kind == 'console' else _python(block, names)}```"
 
-    with _in_copy(page.parent):
-        return _BLOCK.sub(filled, page.read_text(encoding="utf-8"))
+    text = page.read_text(encoding="utf-8")
+    with _in_copy(None if page == README else page.parent):
+        for name, content in _FILE.findall(text):
+            Path(name).write_text(content, encoding="utf-8")
+        return _BLOCK.sub(filled, text)
 
 
 if __name__ == "__main__":
-    for path in [Path(name) for name in sys.argv[1:]] or sorted(STORIES.glob("*.md")):
+    for path in [Path(name) for name in sys.argv[1:]] or [README, *sorted(STORIES.glob("*.md"))]:
         path.write_text(play(path.resolve()), encoding="utf-8")
         print(f"played: {path.name}", file=sys.stderr)

@@ -29,7 +29,7 @@ OUTSIDE = {
 }
 """Pages that lie outside of this folder, and where they are in the site."""
 STORIES = "stories"
-_LINK = re.compile(r"(?<!!)\[((?:[^][]|\[[^][]*\])*)\]\(([^()\s]+)\)")
+_LINK = re.compile(r"\[((?:[^][]|\[[^][]*\])*)\]\(([^()\s]+)\)")
 _CODE = re.compile(r"^(?:```|~~~).*?^(?:```|~~~)$", flags=re.DOTALL | re.MULTILINE)
 _FENCED = re.compile(r"^( *)```math\n(.*?)^ *```$", flags=re.DOTALL | re.MULTILINE)
 _DIRECTIVE = re.compile(r"^( *)\.\. math::(.*(?:\n\1 +\S.*|\n(?=\n\1 +\S)\n\1 +\S.*)*)", flags=re.MULTILINE)

@@ -1,6 +1,6 @@
 """The Python examples in the documents run, and commands print what the documents show.
 
-The pages of ``docs/stories`` are played as a whole, in order, by ``docs/pages.py``.
+The README and the pages of ``docs/stories`` are played as a whole, in order, by ``docs/pages.py``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
 PYTHON = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 EXAMPLES = [
@@ -26,6 +27,7 @@ CONSOLE = re.compile(r"^```console\n\$ ranker (.*)\n((?:.*\n)*?)```", flags=re.M
 SHOWN = [
     pytest.param(page, command, output, id=f"{page.relative_to(ROOT)}-{command.split()[0]}-{number}")
     for page in PAGES
+    if page != README
     for number, (command, output) in enumerate(CONSOLE.findall(page.read_text(encoding="utf-8")), 1)
 ]
 
@@ -67,8 +69,8 @@ def test_a_command_prints_what_is_shown(page, command, output, tmp_path, monkeyp
         assert printed == output
 
 
-@pytest.mark.parametrize("page", [pytest.param(page, id=page.stem) for page in STORIES])
-def test_a_story_prints_what_it_shows(page, pages):
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.stem) for page in (README, *STORIES) if page.is_file()])
+def test_a_page_prints_what_it_shows(page, pages):
     assert pages.play(page) == page.read_text(encoding="utf-8"), "run: python docs/pages.py"
 
 
