@@ -32,6 +32,7 @@ wheel: $(VENV)/.test
 	$(BIN)/python -m build --quiet --outdir dist
 	$(BIN)/check-wheel-contents dist/*.whl
 	$(BIN)/twine check --strict dist/*
+	@$(BIN)/python docs/sbom.py dist/*.whl
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir site
