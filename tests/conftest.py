@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import hypothesis
@@ -102,6 +103,12 @@ def command(capsys: pytest.CaptureFixture[str]) -> Command:
         return printed
 
     return call
+
+
+@pytest.fixture(scope="session")
+def kenlm() -> ModuleType:
+    """KenLM's package, which does not compile for every Python."""
+    return pytest.importorskip("kenlm", reason="KenLM is not installed")
 
 
 @pytest.fixture(autouse=True)

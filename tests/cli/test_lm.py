@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import kenlm
 import pytest
 
 from ranker.cli.main import run
@@ -29,7 +28,7 @@ def ranker(tmp_path, monkeypatch, capsys):
     return call
 
 
-def test_files_together_are_one_text(ranker):
+def test_files_together_are_one_text(kenlm, ranker):
     code, out, err = ranker("lm", "train", "--text", "text.en", "--order", "3", "--output", "whole.arpa")
     assert (code, out) == (
         0,
@@ -48,14 +47,14 @@ def test_files_together_are_one_text(ranker):
     assert Path("whole.arpa").read_text().startswith("# ranker lm train: order=3 tokenizer=13a lowercase=true\n")
 
 
-def test_case_and_tokenizer(ranker):
+def test_case_and_tokenizer(kenlm, ranker):
     arguments = ("--order", "2", "--keep-case", "--tokenizer", "none", "--memory", "16m")
     assert ranker("lm", "train", "--text", "text.en", "--output", "cased.arpa", *arguments)[0] == 0
     assert Path("cased.arpa").read_text().startswith("# ranker lm train: order=2 tokenizer=none lowercase=false\n")
     assert "A" in kenlm.Model("cased.arpa")
 
 
-def test_standard_input(tmp_path):
+def test_standard_input(kenlm, tmp_path):
     written = tmp_path / "piped.arpa"
     command = [
         sys.executable,

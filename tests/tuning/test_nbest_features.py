@@ -71,7 +71,7 @@ def test_the_language_model_never_learns_from_the_lists_own_references():
 
 
 def test_the_language_models_column_is_kenlms(tmp_path):
-    import kenlm
+    kenlm = pytest.importorskip("kenlm", reason="KenLM is not installed")
 
     from ranker.extractors.text.tokens import tokenise
     from ranker.learning.lm.arpa import write_arpa

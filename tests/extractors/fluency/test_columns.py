@@ -3,7 +3,6 @@ from __future__ import annotations
 import gzip
 import json
 
-import kenlm
 import numpy as np
 import pytest
 
@@ -74,6 +73,7 @@ def test_shuffling_sources_changes_nothing():
 
 def by_kenlm(lines: list[str], texts: list[str], path) -> list[float]:
     """Return log perplexities under the trigram model of lines in the order given, read from its ARPA file."""
+    kenlm = pytest.importorskip("kenlm", reason="KenLM is not installed")
     segments = tokenise(lines, "13a", lowercase=True)
     write_arpa(estimate(count_ngrams(segments.values, segments.offsets, 3)), segments.vocabulary, path)
     model = kenlm.Model(str(path))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-import kenlm
 import numpy as np
 import pytest
 
@@ -18,6 +17,8 @@ from ranker.learning.lm import kenlm_files
 from ranker.ranking import Ranker
 from tests.datasets import dataset_of
 from tests.learning.lm.small import write_arpa_file, write_binary_file
+
+kenlm = pytest.importorskip("kenlm", reason="KenLM is not installed")
 
 CANDIDATES = ["The cat sat .", "Mat the on a cat!", "", "The dog saw a man.", "A zebra, the cat."]
 PLAIN_SIGNATURE = "perp[order=3,leave_out=false,oov=false,match=false,unit=words,tokenizer=13a,lowercase=true]"

@@ -8,7 +8,6 @@ import re
 import struct
 from pathlib import Path
 
-import kenlm
 import numpy as np
 import pytest
 
@@ -16,6 +15,8 @@ from ranker.errors import DataError, MissingError
 from ranker.learning.lm import kenlm_files
 from tests.learning.lm.small import write_arpa_file, write_binary_file
 from tests.learning.lm.test_kneser_ney import tokenise
+
+kenlm = pytest.importorskip("kenlm", reason="KenLM is not installed")
 
 SCORED = [
     ["the", "cat", "saw", "a", "zebra", "."],

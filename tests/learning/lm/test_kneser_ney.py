@@ -10,7 +10,6 @@ from itertools import pairwise
 from pathlib import Path
 from random import Random
 
-import kenlm
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -268,7 +267,7 @@ def test_scorer_is_the_plain_look_up(sentences: list[list[str]], order: int, sco
 
 
 @pytest.mark.parametrize("order", range(2, 7))
-def test_kenlm_reads_the_file_and_agrees(tmp_path: Path, letters: Text, order: int) -> None:
+def test_kenlm_reads_the_file_and_agrees(kenlm, tmp_path: Path, letters: Text, order: int) -> None:
     values, offsets, vocabulary = letters
     model = estimate(count_ngrams(values, offsets, order))
     write_arpa(model, vocabulary, tmp_path / "model.arpa")
@@ -286,7 +285,7 @@ def test_kenlm_reads_the_file_and_agrees(tmp_path: Path, letters: Text, order: i
 
 
 @pytest.mark.parametrize("sentences", [[[]], [[], ["a"]], [["a"]], [["a", "b", "c"]]])
-def test_kenlm_reads_models_of_next_to_nothing(tmp_path: Path, sentences: list[list[str]]) -> None:
+def test_kenlm_reads_models_of_next_to_nothing(kenlm, tmp_path: Path, sentences: list[list[str]]) -> None:
     values, offsets, vocabulary = tokenise(sentences)
     model = estimate(count_ngrams(values, offsets, 4))
     write_arpa(model, vocabulary, tmp_path / "model.arpa")
@@ -295,7 +294,7 @@ def test_kenlm_reads_models_of_next_to_nothing(tmp_path: Path, sentences: list[l
     assert found.log10_prob[0] == pytest.approx(reader.score("a b"), abs=1e-5)
 
 
-def test_a_weight_of_zero_is_written_as_minus_99(tmp_path: Path) -> None:
+def test_a_weight_of_zero_is_written_as_minus_99(kenlm, tmp_path: Path) -> None:
     values, offsets, vocabulary = tokenise([["a", "b"], ["a", "b"]])
     model = estimate(count_ngrams(values, offsets, 2), discounts=[[0.5, 1, 1.5], [0.5, 0, 1.5]])
     write_arpa(model, vocabulary, tmp_path / "model.arpa")

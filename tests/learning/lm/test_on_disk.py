@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-import kenlm
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -80,7 +79,7 @@ def test_every_number_is_that_of_lmplz(golden: Path, tmp_path: Path, name, train
 
 
 @pytest.mark.parametrize("order", [2, 5])
-def test_kenlm_reads_the_file_and_agrees(tmp_path: Path, order: int) -> None:
+def test_kenlm_reads_the_file_and_agrees(kenlm, tmp_path: Path, order: int) -> None:
     sentences = random_sentences(200)
     train(batches_of(sentences), order, tmp_path / "model.arpa", rows=300, comment="a comment")
     reader = kenlm.Model(str(tmp_path / "model.arpa"))
