@@ -8,6 +8,7 @@ combination of others, its brackets hold their weighted sum instead of options: 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 import types
 import typing
@@ -215,7 +216,7 @@ def build(kind: type[T], name: str, options: Mapping[str, str]) -> T:
     OptionError
         For an unknown option or a value of the wrong type; known options and the nearest name are given.
     """
-    hints = typing.get_type_hints(kind)
+    hints = field_types(kind)  # type: ignore[arg-type]
     known = {option: hints[option] for option in options_of(kind)}
     values = {}
     for key, text in options.items():
@@ -224,6 +225,12 @@ def build(kind: type[T], name: str, options: Mapping[str, str]) -> T:
             raise OptionError(f"{name} has no option {key!r}{nearest(key, known)}; its options are: {listed}")
         values[key] = _convert(text, known[key], f"{name}[{key}={text}]")
     return kind(**values)
+
+
+@functools.cache
+def field_types(kind: type) -> dict[str, Any]:
+    """Return the types of the fields of a dataclass, by name; to evaluate annotations is slow."""
+    return typing.get_type_hints(kind)
 
 
 def learnt() -> Any:
@@ -248,7 +255,7 @@ def describe(instance: Any) -> str:
 
 def option_table(kind: type) -> Iterator[tuple[str, str, str]]:
     """Yield (option, what it takes, default) of the dataclass `kind`, for help and documentation."""
-    hints = typing.get_type_hints(kind)
+    hints = field_types(kind)
     for option, field in options_of(kind).items():
         yield option, _expected(hints[option]), write(field.default)
 

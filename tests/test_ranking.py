@@ -264,6 +264,11 @@ def reweighted(place, **values):
     return change
 
 
+def told(part, **values):
+    """Return a change of what a model says of its training."""
+    return lambda model: model.update({part: {**model[part], **values}})
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -283,6 +288,9 @@ def reweighted(place, **values):
         (lambda model: model.update(weights=None), "model.json lacks what a ranker needs"),
         (changed("mean", "x"), "model.json lacks what a ranker needs"),
         (lambda model: model.pop("training"), "model.json lacks what a ranker needs"),
+        (told("training", C=None), "model.json lacks what a ranker needs"),
+        (told("training", sources="many"), "model.json lacks what a ranker needs"),
+        (told("settings", seed=[1]), "model.json lacks what a ranker needs"),
         (lambda model: model.update(features="bleu,terr,perp"), "no extractor is called 'terr'"),
     ],
 )

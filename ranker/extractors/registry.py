@@ -6,7 +6,9 @@ A new extractor is one module and one line here; other packages register theirs 
 
 from __future__ import annotations
 
+import functools
 import importlib
+import sys
 import traceback
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -69,7 +71,17 @@ ENTRY_POINTS = "ranker.extractors"
 
 def names() -> list[str]:
     """Return the names of all registered extractors, sorted."""
-    return sorted({*BUILT_IN, *(point.name for point in entry_points(group=ENTRY_POINTS))})
+    return sorted({*BUILT_IN, *(point.name for point in _plug_ins())})
+
+
+def _plug_ins() -> tuple[EntryPoint, ...]:
+    return _plug_ins_below(tuple(sys.path))
+
+
+@functools.cache
+def _plug_ins_below(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """Return the extractors of other packages; the files of every installed package are read for it."""
+    return tuple(entry_points(group=ENTRY_POINTS))
 
 
 def registered(name: str) -> str:
@@ -93,7 +105,7 @@ def extractor_class(name: str) -> type[Extractor]:
         module, _, attribute = BUILT_IN[name].partition(":")
         built_in: type[Extractor] = getattr(importlib.import_module(module), attribute)
         return built_in
-    point = next(iter(entry_points(group=ENTRY_POINTS, name=name)), None)
+    point = next((one for one in _plug_ins() if one.name == name), None)
     if point is None:
         known = names()
         raise OptionError(f"no extractor is called {name!r}{nearest(name, known)}; there are: {', '.join(known)}")
@@ -109,7 +121,7 @@ def extractor_class(name: str) -> type[Extractor]:
 
 def failed_plug_in(error: BaseException) -> str | None:
     """Return what to tell a user about an unexpected error in a plug-in, or in what it inherits, else None."""
-    points = list(entry_points(group=ENTRY_POINTS))
+    points = _plug_ins()
     failed = None
     for frame, line in traceback.walk_tb(error.__traceback__):
         kind = type(frame.f_locals.get("self"))

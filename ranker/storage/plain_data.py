@@ -6,14 +6,22 @@ of digits, nesting of hundreds of levels, and files far larger than what they ar
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
+import sys
 import tomllib
-from typing import Any, NoReturn
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any, Literal, NoReturn, TypeVar, Union
 
 from ranker.errors import DataError
 from ranker.files import printable
+from ranker.notation import field_types
+
+T = TypeVar("T")
 
 MOST_CHARACTERS = 1 << 26
 """Longest text that is read by `parse_json`; records of corpora are read one at a time."""
@@ -88,6 +96,53 @@ def parse_json(text: str, file: str, *, most: int = MOST_CHARACTERS) -> Any:
         line = text.count("\n", 0, end) + 1
         raise DataError("not JSON: more follows after the end", file=file, line=line)
     return value
+
+
+def record(kind: type[T], fields: Mapping[str, Any]) -> T:
+    """Make a dataclass from an object of a JSON document; lists become tuples.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If a key is missing or is no field, or a value is not of the type that its field declares.
+    """
+    types_of = field_types(kind)  # type: ignore[arg-type]
+    return kind(**{key: _typed(value, types_of[key]) for key, value in dict(fields).items()})
+
+
+def _typed(value: Any, kind: Any) -> Any:
+    """Return a value of JSON as the type that an annotation names."""
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    fits = False
+    if origin in (Union, types.UnionType):
+        for one in inner:
+            with contextlib.suppress(TypeError):
+                return _typed(value, one)
+    elif origin is Literal:
+        fits = isinstance(value, str) and value in inner
+    elif origin is tuple and isinstance(value, list | tuple):
+        return tuple(_typed(one, inner[0]) for one in value)
+    elif origin is Mapping and isinstance(value, dict):
+        return {key: _typed(one, inner[1]) for key, one in value.items()}
+    elif kind is float:
+        # NaN fits: formats that write it as null have read it before
+        fits = isinstance(value, int | float) and not (isinstance(value, bool) or abs(value) > sys.float_info.max)
+    elif kind is int:
+        fits = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63
+    else:
+        fits = origin is None and isinstance(value, kind)
+    if not fits:
+        raise TypeError(f"expected {getattr(kind, '__name__', kind)}, found {printable(str(value))[:30]!r}")
+    return value
+
+
+def with_nan(value: Any) -> Any:
+    """Return a value of JSON with NaN for every null, in formats that write it so."""
+    if isinstance(value, dict):
+        return {key: with_nan(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [with_nan(one) for one in value]
+    return math.nan if value is None else value
 
 
 def parse_toml(text: str, file: str) -> dict[str, Any]:

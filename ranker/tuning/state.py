@@ -29,7 +29,7 @@ from ranker.corpora.records import shown
 from ranker.errors import DataError, OptionError
 from ranker.files import display_name, read_text, write_bytes
 from ranker.storage import locks
-from ranker.storage.plain_data import parse_json
+from ranker.storage.plain_data import parse_json, record
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class State:
             return None
         found = self._read_json(path)
         try:
-            return Step(**{**found, "weights": tuple(map(float, found["weights"]))})
+            return record(Step, found)
         except (KeyError, TypeError, ValueError):
             raise _damaged(path) from None
 

@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
 import pytest
 
 from ranker.errors import DataError
-from ranker.storage.plain_data import parse_json, parse_toml
+from ranker.storage.plain_data import parse_json, parse_toml, record, with_nan
+
+
+@dataclass(frozen=True)
+class Example:
+    count: int
+    share: float
+    kind: Literal["a", "b"]
+    C: float | Literal["auto"]
+    rows: tuple[tuple[float, ...], ...] = ()
+    more: Mapping[str, int] = field(default_factory=dict)
+    seed: int | None = None
+
+
+SOUND = {"count": 1, "share": 0.5, "kind": "a", "C": "auto", "rows": [[1.0], []], "more": {"x": 1}, "seed": 2}
 
 
 @pytest.mark.parametrize(
@@ -53,3 +72,40 @@ def test_toml_that_is_refused(text, says):
 
 def test_toml_that_is_read():
     assert parse_toml('a = 1\n[b]\nc = ["x", 1.5]', "x") == {"a": 1, "b": {"c": ["x", 1.5]}}
+
+
+def test_a_record_has_values_of_the_types_that_its_fields_declare():
+    assert record(Example, SOUND) == Example(1, 0.5, "a", "auto", ((1.0,), ()), {"x": 1}, 2)
+    assert record(Example, {**SOUND, "C": 1, "seed": None, "share": 3}) == Example(
+        1, 3, "a", 1, ((1.0,), ()), {"x": 1}, None
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *(("count", value) for value in (True, 1.0, "1", None, 1 << 63)),
+        *(("share", value) for value in (None, False, "x", 10**400, [])),
+        *(("kind", value) for value in ("c", None, ["a"])),
+        *(("C", value) for value in ("none", None, True)),
+        *(("rows", value) for value in ("x", [1.0], [["x"]], {})),
+        *(("more", value) for value in ([], {"x": "y"})),
+        ("seed", 0.5),
+        ("other", 1),
+    ],
+)
+def test_a_record_of_other_values_is_refused(key, value):
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        record(Example, {**SOUND, key: value})
+
+
+@pytest.mark.parametrize("fields", [None, [1], "x", {}, 5])
+def test_what_is_no_object_is_no_record(fields):
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        record(Example, fields)
+
+
+def test_null_is_read_as_no_number():
+    read = with_nan({"a": [None, 1], "b": "x"})
+    assert math.isnan(read["a"][0])
+    assert (read["a"][1], read["b"]) == (1, "x")

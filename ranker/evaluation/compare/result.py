@@ -38,7 +38,7 @@ from ranker.evaluation.shown import Shown
 from ranker.evaluation.significance import smallest_p, too_few_resamples
 from ranker.files import read_text, write_bytes
 from ranker.storage.escapes import json_text
-from ranker.storage.plain_data import parse_json
+from ranker.storage.plain_data import parse_json, record, with_nan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -385,28 +385,37 @@ class Comparison(Shown):
                 file=file,
             )
         try:
-            return cls(
+            read = cls(
                 signature=str(value["signature"]),
-                settings=ComparisonSettings(**value["settings"]),
-                metrics=tuple(ComparedMetric(**{**one, "notes": tuple(one["notes"])}) for one in value["metrics"]),
-                statistics=tuple(Statistic(**one) for one in value["statistics"]),
-                scopes=tuple(Scope(**{**one, "members": tuple(one["members"])}) for one in value["scopes"]),
-                cells=tuple(Cell(**_numbers(one, ("value", "low", "high"))) for one in value["cells"]),
-                contests=tuple(
-                    Contest(
-                        **{
-                            **one,
-                            "p": _matrix(one["p"]),
-                            "adjusted": _matrix(one["adjusted"]),
-                            "ahead": tuple(tuple(bool(each) for each in row) for row in one["ahead"]),
-                        }
-                    )
-                    for one in value["contests"]
-                ),
+                settings=record(ComparisonSettings, value["settings"]),
+                metrics=tuple(record(ComparedMetric, one) for one in value["metrics"]),
+                statistics=tuple(record(Statistic, one) for one in value["statistics"]),
+                scopes=tuple(record(Scope, one) for one in value["scopes"]),
+                cells=tuple(record(Cell, with_nan(one)) for one in value["cells"]),
+                contests=tuple(record(Contest, with_nan(one)) for one in value["contests"]),
             )
+            read._check()
         except (KeyError, TypeError, ValueError) as error:
             what = f"not a whole comparison ({str(error)[:100]}): make it again with ranker compare"
             raise DataError(what, file=file) from None
+        return read
+
+    def _check(self) -> None:
+        """Raise a ValueError unless all parts belong together, as in a file they may not."""
+        names, statistics, scopes = (
+            {getattr(one, key) for one in part}
+            for part, key in ((self.metrics, "name"), (self.statistics, "id"), (self.scopes, "id"))
+        )
+        if not (len(names) == len(self.metrics) and statistics and scopes):
+            raise ValueError("metrics, statistics or scopes are missing or duplicated")
+        figures: list[Cell | Contest] = [*self.cells, *self.contests]
+        known = all(one.statistic in statistics and one.scope in scopes for one in figures)
+        if not (known and all(one.metric in names for one in self.cells)):
+            raise ValueError("a figure of an unknown metric, statistic or scope")
+        for one in self.contests:
+            for matrix in (one.p, one.adjusted, one.ahead):
+                if [len(row) for row in matrix] != [len(names)] * len(names):
+                    raise ValueError("a matrix without a row and a column for every metric")
 
     def write(self, path: str | Path) -> None:
         """Write the JSON form to a file."""
@@ -426,14 +435,6 @@ class Comparison(Shown):
 
 def _defined_pairs(contest: Contest) -> int:
     return sum(not math.isnan(p) for place, row in enumerate(contest.p) for p in row[place + 1 :])
-
-
-def _numbers(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
-    return {**row, **{key: _NAN if row[key] is None else float(row[key]) for key in keys}}
-
-
-def _matrix(rows: Any) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(_NAN if one is None else float(one) for one in row) for row in rows)
 
 
 def _plain(value: Any) -> Any:

@@ -139,7 +139,7 @@ def _characters(sentences: Sequence[str], *, lowercase: bool, spaced: bool) -> S
     texts = [sentence.lower() for sentence in sentences] if lowercase else sentences
     texts = texts if spaced else ["".join(text.split()) for text in texts]
     points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    present = np.zeros(0x110000, dtype=bool)
+    present = np.zeros(int(points.max(initial=0)) + 1, dtype=bool)
     present[points] = True
     number = (np.cumsum(present) - 1).astype(np.int32)
     lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))

@@ -256,6 +256,29 @@ def test_json_holds_everything_and_is_read_back(found, tmp_path):
         Comparison.from_json(json.dumps(broken))
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda one: one["contests"][0]["ahead"].pop(),
+        lambda one: one["contests"][0]["p"][1].pop(),
+        lambda one: one["contests"][0].update(scope="nowhere"),
+        lambda one: one["cells"][0].update(metric="none"),
+        lambda one: one["cells"][0].update(rank=1.5),
+        lambda one: one["metrics"].append(one["metrics"][0]),
+        lambda one: one["statistics"][0].update(title=None),
+        lambda one: one["scopes"][0].update(sources=True),
+        lambda one: one["settings"].update(seed="x"),
+        lambda one: one.update(scopes=[], cells=[], contests=[]),
+        lambda one: one.update(cells={"a": 1}),
+    ],
+)
+def test_json_whose_parts_do_not_belong_together_is_refused(found, change):
+    broken = json.loads(found.to_json())
+    change(broken)
+    with pytest.raises(DataError, match=r"x: not a whole comparison"):
+        Comparison.from_json(json.dumps(broken), file="x")
+
+
 def test_json_keeps_raw_and_corrected_p_values_and_the_notes(twelve):
     for correction, one in twelve.items():
         text = one.to_json()
