@@ -10,9 +10,10 @@ Commands run in copies of this process, so that nothing is imported again. Needs
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import importlib
-import json
+import io
 import os
 import pkgutil
 import random
@@ -24,6 +25,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from bench.kill_inputs import CORPUS, prepare, serving, use_served
 
 STEPS = ("mkdir", "rename", "replace", "rmdir", "unlink", "fsync")
 """Functions of `os` that change what is in a folder, or wait for the disk."""
@@ -39,8 +42,6 @@ class Case:
     words : list of str
     together : tuple of str
         Patterns of sets of files: of each set all are old, or all are new.
-    before : list of list of str, optional
-        Commands that make the files of an earlier run; by default the command itself, on other data.
     compared : str
         Pattern of the files that a rerun must give again.
     fresh : bool
@@ -54,7 +55,10 @@ class Case:
 
 
 _EXPERIMENT = ["experiment", "isozaki10", "--data", "d.jsonl", "--kind", "fluency", "--resamples", "5"]
+_COMPARE = ["compare", "--data", "d.jsonl", "-m", "bleu", "-m", "chrf", "--level", "segment", "--resamples", "5"]
+_SMALL = ["--metric", "bleu", "--parser", "none", "--resamples", "5"]
 _TUNE = ["tune", "--nbest", "dev.nbest", "-r", "dev.ref0", "-m", "bleu", "--restarts", "1"]
+_DECODE = ["tune", "--decoder", "sh decode.sh", "--start", "start.json", "--iterations", "2"]
 CASES = {
     "train": Case(["train", "--data", "d.jsonl", "--features", "bleu", "--model", "out/x.model"]),
     "score mtme": Case(["score", "d.jsonl", "-m", "bleu,chrf", "-f", "mtme", "-o", "out"], ("*/*",)),
@@ -62,69 +66,34 @@ CASES = {
     "nbest": Case(["nbest", "from-dataset", "out/x.nbest", "--data", "d.jsonl", "--features", "words,chrf"]),
     "tune": Case([*_TUNE, "--weights", "out/tuned"]),
     "tune state": Case([*_TUNE, "--state", "out/state", "--weights", "out/tuned"], ("tuned*",), "tuned*", fresh=True),
+    "tune decoder": Case(
+        [*_DECODE, "-r", "dev.ref0", "-m", "bleu", "--restarts", "1", "--weights", "out/tuned"],
+        ("tuned.[ij]*",),
+        "tuned.[ij]*",
+        fresh=True,
+    ),
     "report": Case(
         ["report", "--comparison", "c.json", "--html", "out/r.html", "--plots", "out/plots"], ("*.html", "plots/*")
     ),
     "systems": Case(["systems", "d.jsonl", "-m", "bleu", "-m", "chrf", "--resamples", "5", "--html", "out/s.html"]),
+    "compare": Case([*_COMPARE, "--test", "perm-both", "-f", "json", "-o", "out/c.json"]),
+    "contrast": Case(
+        ["contrast", "d.jsonl", "sys1", "sys2", *_SMALL, "--html", "out/c.html", "-o", "out/c.json"],
+        ("*.html", "*.json"),
+    ),
+    "permutation": Case(
+        ["permutation", "-", "--svg", "out/p.svg", "-f", "json", "-o", "out/p.json"], ("*.svg", "*.json")
+    ),
     "lm": Case(["lm", "train", "--text", "text", "--order", "2", "-o", "out/x.arpa"]),
     "align train": Case(["align", "train", "-s", "s", "-t", "t", "--model", "out/x.align"]),
     "experiment": Case([*_EXPERIMENT, "-o", "out/x.json", "-o", "out/x.csv"]),
     "campaign": Case(
         ["collect", "new", "out/x.campaign", "--data", "d.jsonl", "--kind", "fluency"], compared="", fresh=True
     ),
+    "export": Case(["collect", "export", "judged.campaign", "-o", "out/x.jsonl"]),
+    "get": Case(["data", "get", CORPUS, "--again"], (f"{CORPUS}/*",)),
     "parser": Case(["parser", "train", "toy", "--output", "out/parser"], ("parser/**/*",)),
 }
-
-
-def prepare(folder: Path) -> None:
-    """Write what the commands read: the bundled sample, and parts of it; ``old/`` has other files of the same names."""
-    import numpy as np
-
-    from ranker import load_dataset
-    from ranker.corpora.formats.writing import write_dataset
-
-    whole = load_dataset("sample")
-    folder.mkdir(parents=True, exist_ok=True)
-    write_dataset(whole, folder / "whole.jsonl")
-    records = [json.loads(line) for line in (folder / "whole.jsonl").read_text(encoding="utf-8").splitlines()]
-    (folder / "whole.jsonl").unlink()
-    for place, first in ((folder, 0), (folder / "old", 6)):
-        place.mkdir(exist_ok=True)
-        some = records[first : first + 6]
-        (place / "d.jsonl").write_text("".join(json.dumps(one) + "\n" for one in some), encoding="utf-8")
-        _write_pairs(place, some)
-        texts = [f"{word} two three {first}" for word in ("one", "four", "six")]
-        (place / "dev.ref0").write_text("".join(f"{text}\n" for text in texts))
-        generator = np.random.default_rng(first)
-        (place / "dev.nbest").write_text(
-            "".join(
-                f"{n} ||| {text.rsplit(' ', k)[0]} ||| LM0= {value[0]:.2f} TM0= {value[1]:.2f} 1 ||| 0\n"
-                for n, text in enumerate(texts)
-                for k, value in enumerate(generator.normal(size=(3, 2)))
-            )
-        )
-        (place / "text").write_text("".join(f"a b c {n + first}\n" for n in range(30)))
-        (place / "s").write_text("a b c\nb c d\n" * (3 + first))
-        (place / "t").write_text("x y z\ny z w\n" * (3 + first))
-        _write_treebank(place / "toy", first)
-
-
-def _write_pairs(place: Path, records: list[dict]) -> None:
-    unjudged = [{**one, "candidates": [{**each, "human": {}} for each in one["candidates"]]} for one in records]
-    (place / "pairs.jsonl").write_text("".join(json.dumps(one) + "\n" for one in unjudged), encoding="utf-8")
-    rows = "".join(
-        f"{one['lp']}\t{one['seg_id']}\tj\tsys{n}\tsys{n + 1}\t{'><='[n % 3]}\n" for one in records for n in range(1, 6)
-    )
-    (place / "pairs.pairs.tsv").write_text(f"lp\tseg_id\tjudge\tsysA\tsysB\trelation\n{rows}")
-
-
-def _write_treebank(folder: Path, first: int) -> None:
-    folder.mkdir()
-    words = ("1\tThe\tthe\tDET\t_\t_\t2\tdet\t_\t_", "3\tsleeps\tsleep\tVERB\t_\t_\t0\troot\t_\t_")
-    sentences = [
-        f"{words[0]}\n2\tdog{n}\tdog\tNOUN\t_\t_\t3\tnsubj\t_\t_\n{words[1]}\n" for n in range(first, first + 20)
-    ]
-    (folder / "toy-ud-train.conllu").write_text("\n".join([*sentences, ""]))
 
 
 def _import_all() -> None:
@@ -151,6 +120,7 @@ def _start(words: list[str], folder: Path, step: int = 0, counted: int | None = 
     code = 70
     try:
         os.chdir(folder)
+        sys.stdin = (folder / "permutation").open(encoding="utf-8")
         sys.stdout = Path(printed).open("w", encoding="utf-8")  # noqa: SIM115
         sys.stderr = (folder.parent / "messages").open("w", encoding="utf-8")
         taken = _count(step, folder)
@@ -171,6 +141,8 @@ def _in_this_process(words: list[str]) -> int:
 
         small = ParserOptions(epochs=1, width=16, depth=1, rows=(100, 50, 50, 50), hidden=16, batch_words=60)
         training.train.__kwdefaults__["options"] = small
+    if CORPUS in words:
+        use_served()
     try:
         run(words)
     except SystemExit as ended:
@@ -309,6 +281,31 @@ class Trial:
             raise RuntimeError(f"{self.case.words}: ended with {code}: {message[-500:]}")
 
 
+def _try(name: str, kills: int, choose: random.Random, inputs: Path, work: Path) -> int:
+    """Kill a command at every step, and so often at random moments; print what was found, and return an exit code."""
+    case = CASES[name]
+    _warm(case, inputs, work / "warm")
+    trial = Trial(case, inputs, work / "trial")
+    moments = [choose.uniform(0, trial.seconds) for _ in range(kills)]
+    found = [trial.at_step(step) for step in range(1, trial.steps + 1)]
+    found += [trial.after(moment) for moment in moments]
+    problems = [one for one in found if one]
+    print(f"| {name} | {trial.steps} | {len(moments)} | {len(problems)} |", flush=True)
+    for one in dict.fromkeys(problems):
+        print(f"  {one}", file=sys.stderr, flush=True)
+    return int(bool(problems))
+
+
+def _warm(case: Case, inputs: Path, place: Path) -> None:
+    """Run a command in this process, so that copies of it have what is imported, loaded and compiled."""
+    shutil.copytree(inputs, place, ignore=shutil.ignore_patterns("old"))
+    (place / "out").mkdir()
+    os.chdir(place)
+    sys.stdin = (place / "permutation").open(encoding="utf-8")
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        _in_this_process(case.words)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Kill the commands, and print what was found."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -316,30 +313,35 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", help="commands, separated by commas")
     options = parser.parse_args(arguments)
-    os.environ.update(NUMBA_NUM_THREADS="1", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
-    choose = random.Random(options.seed)
+    # OpenMP allows no copies of a process that used it
+    os.environ.update(
+        NUMBA_NUM_THREADS="1", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", NUMBA_THREADING_LAYER="workqueue"
+    )
     names = options.only.split(",") if options.only else list(CASES)
-    wrong = 0
+    wrong = False
     with tempfile.TemporaryDirectory() as folder:
         os.environ["RANKER_CACHE"] = f"{folder}/cache"
         _import_all()
         inputs = Path(folder) / "inputs"
         prepare(inputs)
-        compared = ["compare", "--data", "d.jsonl", "-m", "bleu", "-m", "chrf"]
         for place in (inputs, inputs / "old"):
-            _run([*compared, "--resamples", "5", "-f", "json"], place, "c.json")
+            _run([*_COMPARE, "-f", "json"], place, "c.json")
         print("| command | steps | random kills | findings |\n|---|---|---|---|", flush=True)
-        for name in names:
-            trial = Trial(CASES[name], inputs, Path(folder) / name.replace(" ", "-"))
-            moments = [choose.uniform(0, trial.seconds) for _ in range(options.random // len(names))]
-            found = [trial.at_step(step) for step in range(1, trial.steps + 1)]
-            found += [trial.after(moment) for moment in moments]
-            problems = [one for one in found if one]
-            wrong += len(problems)
-            print(f"| {name} | {trial.steps} | {len(moments)} | {len(problems)} |", flush=True)
-            for one in dict.fromkeys(problems):
-                print(f"  {one}", file=sys.stderr, flush=True)
-    raise SystemExit(wrong > 0)
+        with serving(inputs):
+            for name in names:
+                choose = random.Random(f"{options.seed} {name}")
+                kills = options.random // len(names)
+                child = os.fork()
+                if not child:
+                    code = 70
+                    try:
+                        code = _try(name, kills, choose, inputs, Path(folder) / name.replace(" ", "-"))
+                    except RuntimeError as error:
+                        print(error, file=sys.stderr, flush=True)
+                    finally:
+                        os._exit(code)
+                wrong |= _wait(child) != 0
+    raise SystemExit(wrong)
 
 
 if __name__ == "__main__":
