@@ -1,10 +1,12 @@
-"""Runs with a cache of parses that is broken in many ways: `python bench/broken_caches.py --flips 200 --seed 1`.
+"""Runs with a cache that is broken in many ways: `python bench/broken_caches.py --flips 200 --seed 1`.
 
-The cache is read-only, garbage, cut off, has flipped bits or rows that no parser wrote (with valid checksums); it is on
-a full disk, or files may not grow; another process holds its lock; four runs use it at once. Every run must give the
-parses that a run without a cache gives, and print nothing, or one line that names the file. The next run must too.
+The cache is that of parses, or with `--cache semantic` that of the pairs of texts that an encoder compared.
 
-Runs are copies of this process, so that the parser is loaded once. Needs a system that can fork.
+The cache is read-only, garbage, cut off, has flipped bits or rows that no run wrote (with valid checksums); it is on
+a full disk, or files may not grow; another process holds its lock; four runs use it at once. Every run must give what a
+run without a cache gives, and print nothing, or one line that names the file. The next run must too.
+
+Runs are copies of this process, so that the parser or the encoder is loaded once. Needs a system that can fork.
 """
 
 from __future__ import annotations
@@ -20,11 +22,18 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+import numba
+import numpy as np
+
 from ranker.extractors.dependency.cache import origin_of, parse
+from ranker.extractors.semantic.cache import text_keys
+from ranker.extractors.semantic.columns import Semantic
 from ranker.learning.parser import parser as parsing
 from ranker.storage import row_cache
 
@@ -32,15 +41,68 @@ SENTENCES = [f"The {number}th cat sat on {number} mats." for number in range(12)
 _NOBODY = 65534
 
 
-def result(sentences: list[str]) -> str:
-    """Return a digest of the parses."""
-    parses = parse(sentences)
+@dataclass(frozen=True)
+class Kind:
+    """One of the caches.
+
+    Parameters
+    ----------
+    result : callable
+        Does what the cache saves work for, and returns a digest of it.
+    sign : callable
+        Gives a row of the cache another content, with a valid checksum.
+    """
+
+    result: Callable[[], str]
+    sign: Callable[[random.Random], None]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _parses() -> str:
+    parses = parse(SENTENCES)
     columns = (getattr(parses, one.name) for one in dataclasses.fields(parses))
-    said = repr([one.tolist() if hasattr(one, "tolist") else one for one in columns])
-    return hashlib.sha256(said.encode()).hexdigest()
+    return _digest(repr([one.tolist() if hasattr(one, "tolist") else one for one in columns]))
 
 
-def start(folder: Path, before: Callable[[], None] = lambda: None) -> int:
+def _sign_parses(choose: random.Random) -> None:
+    with row_cache.RowCache("parses", parsing.digest(origin_of("shipped"))) as cache:
+        name = choose.choice([b"names", *(hashlib.sha256(one.encode()).digest() for one in SENTENCES)])
+        row = cache.known([name])[name]
+        # in range it would be the parse of something else, which nobody can tell
+        wrong = (b"", row[:-1], b"\xff" * 4 + row[4:], row[:4] + b"\xff\xff\xff\x7f" + row[8:], b"\xff" * len(row))
+        cache.keep({name: choose.choice(wrong)})
+
+
+def _compared() -> str:
+    pairs = np.array([(one, one + 1) for one in range(len(SENTENCES) - 1)])
+    # an encoder that reads fewer texts at once gives other last digits
+    return _digest(repr(Semantic().compare(SENTENCES, pairs).round(4).tolist()))
+
+
+def _sign_compared(choose: random.Random) -> None:
+    encoder = Semantic()._encoder()
+    names = text_keys(encoder.split(SENTENCES))
+    with row_cache.RowCache("semantic", Semantic()._cache_name(encoder)) as cache:
+        at = choose.randrange(len(names) - 1)
+        name = names[at] + names[at + 1]
+        row = cache.known([name])[name]
+        wrong = (
+            b"",
+            row[:-1],
+            row + b"x",
+            np.full(4, np.nan).tobytes(),
+            row[:8] + np.array(-np.inf).tobytes() + row[16:],
+        )
+        cache.keep({name: choose.choice(wrong)})
+
+
+KINDS = {"parses": Kind(_parses, _sign_parses), "semantic": Kind(_compared, _sign_compared)}
+
+
+def start(result: Callable[[], str], folder: Path, before: Callable[[], None] = lambda: None) -> int:
     """Start a run with the cache in `folder`, in a copy of this process."""
     child = os.fork()
     if child:
@@ -50,9 +112,12 @@ def start(folder: Path, before: Callable[[], None] = lambda: None) -> int:
         os.environ["RANKER_CACHE"] = str(folder / "cache")
         with (folder / f"said-{os.getpid()}").open("w") as said, (folder / f"found-{os.getpid()}").open("w") as found:
             sys.stderr = said
-            before()
-            found.write(result(SENTENCES))
-        code = 0
+            try:
+                before()
+                found.write(result())
+                code = 0
+            except BaseException:
+                traceback.print_exc(file=said)
     finally:
         os._exit(code)
 
@@ -64,7 +129,7 @@ def problem(folder: Path, child: int, expected: str) -> str:
     if code:
         return f"ended with {code}: {said[-200:]}"
     if found != expected:
-        return "other parses"
+        return "another result"
     lines = said.splitlines()
     if len(lines) > 1 or not all(line.startswith(f"ranker: note: {folder}") and line.isprintable() for line in lines):
         return f"said: {said[-300:]}"
@@ -92,16 +157,6 @@ def flipped(raw: bytes, choose: random.Random) -> bytes:
     return bytes(damaged)
 
 
-def sign_other_rows(choose: random.Random) -> None:
-    """Damage a row of the cache and give it a valid checksum."""
-    with row_cache.RowCache("parses", parsing.digest(origin_of("shipped"))) as cache:
-        name = choose.choice([b"names", *(hashlib.sha256(one.encode()).digest() for one in SENTENCES)])
-        row = cache.known([name])[name]
-        # in range it would be the parse of something else, which nobody can tell
-        wrong = (b"", row[:-1], b"\xff" * 4 + row[4:], row[:4] + b"\xff\xff\xff\x7f" + row[8:], b"\xff" * len(row))
-        cache.keep({name: choose.choice(wrong)})
-
-
 @contextmanager
 def small_disk(folder: Path) -> Iterator[bool]:
     """Mount a disk of 40 kB as the folder of the cache, if we may."""
@@ -117,39 +172,39 @@ def small_disk(folder: Path) -> Iterator[bool]:
             subprocess.run(["umount", str(folder / "cache")], check=True)
 
 
-def trials(folder: Path, flips: int, cuts: int, choose: random.Random) -> Iterator[tuple[str, str]]:
+def trials(kind: Kind, folder: Path, flips: int, cuts: int, choose: random.Random) -> Iterator[tuple[str, str]]:
     """Break the cache in all ways; yield the way, and what was wrong after that."""
     os.environ["RANKER_CACHE"] = str(folder.parent / "none")
-    expected = result(SENTENCES)
+    expected = kind.result()
 
     def run(before: Callable[[], None] = lambda: None) -> str:
-        return problem(folder, start(folder, before), expected)
+        return problem(folder, start(kind.result, folder, before), expected)
 
-    def twice(kind: str, before: Callable[[], None] = lambda: None) -> Iterator[tuple[str, str]]:
-        yield kind, run(before)
-        yield f"after: {kind}", run()
+    def twice(way: str, before: Callable[[], None] = lambda: None) -> Iterator[tuple[str, str]]:
+        yield way, run(before)
+        yield f"after: {way}", run()
 
     def unprivileged() -> None:
         if os.geteuid() == 0:
             os.setuid(_NOBODY)
 
-    # what a run still has to import, it must be able to read without privileges
-    readable = os.geteuid() != 0 or all(one.stat().st_mode & 0o005 == 0o005 for one in Path(row_cache.__file__).parents)
-
     empty(folder)
     os.environ["RANKER_CACHE"] = str(folder / "cache")
-    result(SENTENCES)
+    kind.result()
     path = next((folder / "cache").rglob("*.sqlite"))
     whole = path.read_bytes()
     yield from twice("sound")
-    for kind in ("read-only, all rows there", "read-only, no rows") if readable else ():
+    empty(folder)
+    # what a run still has to import or to load may be for root's eyes only
+    readable = not run(unprivileged)
+    for way in ("read-only, all rows there", "read-only, no rows") if readable else ():
         holding(folder, path, whole)
-        if kind.endswith("no rows"):
+        if way.endswith("no rows"):
             with closing(sqlite3.connect(path, isolation_level=None)) as connection:
                 connection.execute("DELETE FROM rows")
         path.chmod(0o444)
         path.parent.chmod(0o555)
-        yield from twice(kind, unprivileged)
+        yield from twice(way, unprivileged)
     for limit in (200, 5000, 20_000):
         empty(folder)
         yield from twice("files may not grow", lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, -1)))  # noqa: B023
@@ -168,7 +223,7 @@ def trials(folder: Path, flips: int, cuts: int, choose: random.Random) -> Iterat
         yield from twice("a flipped bit")
     for _ in range(max(flips // 10, 2)):
         holding(folder, path, whole)
-        sign_other_rows(choose)
+        kind.sign(choose)
         yield from twice("rows signed anew")
     holding(folder, path, whole)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -177,30 +232,34 @@ def trials(folder: Path, flips: int, cuts: int, choose: random.Random) -> Iterat
         yield "a lock held by another", run(lambda: setattr(row_cache, "_WAIT_SECONDS", 0.2))
     yield "after: a lock held by another", run()
     empty(folder)
-    for child in [start(folder) for _ in range(4)]:
+    for child in [start(kind.result, folder) for _ in range(4)]:
         yield "four runs at once", problem(folder, child, expected)
 
 
 def main() -> None:
     """Run, and print what was found."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--cache", choices=tuple(KINDS), default="parses")
     parser.add_argument("--flips", type=int, default=200)
     parser.add_argument("--cuts", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    # OpenMP allows no copies of a process that used it
+    numba.config.THREADING_LAYER = "workqueue"
     os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
     counts: dict[str, list[int]] = {}
     with tempfile.TemporaryDirectory() as place:
         Path(place).chmod(0o755)
-        for kind, wrong in trials(Path(place) / "trial", options.flips, options.cuts, random.Random(options.seed)):
-            count = counts.setdefault(kind.removeprefix("after: "), [0, 0])
+        tried = (KINDS[options.cache], Path(place) / "trial", options.flips, options.cuts)
+        for way, wrong in trials(*tried, random.Random(options.seed)):
+            count = counts.setdefault(way.removeprefix("after: "), [0, 0])
             count[0] += 1
             if wrong:
                 count[1] += 1
-                print(f"{kind}: {wrong}", file=sys.stderr, flush=True)
+                print(f"{way}: {wrong}", file=sys.stderr, flush=True)
     print("| cache | runs | findings |\n|---|---|---|")
-    for kind, (runs, findings) in counts.items():
-        print(f"| {kind} | {runs} | {findings} |")
+    for way, (runs, findings) in counts.items():
+        print(f"| {way} | {runs} | {findings} |")
     raise SystemExit(any(findings for _, findings in counts.values()))
 
 
