@@ -28,6 +28,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from ranker import progress
 from ranker.errors import DataError, OptionError
 from ranker.storage import locks
 
@@ -111,6 +112,8 @@ def read_bytes(path: str | Path) -> bytes:
         finish_writing(Path(path).parent)
     with reading(name):
         raw = sys.stdin.buffer.read() if str(path) == STDIN else Path(path).read_bytes()
+    if not name.endswith(".toml"):  # declarations are of a few lines
+        progress.report_file(name, len(raw))
     if not raw.startswith(GZIP_MAGIC):
         return raw
     return _unzipped(raw, name)

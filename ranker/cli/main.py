@@ -11,6 +11,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from ranker import progress
 from ranker.cli import (
     agreement,
     align,
@@ -37,9 +38,9 @@ from ranker.cli import (
 )
 from ranker.cli.commands import Commands, QuietOption
 from ranker.cli.messages import usage_message
-from ranker.cli.output import be_quiet, begin
+from ranker.cli.output import be_quiet, begin, shortened
 from ranker.errors import MissingError, RankerError
-from ranker.files import display_name, printable
+from ranker.files import display_name
 from ranker.version import VERSION
 
 app = Commands("Learns a metric that ranks machine translations the way people do.", completion=True)
@@ -70,7 +71,6 @@ _MANY = (
     *("-r", "--references", "-t", "--translations", "--train", "--test", "--test-references", "--bitext", "--text"),
 )
 _INTERRUPTED = 130
-_LONGEST_LINE = 680
 # what typer exits with when the reader of our output has enough
 _PIPE_CLOSED = 1
 # typer brings its own click or uses the installed one; either way these are the classes it raises
@@ -123,6 +123,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 2 refused with one line on stderr, 130 interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     begin()
+    progress.forget_files()
     if sys.stdout is None:
         _fail("standard output is closed; nothing can be printed")
     try:
@@ -147,7 +148,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
         _say("ranker: interrupted")
         raise SystemExit(_INTERRUPTED) from None
     except MemoryError:
-        _fail("out of memory: give fewer sources or fewer candidates at a time")
+        _fail(progress.out_of_memory())
     except UnicodeEncodeError as error:
         _fail(f"the output holds characters that {error.encoding} cannot write: set PYTHONIOENCODING=utf-8")
     except OSError as error:
@@ -178,13 +179,8 @@ def _silence_stdout() -> None:
 
 
 def _fail(*lines: str) -> NoReturn:
-    _say("ranker: error: " + "\n".join(_shortened(printable(line)) for line in lines))
+    _say("ranker: error: " + "\n".join(map(shortened, lines)))
     raise SystemExit(2) from None
-
-
-def _shortened(line: str) -> str:
-    """Cut out the middle of what nobody reads to its end, which says what to do."""
-    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 205]} ... {line[-200:]}"
 
 
 def _say(text: str) -> None:

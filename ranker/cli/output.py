@@ -32,6 +32,7 @@ _OPTIONS = re.compile(r"\[(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*\]")
 _LONG_ONLY = ("kind", "pairs", "loss", "C", "references_as_candidates", "data", "alpha")
 """What a model's digest stands for, or is the same everywhere."""
 _LONG = 1000
+_LONGEST_LINE = 680
 """Rows from which on a table is printed plainly: rich lays out a few hundred rows a second."""
 
 
@@ -109,6 +110,21 @@ def begin() -> None:
     """Print as by default, whatever an earlier command wanted."""
     be_quiet(False)
     _long_signatures.set(False)
+    # what prints the notes of the library where a program sets up no logging of its own
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(_Shortened())
+
+
+class _Shortened(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a note, no line of it longer than a message may be."""
+        return "\n".join(map(shortened, super().format(record).split("\n")))
+
+
+def shortened(line: str) -> str:
+    """Return a message that a terminal shows as one line, without the middle of what nobody reads to its end."""
+    line = printable(line)
+    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 205]} ... {line[-200:]}"
 
 
 def say_signatures(*signatures: str) -> None:

@@ -120,9 +120,9 @@ def connect(path: str | Path) -> sqlite3.Connection:
         If there is no such file, or it is not a campaign of this version.
     """
     name = display_name(path)
+    if not Path(path).is_file():
+        raise DataError("no such campaign; make one with: ranker collect new", file=name)
     try:
-        if not Path(path).is_file():
-            raise DataError("no such campaign; make one with: ranker collect new", file=name)
         connection = _open(path)
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]

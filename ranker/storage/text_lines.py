@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
+from ranker import progress
 from ranker.errors import DataError
 from ranker.files import GZIP_MAGIC, STDIN, decode_text, display_name, reading, universal_line_ends
 
@@ -49,8 +50,11 @@ def _parts(path: str | Path, name: str) -> Iterator[bytes]:
         raise DataError("standard input is closed, expected text", file=name)
     source = nullcontext(sys.stdin.buffer) if str(path) == STDIN else None
     with reading(name), source or Path(path).open("rb") as raw:
+        size = 0
         # either is buffered, though its type does not say so
         zipped = raw.peek(2).startswith(GZIP_MAGIC)  # type: ignore[union-attr]
         with gzip.GzipFile(fileobj=raw) if zipped else nullcontext(raw) as stream:
             while part := stream.read(_PART):
+                size += len(part)
+                progress.report_file(name, size)
                 yield part

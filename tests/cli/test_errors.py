@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 import pickle
 import re
 from pathlib import Path
 
 import pytest
 
+from ranker import progress
 from ranker.cli.main import run
 from tests.cli.conftest import RATED, Refused
 
@@ -216,3 +218,40 @@ def test_no_command_is_no_mashed_help(refused: Refused, capsys: pytest.CaptureFi
         else:
             assert (ended.value.code, out) == (2, "")
             assert re.fullmatch(r"ranker: error: [^\n]{,200}\n", err)
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        (0, "good.json: out of memory: give fewer sources or fewer candidates at a time$"),
+        (10**9, "good.json: out of memory: give fewer .* at a time, or use a smaller model than x.model$"),
+    ],
+)
+def test_out_of_memory_names_the_file_that_was_worked_on(
+    model: int, says: str, refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        if model:
+            progress.report_file("x.model", model, model=True)
+        raise MemoryError
+
+    monkeypatch.setattr("ranker.extractors.ngram.bleu.Bleu.statistics", fail)
+    refused("rank", "good.json", "-m", "bleu", says=says)
+
+
+def test_out_of_memory_without_a_file(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    progress.report_file("earlier.json", 10**9)
+    monkeypatch.setattr("ranker.extractors.order.charts.permutation_tree", fail)
+    refused("permutation", "2,1", says="error: out of memory: give fewer")
+
+
+def test_notes_are_as_short_as_errors(refused: Refused) -> None:
+    refused("--nope")
+    note = logging.makeLogRecord({"msg": "ranker: note: " + "x" * 5000 + " is left out"})
+    printed = logging.lastResort.format(note)
+    assert len(printed) < 700
+    assert printed.startswith("ranker: note: x")
+    assert printed.endswith("x is left out")
