@@ -1,4 +1,4 @@
-"""Learns a metric that ranks machine translations the way people do.
+"""Rank machine translations with a metric learnt from human judgements.
 
 >>> from ranker import Ranker, load_dataset
 >>> Ranker("bleu", kind="fluency").fit(load_dataset("sample"))

@@ -52,7 +52,7 @@ def _open_closed_streams() -> None:
 
 
 def _say(number: int) -> None:
-    what = "interrupted" if number == signal.SIGINT else f"stopped by {signal.Signals(number).name}"
+    what = "interrupted" if number == signal.SIGINT else f"terminated by {signal.Signals(number).name}"
     try:
         os.write(2, f"ranker: {what}\n".encode())
     except OSError:

@@ -94,7 +94,7 @@ def reading(name: str, expected: str = "") -> Iterator[None]:
     except ValueError as error:
         if isinstance(error, DataError):
             raise
-        raise DataError(f"is no file name ({error})", file=name) from None
+        raise DataError(f"is not a valid file name ({error})", file=name) from None
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -130,7 +130,7 @@ def _unzipped(raw: bytes, name: str) -> bytes:
         while len(text) <= most and (part := stream.read(_PART)):
             text += part
     if len(text) > most:
-        what = f"unpacks to more than {chosen} times its size, as no text does"
+        what = f"unpacks to more than {chosen} times its size, which is unusual for text"
         raise DataError(f"{what}; set RANKER_GZIP_RATIO=0 to read it anyway", file=name)
     return bytes(text)
 
@@ -173,7 +173,7 @@ def decode_text(raw: bytes, name: str, lines_before: int = 0) -> str:
     if "\0" in text:
         line, column = _place(text[: text.index("\0")])
         raise DataError(
-            "byte 0x00 stands in no text (UTF-16, or a binary file?): convert the file to UTF-8",
+            "byte 0x00 is not text (UTF-16 or a binary file?): convert the file to UTF-8",
             file=name,
             line=lines_before + line,
             column=column,
@@ -269,7 +269,7 @@ def _commit(complete: Path, folder: Path, descriptor: int) -> None:
             # whoever finishes it locks it anew
             locks.unlock(descriptor)
             return
-    raise OSError(errno.EBUSY, "other runs keep writing there")
+    raise OSError(errno.EBUSY, "other processes keep writing there")
 
 
 def finish_writing(folder: str | Path) -> None:
@@ -300,8 +300,8 @@ def finish_writing(folder: str | Path) -> None:
             if error.errno in _NOT_EMPTY:
                 # a new one took the place of what was just emptied
                 continue
-            what = f"a killed run left {_COMMITTED} there, which cannot be moved ({error.strerror or error})"
-            raise DataError(f"{what}: make the folder writable", file=display_name(folder)) from None
+            what = f"an interrupted run left {_COMMITTED} there, which cannot be moved ({error.strerror or error})"
+            raise DataError(f"{what}: make the directory writable", file=display_name(folder)) from None
         finally:
             os.close(descriptor)
 
@@ -355,9 +355,9 @@ def _remove_if_left(path: Path) -> None:
 def _check_target(target: Path) -> None:
     name = display_name(target)
     if not target.parent.is_dir():
-        raise DataError(f"cannot be written: there is no directory {display_name(target.parent)}", file=name)
+        raise DataError(f"cannot be written: the directory {display_name(target.parent)} does not exist", file=name)
     if target.exists() and not target.is_file():
-        raise DataError("cannot be written: exists and is no file; choose another name", file=name)
+        raise DataError("cannot be written: exists and is not a regular file; choose another name", file=name)
 
 
 def _unwritable(path: Path, error: OSError) -> DataError:
@@ -381,7 +381,7 @@ def inside(folder: str | Path, *names: str) -> Path:
     for name in names:
         plain = name.isprintable() and not _NOT_IN_NAMES.search(name) and 0 < len(name.encode()) <= _LONGEST_NAME
         if not plain or name != name.strip(". ") or _DEVICE.match(name):
-            what = f"{printable(name)[:60]!r} cannot be the name of a file: expected letters, digits and -_.,=+[]"
+            what = f"{printable(name)[:60]!r} is not a valid file name: expected letters, digits and -_.,=+[]"
             raise DataError(what, file=display_name(folder))
     return Path(folder).joinpath(*names)
 
@@ -420,7 +420,7 @@ def sha256(raw: bytes) -> str:
 
 
 def read_lines(path: str | Path, expected: int | None = None, like: str = "") -> list[str]:
-    """Read a file of one sentence a line.
+    """Read a file of one sentence per line.
 
     Raises
     ------
@@ -431,12 +431,12 @@ def read_lines(path: str | Path, expected: int | None = None, like: str = "") ->
     lines = text.removesuffix("\n").split("\n") if text else []
     if expected is not None and len(lines) != expected:
         raise DataError(
-            f"has {len(lines)} lines, expected {expected} as in {like}",
+            f"has {len(lines)} lines, expected {expected}, as in {like}",
             file=display_name(path),
             line=len(lines) or None,
         )
     if not lines:
-        raise DataError("is empty, expected one sentence a line", file=display_name(path))
+        raise DataError("is empty, expected one sentence per line", file=display_name(path))
     return lines
 
 

@@ -106,7 +106,7 @@ def alignment_error_rate(found: Links, sure: Links, possible: Links | None = Non
     """
     for one in (sure, possible):
         if one is not None and len(one) != len(found):
-            raise DataError(f"alignments of {len(found)} and of {len(one)} sentence pairs, expected as many of each")
+            raise DataError(f"alignments of {len(found)} and of {len(one)} sentence pairs, expected equal numbers")
     given = [found, sure, *([] if possible is None else [possible])]
     parts = np.cumsum([len(one.source) for one in given])
     codes = np.unique(np.concatenate([_rows(one) for one in given]), axis=0, return_inverse=True)[1].reshape(-1)

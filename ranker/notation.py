@@ -92,7 +92,7 @@ def open_brackets(text: str) -> tuple[str, str]:
     _check_depth(text)
     name, bracket, rest = text.partition("[")
     if not _NAME.match(name) or (bracket and not rest.endswith("]")):
-        raise OptionError(f"{text!r} is not of the form name[option=value,...]")
+        raise OptionError(f"{text!r} does not have the form name[option=value,...]")
     return name, rest[:-1]
 
 
@@ -119,7 +119,7 @@ def parse(text: str) -> Spec:
     for part in split(inner) if inner.strip() else []:
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or not key or not value:
-            raise OptionError(f"{text!r}: {part!r} is not of the form option=value")
+            raise OptionError(f"{text!r}: {part!r} does not have the form option=value")
         if key in options:
             raise OptionError(f"{text!r}: option {key!r} is given twice")
         options[key] = value
@@ -178,7 +178,7 @@ def _weight(text: str, at: int) -> tuple[float | None, int]:
         return None, at
     star = _skip(text, found.end())
     if text[star : star + 1] != "*":
-        raise _misplaced(text, star, "* behind a number")
+        raise _misplaced(text, star, "* after a number")
     weight = float(found[0])
     if not 0 < weight < float("inf"):
         raise OptionError(f"{text!r}: expected a positive number at character {at + 1}, found {found[0]}")

@@ -203,8 +203,8 @@ class Ranker(LabelledScores):
         better = suited(dataset)
         # the included ranker that needs no references is the one for all languages
         advice = f"choose --model {better}, or " if better != UNREFERENCED or self.weight_sets.need_references else ""
-        where = f"this model was made for translations into {targets}, and these are in {other}"
-        return f"{where}: {advice}train one on such translations"
+        where = f"this model is for translations into {targets}, but these are in {other}"
+        return f"{where}: {advice}train one on translations in that language"
 
     def signature(self) -> str:
         """Return one line with all that changes the scores of this ranker."""
@@ -273,13 +273,13 @@ class Ranker(LabelledScores):
         except OptionError as error:
             raise ModelError(f"{path}: {error}") from None
         except (KeyError, TypeError, ValueError):
-            raise ModelError(f"{path}: model.json lacks what a ranker needs; train it again") from None
+            raise ModelError(f"{path}: model.json is incomplete; train the model again") from None
         if ranker.feature_set.names_files:
-            raise ModelError(f"{path}: names a file of scores to read, which a model must not: train it again")
+            raise ModelError(f"{path}: refers to a file with scores, which is not allowed in a model: train it again")
         if sets is None:
             pairs = itertools.zip_longest(names, ranker.feature_set.columns)
             then, now = next(pair for pair in pairs if pair[0] != pair[1])
-            what = f"was trained on column {then!r} where this version makes {now!r}"
+            what = f"was trained on column {then!r}, but this version has {now!r} instead"
             raise ModelError(f"{path}: {what}; train it again")
         try:
             ranker.feature_set = ranker.feature_set.with_states(stored.arrays)
@@ -300,16 +300,16 @@ class Ranker(LabelledScores):
         """Return the model card, Markdown."""
         training = self._trained()
         lines = [
-            "# A ranker of machine translations",
+            "# A ranker for machine translations",
             "",
-            f"Scores candidate translations of one source with {counted(len(self.weights), 'column')}; higher is "
+            f"Scores candidate translations of a source with {counted(len(self.weights), 'feature')}; higher is "
             "better. Scores of different sources are not comparable.",
             "",
             f"- Trained on: {markdown_text(training.data)} ({counted(training.sources, 'source')}, "
             f"{counted(training.candidates, 'judged candidate')}), judgements of kind {markdown_text(training.kind)}",
             *([f"- Adapted from: {markdown_text(training.base)}, C = {training.C:g}"] if training.base else []),
             f"- Signature: `{self.signature()}`",
-            f"- Made by ranker {VERSION}",
+            f"- Created by ranker {VERSION}",
             "",
             f"| column | {' | '.join(['weight', *self.weight_sets.titles])} | mean | scale |",
             "|---" * (len(self.weight_sets.weights) + 3) + "|",
@@ -346,7 +346,7 @@ class Ranker(LabelledScores):
 
     def _trained(self) -> Training:
         if self.training is None:
-            raise ModelError("this ranker is not trained; call fit or load")
+            raise ModelError("the ranker is not trained; call fit or load")
         return self.training
 
 
@@ -438,7 +438,7 @@ def make_scorer(metric: str | None, model: str | Path | None) -> Scorer:
         If both or neither is given, or the metric is not known.
     """
     if (metric is None) == (model is None):
-        raise OptionError("give either --metric NAME, as --metric bleu, or --model FILE (see ranker train)")
+        raise OptionError("give either --metric NAME, such as --metric bleu, or --model FILE (see ranker train)")
     if metric is not None:
         return MetricScorer(make_metric(metric))
     assert model is not None

@@ -13,7 +13,7 @@ PairCounting = Literal["judgements", "aggregated", "balanced"]
 AUTO = "auto"
 STANDARD, STANDARD_ANY, STANDARD_UNREFERENCED = "standard", "standard-any", "reference-free"
 FOLDS = 5
-"""Folds of the cross-validation that ends a training."""
+"""Folds of the final cross-validation of a training."""
 GRADED = "graded"
 GIVEN, SEARCHED, ONE_SOURCE = "given", "cross-validation", "one source"
 
@@ -64,7 +64,7 @@ class Settings:
     def __post_init__(self) -> None:
         if self.base is not None and self.features != AUTO:
             raise OptionError(
-                f"features {self.features!r}: a ranker adapted from {self.base} has its features; leave them out"
+                f"features {self.features!r}: a ranker adapted from {self.base} has its features; remove this option"
             )
         if self.C != AUTO and not (isinstance(self.C, int | float) and is_penalty(self.C)):
             raise OptionError(f"C={self.C!r}: {EXPECTED}")

@@ -70,17 +70,17 @@ def standard_features(dataset: Dataset) -> tuple[str, tuple[str, ...]]:
         name = STANDARD_ANY
         targets = sorted({pair.partition("-")[2] for pair in dataset.language_pairs if pair != "?"} - {"en", ""})
         languages = ", ".join(map(repr, targets))
-        why = f"no parser for {languages}" if targets else "these references do not look English"
+        why = f"no parser for {languages}" if targets else "the references do not look English"
         notes.append(f"{why}: using the feature set {name}, which has no dependency triplets")
     extractors = FeatureSet.parse(name).extractors
     missing = missing_tokenizer(dataset)
     if missing:
-        notes.append(f"{missing}; words are single characters instead (tokenizer=char)")
+        notes.append(f"{missing}; using characters as words instead (tokenizer=char)")
         extractors = tuple(_by_character(one) for one in extractors)
     reason = FeatureSet(extractors).unusable(dataset)
     if reason:
         left_out = dict.fromkeys(one.name for one in extractors if one.unusable(dataset))
-        notes.append(f"{reason}: the features are those of {name} without {', '.join(left_out)}")
+        notes.append(f"{reason}: using the features of {name} without {', '.join(left_out)}")
         extractors = tuple(one for one in extractors if not one.unusable(dataset))
     return (",".join(map(str, extractors)) if missing or reason else name), tuple(notes)
 

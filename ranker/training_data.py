@@ -76,7 +76,7 @@ class Lesson:
             orders = bool(((group[1:] == group[:-1]) & (target[1:] != target[:-1])).any())
         if not orders:
             raise DataError(
-                f"judgements of kind {kind!r} order no two candidates of one source; nothing can be learnt",
+                f"judgements of kind {kind!r} do not order any two candidates of a source; nothing can be learnt",
                 file=dataset.name,
             )
         return lesson
@@ -323,7 +323,7 @@ def learn_weights(
     if C == AUTO and len(lesson.sources) < 2:
         C, chosen_by = (0.0 if base else 1.0 / lesson.pair_weight), ONE_SOURCE
         consequence = f"so the weights of {base} are kept" if base else "which is 1 / pairs"
-        note = f"judgements of one source: nothing can be held out to choose C, {consequence}"
+        note = f"judgements of a single source: C cannot be chosen by cross-validation, {consequence}"
 
     def learn(place: int, C: float | Literal["auto"]) -> RankSVM:
         used = sets.columns[place]
@@ -346,11 +346,13 @@ def _chosen(lesson: Lesson, svm: RankSVM, base: str) -> tuple[float, str]:
     before, after = float(agreement[0]), float(agreement[np.argmax(svm.cv_results_["C"] == svm.C_)])
     held_out = f"the held-out judgements of {counted(len(lesson.sources), 'source')}"
     if not svm.C_:
-        note = f"the weights of {base} are kept: no change agrees better with {held_out} by two standard errors"
+        note = (
+            f"the weights of {base} are kept: no change improves the agreement with {held_out} by two standard errors"
+        )
     else:
         of = "tau of preferences" if lesson.pairs else "mean Spearman"
         note = (
-            f"adapted from {base} with C = {svm.C_:g}, which raised the agreement with {held_out} "
+            f"adapted from {base} with C = {svm.C_:g}, which increased the agreement with {held_out} "
             f"from {before:.3f} to {after:.3f} ({of})"
         )
     return after - before, note

@@ -88,7 +88,7 @@ def test_judgements_that_contradict_the_base_move_it_as_far_as_cross_validation_
     assert training.gain > 0.3
     assert training.chosen_by == "cross-validation"
     (note,) = ranker.training_notes
-    assert note.startswith(f"adapted from {training.base} with C = {training.C:g}, which raised the agreement with ")
+    assert note.startswith(f"adapted from {training.base} with C = {training.C:g}, which increased the agreement with ")
     assert note.endswith("(mean Spearman)")
     assert f"|base:{training.base}|" in ranker.signature()
     assert f"- Adapted from: {markdown_text(training.base)}, C = {training.C:g}\n" in ranker.card()
@@ -100,8 +100,8 @@ def test_judgements_that_agree_with_the_base_leave_it_as_it_is(base, sample):
     np.testing.assert_array_equal(ranker.score(sample), start.score(sample))
     (note,) = ranker.training_notes
     assert note == (
-        f"the weights of {ranker.training.base} are kept: no change agrees better with the held-out judgements of "
-        "32 sources by two standard errors"
+        f"the weights of {ranker.training.base} are kept: no change improves the agreement with the held-out "
+        "judgements of 32 sources by two standard errors"
     )
     assert ranker.digest != start.digest
 
@@ -112,7 +112,7 @@ def test_one_source_leaves_nothing_to_choose_by(base, sample):
     np.testing.assert_array_equal(ranker.weights, Ranker.load(base).weights)
     assert (ranker.training.chosen_by, ranker.training.gain) == ("one source", None)
     (note,) = ranker.training_notes
-    assert note.endswith(f"nothing can be held out to choose C, so the weights of {ranker.training.base} are kept")
+    assert note.endswith(f"C cannot be chosen by cross-validation, so the weights of {ranker.training.base} are kept")
 
 
 def test_few_references_adapt_all_sets_and_leave_the_missing_columns_alone(base, few):
@@ -163,7 +163,7 @@ def test_columns_for_english_stay_as_they_are_where_translations_are_not(sample,
 def test_few_references_and_nothing_else_are_an_error(sample, few, tmp_path):
     path = tmp_path / "x.model"
     Ranker("perp", kind="adequacy", C=0.01).fit(sample).save(path)
-    with pytest.raises(DataError, match=r"too few for a language model.*, and this model has no other column"):
+    with pytest.raises(DataError, match=r"too few for a language model.*, and the model has no other features"):
         adapted(str(path), few)
 
 
@@ -208,7 +208,7 @@ def test_references_as_candidates_can_be_learnt_from_too(base, sample):
 
 
 def test_features_besides_a_base_are_refused():
-    with pytest.raises(OptionError, match="features 'bleu': a ranker adapted from full has its features; leave them"):
+    with pytest.raises(OptionError, match="features 'bleu': a ranker adapted from full has its features; remove"):
         Ranker("bleu", base="full")
 
 
@@ -235,7 +235,7 @@ def test_files_without_a_sound_base_are_refused(base, few, tmp_path, change):
     model = copy.deepcopy(stored.model)
     change(model)
     write_model(tmp_path / "x.model", StoredModel(model, stored.arrays), "card")
-    with pytest.raises(ModelError, match=r"model\.json lacks what a ranker needs; train it again"):
+    with pytest.raises(ModelError, match=r"model\.json is incomplete; train the model again"):
         Ranker.load(tmp_path / "x.model")
 
 

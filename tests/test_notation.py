@@ -54,11 +54,11 @@ def test_split_at_outer_commas_only():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "'' is not of the form name[option=value,...]"),
+        ("", "'' does not have the form name[option=value,...]"),
         ("a[x=1", "'a[x=1' is not of the form"),
-        ("a[x]", "'a[x]': 'x' is not of the form option=value"),
+        ("a[x]", "'a[x]': 'x' does not have the form option=value"),
         ("a[x=1,x=2]", "'a[x=1,x=2]': option 'x' is given twice"),
-        ("a[x=]", "'x=' is not of the form option=value"),
+        ("a[x=]", "'x=' does not have the form option=value"),
         ("1a", "'1a' is not of the form"),
     ],
 )
@@ -148,8 +148,8 @@ def test_any_text_is_a_sum_or_refused_with_the_character(text):
         ("a -", "'a -': expected a number or a name at character 4, found the end"),
         ("a - - b", "expected a number or a name at character 5, found '-'"),
         ("a b", "'a b': expected +, - or the end at character 3, found 'b'"),
-        ("2", "'2': expected * behind a number at character 2, found the end"),
-        ("a - 2b", "'a - 2b': expected * behind a number at character 6, found 'b'"),
+        ("2", "'2': expected * after a number at character 2, found the end"),
+        ("a - 2b", "'a - 2b': expected * after a number at character 6, found 'b'"),
         ("2*3*a", "'2*3*a': expected a name at character 3, found '3'"),
         ("a[x=1", "'a[x=1': '[' at character 2 without ']'"),
         ("a]", "'a]': expected +, - or the end at character 2, found ']'"),

@@ -168,7 +168,7 @@ def test_nothing_to_fall_back_on_is_an_error(sample, few):
     alone = Ranker("perp", kind="adequacy", C=0.01).fit(sample)
     assert len(alone.weight_sets.weights) == 1
     assert np.isfinite(alone.candidate_scores(sample)).all()
-    with pytest.raises(DataError, match=r"too few for a language model.*, and this model has no other column"):
+    with pytest.raises(DataError, match=r"too few for a language model.*, and the model has no other features"):
         alone.candidate_scores(few)
 
 
@@ -177,7 +177,7 @@ def test_other_languages_than_those_learnt_from_are_said():
     ranker = Ranker("bleu", C=1.0).fit(dataset_of(items, lp="de-en", kind="fluency"))
     assert ranker.note(dataset_of(items, lp="fr-en")) is None
     note = ranker.note(dataset_of(items, lp="en-fr"))
-    assert note.startswith("this model was made for translations into en, and these are in fr: choose --model ")
+    assert note.startswith("this model is for translations into en, but these are in fr: choose --model ")
 
 
 def test_one_source_leaves_nothing_to_choose_C_by():
@@ -185,7 +185,7 @@ def test_one_source_leaves_nothing_to_choose_C_by():
     assert pytest.approx(1 / 3) == ranker.training.C
     assert ranker.training.chosen_by == "one source"
     assert ranker.training_notes == (
-        "judgements of one source: nothing can be held out to choose C, which is 1 / pairs",
+        "judgements of a single source: C cannot be chosen by cross-validation, which is 1 / pairs",
     )
 
 
@@ -219,7 +219,7 @@ def test_the_signature_names_what_changes_scores_and_nothing_else(trained, sampl
 
 @pytest.mark.parametrize("use", [Ranker.score, lambda ranker, _: ranker.signature(), lambda ranker, _: ranker.digest])
 def test_an_untrained_ranker_says_so(use, few):
-    with pytest.raises(ModelError, match="this ranker is not trained; call fit or load"):
+    with pytest.raises(ModelError, match="the ranker is not trained; call fit or load"):
         use(Ranker("bleu"), few)
 
 
@@ -236,11 +236,11 @@ def test_C_out_of_range(C):
 
 
 def test_judgements_that_teach_nothing_are_refused(few):
-    with pytest.raises(DataError, match="holds no human judgements to learn from"):
+    with pytest.raises(DataError, match="contains no human judgements"):
         Ranker("bleu", C=1.0).fit(few)
     equal = dataset_of([(["a"], ["a", "b"])] * 3, kind="fluency")
     equal = dataclasses.replace(equal, ratings=equal.ratings.assign(value=3.0))
-    with pytest.raises(DataError, match="order no two candidates of one source; nothing can be learnt"):
+    with pytest.raises(DataError, match="do not order any two candidates of a source; nothing can be learnt"):
         Ranker("bleu", C=1.0).fit(equal)
 
 
@@ -272,26 +272,26 @@ def told(part, **values):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (changed("name", "chrf"), "was trained on column 'chrf' where this version makes 'bleu'; train it again"),
-        (lambda model: model["columns"].pop(), "where this version makes 'perp'; train it again"),
-        (changed("scale", 0.0), "model.json lacks what a ranker needs; train it again"),
-        (reweighted(0, weights=[0.1, 0.2, None]), "model.json lacks what a ranker needs"),
-        (reweighted(0, weights=[0.1, 0.2, 1e300]), "model.json lacks what a ranker needs"),
-        (reweighted(0, weights=[0.1, 0.2]), "model.json lacks what a ranker needs"),
-        (reweighted(0, without=["perp"]), "model.json lacks what a ranker needs"),
-        (reweighted(1, without=[]), "model.json lacks what a ranker needs"),
-        (reweighted(1, without="perp"), "model.json lacks what a ranker needs"),
-        (reweighted(1, without=["perp", "chrf"]), "model.json lacks what a ranker needs"),
-        (reweighted(1, without=["bleu", "perp", "ter"]), "model.json lacks what a ranker needs"),
-        (reweighted(1, weights=[0.1, 0.2, 0.3]), "model.json lacks what a ranker needs"),
-        (lambda model: model.update(weights=[]), "model.json lacks what a ranker needs"),
-        (lambda model: model.update(weights=None), "model.json lacks what a ranker needs"),
-        (changed("mean", "x"), "model.json lacks what a ranker needs"),
-        (lambda model: model.pop("training"), "model.json lacks what a ranker needs"),
-        (told("training", C=None), "model.json lacks what a ranker needs"),
-        (told("training", sources="many"), "model.json lacks what a ranker needs"),
-        (told("settings", seed=[1]), "model.json lacks what a ranker needs"),
-        (lambda model: model.update(features="bleu,terr,perp"), "no extractor is called 'terr'"),
+        (changed("name", "chrf"), "was trained on column 'chrf', but this version has 'bleu' instead; train it again"),
+        (lambda model: model["columns"].pop(), "but this version has 'perp' instead; train it again"),
+        (changed("scale", 0.0), "model.json is incomplete; train the model again"),
+        (reweighted(0, weights=[0.1, 0.2, None]), "model.json is incomplete"),
+        (reweighted(0, weights=[0.1, 0.2, 1e300]), "model.json is incomplete"),
+        (reweighted(0, weights=[0.1, 0.2]), "model.json is incomplete"),
+        (reweighted(0, without=["perp"]), "model.json is incomplete"),
+        (reweighted(1, without=[]), "model.json is incomplete"),
+        (reweighted(1, without="perp"), "model.json is incomplete"),
+        (reweighted(1, without=["perp", "chrf"]), "model.json is incomplete"),
+        (reweighted(1, without=["bleu", "perp", "ter"]), "model.json is incomplete"),
+        (reweighted(1, weights=[0.1, 0.2, 0.3]), "model.json is incomplete"),
+        (lambda model: model.update(weights=[]), "model.json is incomplete"),
+        (lambda model: model.update(weights=None), "model.json is incomplete"),
+        (changed("mean", "x"), "model.json is incomplete"),
+        (lambda model: model.pop("training"), "model.json is incomplete"),
+        (told("training", C=None), "model.json is incomplete"),
+        (told("training", sources="many"), "model.json is incomplete"),
+        (told("settings", seed=[1]), "model.json is incomplete"),
+        (lambda model: model.update(features="bleu,terr,perp"), "unknown metric, feature or feature set 'terr'"),
     ],
 )
 def test_models_that_do_not_fit_this_version_are_refused(trained, tmp_path, change, message):
@@ -312,7 +312,7 @@ def test_models_whose_scores_would_overflow_are_refused(tmp_path, key, value):
     stored = read_model(path)
     columns = [{**column, key: value} for column in stored.model["columns"]]
     write_model(path, StoredModel({**stored.model, "columns": columns}, stored.arrays), "")
-    with pytest.raises(ModelError, match=r"model\.json lacks what a ranker needs"):
+    with pytest.raises(ModelError, match=r"model\.json is incomplete"):
         Ranker.load(path)
 
 

@@ -83,7 +83,7 @@ def test_a_file_goes_before_a_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert shipped.locate("full").is_dir()
     (tmp_path / "full").write_text("mine")
-    with pytest.raises(ModelError, match="is no model file"):
+    with pytest.raises(ModelError, match="is not a model file"):
         Ranker.load("full")
 
 
@@ -93,8 +93,8 @@ def test_rank_without_a_model_says_which_it_takes(tmp_path, capsys):
     command("rank", str(path), "-f", "json")
     out, err = capsys.readouterr()
     assert [one["system"] for one in json.loads(out)["sources"][0]["ranking"]] == ["B", "A"]
-    assert "ranker: note: scored by the included model full" in err
-    assert "2 reference sentences are too few for a language model, 100 are needed; ranked without perp\n" in err
+    assert "ranker: note: using the included model full" in err
+    assert "2 reference sentences are too few for a language model, which needs 100; ranked without perp\n" in err
     command("rank", str(path), "-M", "full", "-f", "json")
     assert capsys.readouterr().out == out
 

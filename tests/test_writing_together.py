@@ -100,7 +100,9 @@ def test_a_corpus_that_is_replaced_while_its_pairs_are_read_is_refused(tmp_path,
         return found
 
     monkeypatch.setattr(reading, "_read", slow)
-    with pytest.raises(DataError, match=r"x\.jsonl: was replaced before .*x\.pairs\.tsv was read: run this again"):
+    with pytest.raises(
+        DataError, match=r"x\.jsonl: was replaced before .*x\.pairs\.tsv was read: run the command again"
+    ):
         read_dataset(path)
 
 
@@ -161,6 +163,8 @@ def test_what_cannot_be_moved_is_said(tmp_path):
 def test_a_pairs_file_that_could_not_be_read_is_not_written(name, tmp_path):
     dataset = preferred(np.array(HUMAN))
     dataset.candidates.loc[0, "system"] = name
-    with pytest.raises(DataError, match=r"test: sys[AB] 'a.*b' holds a tab or line break, which a pairs file cannot"):
+    with pytest.raises(
+        DataError, match=r"test: sys[AB] 'a.*b' contains a tab or line break, which is not allowed in a pairs file"
+    ):
         write_dataset(dataset, tmp_path / "x.jsonl")
     assert list(tmp_path.iterdir()) == []

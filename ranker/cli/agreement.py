@@ -30,25 +30,28 @@ def command(
     data: DataOption = None,
     kind: KindOption = "auto",
     lp: LpOption = None,
-    pairs: Annotated[bool, typer.Option("--pairs", help="A row for every two judges instead.")] = False,
+    pairs: Annotated[bool, typer.Option("--pairs", help="Print one row per pair of judges instead.")] = False,
     systems: Annotated[
         RankingMethod | None,
-        typer.Option("--systems", help="Rank the systems by the judgements instead.", show_default=False),
+        typer.Option("--systems", help="Rank the systems by their human judgements instead.", show_default=False),
     ] = None,
     resamples: Annotated[
-        int, typer.Option("--resamples", help="Bootstrap samples for the 95 % intervals; 0 for none.", min=0)
+        int,
+        typer.Option(
+            "--resamples", help="Bootstrap samples for the 95% confidence intervals (0: no intervals).", min=0
+        ),
     ] = 1000,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     form: FormatOption = "table",
 ) -> None:
-    """Measure how far judges agree with each other.
+    """Measure the agreement between human judges.
 
-    Figures are given per language pair.
+    Results are computed per language pair.
 
-    Consistency is the share of pairs of candidates on which two (or three) judges agree; kappa, pi and alpha correct
-    for chance. Means over pairs of judges are weighted by what both judged. --systems ranks the systems by people, with
-    ranges of ranks and clusters whose ranges do not overlap.
+    Consistency is the proportion of candidate pairs on which two (or three) judges agree; kappa, pi and alpha correct
+    for chance. Means over pairs of judges are weighted by the items that both judged. --systems ranks the systems by
+    human judgements, with rank ranges and clusters whose ranges do not overlap.
 
     Example: ranker agreement --data sample --kind fluency
     """

@@ -16,46 +16,48 @@ from ranker.errors import DataError, OptionError, nearest
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
 
-app = Commands("Align the words of sources and translations.")
+app = Commands("Align the words of source and target sentences.")
 
 
 Tokens = Literal["13a", "none"]
-"""Tokenisers."""
+"""Tokenizers."""
 
 
 TargetOption = Annotated[
     list[Path] | None,
-    typer.Option("--target", "-t", help="Translations of the source sentences, one a line.", metavar="FILE"),
+    typer.Option("--target", "-t", help="Translations of the source sentences, one per line.", metavar="FILE"),
 ]
 
 
 @app.command("train")
 def train_command(
-    model: Annotated[Path, typer.Option("--model", "-M", help="File to write the aligner to.", metavar="FILE")],
+    model: Annotated[Path, typer.Option("--model", "-M", help="Output file for the aligner.", metavar="FILE")],
     data: DataOption = None,
     lp: LpOption = None,
     candidates: Annotated[
-        bool, typer.Option("--candidates", help="With --data: learn from the candidates, not only the references.")
+        bool, typer.Option("--candidates", help="With --data: learn from the candidates as well as the references.")
     ] = False,
     source: SourceOption = None,
     target: TargetOption = None,
-    tokenizer: Annotated[Tokens, typer.Option("--tokenizer", help="How to split words.")] = "13a",
-    keep_case: Annotated[bool, typer.Option("--keep-case", help="Do not lower-case.")] = False,
+    tokenizer: Annotated[Tokens, typer.Option("--tokenizer", help="Tokenizer.")] = "13a",
+    keep_case: Annotated[bool, typer.Option("--keep-case", help="Do not lowercase the text.")] = False,
     ibm1: Annotated[int, typer.Option("--ibm1", help="EM iterations of IBM model 1.", min=0)] = 5,
     hmm: Annotated[int, typer.Option("--hmm", help="EM iterations of the HMM.", min=0)] = 5,
     agreement: Annotated[
-        bool, typer.Option("--agreement/--no-agreement", help="Train the two directions to agree, or each alone.")
+        bool,
+        typer.Option("--agreement/--no-agreement", help="Train both directions jointly to agree, or each separately."),
     ] = True,
     null_probability: Annotated[
-        float, typer.Option("--null-probability", help="Probability of a word that comes from nothing.")
+        float, typer.Option("--null-probability", help="Probability that a word is aligned to nothing.")
     ] = 0.05,
     jobs: JobsOption = None,
     form: FormatOption = "table",
 ) -> None:
     """Learn a bilingual word aligner from sources and their translations.
 
-    IBM model 1 and then an HMM, in both directions, trained to agree. Prints the log-likelihood that every iteration
-    started from; with agreement it may fall. A language written without spaces must be split into words before.
+    The aligner is IBM model 1 followed by an HMM, in both directions, trained to agree. The log-likelihood before each
+    iteration is printed; with agreement training it may decrease. Text in a language written without spaces must be
+    segmented into words first.
 
     Example: ranker align train -s source.de -t reference.en --model de-en.align
     """
@@ -98,29 +100,32 @@ def train_command(
 @app.command("apply")
 def apply_command(
     model: Annotated[
-        Path, typer.Option("--model", "-M", help="Aligner, as written by ranker align train.", metavar="FILE")
+        Path, typer.Option("--model", "-M", help="Aligner file written by ranker align train.", metavar="FILE")
     ],
     data: DataOption = None,
     lp: LpOption = None,
     system: Annotated[
-        str | None, typer.Option("--system", help="With --data: the candidates of one system.", metavar="NAME")
+        str | None,
+        typer.Option("--system", help="With --data: align the candidates of one system only.", metavar="NAME"),
     ] = None,
     reference: Annotated[
         int | None,
-        typer.Option("--reference", help="With --data: the first references, the second, ...", min=1, metavar="NUMBER"),
+        typer.Option(
+            "--reference", help="With --data: align the first reference, the second, ...", min=1, metavar="NUMBER"
+        ),
     ] = None,
     source: SourceOption = None,
     target: TargetOption = None,
     threshold: Annotated[
-        float, typer.Option("--threshold", help="Product of a link's posteriors from which on it is taken.")
+        float, typer.Option("--threshold", help="Keep links whose posterior product is at least this.")
     ] = 0.5,
     jobs: JobsOption = None,
 ) -> None:
     """Print the word alignments of sources and translations.
 
-    The format is Pharaoh's, one line per sentence pair: 0-0 1-2 links the first words of both sentences, and the second
-    source word to the third of the translation. With --data the translations are all candidates in their order, those
-    of one system, or references.
+    The output is in Pharaoh format, one line per sentence pair: 0-0 1-2 links the first words of both sentences, and
+    the second source word to the third target word. With --data, all candidates are aligned in order, or only those of
+    one system, or one of the references.
 
     Example: ranker align apply --model de-en.align -s source.de -t system.en
     """
@@ -128,7 +133,9 @@ def apply_command(
         raise OptionError("give --system or --reference, not both")
     dataset, files = _read(data, lp, source, target)
     if files and (system is not None or reference is not None):
-        raise OptionError("--system and --reference choose from --data; -s and -t are aligned as they are")
+        raise OptionError(
+            "--system and --reference select translations from --data; they cannot be used with -s and -t"
+        )
     from ranker.corpora.formats.pharaoh import pharaoh_lines
     from ranker.extractors.order.aligner import align_texts, load_aligner
 
@@ -146,7 +153,7 @@ def _read(
     if not data and not (source and target):
         raise OptionError("nothing to align: give --data CORPUS, or -s SOURCE -t TARGET")
     if target and len(target) > 1:
-        raise OptionError(f"-t names {len(target)} files, expected one")
+        raise OptionError(f"-t: expected one file, found {len(target)}")
     dataset = read_input(data or [], source, None, target, lp)
     return dataset, (source, target[0]) if source and target else None
 
@@ -159,7 +166,7 @@ def _translations(dataset: Dataset, system: str | None, reference: int | None) -
             rows = rows[rows["system"] == system]
             if rows.empty:
                 known = sorted(set(dataset.candidates["system"]))
-                raise DataError(f"no candidate of {system!r}{nearest(system, known)}", file=dataset.name)
+                raise DataError(f"no candidates by system {system!r}{nearest(system, known)}", file=dataset.name)
     else:
         slot = dataset.references.groupby("source").cumcount()
         rows = dataset.references[(slot == reference - 1).to_numpy()]

@@ -14,73 +14,79 @@ from ranker.cli.output import Result, emit, print_table, say, say_note, say_prog
 from ranker.collect.tasks import KINDS, KindName, Next, Show
 from ranker.errors import OptionError
 
-app = Commands("Collect human judgements on a local web page.")
+app = Commands("Collect human judgements with a local web server.")
 CampaignArgument = Annotated[Path, typer.Argument(help="Campaign file.", metavar="CAMPAIGN")]
-DaysOption = Annotated[float, typer.Option("--days", help="Days for which links are valid.", min=0.001, max=3650)]
+DaysOption = Annotated[
+    float, typer.Option("--days", help="Number of days for which links are valid.", min=0.001, max=3650)
+]
 
 
 @app.command("new")
 def new_command(
-    campaign: Annotated[Path, typer.Argument(help="Campaign file to make.", metavar="CAMPAIGN")],
+    campaign: Annotated[Path, typer.Argument(help="Campaign file to create.", metavar="CAMPAIGN")],
     data: DataOption = None,
-    kind: Annotated[KindName, typer.Option("--kind", help="What the judges are asked.")] = "ranking",
+    kind: Annotated[KindName, typer.Option("--kind", help="Type of judgement task.")] = "ranking",
     judges: Annotated[
         str, typer.Option("--judges", help="Number of judges, or their codes separated by commas.")
     ] = "1",
     show: Annotated[
         Show | None,
-        typer.Option("--show", help="What is shown with the outputs; the default depends on the kind."),
+        typer.Option("--show", help="Text shown with the outputs; the default depends on --kind."),
     ] = None,
     next_item: Annotated[
         Next,
         typer.Option(
             "--next",
-            help="Which item comes next: uniform covers all items evenly, overlap gives a share of them to several "
-            "judges, active asks what the ranker learns most from.",
+            help="How the next item is chosen: uniform covers all items evenly, overlap gives some items to several "
+            "judges, active picks the items that the ranker learns most from.",
         ),
     ] = "uniform",
     judges_per_item: Annotated[
         int | None,
-        typer.Option("--judges-per-item", help="Judges that an item is given to; by default 1, with overlap 2.", min=1),
+        typer.Option("--judges-per-item", help="Judges per item (default 1, or 2 with --next overlap).", min=1),
     ] = None,
     overlap: Annotated[
-        float, typer.Option("--overlap", help="Share of items for several judges, with --next overlap.", min=0, max=1)
+        float,
+        typer.Option(
+            "--overlap", help="Proportion of items given to several judges, with --next overlap.", min=0, max=1
+        ),
     ] = 0.2,
     gold: Annotated[
         str | None,
-        typer.Option("--gold", help="Corpus whose judgements are known answers.", metavar="NAME|PATH"),
+        typer.Option("--gold", help="Corpus with known judgements, used as control items.", metavar="NAME|PATH"),
     ] = None,
     gold_share: Annotated[
-        float, typer.Option("--gold-share", help="Share of gold items, with --gold.", min=0, max=0.5)
+        float, typer.Option("--gold-share", help="Proportion of control items from --gold.", min=0, max=0.5)
     ] = 0.05,
     degraded_share: Annotated[
-        float, typer.Option("--degraded-share", help="Share of items with a degraded copy.", min=0, max=0.5)
+        float,
+        typer.Option("--degraded-share", help="Proportion of items with a degraded copy of an output.", min=0, max=0.5),
     ] = 0.05,
     repeat_share: Annotated[
-        float, typer.Option("--repeat-share", help="Share of items that a judge sees again.", min=0, max=0.5)
+        float, typer.Option("--repeat-share", help="Proportion of items shown to the same judge twice.", min=0, max=0.5)
     ] = 0.05,
-    quota: Annotated[int | None, typer.Option("--quota", help="Most items for one judge.", min=1)] = None,
+    quota: Annotated[int | None, typer.Option("--quota", help="Maximum number of items per judge.", min=1)] = None,
     min_seconds: Annotated[
-        float, typer.Option("--min-seconds", help="A faster judgement counts as too fast.", min=0)
+        float, typer.Option("--min-seconds", help="Judgements faster than this are counted as too fast.", min=0)
     ] = 2.0,
     features: Annotated[
-        str, typer.Option("--features", "-F", help="Features of the ranker that is trained in the background.")
+        str, typer.Option("--features", "-F", help="Features of the ranker trained in the background.")
     ] = "standard-any",
     title: Annotated[
-        str | None, typer.Option("--title", help="Title of the pages; by default the file's name.")
+        str | None, typer.Option("--title", help="Title of the web pages (default: the file name).")
     ] = None,
     url: Annotated[
-        str, typer.Option("--url", help="Address that judges reach the server under, for their links.")
+        str, typer.Option("--url", help="Public address of the server, used in the judges' links.")
     ] = "http://127.0.0.1:8765",
     days: DaysOption = 90.0,
     lp: LpOption = None,
     seed: SeedOption = 0,
     form: FormatOption = "table",
 ) -> None:
-    """Make a campaign, with links for its owner and its judges.
+    """Create a campaign, with links for its owner and judges.
 
-    A campaign is a file with everything to be judged. The links are printed once and not stored. Judges are known by
-    codes; do not use names.
+    A campaign is one file that contains all items to be judged. Links are printed once and are not stored. Judges are
+    identified by codes; do not use their names.
 
     Example: ranker collect new demo.campaign --data sample --kind ranking --judges 2
     """
@@ -106,11 +112,11 @@ def new_command(
         seed=seed,
         url=url,
     )
-    with working("making the campaign"):
+    with working("creating the campaign"):
         known = catalogue.load(gold) if gold else None
         made = make_campaign(campaign, dataset, settings, _codes(judges), gold=known, days=days)
     if made.passed_over:
-        say_note(f"{made.passed_over:,} sources have fewer than two different outputs")
+        say_note(f"{made.passed_over:,} sources were skipped: they have fewer than two different outputs")
     rows = [{"who": code, "link": link} for code, link in made.links.items()]
     gold_note = f", {made.gold:,} gold items" if made.gold else ""
     note = f"{campaign}: {made.items:,} items to judge{gold_note}; start with: ranker collect serve {campaign}"
@@ -136,8 +142,8 @@ def serve_command(
 ) -> None:
     """Serve a campaign to its judges until interrupted.
 
-    Only this computer can reach the server unless --host says otherwise. To let others in, put a proxy with TLS in
-    front of it: without one, links and answers are not encrypted. docs/collect.md has an example.
+    The server accepts connections from this computer only, unless --host is given. To admit others, run it behind a TLS
+    proxy: otherwise links and answers are sent unencrypted. See docs/collect.md for an example.
 
     Example: ranker collect serve demo.campaign
     """
@@ -149,7 +155,7 @@ def serve_command(
     from ranker.collect.web.server import serve
 
     if host not in ("127.0.0.1", "localhost", "::1"):
-        say_note(f"others can reach {host}, and links and answers are not encrypted: put a proxy with TLS in front")
+        say_note(f"{host} is reachable from other computers, and links and answers are not encrypted: use a TLS proxy")
 
     def ready() -> None:
         say_progress(f"ranker: serving {campaign} at http://{host}:{port}; stop with Ctrl-C")
@@ -159,7 +165,7 @@ def serve_command(
 
 @app.command("status")
 def status_command(campaign: CampaignArgument, form: FormatOption = "table") -> None:
-    """Show how far a campaign is, and what is known about its judges.
+    """Show the progress of a campaign and the quality of its judges.
 
     Example: ranker collect status demo.campaign
     """
@@ -203,30 +209,33 @@ def export_command(
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", help="File to write, as judgements.jsonl; preferences go beside it.", metavar="FILE"
+            "--output",
+            "-o",
+            help="Output file, such as judgements.jsonl; preferences go to a second file next to it.",
+            metavar="FILE",
         ),
     ],
     min_checks: Annotated[
         float | None,
-        typer.Option("--min-checks", help="Leave out judges who judged fewer of their checks right.", min=0, max=1),
+        typer.Option("--min-checks", help="Exclude judges who got fewer of their checks right.", min=0, max=1),
     ] = None,
     min_self: Annotated[
         float | None,
-        typer.Option("--min-self", help="Leave out judges who agree less with themselves.", min=0, max=1),
+        typer.Option("--min-self", help="Exclude judges with lower self-agreement.", min=0, max=1),
     ] = None,
     min_kappa: Annotated[
         float | None,
-        typer.Option("--min-kappa", help="Leave out judges with a lower kappa with the others.", min=-1, max=1),
+        typer.Option("--min-kappa", help="Exclude judges with a lower kappa against the others.", min=-1, max=1),
     ] = None,
     max_fast: Annotated[
         float | None,
-        typer.Option("--max-fast", help="Leave out judges with more judgements that were too fast.", min=0, max=1),
+        typer.Option("--max-fast", help="Exclude judges with a higher share of too fast judgements.", min=0, max=1),
     ] = None,
     form: FormatOption = "table",
 ) -> None:
-    """Write the judgements so far in a form that ranker train reads.
+    """Export the judgements collected so far for ranker train.
 
-    The campaign goes on. Judges that are left out are named by their codes, with the reason.
+    The campaign continues. Excluded judges are listed by code, with the reason.
 
     Example: ranker collect export demo.campaign -o judgements.jsonl
     """
@@ -247,7 +256,7 @@ def export_command(
 
     def show() -> None:
         if excluded:
-            print_table(excluded, "left out:", wide=("reason",))
+            print_table(excluded, "excluded:", wide=("reason",))
             typer.echo("")
         for path in written:
             say(f"written: {path}")
@@ -262,12 +271,12 @@ def export_command(
 def link_command(
     campaign: CampaignArgument,
     code: Annotated[str, typer.Argument(help="Code of a judge, or owner.", metavar="CODE")],
-    close: Annotated[bool, typer.Option("--close", help="Make the judge's link invalid instead.")] = False,
+    close: Annotated[bool, typer.Option("--close", help="Revoke the judge's link instead.")] = False,
     days: DaysOption = 90.0,
 ) -> None:
-    """Print a new personal link for a judge.
+    """Create a new personal link for a judge.
 
-    The earlier one is no longer valid. A new code makes a new judge.
+    The previous link is revoked. An unknown code adds a judge.
 
     Example: ranker collect link demo.campaign judge07
     """

@@ -33,27 +33,25 @@ OutputOption = Annotated[
     typer.Option(
         "--output",
         "-o",
-        help="Write the result to this file instead of printing it; the ending of its name says the format.",
+        help="Write the result to FILE instead of standard output; its extension determines the format.",
         metavar="FILE",
         rich_help_panel=OUTPUT,
     ),
 ]
-_JsonOption = Annotated[bool, typer.Option("--json", help="Short for --format json.", rich_help_panel=OUTPUT)]
+_JsonOption = Annotated[bool, typer.Option("--json", help="Same as --format json.", rich_help_panel=OUTPUT)]
 _LongOption = Annotated[
     bool,
     typer.Option(
         "--long-signatures",
-        help="Write signatures with every option in tables too, and sacreBLEU's.",
+        help="Print full signatures in tables, with all options and sacreBLEU's signature.",
         rich_help_panel=OUTPUT,
     ),
 ]
 QuietOption = Annotated[
-    bool, typer.Option("--quiet", "-q", help="No notes and no progress; errors stay.", rich_help_panel=OUTPUT)
+    bool, typer.Option("--quiet", "-q", help="Print no notes and no progress, only errors.", rich_help_panel=OUTPUT)
 ]
 
-_DataArgument = Annotated[
-    list[str] | None, typer.Argument(help="The same as --data.", metavar="DATA", show_default=False)
-]
+_DataArgument = Annotated[list[str] | None, typer.Argument(help="Same as --data.", metavar="DATA", show_default=False)]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -151,7 +149,7 @@ def _with_options(function: Callable[..., None]) -> Callable[..., None]:
         if has_data:
             values[_DATA] = listed_paths([*(values.pop(_DATA_ARGUMENT, None) or []), *(values[_DATA] or [])])
             if not values[_DATA] and signature.parameters[_DATA].default is inspect.Parameter.empty:
-                raise OptionError("nothing to read: give a corpus name or a file (--data)")
+                raise OptionError("no data: give a corpus name or a file (--data)")
         if not prints:
             function(**values)
             return
@@ -196,14 +194,16 @@ def _refuse_formats(targets: Path | list[Path] | None, choices: tuple[str, ...])
     """Refuse to write a file called as a format, which somebody means who writes ``-o json``."""
     for target in [targets] if isinstance(targets, Path) else targets or []:
         if str(target) in choices:
-            raise OptionError(f"-o {target}: -o names a file; for the format write --format {target} or -f {target}")
+            raise OptionError(
+                f"-o {target}: -o takes a file name; to choose the format use --format {target} or -f {target}"
+            )
 
 
 def _form(given: str | None, as_json: bool, target: Path | None, choices: tuple[str, ...]) -> str | None:
     """Return the format that is given, or that the name of a file says; None for the default."""
     if as_json:
         if given not in (None, "json"):
-            raise OptionError(f"--json is short for --format json: leave it out, or --format {given}")
+            raise OptionError(f"--json means --format json and conflicts with --format {given}: give one of them")
         return "json"
     suggested = _BY_SUFFIX.get(target.suffix.lower()) if target is not None else None
     return given or (suggested if suggested in choices else None)

@@ -24,7 +24,7 @@ from ranker.cli.options import (
 )
 from ranker.cli.output import Result, emit, print_table, say, say_note, say_signatures, win_rows
 from ranker.cli.scorer import GivenOption, MetricsOption, listed, supplied
-from ranker.errors import OptionError, counted
+from ranker.errors import OptionError, counted, nearest
 from ranker.evaluation.choices import LEVELS, Correction, Test
 
 if TYPE_CHECKING:
@@ -43,9 +43,7 @@ def command(
     metric: MetricsOption = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(
-            "--model", "-M", help="Trained rankers, separated by commas; may be given several times.", metavar="FILE"
-        ),
+        typer.Option("--model", "-M", help="Trained rankers, separated by commas; may be repeated.", metavar="FILE"),
     ] = None,
     kind: KindOption = "auto",
     given: GivenOption = None,
@@ -53,39 +51,37 @@ def command(
     no_references: NoReferencesOption = False,
     level: Annotated[
         list[LevelChoice] | None,
-        typer.Option(
-            "--level", help="Level to compare at, several times for several; all by default. Corpus is system."
-        ),
+        typer.Option("--level", help="Level of the comparison; may be repeated (default: all). corpus means system."),
     ] = None,
     resamples: Annotated[
         int,
-        typer.Option("--resamples", help="Bootstrap samples and permutations; 0 for figures alone.", min=0),
+        typer.Option("--resamples", help="Bootstrap samples and permutations (0: no intervals or tests).", min=0),
     ] = 1000,
-    test: Annotated[Test, typer.Option("--test", help="Test of two metrics.")] = "bootstrap",
+    test: Annotated[Test, typer.Option("--test", help="Significance test for two metrics.")] = "bootstrap",
     correction: Annotated[
         Correction, typer.Option("--correction", help="Multiple-testing correction for pairwise p-values.")
     ] = "westfall-young",
     wins: Annotated[
         str | None,
-        typer.Option("--wins", help="Statistic of the win matrix, as segment.spearman.", metavar="STATISTIC"),
+        typer.Option("--wins", help="Statistic for the win matrix, such as segment.spearman.", metavar="STATISTIC"),
     ] = None,
-    per_lp: Annotated[bool, typer.Option("--per-lp", help="Tables of every language pair too.")] = False,
+    per_lp: Annotated[bool, typer.Option("--per-lp", help="Also print a table per language pair.")] = False,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     form: FormatOption = "table",
 ) -> None:
-    """Compare metrics and rankers with people and each other.
+    """Compare metrics and rankers with human judgements.
 
-    Behind a figure stand its 95 % interval and its significance cluster: a metric opens a new cluster if it is
-    significantly behind one of the cluster above. JSON holds all figures, p-values and win matrices.
-    --level segment scores judged candidates alone, which is faster.
+    Each value is followed by its 95% confidence interval and its significance cluster: a metric starts a new cluster if
+    it is significantly worse than a metric of the cluster above. JSON output contains all values, p-values and win
+    matrices. --level segment scores only judged candidates, which is faster.
 
     Example: ranker compare --data sample --metric bleu,chrf --resamples 200
     """
     if not (metric or model):
         raise OptionError("give --metric NAME (see ranker features) or --model FILE (see ranker train), or several")
     if not data:
-        raise OptionError("nothing to compare on: give --data NAME|FILE, once or several times")
+        raise OptionError("no data: give --data NAME|FILE, once or several times")
     from ranker.corpora.judgements import judged, resolve_kind
     from ranker.evaluation.compare.candidates import CandidateScores
     from ranker.evaluation.compare.run import compare
@@ -176,7 +172,9 @@ def _wins_statistic(found: Comparison, wanted: str | None) -> str:
     if wanted is None:
         return next((one for one in ("segment.tau.primary", "segment.spearman") if one in known), known[0])
     if wanted not in known:
-        raise OptionError(f"--wins: no statistic {wanted!r} here; there are: {', '.join(known)}")
+        raise OptionError(
+            f"--wins: unknown statistic {wanted!r}{nearest(wanted, known)}; expected one of: {', '.join(known)}"
+        )
     return wanted
 
 
@@ -239,7 +237,7 @@ def _print_wins(found: Comparison, statistic: str) -> None:
     settings = found.settings
     print_table(
         rows,
-        f"{found.statistic(statistic).title}, {scope.title}: > significantly ahead, < behind "
+        f"{found.statistic(statistic).title}, {scope.title}: > significantly better, < worse "
         f"({contest.test}, {settings.correction_title}, alpha {settings.alpha:g})",
     )
     typer.echo("")

@@ -58,39 +58,38 @@ def command(
     model: ModelOption = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option("--metric", "-m", help="Metric that scores the segments.", metavar="METRIC", show_default=_METRIC),
+        typer.Option("--metric", "-m", help="Metric to score segments with.", metavar="METRIC", show_default=_METRIC),
     ] = None,
     train_text: Annotated[
         Path | None,
         typer.Option(
             "--train-text",
-            help="Text, one sentence a line, to count words in; by default the references.",
+            help="Text for word frequencies, one sentence per line (default: the references).",
             metavar="FILE",
         ),
     ] = None,
     parser: Annotated[
-        str, typer.Option("--parser", help="Parser for parts of speech, as of ds, or none.", metavar="NAME|DIR")
+        str,
+        typer.Option("--parser", help="Parser that assigns parts of speech, as for ds, or none.", metavar="NAME|DIR"),
     ] = "shipped",
-    tokenizer: Annotated[
-        str, typer.Option("--tokenizer", help="How words are split, as of bleu.", metavar="NAME")
-    ] = "auto",
-    lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore the case of words.")] = False,
+    tokenizer: Annotated[str, typer.Option("--tokenizer", help="Tokenizer, as for bleu.", metavar="NAME")] = "auto",
+    lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case.")] = False,
     segments: Annotated[
         int | None,
         typer.Option(
             "--segments",
-            help="Segments to show for each system.",
+            help="Number of segments to show per system.",
             min=0,
-            show_default=f"{_SEGMENTS} in tables, else {_ALL}",
+            show_default=f"{_SEGMENTS} in tables, otherwise {_ALL}",
         ),
     ] = None,
     ngrams: Annotated[
         int | None,
         typer.Option(
             "--ngrams",
-            help="N-grams to show for each system.",
+            help="Number of n-grams to show per system.",
             min=0,
-            show_default=f"{_NGRAMS} in tables, else {_ALL}",
+            show_default=f"{_NGRAMS} in tables, otherwise {_ALL}",
         ),
     ] = None,
     given: GivenOption = None,
@@ -105,13 +104,12 @@ def command(
     html: HtmlOption = None,
     opened: OpenOption = False,
 ) -> None:
-    """Show what one of two systems gets right and the other not.
+    """Show what each of two systems gets right and the other wrong.
 
-    Much as compare-mt does, it gives the scores of both, the F measure and recall of their words, length ratio and word
-    order (nkt); the words by frequency in the references or in a text, and by part of speech; the scores by sentence
-    length, language pair and document; n-grams that one of them matches more often; and the segments that differ most.
-    All figures have 95 % bootstrap intervals over sources. Reports and forms of output other than tables hold
-    everything.
+    Similar to compare-mt: scores of both systems, F1 and recall of their words, length ratio and word order (nkt);
+    words by frequency in the references or in a given text, and by part of speech; scores by sentence length, language
+    pair and document; n-grams that one system matches more often; and the segments that differ most. All values have
+    95% bootstrap confidence intervals over sources. Reports and output formats other than table contain everything.
 
     Example: ranker contrast sample sys1 sys2 --metric bleu
     """
@@ -187,7 +185,7 @@ def _data_and_systems(words: list[str], *, elsewhere: bool) -> tuple[list[str], 
         expected = "SYSTEM SYSTEM before -d, -s, -r and -t" if elsewhere else "DATA SYSTEM SYSTEM"
         raise OptionError(f"found {counted(len(names), 'system')}: {', '.join(map(repr, names))}; expected {expected}")
     if names and names[0] == names[1]:
-        raise OptionError(f"two systems are contrasted, and {names[0]!r} is given twice")
+        raise OptionError(f"expected two different systems, found {names[0]!r} twice")
     return data, (names[0], names[1]) if names else None
 
 
@@ -197,7 +195,7 @@ def _only_two(dataset: Dataset) -> tuple[str, str]:
     if len(names) != 2:
         listed = ", ".join(map(repr, names))
         raise OptionError(
-            f"name two systems to contrast; {dataset.name} holds {counted(len(names), 'system')}: {listed}"
+            f"name the two systems to contrast; {dataset.name} has {counted(len(names), 'system')}: {listed}"
         )
     return names[0], names[1]
 
@@ -247,10 +245,10 @@ def _show(found: SystemContrast) -> None:
     from ranker.evaluation.systems.contrast.result import WORD_F1
 
     names = _headed(found.first), _headed(found.second)
-    better = "" if found.higher_is_better else f"; of {found.scorer} lower is better"
+    better = "" if found.higher_is_better else f"; {found.scorer}: lower is better"
     say(
         f"{found.first} and {found.second} on {found.data}, {counted(found.sources, 'source')}; "
-        f"[95 % bootstrap interval over sources]{better}"
+        f"[95% bootstrap confidence interval over sources]{better}"
     )
     titles = {
         ("overall", ""): "overall",
@@ -287,7 +285,7 @@ def _show_breakdown(breakdown: Breakdown, title: str, names: tuple[str, str]) ->
     if len(buckets) > _ROWS and breakdown.subject in ("document", "part of speech"):
         by_size = breakdown.subject == "part of speech"
         key = (lambda one: -one.size) if by_size else (lambda one: -abs(one.difference.value))
-        title += f", the {_ROWS} {'most frequent' if by_size else 'that differ most'} of {len(buckets)}"
+        title += f", the {_ROWS} of {len(buckets)} that {'are most frequent' if by_size else 'differ most'}"
         buckets = sorted(buckets, key=key)[:_ROWS]
     sized = breakdown.subject != "overall"
     rows = [
@@ -319,7 +317,7 @@ def _show_segment(segment: SegmentContrast, names: tuple[str, str]) -> None:
         (names[1], segment.second_text, segment.second_score, segment.second_only),
     )
     for name, text, score, only in sides:
-        told = f" (alone matches {', '.join(map(repr, only))})" if only else ""
+        told = f" (only it matches {', '.join(map(repr, only))})" if only else ""
         say(f"    {name} {score:.3f}: {text}{told}")
     if segment.missed:
-        say(f"    both lack {', '.join(map(repr, segment.missed))}")
+        say(f"    both miss {', '.join(map(repr, segment.missed))}")

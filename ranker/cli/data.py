@@ -15,14 +15,14 @@ from ranker.cli.output import Result, emit, say
 if TYPE_CHECKING:
     from ranker.corpora.catalogue import Download
 
-app = Commands("List, fetch, check and convert corpora.")
+app = Commands("List, download, check and convert corpora.")
 
-NameOrPath = Annotated[str, typer.Argument(help="Corpus by name, or a file.", metavar="NAME|PATH")]
+NameOrPath = Annotated[str, typer.Argument(help="Corpus name or file.", metavar="NAME|PATH")]
 
 
 @app.command("list")
 def list_(form: FormatOption = "table") -> None:
-    """List the corpora known by name, and which are on this machine.
+    """List known corpora and whether they are on this machine.
 
     Example: ranker data list
     """
@@ -38,12 +38,12 @@ def list_(form: FormatOption = "table") -> None:
         }
         for card in catalogue.cards().values()
     ]
-    emit(Result.of_rows(rows, signature=f"corpora are looked for in {catalogue.corpus_directory()}"), form)
+    emit(Result.of_rows(rows, signature=f"corpus directory: {catalogue.corpus_directory()}"), form)
 
 
 @app.command()
 def show(name: Annotated[str, typer.Argument(help="Name of a corpus.")], form: DocumentFormatOption = "table") -> None:
-    """Show what a corpus is, its licence, and how to get it.
+    """Describe a corpus: contents, licence and how to get it.
 
     Example: ranker data show acl05
     """
@@ -84,12 +84,12 @@ def _where(part: Download) -> str:
 
 @app.command()
 def get(
-    name: Annotated[str, typer.Argument(help="Name of a corpus whose card gives an address.")],
+    name: Annotated[str, typer.Argument(help="Name of a corpus with a download address.")],
     sha256: Annotated[
         list[str] | None,
         typer.Option(
             "--sha256",
-            help="Digest that the file must have, instead of the card's; FILE=DIGEST if the corpus has several files.",
+            help="Expected digest, instead of the one on the card; FILE=DIGEST if the corpus has several files.",
             metavar="[FILE=]DIGEST",
         ),
     ] = None,
@@ -97,18 +97,18 @@ def get(
         bool,
         typer.Option(
             "--unverified",
-            help="Take a file for which no digest is known. Its digest is recorded and checked from then on.",
+            help="Accept a file without a known digest. Its digest is recorded and checked from then on.",
         ),
     ] = False,
-    again: Annotated[bool, typer.Option("--again", help="Fetch the corpus although it is here.")] = False,
-    max_gb: Annotated[float, typer.Option("--max-gb", help="Size limit of a file, in GB.", min=0.0, max=1e6)] = 4.0,
+    again: Annotated[bool, typer.Option("--again", help="Download the corpus even if it is already present.")] = False,
+    max_gb: Annotated[float, typer.Option("--max-gb", help="Maximum size of a file, in GB.", min=0.0, max=1e6)] = 4.0,
     form: FormatOption = "table",
 ) -> None:
-    """Fetch a corpus from the address on its card.
+    """Download a corpus from the address on its card.
 
-    It is put where --data NAME finds it; ranker data show NAME prints the card. Every file is checked against a SHA-256
-    digest before it is put in place. An interrupted download is kept, and the same command continues it. A proxy is
-    taken from https_proxy, http_proxy and no_proxy. No other command opens a connection to another computer.
+    The corpus is stored where --data NAME finds it; ranker data show NAME prints its card. Every file is verified
+    against its SHA-256 digest. An interrupted download is resumed by running the same command again. Proxies are read
+    from https_proxy, http_proxy and no_proxy. No other command connects to other computers.
 
     Example: ranker data get wmt25-esa
     """
@@ -122,7 +122,7 @@ def get(
         )
     rows = [{**asdict(one), "written": str(one.written)} for one in fetched]
     lines = [
-        f"{one.file}: {in_bytes(one.size)}, SHA-256 {one.sha256} (compared with: {one.checked}); in {one.written}"
+        f"{one.file}: {in_bytes(one.size)}, SHA-256 {one.sha256} (verified against: {one.checked}); in {one.written}"
         for one in fetched
     ]
     emit(Result(rows, rows, lambda: say(*lines)), form)
@@ -130,7 +130,7 @@ def get(
 
 @app.command()
 def check(data: NameOrPath, form: FormatOption = "table") -> None:
-    """Show what is in a corpus, or what is wrong with it.
+    """Check a corpus and summarise its contents.
 
     Example: ranker data check candidates.json
     """
@@ -144,24 +144,24 @@ def check(data: NameOrPath, form: FormatOption = "table") -> None:
         rows = summarise(dataset)
     judgements = ", ".join(kinds(dataset)) or "none"
     reserved = ", ".join(name for name in rating_names(dataset) if is_reserved(name))
-    others = f"\nused only if --kind names it: {reserved}" if reserved else ""
+    others = f"\nused only if selected by --kind: {reserved}" if reserved else ""
     emit(Result.of_rows(rows, signature=f"judgements: {judgements}{others}\nfingerprint: {dataset.fingerprint}"), form)
 
 
 @app.command()
 def convert(
     data: NameOrPath,
-    target: Annotated[Path, typer.Argument(help="File to write: .jsonl, .json, .csv, .tsv (or .gz), .parquet.")],
+    target: Annotated[Path, typer.Argument(help="Output file: .jsonl, .json, .csv, .tsv (or .gz), .parquet.")],
     lp: LpOption = None,
     judgements: Annotated[
         Path | None,
-        typer.Option("--judgements", help="Preference pairs, or relative rankings of WMT, to add.", metavar="FILE"),
+        typer.Option("--judgements", help="Preference pairs or WMT relative rankings to add.", metavar="FILE"),
     ] = None,
     form: FormatOption = "table",
 ) -> None:
     """Write a corpus in another format.
 
-    Preferences go to a pairs file beside it.
+    Preferences are written to a separate file of pairs.
 
     Example: ranker data convert sample sample.csv
     """

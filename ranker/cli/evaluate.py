@@ -41,7 +41,10 @@ def command(
     given: GivenOption = None,
     lp: LpOption = None,
     resamples: Annotated[
-        int, typer.Option("--resamples", help="Bootstrap samples for the 95 % intervals; 0 for none.", min=0)
+        int,
+        typer.Option(
+            "--resamples", help="Bootstrap samples for the 95% confidence intervals (0: no intervals).", min=0
+        ),
     ] = 1000,
     source: SourceOption = None,
     references: ReferencesOption = None,
@@ -51,10 +54,10 @@ def command(
     jobs: JobsOption = None,
     form: FormatOption = "table",
 ) -> None:
-    """Compare a ranker's or a metric's scores with human judgements.
+    """Evaluate a ranker or metric against human judgements.
 
-    Spearman's rho is taken per source among its judged candidates, tau over strict preferences (wmt14 variant in the
-    table, all variants in JSON), each per language pair and averaged.
+    Spearman's rho is computed per source over its judged candidates, tau over strict preferences (the wmt14 variant in
+    tables, all variants in JSON). Both are computed per language pair and averaged.
 
     Example: ranker evaluate --data sample --model sample.model
     """
@@ -93,7 +96,7 @@ def command(
 
     def show() -> None:
         for name, each in figures.items():
-            note = f"; [95 % interval over sources, {resamples} resamples]" if resamples else ""
+            note = f"; [95% confidence interval over sources, {resamples} resamples]" if resamples else ""
             title = f"{dataset.name}: agreement with human {kind}{f', {name}' if name else ''}{note}"
             print_table([_shown(row) for row in each], title)
             typer.echo("")

@@ -23,43 +23,43 @@ if TYPE_CHECKING:
     from ranker.experiments.tuned_choices import TuningSettings
 
 app = Commands(
-    "Reproduce the papers' tables on any corpus. Each table is printed as soon as it is made. One that fails is "
-    "reported on stderr, the others are printed, and the exit code is 2."
+    "Reproduce the papers' tables on any corpus. Tables are printed as they are computed. If a table fails, the "
+    "error is reported on stderr, the other tables are still printed, and the exit code is 2."
 )
 
 
 Form = Literal["table", "json", "csv", "markdown"]
 """Forms of output."""
 TrainOption = Annotated[
-    list[str], typer.Option("--train", help="Corpus to train on; several are put together.", metavar="NAME|PATH")
+    list[str], typer.Option("--train", help="Training corpus; may be repeated to combine several.", metavar="NAME|PATH")
 ]
 TestOption = Annotated[
     list[str] | None,
-    typer.Option("--test", help="Corpus of another year to test on; several may follow.", metavar="NAME|PATH"),
+    typer.Option("--test", help="Test corpus, such as another year; may be repeated.", metavar="NAME|PATH"),
 ]
 FilesOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--output",
         "-o",
-        help="File to write too: .json, .csv or .md; may be given several times.",
+        help="Also write the tables to FILE: .json, .csv or .md; may be repeated.",
         metavar="FILE",
         rich_help_panel=OUTPUT,
     ),
 ]
 LmDataOption = Annotated[
     list[str] | None,
-    typer.Option("--lm-data", help="Another corpus, whose references teach a language model.", metavar="NAME|PATH"),
+    typer.Option("--lm-data", help="Another corpus whose references train a language model.", metavar="NAME|PATH"),
 ]
 FeaturesOption = Annotated[
-    str | None, typer.Option("--features", "-F", help="Features of the outputs, as ranker nbest takes them.")
+    str | None, typer.Option("--features", "-F", help="Features of the outputs, as for ranker nbest from-dataset.")
 ]
 AlignerOption = Annotated[
     list[str] | None,
     typer.Option(
         "--aligner",
-        help="Word aligner, as written by ranker align train: of one language pair, as de-en=FILE, or of all. May be "
-        "given several times.",
+        help="Word aligner written by ranker align train: FILE for all language pairs, or LP=FILE for one, such as "
+        "de-en=FILE. May be repeated.",
         metavar="[LP=]FILE",
     ),
 ]
@@ -67,19 +67,19 @@ BitextOption = Annotated[
     list[str] | None,
     typer.Option(
         "--bitext",
-        help="Parallel text to train the word aligner on, two files, one sentence a line: of one language pair, as "
-        "de-en=SOURCE TARGET, or of all. May be given several times.",
+        help="Parallel text to train the word aligner on: two files with one sentence per line, for all language "
+        "pairs, or for one, such as de-en=SOURCE TARGET. May be repeated.",
         metavar="[LP=]SOURCE TARGET",
     ),
 ]
 AlignCandidatesOption = Annotated[
     bool,
     typer.Option(
-        "--align-candidates", help="Train word aligners on the candidates of the corpus too, not only the references."
+        "--align-candidates", help="Train word aligners on the candidates of the corpus as well as its references."
     ),
 ]
 FormatOption = Annotated[
-    Form, typer.Option("--format", "-f", help="Format of what is printed:", metavar="FORMAT", rich_help_panel=OUTPUT)
+    Form, typer.Option("--format", "-f", help="Output format:", metavar="FORMAT", rich_help_panel=OUTPUT)
 ]
 
 
@@ -94,15 +94,15 @@ def ye07(
     test: TestOption = None,
     kind: KindOption = "auto",
     lp: LpOption = None,
-    penalty: Annotated[float, typer.Option("--C", help="Penalty of a wrongly ordered pair.")] = 1.0,
-    loss: Annotated[Loss, typer.Option("--loss", help="Loss of a pair.")] = "hinge",
+    penalty: Annotated[float, typer.Option("--C", help="Penalty of a misordered pair.")] = 1.0,
+    loss: Annotated[Loss, typer.Option("--loss", help="Loss per pair.")] = "hinge",
     folds: Annotated[int, typer.Option("--folds", help="Folds of the within-year experiment.", min=2)] = 3,
     exclude_self: Annotated[
         bool,
         typer.Option(
             "--exclude-self",
-            help="Score a reference that is a candidate without itself: by the other references of its source, and "
-            "under a language model of all other references.",
+            help="Score references that are candidates without themselves: against the other references of their "
+            "source, and with a language model of all other references.",
         ),
     ] = False,
     output: FilesOption = None,
@@ -112,10 +112,10 @@ def ye07(
 ) -> None:
     """Ye, Zhou and Lin (2007): BLEU, dependencies, perplexity.
 
-    Features alone and together.
+    Compares the features alone and combined.
 
-    Spearman's rho per source within a year (cross-validated), across years and per document, with correction for ties
-    and in the paper's form.
+    Reports Spearman's rho per source within a year (cross-validated), across years and per document, with tie
+    correction and as defined in the paper.
 
     Example: ranker experiment ye07 --train sample
     """
@@ -132,15 +132,15 @@ def birch11(
     train: TrainOption,
     test: TestOption = None,
     lp: LpOption = None,
-    restarts: Annotated[int, typer.Option("--restarts", help="Random starts of the hill climbing.", min=1)] = 20,
+    restarts: Annotated[int, typer.Option("--restarts", help="Random restarts of the hill climbing.", min=1)] = 20,
     aligner: AlignerOption = None,
     bitext: BitextOption = None,
     align_candidates: AlignCandidatesOption = False,
     mert: Annotated[
-        bool, typer.Option("--mert", help="Tune the choice among outputs to BLEU and to LRscore too.")
+        bool, typer.Option("--mert", help="Also tune the choice among outputs to BLEU and to LRscore.")
     ] = False,
     mert_restarts: Annotated[
-        int, typer.Option("--mert-restarts", help="Random starting points of its iterations.", min=0)
+        int, typer.Option("--mert-restarts", help="Random starting points per MERT iteration.", min=0)
     ] = 20,
     features: FeaturesOption = None,
     lm_data: LmDataOption = None,
@@ -151,11 +151,11 @@ def birch11(
 ) -> None:
     """Birch and Osborne (2011): LRscore and preferences.
 
-    Theta is trained over language pairs, for consistency with preferences.
+    The parameters theta are trained for consistency with preferences, over all language pairs.
 
     Word aligners are trained on the sources and references of each corpus, unless --aligner or --bitext is given.
-    Without --test, consistency is that on the training corpus. --mert takes half of the documents of a test corpus for
-    tuning.
+    Without --test, consistency is measured on the training corpus. --mert uses half of the documents of a test corpus
+    for tuning.
 
     Example: ranker experiment birch11 --train wmt12 --test wmt13 --lp "*-en"
     """
@@ -175,16 +175,16 @@ def stanojevic14(
     data: DataOption,
     lp: LpOption = None,
     alpha: Annotated[float, typer.Option("--alpha", help="Weight of the lexical score.", min=0, max=1)] = 0.5,
-    beta: Annotated[float, typer.Option("--beta", help="Weight of a node beside its children.", max=1)] = 0.6,
+    beta: Annotated[float, typer.Option("--beta", help="Weight of a node relative to its children.", max=1)] = 0.6,
     gamma: Annotated[float, typer.Option("--gamma", help="Score of two swapped children.", min=0)] = 0.0,
     alignment: Annotated[
         Literal["isozaki", "ribes", "meteor"],
-        typer.Option("--alignment", help="Exact matches by contexts, or METEOR's."),
+        typer.Option("--alignment", help="Word alignment: exact matches by context, or METEOR's."),
     ] = "isozaki",
-    lexical: Annotated[Literal["bleu1", "f1"], typer.Option("--lexical", help="The lexical score.")] = "bleu1",
+    lexical: Annotated[Literal["bleu1", "f1"], typer.Option("--lexical", help="Lexical score.")] = "bleu1",
     sweeps: Annotated[bool, typer.Option("--sweeps/--no-sweeps", help="Vary alpha, beta and gamma.")] = True,
     draw: Annotated[
-        Path | None, typer.Option("--plot", help="File to draw the sweeps to: .png, .svg or .pdf.", metavar="FILE")
+        Path | None, typer.Option("--plot", help="Plot the sweeps to FILE: .png, .svg or .pdf.", metavar="FILE")
     ] = None,
     output: FilesOption = None,
     jobs: JobsOption = None,
@@ -192,7 +192,7 @@ def stanojevic14(
 ) -> None:
     """Stanojević and Sima'an (2014): permutation metrics.
 
-    Each is taken together with a lexical score and judged by Kendall's tau.
+    Each metric is combined with a lexical score and evaluated by Kendall's tau.
 
     Example: ranker experiment stanojevic14 --data wmt13 --lp "*-en" --plot sweeps.svg
     """
@@ -210,19 +210,20 @@ def isozaki10(
     kind: KindOption = "auto",
     lp: LpOption = None,
     lowercase: Annotated[
-        bool, typer.Option("--lowercase", help="Lower-case for all metrics, not only for those that always do.")
+        bool, typer.Option("--lowercase", help="Lowercase the text for all metrics, not only those that always do.")
     ] = False,
-    resamples: Annotated[int, typer.Option("--resamples", help="Bootstrap samples of sources.", min=0)] = 1000,
+    resamples: Annotated[int, typer.Option("--resamples", help="Bootstrap samples over sources.", min=0)] = 1000,
     output: FilesOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     form: FormatOption = "table",
 ) -> None:
-    """Isozaki and others (2010): word-order metrics, by system.
+    """Isozaki et al. (2010): word-order metrics at system level.
 
-    Rank correlations of word orders beside other metrics, by the scores of whole systems.
+    Compares rank correlations of word order with other metrics.
 
-    Spearman's rho and Pearson's r with what people say of the systems, per language pair and data set.
+    Reports Spearman's rho and Pearson's r between metric scores and human scores of systems, per language pair and data
+    set.
 
     Example: ranker experiment isozaki10 --data sample --kind adequacy
     """
@@ -242,8 +243,8 @@ def cer10(
         typer.Option(
             "--metric",
             "-m",
-            help="Metric to tune to and score by, by its name in the paper, as BLEU:4, or notation; all of the paper's "
-            "by default.",
+            help="Metric to tune to and score with: its name in the paper, such as BLEU:4, or any metric (default: all "
+            "of the paper's).",
             metavar="METRIC",
         ),
     ] = None,
@@ -251,12 +252,14 @@ def cer10(
     lm_data: LmDataOption = None,
     aligner: AlignerOption = None,
     bitext: BitextOption = None,
-    restarts: Annotated[int, typer.Option("--restarts", help="Random starting points an iteration.", min=0)] = 20,
+    restarts: Annotated[int, typer.Option("--restarts", help="Random starting points per iteration.", min=0)] = 20,
     iterations: Annotated[
-        int, typer.Option("--iterations", help="Iterations at most; one that finds nothing better is the last.", min=1)
+        int, typer.Option("--iterations", help="Maximum number of iterations; stops at one without improvement.", min=1)
     ] = 25,
-    runs: Annotated[int, typer.Option("--runs", help="Runs with other random starts, for the deviation.", min=1)] = 5,
-    times: Annotated[bool, typer.Option("--times", help="Report the processor time of the searches.")] = False,
+    runs: Annotated[
+        int, typer.Option("--runs", help="Runs with different random starts, for the standard deviation.", min=1)
+    ] = 5,
+    times: Annotated[bool, typer.Option("--times", help="Report the CPU time of the searches.")] = False,
     output: FilesOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
@@ -264,10 +267,10 @@ def cer10(
 ) -> None:
     """Cer, Manning and Jurafsky (2010): tuning to 19 metrics.
 
-    Tune to every metric, score by every metric, compare by preferences of people.
+    Tunes to each metric, scores with each metric, and compares by human preferences.
 
-    What is tuned is the choice among the outputs of a corpus with several systems; half of its documents are for
-    tuning, half for testing. LR-HB4 and LR-KB4 need sources that are split into words.
+    The choice among the outputs of a corpus with several systems is tuned: half of the documents are for tuning, half
+    for testing. LR-HB4 and LR-KB4 need sources that are segmented into words.
 
     Example: ranker experiment cer10 --data sample --runs 1 --restarts 1 -m BLEU:4 -m TER
     """
@@ -322,7 +325,7 @@ def _emit(plan: Plan, write: list[Path] | None, form: Form, draw: Callable[[Expe
             break
         if isinstance(outcome, Failure):
             failures.append(outcome)
-            say(f"ranker: error: table {outcome.title!r} could not be made: {outcome.reason}", err=True)
+            say(f"ranker: error: table {outcome.title!r} could not be computed: {outcome.reason}", err=True)
         else:
             tables.append(outcome)
             show(partial(_print_table, outcome, form))

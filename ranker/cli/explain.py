@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 By = Literal["family", "extractor"]
-"""What a line of a table adds up."""
+"""What each row of a table sums over."""
 
 
 def command(
@@ -42,7 +42,9 @@ def command(
     pair: Annotated[
         tuple[str, str] | None,
         typer.Option(
-            "--pair", help="Two systems: explain in a few lines why one is above the other.", metavar="SYSTEM SYSTEM"
+            "--pair",
+            help="Explain in a few lines why one system's output is ranked above another's.",
+            metavar="SYSTEM SYSTEM",
         ),
     ] = None,
     given: GivenOption = None,
@@ -56,21 +58,20 @@ def command(
         By | None,
         typer.Option(
             "--by",
-            help="Add up contributions by family of features (words, fluency, ...) or by extractor, in tables.",
+            help="Sum contributions by feature group (words, fluency, ...) or by extractor, in tables.",
             show_default="family",
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="List every feature in tables.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="List every feature separately, in tables.")] = False,
     form: FormatOption = "table",
 ) -> None:
-    """Show why a candidate has its score, or is above another.
+    """Explain the score of a candidate, or the ranking of two.
 
-    The model is linear, so the contributions of its features add up to the score exactly. Many features measure nearly
-    the same thing, so tables add them up by what they are about: words, word order, syntax, fluency, meaning,
-    agreement, length.
-    --pair names two systems and gives, for every source, the difference of their scores by family, the five extractors
-    with the largest differences, and the words behind them. Without data, the weights of a model are listed. Without
-    --model the included ranker that suits the data is explained.
+    The model is linear, so the contributions of its features sum exactly to the score. Many features measure nearly the
+    same thing, so tables sum them by group: words, word order, syntax, fluency, meaning, agreement, length. For two
+    systems, --pair prints for every source the score difference by feature group, the five extractors with the largest
+    differences, and the words responsible. Without data, the weights of the model are listed. Without --model, the
+    included ranker for the language is used.
 
     Example: ranker explain candidates.json --pair A C
     """
@@ -78,12 +79,12 @@ def command(
     from ranker.ranking import Ranker
 
     if every and by is not None:
-        raise OptionError("--all lists every feature and --by adds them up: give one of the two")
+        raise OptionError("--all and --by exclude each other: --all lists every feature, --by sums them")
     if not (data or source or references or translations):
         if pair is not None:
-            raise OptionError("--pair compares two systems of a data set: give the data, as in explain DATA --pair A B")
+            raise OptionError("--pair needs data: ranker explain DATA --pair A B")
         if model is None:
-            raise OptionError("give --model FILE or NAME for its weights, or data for scores explained")
+            raise OptionError("give --model FILE|NAME to list its weights, or data to explain scores")
         shown = Ranker.load(model)
         sets = shown.weight_sets
         numbers = zip(shown.feature_set.columns, shown.mean, shown.scale, sets.weights.T.tolist(), strict=True)
@@ -110,7 +111,7 @@ def command(
         with working("explaining"):
             explained = explain_systems(ranker, dataset, matrix, *pair)
         if explained.left_out:
-            say_note(f"left out: {counted(explained.left_out, 'source')} translated by only one of the two systems")
+            say_note(f"skipped: {counted(explained.left_out, 'source')} translated by only one of the two systems")
         groups = [{**asdict(one), **_facts(dataset, one.source)} for one in explained.sources]
         parts = _parts(ranker.feature_set, "feature" if every else by) if every or by else {}
 
@@ -209,7 +210,7 @@ def _print(group: dict[str, Any], parts: dict[str, list[str]]) -> None:
         say("", f"{one['system']}: {one['text']}")
         for extractor, matches in one.get("matches", {}).items():
             for reference, found in matches.items():
-                say(f"  {extractor}, matched in {reference}: {', '.join(found) or 'nothing'}")
+                say(f"  {extractor}, matches in {reference}: {', '.join(found) or 'none'}")
     typer.echo("")
 
 

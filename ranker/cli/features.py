@@ -18,14 +18,15 @@ _SETS = "feature sets"
 
 def command(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Those to show with their options; by default all.", metavar="NAME")
+        list[str] | None,
+        typer.Argument(help="Names to describe with their options (default: list all).", metavar="NAME"),
     ] = None,
     form: FormatOption = "table",
 ) -> None:
     """List metrics, features and feature sets, and their options.
 
-    Those marked "yes" are metrics too, for --metric. Of those marked "a column" one of the columns is, as semantic.f.
-    Options and columns are listed for the names that are given, and in formats other than tables for all.
+    Entries marked "yes" can also be used as --metric. For entries marked "a column", use one of the columns, such as
+    semantic.f. Options and columns are listed for the given names, and for all names in formats other than table.
 
     Example: ranker features bleu
     """
@@ -40,7 +41,7 @@ def command(
                 typer.echo("")
             print_table([row for part in listed for row in (part if names else part[:1])], group, wide=("what",))
         if not names:
-            typer.echo("\nOptions and columns of one: ranker features NAME")
+            typer.echo("\nOptions and columns of a feature: ranker features NAME")
 
     emit(Result(rows, rows, show), form)
 
@@ -61,7 +62,7 @@ def _groups() -> dict[str, list[list[dict[str, Any]]]]:
             kind, made = registry.extractor_class(name), registry.make(name)
         except RankerError as error:
             # one plug-in that is broken hides no other
-            say_note(f"left out: {error}")
+            say_note(f"skipped: {error}")
             continue
         summary = (kind.__doc__ or "").strip().split("\n")[0]
         rows = [{"name": name, "metric": _metric(made), "what": summary}]

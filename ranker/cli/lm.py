@@ -26,29 +26,29 @@ def train_command(
         list[Path],
         typer.Option(
             "--text",
-            help="Sentences, one a line; several files, plain or gzip, may follow; - for stdin.",
+            help="Training text, one sentence per line: one or more files, plain or gzip, or - for stdin.",
             metavar="FILE...",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="ARPA file to write.", metavar="FILE")],
-    order: Annotated[int, typer.Option("--order", help="Longest n-grams.", min=2, max=6)] = 5,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Output file, in ARPA format.", metavar="FILE")],
+    order: Annotated[int, typer.Option("--order", help="Order of the model (longest n-gram).", min=2, max=6)] = 5,
     tokenizer: Annotated[
-        str, typer.Option("--tokenizer", help="How to split words; none for text that is split already.")
+        str, typer.Option("--tokenizer", help="Tokenizer; none for text that is already tokenized.")
     ] = "13a",
-    keep_case: Annotated[bool, typer.Option("--keep-case", help="Do not lower-case.")] = False,
+    keep_case: Annotated[bool, typer.Option("--keep-case", help="Do not lowercase the text.")] = False,
     memory: Annotated[
         str,
         typer.Option(
             "--memory",
-            help="Memory for sorting n-grams, as 500M; the vocabulary comes on top. More text goes to temporary files.",
+            help="Memory for sorting n-grams, such as 500M, plus the vocabulary. Larger data goes to temporary files.",
             metavar="SIZE",
         ),
     ] = "2G",
     form: DocumentFormatOption = "table",
 ) -> None:
-    """Train an n-gram language model on text, and write an ARPA file.
+    """Train an n-gram language model and write it as an ARPA file.
 
-    Interpolated modified Kneser-Ney, as KenLM's lmplz. Use the model as perp[model=FILE].
+    Estimates interpolated modified Kneser-Ney, like KenLM's lmplz. Use the model as perp[model=FILE].
 
     Example: ranker lm train --text sentences.en --order 3 -o en.arpa
     """
@@ -60,8 +60,8 @@ def train_command(
         made = train_language_model(text, output, order=order, tokenizer=chosen, lowercase=not keep_case, memory=memory)
     if made.fallback_orders:
         orders = ", ".join(map(str, made.fallback_orders))
-        what = f"the discounts of order {orders} cannot be estimated from so little or so repetitive text"
-        say_note(f"{what}: 0.5, 1 and 1.5 are used")
+        what = f"the text is too small or too repetitive to estimate the discounts of order {orders}"
+        say_note(f"{what}; using 0.5, 1 and 1.5")
 
     def show() -> None:
         say(

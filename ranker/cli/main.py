@@ -43,11 +43,11 @@ from ranker.errors import MissingError, RankerError
 from ranker.files import display_name
 from ranker.version import VERSION
 
-app = Commands("Learns a metric that ranks machine translations the way people do.", completion=True)
+app = Commands("Rank machine translations with a metric learnt from human judgements.", completion=True)
 for _heading, _commands in {
     "Score and rank translations": {"score": score, "rank": rank, "explain": explain},
     "Compare systems": {"systems": systems, "contrast": contrast},
-    "Train, and compare with people": {
+    "Train and evaluate against human judgements": {
         "train": train,
         "evaluate": evaluate,
         "compare": compare,
@@ -56,9 +56,9 @@ for _heading, _commands in {
         "collect": collect,
         "experiment": experiment,
     },
-    "Choose among hypotheses": {"rerank": rerank, "tune": tune, "nbest": nbest},
-    "See what there is": {"data": data, "features": features, "permutation": permutation, "warm-up": warm_up},
-    "Train parts": {"lm": lm, "parser": parser, "align": align},
+    "Rerank and tune": {"rerank": rerank, "tune": tune, "nbest": nbest},
+    "Data, features and set-up": {"data": data, "features": features, "permutation": permutation, "warm-up": warm_up},
+    "Train components": {"lm": lm, "parser": parser, "align": align},
 }.items():
     for _name, _module in _commands.items():
         if hasattr(_module, "app"):
@@ -125,7 +125,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
     begin()
     progress.forget_files()
     if sys.stdout is None:
-        _fail("standard output is closed; nothing can be printed")
+        _fail("standard output is closed")
     try:
         code = _command_line()(spread(words), prog_name="ranker", standalone_mode=False)
         if code == _INTERRUPTED:
@@ -150,7 +150,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
     except MemoryError:
         _fail(progress.out_of_memory())
     except UnicodeEncodeError as error:
-        _fail(f"the output holds characters that {error.encoding} cannot write: set PYTHONIOENCODING=utf-8")
+        _fail(f"the output contains characters that {error.encoding} cannot encode: set PYTHONIOENCODING=utf-8")
     except OSError as error:
         if error.filename is not None:
             _fail(f"{display_name(os.fsdecode(error.filename))}: {error.strerror or error}")
@@ -158,7 +158,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
         _silence_stdout()
         if isinstance(error, BrokenPipeError):
             raise SystemExit(_PIPE_CLOSED) from None
-        _fail(f"the output cannot be written: {error.strerror or error}")
+        _fail(f"cannot write the output: {error.strerror or error}")
     except Exception as error:
         _fail_of_plug_in(error)
         raise

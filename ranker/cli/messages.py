@@ -26,7 +26,7 @@ def usage_message(error: Any) -> str:
     """Return the message of a usage error of typer, with the new name of what was called otherwise."""
     renamed = _RENAMED.get(getattr(error, "option_name", ""))
     if renamed:
-        return f"No such option: {error.option_name}. It is called {renamed}."
+        return f"No such option: {error.option_name}. Use {renamed} instead."
     said: str = error.format_message()
     for pattern, words in _WORDS:
         said = re.sub(pattern, words, said)
@@ -35,5 +35,5 @@ def usage_message(error: Any) -> str:
         said = f"{said.rstrip('.')}, found {str(found()[0]['input'])[:40]!r}."
     options = {one.name for one in error.ctx.command.params} if error.ctx else set()
     if getattr(getattr(error, "param", None), "name", "") == "form" and "features" in options:
-        return f"{said} Features are named by --features or -F."
+        return f"{said} To choose features, use --features or -F."
     return said

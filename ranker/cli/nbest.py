@@ -15,12 +15,12 @@ from ranker.errors import OptionError, counted
 if TYPE_CHECKING:
     from ranker.corpora.formats.nbest import NBestList
 
-app = Commands("Make, merge and check n-best lists.")
+app = Commands("Create, merge and check n-best lists.")
 
 
 @app.command("from-dataset")
 def from_dataset_command(
-    target: Annotated[Path, typer.Argument(help="List to write, as dev.nbest or dev.nbest.gz.", metavar="NBEST")],
+    target: Annotated[Path, typer.Argument(help="Output file, such as dev.nbest or dev.nbest.gz.", metavar="NBEST")],
     data: DataOption = None,
     lp: LpOption = None,
     features: Annotated[
@@ -34,23 +34,23 @@ def from_dataset_command(
     ] = None,
     lm_text: Annotated[
         list[Path] | None,
-        typer.Option("--lm-text", help="Text for the language model, a sentence a line.", metavar="FILE"),
+        typer.Option("--lm-text", help="Training text for the language model, one sentence per line.", metavar="FILE"),
     ] = None,
     lm_data: Annotated[
         list[str] | None,
-        typer.Option("--lm-data", help="Another corpus, whose references the model learns from.", metavar="NAME|PATH"),
+        typer.Option(
+            "--lm-data", help="Another corpus whose references train the language model.", metavar="NAME|PATH"
+        ),
     ] = None,
     lm_order: Annotated[int, typer.Option("--lm-order", help="Order of the language model.", min=1, max=6)] = 3,
-    parser: Annotated[
-        str | None, typer.Option("--parser", help="Parser for the feature parser, as ds takes it.")
-    ] = None,
+    parser: Annotated[str | None, typer.Option("--parser", help="Parser for the parser feature, as for ds.")] = None,
     jobs: JobsOption = None,
     form: FormatOption = "table",
 ) -> None:
-    """Make an n-best list of a corpus with several systems.
+    """Create an n-best list from a corpus with several systems.
 
-    Every output is a hypothesis. Its features need no reference. References and sources of its sentences are written
-    beside it, as dev.ref0, dev.ref1 and dev.src; the language model never learns from these references.
+    Every output becomes a hypothesis. Its features need no reference. References and sources are written next to the
+    list, as dev.ref0, dev.ref1 and dev.src; the language model is never trained on these references.
 
     Example: ranker nbest from-dataset dev.nbest --data sample
     """
@@ -62,7 +62,7 @@ def from_dataset_command(
     for name in lm_data or []:
         text += catalogue.load(name).references["text"].tolist()
     wanted = features if features is not None else making.WITH_LM if lm_text or lm_data else making.WITHOUT_LM
-    with working("making the n-best list"):
+    with working("creating the n-best list"):
         made = making.from_dataset(dataset, making.FeatureOptions(wanted, text, lm_order, parser))
         written = making.write_selection(made, target)
     if made.left_out:
@@ -78,7 +78,7 @@ def check_command(
     nbest: Annotated[
         list[str],
         typer.Argument(
-            help="n-best lists of Moses' format, JSON or tables with several outputs of every source, or plain text; "
+            help="N-best lists: Moses format, JSON or tables with several outputs per source, or plain text; "
             "- for stdin.",
             metavar="NBEST",
         ),
@@ -86,7 +86,7 @@ def check_command(
     each: EachOption = None,
     form: FormatOption = "table",
 ) -> None:
-    """Show what is in n-best lists, or what is wrong with them.
+    """Check n-best lists and summarise their contents.
 
     Example: ranker nbest check dev.nbest
     """
@@ -100,13 +100,15 @@ def check_command(
 
 @app.command("merge")
 def merge_command(
-    nbest: Annotated[list[str], typer.Argument(help="Lists of the same sentences and features.", metavar="NBEST")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="List to write.", metavar="FILE")],
+    nbest: Annotated[
+        list[str], typer.Argument(help="N-best lists with the same sentences and features.", metavar="NBEST")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Output file.", metavar="FILE")],
     form: FormatOption = "table",
 ) -> None:
-    """Put n-best lists together.
+    """Merge n-best lists.
 
-    Hypotheses of equal text and features are kept once.
+    Hypotheses with the same text and features are kept once.
 
     Example: ranker nbest merge run1.nbest run2.nbest -o both.nbest
     """
@@ -114,7 +116,7 @@ def merge_command(
     from ranker.corpora.formats.nbest_reading import read_nbest
 
     if len(nbest) < 2:
-        raise OptionError("expected two n-best lists or more")
+        raise OptionError("expected at least two n-best lists")
     with working("merging"):
         together = read_nbest(nbest[0])
         for path in nbest[1:]:

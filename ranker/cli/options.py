@@ -52,22 +52,22 @@ DocumentFormatOption = Annotated[
     typer.Option("--format", "-f", help="Format of the result:", metavar="FORMAT", rich_help_panel=OUTPUT),
 ]
 LevelName = Literal["segment", "document", "system", "corpus"]
-"""Names of levels, and of what other programs call a level."""
-SeedOption = Annotated[int, typer.Option("--seed", help="Seed of everything random.", min=0, max=2**32 - 1)]
+"""Names of levels, including what other programs call them."""
+SeedOption = Annotated[int, typer.Option("--seed", help="Random seed.", min=0, max=2**32 - 1)]
 JobsOption = Annotated[
     int | None,
-    typer.Option("--jobs", "-j", help="Threads to use; all cores by default.", callback=_use_threads),
+    typer.Option("--jobs", "-j", help="Number of threads (default: all cores).", callback=_use_threads),
 ]
 LpOption = Annotated[
     list[str] | None,
-    typer.Option("--lp", help="Language pair to keep, as de-en or *-en; may be given several times.", metavar="LP"),
+    typer.Option("--lp", help="Restrict to a language pair, such as de-en or *-en; may be repeated.", metavar="LP"),
 ]
 KindOption = Annotated[
     str,
     typer.Option(
         "--kind",
         help="Kind of judgement: preferences, fluency, adequacy, win-rate, mqm, ..., or a column of the data; "
-        "NAME:lower or NAME:higher says which values are better.",
+        "NAME:lower or NAME:higher sets which values are better.",
         callback=_checked_kind,
     ),
 ]
@@ -75,8 +75,8 @@ ReferencesAsCandidatesOption = Annotated[
     bool,
     typer.Option(
         "--references-as-candidates",
-        help="Take the references as candidates too, better than every output of their source. Each is scored against "
-        "the other references only, so sources need two or more. Not with preferences.",
+        help="Treat references as additional candidates that are better than every system output. Each is scored "
+        "against the other references, so sources need at least two. Not available for preferences.",
     ),
 ]
 DataOption = Annotated[
@@ -84,41 +84,39 @@ DataOption = Annotated[
     typer.Option(
         "--data",
         "-d",
-        help="Corpus by name, a file (JSON, CSV, SGML, ...), a folder, or - for stdin; may be given several times, or "
-        "as a list with commas.",
+        help="Corpus name, file (JSON, CSV, SGML, ...), directory, or - for stdin; may be repeated, or a list "
+        "separated by commas.",
         metavar="NAME|PATH",
     ),
 ]
 EachOption = Annotated[
     int | None,
-    typer.Option("--per-source", help="Lines of plain text for every sentence.", metavar="N", min=1),
+    typer.Option("--per-source", help="Number of consecutive lines of plain text per source.", metavar="N", min=1),
 ]
 SourceOption = Annotated[
     Path | None,
-    typer.Option("--source", "-s", help="Source sentences, one a line, or SGML or XML.", metavar="FILE"),
+    typer.Option("--source", "-s", help="Source sentences: one per line, or SGML or XML.", metavar="FILE"),
 ]
 ReferencesOption = Annotated[
     list[Path] | None,
     typer.Option(
-        "--references", "-r", help="Reference translations, one a line; several files may follow.", metavar="FILE..."
+        "--references", "-r", help="Reference translations, one per line: one or more files.", metavar="FILE..."
     ),
 ]
 NoReferencesOption = Annotated[
     bool,
-    typer.Option("--no-references", help="Do not use the references, even where the data have some."),
+    typer.Option("--no-references", help="Ignore references in the data."),
 ]
 TranslationsOption = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--translations", "-t", help="System outputs, one a line; several files may follow.", metavar="FILE..."
-    ),
+    typer.Option("--translations", "-t", help="System outputs, one per line: one or more files.", metavar="FILE..."),
 ]
 ModelOption = Annotated[
     Path | None,
     typer.Option(
         "--model",
         "-M",
-        help="Trained ranker, as written by ranker train, or one that ships: full.",
+        help="Trained ranker: a file written by ranker train, or an included ranker such as full.",
         metavar="FILE|NAME",
     ),
 ]
@@ -166,9 +164,7 @@ def read_input(
     if parallel and data:
         raise OptionError("give either a corpus or parallel files (-s, -r, -t), not both")
     if not parallel and not data:
-        raise OptionError(
-            "nothing to read: give a corpus name, a file, - for stdin, or -r REF... -t SYSTEM... (and -s SRC)"
-        )
+        raise OptionError("no data: give a corpus name, a file, - for stdin, or -r REF... -t SYSTEM... (and -s SRC)")
     from ranker.corpora import catalogue
     from ranker.corpora.dataset import concatenate
     from ranker.corpora.formats.reading import read_parallel
@@ -178,7 +174,9 @@ def read_input(
             named = lp[0] if lp and len(lp) == 1 and "*" not in lp[0] else None
             corpora = [read_parallel(source, references or [], translations or [], named)]
             if lp and corpora[0].language_pairs == ["?"]:
-                raise OptionError(f"--lp {' '.join(lp)}: plain files are of one language pair; expected one, as de-en")
+                raise OptionError(
+                    f"--lp {' '.join(lp)}: plain text files have one language pair; expected one, such as de-en"
+                )
         else:
             corpora = [catalogue.load(one) for one in data]
         if no_references:
@@ -199,8 +197,8 @@ def _say_unused(corpora: list[Dataset], together: Dataset, kind: str) -> None:
     for corpus in corpora:
         there = kinds(corpus)
         if used not in (*there, *rating_names(corpus)):
-            holds = f"it has {', '.join(there)}" if there else "it holds none"
-            say_note(f"{corpus.name}: no judgements of kind {used!r}, not used ({holds})")
+            holds = f"it has {', '.join(there)}" if there else "it has none"
+            say_note(f"{corpus.name}: skipped, no judgements of kind {used!r} ({holds})")
 
 
 @contextmanager

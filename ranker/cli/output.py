@@ -30,7 +30,7 @@ _quiet = ContextVar("quiet", default=False)
 _long_signatures = ContextVar("long_signatures", default=False)
 _OPTIONS = re.compile(r"\[(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*\]")
 _LONG_ONLY = ("kind", "pairs", "loss", "C", "references_as_candidates", "data", "alpha")
-"""What a model's digest stands for, or is the same everywhere."""
+"""Parts of a signature that a model's digest covers, or that never differ."""
 _LONG = 1000
 _LONGEST_LINE = 680
 """Rows from which on a table is printed plainly: rich lays out a few hundred rows a second."""

@@ -12,9 +12,9 @@ from ranker.errors import OptionError
 
 HtmlOption = Annotated[
     Path | None,
-    typer.Option("--html", help="Also write a report: one HTML file that needs nothing else.", metavar="FILE"),
+    typer.Option("--html", help="Also write a report as one self-contained HTML file.", metavar="FILE"),
 ]
-OpenOption = Annotated[bool, typer.Option("--open", help="Open the page in a web browser.")]
+OpenOption = Annotated[bool, typer.Option("--open", help="Open the report in a web browser.")]
 
 
 def check_page(html: Path | None, plots: Path | None = None, *, opened: bool) -> None:
@@ -29,7 +29,7 @@ def check_page(html: Path | None, plots: Path | None = None, *, opened: bool) ->
     """
     if html is None:
         if opened:
-            raise OptionError("--open opens a report: give --html FILE too")
+            raise OptionError("--open needs a report: add --html FILE")
         return
     from ranker.reports.pages import check_targets
     from ranker.reports.plots.drawing import require
@@ -50,4 +50,4 @@ def open_page(html: Path) -> None:
     import webbrowser
 
     if not webbrowser.open(html.resolve().as_uri()):
-        say_note(f"no web browser could be opened; open {html} yourself")
+        say_note(f"no web browser found; open {html} manually")

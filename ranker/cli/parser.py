@@ -21,17 +21,19 @@ def _group() -> None:
 
 @app.command()
 def train(
-    treebank: Annotated[Path, typer.Argument(help="Folder with *-train.conllu (or .gz), or that file.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Directory to write the parser to.", metavar="DIR")],
-    language: Annotated[str, typer.Option("--language", help="ISO code; decides the tokenizer.")] = "en",
+    treebank: Annotated[
+        Path, typer.Argument(help="Treebank: a *-train.conllu file (or .gz), or a directory that contains one.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Output directory for the parser.", metavar="DIR")],
+    language: Annotated[str, typer.Option("--language", help="ISO language code; determines the tokenizer.")] = "en",
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     form: FormatOption = "table",
 ) -> None:
     """Train a tagger and dependency parser on a treebank.
 
-    Treebanks are in CoNLL-U, in any language. Files *-dev and *-test beside the training file are scored. Use the
-    parser as ds[parser=DIR].
+    Treebanks are in CoNLL-U format, in any language. If *-dev and *-test files are next to the training file, the
+    parser is evaluated on them. Use the parser as ds[parser=DIR].
 
     Example: ranker parser train UD_English-EWT --output parser-en
     """

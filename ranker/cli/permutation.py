@@ -28,24 +28,26 @@ _MOST_BITS = 1000
 def command(
     permutation: Annotated[
         list[str],
-        typer.Argument(help="Numbers, as '5 7 4 6 3 1 2'; - reads permutations from stdin, one a line."),
+        typer.Argument(help="Permutation, such as '5 7 4 6 3 1 2'; - reads permutations from stdin, one per line."),
     ],
-    beta: Annotated[float, typer.Option("--beta", help="Weight of a tree's node beside its children.")] = 0.6,
-    gamma: Annotated[float, typer.Option("--gamma", help="Operator score of the inverted pair 21.")] = 0.0,
+    beta: Annotated[float, typer.Option("--beta", help="Weight of a node relative to its children.")] = 0.6,
+    gamma: Annotated[float, typer.Option("--gamma", help="Score of the inverting operator 21.")] = 0.0,
     svg: Annotated[
-        Path | None, typer.Option("--svg", help="Draw the tree of one permutation to this file.", metavar="FILE")
+        Path | None, typer.Option("--svg", help="Draw the tree of a single permutation to FILE.", metavar="FILE")
     ] = None,
     flat: Annotated[
-        bool, typer.Option("--flat", help="Draw runs of one binary operator as one node instead of left-branching.")
+        bool,
+        typer.Option("--flat", help="Draw a run of the same binary operator as one node instead of left-branching."),
     ] = False,
     form: FormatOption = "table",
 ) -> None:
-    """Score a permutation by word-order metrics, and draw it.
+    """Score a permutation with word-order metrics; draw its tree.
 
-    The tree and the packed chart are drawn.
+    The permutation tree and the packed chart of all trees are printed.
 
-    Numbers count from 1 unless there is a 0. Scores are 1 for the identity. Of the chart, an operator of two parts
-    splits at any one of the places given, another at all of them. Several permutations give one row of scores each.
+    Positions count from 1, or from 0 if there is a 0. The identity scores 1. In the chart, a binary operator splits at
+    any one of the listed positions, other operators at all of them. For several permutations, one row of scores is
+    printed for each.
 
     Example: ranker permutation "5 7 4 6 3 1 2"
     """
@@ -61,8 +63,8 @@ def command(
     ]
     if len(read) > 1 or form in ("jsonl", "csv"):
         if svg:
-            many = f"draws one permutation, but {len(read)} were given"
-            raise OptionError(f"--svg {many if len(read) > 1 else 'goes with --format table or json'}")
+            many = f"draws a single permutation, found {len(read)}"
+            raise OptionError(f"--svg {many if len(read) > 1 else 'requires --format table or json'}")
         emit(Result.of_rows(rows, signature=signature), form)
         return
     ((values, first),) = read.values()
@@ -150,7 +152,7 @@ def _print(
     number = f"{tree.n_trees:,}" if tree.n_trees < 10**15 else f"about 10^{math.log10(tree.n_trees):.2f}"
     trees = "1 tree" if tree.n_trees == 1 else f"{number} trees"
     if tree.n_spans > _MOST_SPANS:
-        typer.echo(f"forest: {trees}; {tree.n_spans:,} spans are too many to print (--format json)")
+        typer.echo(f"forest: {trees}; {tree.n_spans:,} spans, too many to print (use --format json)")
         return
     typer.echo(f"forest: {trees}" + (", packed in this chart" if tree.n_spans else ""))
     if tree.n_spans:

@@ -34,8 +34,8 @@ def command(
         bool,
         typer.Option(
             "--contributions",
-            help="Add what the features contribute to a score: tables by family (words, fluency, ...), other forms of "
-            "output also one by one.",
+            help="Add the contributions of features to the score: by feature group (words, fluency, ...), and also "
+            "individually in formats other than table.",
         ),
     ] = False,
     given: GivenOption = None,
@@ -47,11 +47,11 @@ def command(
     jobs: JobsOption = None,
     form: FormatOption = "table",
 ) -> None:
-    """Rank the candidate translations of every source, best first.
+    """Rank the candidate translations of each source, best first.
 
-    Without --model or --metric an included ranker is used: full for English, full-any for other languages, and
-    consensus where there are no references, which compares the candidates of a source with each other. Scores order the
-    candidates of one source; those of different sources are not comparable.
+    Without --model or --metric an included ranker is used: full for English, full-any for other languages, or, without
+    references, consensus, which compares the candidates of a source with each other. Scores are comparable only among
+    the candidates of the same source.
 
     Example: ranker rank candidates.json
     """

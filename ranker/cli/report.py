@@ -34,36 +34,41 @@ def command(
         list[str] | None,
         typer.Option(
             "--train-data",
-            help="What the model was trained on; adds intervals of weights, ablations and a learning curve.",
+            help="Training data of the model; adds confidence intervals of weights, ablations and a learning curve.",
             metavar="NAME|PATH",
         ),
     ] = None,
     comparison: Annotated[
         Path | None,
-        typer.Option("--comparison", help="JSON of ranker compare to report on instead of a model.", metavar="FILE"),
+        typer.Option(
+            "--comparison", help="JSON output of ranker compare to report on instead of a model.", metavar="FILE"
+        ),
     ] = None,
-    html: Annotated[Path, typer.Option("--html", help="Page to write.", metavar="FILE")] = Path("report.html"),
+    html: Annotated[Path, typer.Option("--html", help="Output file.", metavar="FILE")] = Path("report.html"),
     plots: Annotated[
-        Path | None, typer.Option("--plots", help="Directory for the plots, as SVG and PNG.", metavar="DIR")
+        Path | None, typer.Option("--plots", help="Directory for the plots, in SVG and PNG.", metavar="DIR")
     ] = None,
     kind: KindOption = "auto",
     given: GivenOption = None,
     lp: LpOption = None,
     train_lp: Annotated[
         list[str] | None,
-        typer.Option("--train-lp", help="Language pair to keep of --train-data, as in the training.", metavar="LP"),
+        typer.Option("--train-lp", help="Restrict --train-data to a language pair, as in training.", metavar="LP"),
     ] = None,
     examples: Annotated[
         int,
         typer.Option(
             "--examples",
-            help="Sources of each sort to show: worst, best, random; without judgements furthest apart, random.",
+            help="Examples of each type: worst, best, random; without judgements, largest differences and random.",
             min=0,
             max=1000,
         ),
     ] = 10,
     resamples: Annotated[
-        int, typer.Option("--resamples", help="Bootstrap samples for the 95 % intervals; 0 for none.", min=0)
+        int,
+        typer.Option(
+            "--resamples", help="Bootstrap samples for the 95% confidence intervals (0: no intervals).", min=0
+        ),
     ] = 1000,
     source: SourceOption = None,
     references: ReferencesOption = None,
@@ -73,13 +78,13 @@ def command(
     seed: SeedOption = 0,
     jobs: JobsOption = None,
 ) -> None:
-    """Write an HTML page about a ranker or a comparison.
+    """Write an HTML report on a ranker or a comparison.
 
-    It is one file that needs nothing else.
+    The report is one self-contained file.
 
-    For a ranker, the page shows its agreement with human judgements, its weights, what each extractor is worth, and all
-    sources with their outputs, to search and compare. Outputs without judgements are possible. Each --data is ranked by
-    itself.
+    For a ranker, the report shows its agreement with human judgements, its weights, the contribution of each extractor,
+    and all sources with their outputs, to search and compare. Judgements are optional. Each --data is ranked
+    separately.
 
     Example: ranker report --model sample.model --data sample --html report.html
     """
@@ -87,9 +92,9 @@ def command(
         raise OptionError("give either --model FILE with --data, or --comparison FILE (see ranker compare)")
     parallel = bool(source or references or translations)
     if comparison is not None and (data or train_data or lp or train_lp or parallel):
-        raise OptionError("--comparison has its figures already: leave out data, --train-data and language pairs")
+        raise OptionError("--comparison is complete in itself: it takes no data, --train-data or language pairs")
     if model is not None and not (data or parallel):
-        raise OptionError("nothing to report on: give --data NAME or --data PATH, or -s SRC -r REF... -t SYSTEM...")
+        raise OptionError("no data: give --data NAME or --data PATH, or -s SRC -r REF... -t SYSTEM...")
     from ranker.reports.pages import write_plots
 
     check_page(html, plots, opened=opened)

@@ -28,22 +28,24 @@ def command(
     nbest: Annotated[
         str,
         typer.Argument(
-            help="n-best list of Moses' format, JSON or a table with several outputs of every source, or plain text "
-            "with as many lines for every source; - for stdin.",
+            help="N-best list: Moses format, JSON or a table with several outputs per source, or plain text with the "
+            "same number of lines per source; - for stdin.",
             metavar="NBEST",
         ),
     ],
     each: EachOption = None,
     weights: Annotated[
         Path | None,
-        typer.Option("--weights", "-w", help="Choose by these weights: JSON, or in Moses' form.", metavar="FILE"),
+        typer.Option(
+            "--weights", "-w", help="Choose with these weights: a file in JSON or Moses format.", metavar="FILE"
+        ),
     ] = None,
     model: Annotated[
         Path | None,
         typer.Option(
             "--model",
             "-M",
-            help="Choose by a trained ranker, against --references, or by one that needs no references, as consensus.",
+            help="Choose with a trained ranker, against --references unless it needs none, as consensus.",
             metavar="FILE|NAME",
         ),
     ] = None,
@@ -51,44 +53,46 @@ def command(
         str | None,
         typer.Option(
             "--oracle",
-            help="Choose what scores best in this metric against --references, or in given[file=FILE], a score for "
-            "every line of the list.",
+            help="Choose the hypothesis that scores best in this metric against --references, or in "
+            "given[file=FILE], which has one score per line of the list.",
             metavar="METRIC",
         ),
     ] = None,
     mbr: Annotated[
         str | None,
-        typer.Option("--mbr", help="Choose by minimum Bayes risk, with this metric as gain.", metavar="METRIC"),
+        typer.Option("--mbr", help="Choose by minimum Bayes risk, with this metric as the gain.", metavar="METRIC"),
     ] = None,
     scale: Annotated[
         float | None,
-        typer.Option("--scale", help="With --mbr: scale of the scores, of --weights or in the list, in probabilities."),
+        typer.Option(
+            "--scale",
+            help="With --mbr: scale applied to model scores (from --weights or the list) to obtain probabilities.",
+        ),
     ] = None,
     refs: RefsOption = None,
     source: Annotated[
         Path | None,
-        typer.Option("--source", "-s", help="Source sentences, for metrics that read them.", metavar="FILE"),
+        typer.Option("--source", "-s", help="Source sentences, for metrics that use them.", metavar="FILE"),
     ] = None,
     report: Annotated[
         list[str] | None,
-        typer.Option("--report", help="Score the chosen translations in these metrics, on stderr.", metavar="METRIC"),
+        typer.Option("--report", help="Score the chosen translations with these metrics, on stderr.", metavar="METRIC"),
     ] = None,
     jobs: JobsOption = None,
     form: Annotated[
         Form, typer.Option("--format", "-f", help="Format of the result:", metavar="FORMAT", rich_help_panel=OUTPUT)
     ] = "text",
 ) -> None:
-    """Choose one of several hypotheses for every sentence.
+    """Choose the best of several hypotheses for each sentence.
 
-    They are printed one per line.
+    The chosen hypotheses are printed, one per line.
 
-    Minimum Bayes risk needs no reference: every hypothesis is scored against all of its sentence as references. All
-    are equally probable, unless --scale is given; then they are as probable as their model scores say. The ranker
-    consensus compares candidates in the same way, but each with the others only, and learnt from human judgements
-    how much that counts.
+    Minimum Bayes risk needs no reference: each hypothesis is scored against all hypotheses of its sentence as
+    references. These are weighted equally, or with --scale by the probabilities derived from their model scores. The
+    ranker consensus also compares candidates, but each with the others only, with weights learnt from human judgements.
 
-    Every source of a data set, or N lines of plain text (--per-source, or as many as the lines of -s or -r say) are the
-    hypotheses of one sentence. JSON and tables bring their references with them.
+    In plain text, N consecutive lines are the hypotheses of one sentence; N is --per-source, or follows from the number
+    of lines in -s or -r. JSON and tables include their references.
 
     Example: ranker rerank candidates.json --mbr chrf
     """
@@ -106,9 +110,11 @@ def command(
 
     chosen_by = [name for name in ("mbr", "oracle", "model") if {"mbr": mbr, "oracle": oracle, "model": model}[name]]
     if len(chosen_by) > 1 or not (chosen_by or weights) or (weights and chosen_by and chosen_by != ["mbr"]):
-        raise OptionError("give one of --weights, --model, --oracle and --mbr; --mbr takes --weights too")
+        raise OptionError(
+            "give exactly one of --weights, --model, --oracle and --mbr (--mbr may be combined with --weights)"
+        )
     if (weights and mbr and scale is None) or (scale is not None and not mbr):
-        raise OptionError("--scale says how --mbr uses scores: give both, or neither")
+        raise OptionError("--scale requires --mbr")
     scored = _scores_in_file(oracle)
     ranker = Ranker.load(model) if model is not None else None
     reported = [make_scorer(one, None) for one in listed(report)]
@@ -122,9 +128,9 @@ def command(
         references = without_outputs(dataset)
     compared = references is not None and len(references.references) > 0
     if not compared and ((oracle and scored is None) or report):
-        raise OptionError("--oracle and --report compare with references: give -r FILE")
+        raise OptionError("--oracle and --report need references: give -r FILE")
     if ranker is not None and not compared and ranker.weight_sets.need_references:
-        what = "compares with references: give -r FILE, or a model that needs none, as consensus"
+        what = "needs references: give -r FILE, or use a model that needs none, such as consensus"
         raise OptionError(f"--model {model} {what}")
     if references is None and ranker is not None:
         references = references_of([""] * (int(found.sentence.max(initial=-1)) + 1), [], [], found.name)
@@ -187,7 +193,7 @@ def _expected(
         return expected_gains(nbest, gain, None, references)
     scores = nbest.score if weights is None else _model_scores(nbest, weights)
     if scores is None:
-        raise OptionError(f"--scale: {nbest.name} has no scores in a fourth field; give --weights")
+        raise OptionError(f"--scale: {nbest.name} has no model scores in a fourth field; give --weights")
     return expected_gains(nbest, gain, posterior(nbest, scores, scale), references)
 
 
@@ -195,7 +201,7 @@ def _print(nbest: NBestList, chosen: Int64Array, scores: FloatArray, form: Form)
     """Print the chosen hypotheses; a sentence without one has an empty line, so that lines stay in step."""
     missing = int((chosen < 0).sum())
     if missing:
-        say_note(f"{counted(missing, 'sentence')} without a hypothesis")
+        say_note(f"{counted(missing, 'sentence')} without hypotheses")
     texts = iter(nbest.text_of(chosen[chosen >= 0]))
     numbers = _places(nbest, chosen)
     rows: list[dict[str, Any]] = [

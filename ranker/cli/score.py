@@ -46,12 +46,12 @@ def command(
         LevelName | None,
         typer.Option(
             "--level",
-            help="Score segments, documents or systems; corpus is another name of system.",
-            show_default="segment; mtme: all there are",
+            help="Level to score: segment, document or system (also called corpus).",
+            show_default="segment; mtme: all available",
         ),
     ] = None,
     percent: Annotated[
-        bool, typer.Option("--percent", help="Show scores that are fractions in per cent, in tables.")
+        bool, typer.Option("--percent", help="Show scores between 0 and 1 as percentages, in tables.")
     ] = False,
     given: GivenOption = None,
     lp: LpOption = None,
@@ -66,18 +66,18 @@ def command(
 ) -> None:
     """Score translations: segments, documents or whole systems.
 
-    Of documents and systems a metric scores the summed statistics of the segments, a ranker the mean of its segment
-    scores. Scores of a metric are fractions. With --format mtme -o DIR, score files as mt-metrics-eval reads them are
-    written, one for every metric, language pair and level; scores of which less is better are negated there. ranker
-    systems says which system is better, and whether significantly.
+    For documents and systems, a metric's score is computed from the summed segment statistics, a ranker's score is the
+    mean of its segment scores. With --format mtme -o DIR, score files for mt-metrics-eval are written, one per metric,
+    language pair and level; scores where lower is better are negated. To find out which system is significantly better,
+    use ranker systems.
 
     Example: ranker score candidates.json --metric "bleu,bleu[order=2]" --level system
     """
     scorers = given_scorers(metric, model, given)
     if percent and form != "table":
-        raise OptionError(f"--percent is for tables; --format {form} holds fractions")
+        raise OptionError(f"--percent applies to tables only; --format {form} contains fractions")
     if form == "mtme" and output is None:
-        raise OptionError("--format mtme writes files to a directory: give -o DIR")
+        raise OptionError("--format mtme writes several files: give -o DIRECTORY")
     dataset = read_input(data or [], source, references, translations, lp)
     from ranker.evaluation.systems.levels import Units
 

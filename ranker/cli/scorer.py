@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 
 MetricOption = Annotated[
     list[str] | None,
-    typer.Option("--metric", "-m", help="Metric to use instead of a model, as bleu[smoothing=exp].", metavar="METRIC"),
+    typer.Option(
+        "--metric", "-m", help="Metric to use instead of a model, such as bleu[smoothing=exp].", metavar="METRIC"
+    ),
 ]
 MetricsOption = Annotated[
     list[str] | None,
     typer.Option(
         "--metric",
         "-m",
-        help="Metrics, separated by commas, as bleu[smoothing=exp],ter; may be given several times.",
+        help="Metrics, separated by commas, such as bleu[smoothing=exp],ter; may be repeated.",
         metavar="METRIC",
     ),
 ]
@@ -34,7 +36,7 @@ GivenOption = Annotated[
     list[str] | None,
     typer.Option(
         "--given",
-        help="File with the scores that a model or a metric asks for as given[name=NAME]; may be given several times.",
+        help="File with the scores that a model or metric reads as given[name=NAME]; may be repeated.",
         metavar="NAME=FILE",
     ),
 ]
@@ -58,7 +60,7 @@ def single(metrics: list[str] | None) -> str | None:
     names = listed(metrics)
     if len(names) > 1:
         several = "ranker score takes several, and ranker compare evaluates several"
-        raise OptionError(f"--metric: expected one here, found {len(names)}: {', '.join(names)}; {several}")
+        raise OptionError(f"--metric: expected one metric, found {len(names)}: {', '.join(names)}; {several}")
     return names[0] if names else None
 
 
@@ -109,11 +111,11 @@ def files_for(extractors: Iterable[Extractor], given: list[str] | None) -> dict[
     for one in given:
         name, _, file = one.partition("=")
         if not name or not file:
-            raise OptionError(f"--given {one}: expected NAME=FILE, as --given comet=scores.tsv")
+            raise OptionError(f"--given {one}: expected NAME=FILE, such as --given comet=scores.tsv")
         if name in files:
             raise OptionError(f"--given: scores {name!r} are given twice")
         if name not in asked:
-            wanted = f"those asked for are: {', '.join(asked)}" if asked else "no metric and no model asks for any"
+            wanted = f"needed: {', '.join(asked)}" if asked else "no metric or model needs given scores"
             raise OptionError(f"--given {one}: no scores {name!r} are needed{nearest(name, asked)}; {wanted}")
         files[name] = file
     return files
@@ -124,7 +126,7 @@ def suited_model(dataset: Dataset) -> str:
     from ranker import shipped
 
     name = shipped.suited(dataset)
-    say_note(f"scored by the included model {name}; choose another with --model or --metric")
+    say_note(f"using the included model {name}; choose another with --model or --metric")
     return name
 
 

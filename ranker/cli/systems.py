@@ -43,7 +43,7 @@ def command(
     baseline: Annotated[
         str | None,
         typer.Option(
-            "--baseline", help="System that the others are compared with; by default the first.", metavar="SYSTEM"
+            "--baseline", help="System that the others are compared with (default: the first).", metavar="SYSTEM"
         ),
     ] = None,
     test: Annotated[
@@ -55,16 +55,19 @@ def command(
     resamples: Annotated[
         int | None,
         typer.Option(
-            "--resamples", help="Bootstrap samples or random swaps.", min=1, show_default="bs: 1000; ar: 10000"
+            "--resamples",
+            help="Number of bootstrap samples or random swaps.",
+            min=1,
+            show_default="bs: 1000; ar: 10000",
         ),
     ] = None,
     parity: Annotated[
         Parity | None,
-        typer.Option("--parity", help="Count resamples for uncorrected p-values as this program does."),
+        typer.Option("--parity", help="Compute uncorrected p-values exactly as this program does."),
     ] = None,
-    pairs: Annotated[bool, typer.Option("--pairs", help="A row for every two systems instead.")] = False,
+    pairs: Annotated[bool, typer.Option("--pairs", help="Print one row per pair of systems instead.")] = False,
     percent: Annotated[
-        bool, typer.Option("--percent", help="Show scores that are fractions in per cent, in tables.")
+        bool, typer.Option("--percent", help="Show scores between 0 and 1 as percentages, in tables.")
     ] = False,
     kind: KindOption = "auto",
     lp: LpOption = None,
@@ -79,20 +82,21 @@ def command(
     html: HtmlOption = None,
     opened: OpenOption = False,
 ) -> None:
-    """Show which system is better, and whether significantly.
+    """Compare systems and test whether differences are significant.
 
-    Systems are sorted best first, with 95 % intervals, differences to the baseline and two-sided p-values. Clusters
-    hold systems that cannot be told apart at the level of .05, corrected for the number of pairs. If people judged the
-    systems, their ranking is added. The output forms latex and markdown are tables for a paper. The report adds plots,
-    correlations of the metrics, and all sources with their outputs to search and compare.
+    Systems are sorted best first, with 95% confidence intervals, differences to the baseline and two-sided p-values.
+    Systems in the same cluster do not differ significantly at the .05 level, after correction for multiple testing. If
+    the systems have human judgements, the human ranking is added. The formats latex and markdown produce tables for
+    papers. The HTML report adds plots, correlations between metrics, and all sources with their outputs to search and
+    compare.
 
     Example: ranker systems sample --metric bleu,chrf --resamples 200
     """
     scorers = given_scorers(metric, model, given)
     if percent and form not in _FOR_PEOPLE and html is None:
-        raise OptionError(f"--percent is for tables; --format {form} holds fractions")
+        raise OptionError(f"--percent applies to tables only; --format {form} contains fractions")
     if pairs and form in ("latex", "markdown"):
-        raise OptionError(f"--pairs has no form {form}; expected --format table, json, jsonl or csv")
+        raise OptionError(f"--pairs is not available with --format {form}; expected table, json, jsonl or csv")
     check_page(html, opened=opened)
     dataset = read_input(data or [], source, references, translations, lp)
     from ranker.evaluation.systems.comparing import compare_systems
@@ -204,16 +208,16 @@ def _print(found: SystemsResult, pairs: bool, percent: bool) -> None:
         _print_details(one)
         _print_wins(one, settings.alpha)
     resamples = counted(settings.resamples, "resample")
-    counting = f"counted as {settings.parity} does" if settings.parity else "two-sided"
+    counting = f"computed like {settings.parity}" if settings.parity else "two-sided"
     typer.echo(
         f"p: {settings.test_title}, {resamples}, seed {settings.seed}, {counting}\n"
         f"adjusted: p of all pairs, {settings.correction_title}; significant below {settings.alpha:g}\n"
-        f"needed: sources that make the difference significant with power {settings.power:g}"
+        f"needed: sources required for a significant difference with power {settings.power:g}"
     )
     if not pairs:
         typer.echo(
-            "score: [95 % bootstrap interval over sources], then the cluster, as for people\n"
-            "ranks: range of ranks; those of different clusters do not overlap"
+            "score: [95% bootstrap confidence interval over sources] and cluster\n"
+            "ranks: rank range; ranges of different clusters do not overlap"
         )
     typer.echo("")
     for note in found.notes:
@@ -245,7 +249,7 @@ def _print_systems(found: SystemsResult, one: SystemComparison, title: str, scal
     print_table(rows, title, keys=["system"], together=["difference", "p", "adjusted", "needed"])
     if one.judged > 1:
         typer.echo(
-            f"agreement with people, {one.judged} systems: Kendall's tau {show(one.kendall)}, "
+            f"agreement with human judgements, {one.judged} systems: Kendall's tau {show(one.kendall)}, "
             f"Pearson's r {show(one.pearson)}"
         )
     typer.echo("")

@@ -39,40 +39,40 @@ def command(
         typer.Option(
             "--features",
             "-F",
-            help="Features to learn from (see: ranker features); auto is the standard set for the language.",
+            help="Features of the ranker (see ranker features); auto: the standard set for the language.",
         ),
     ] = DEFAULTS.features,
     base: Annotated[
         str | None,
         typer.Option(
             "--from",
-            help="Model file or name of an included ranker to adapt: its features are kept, and its weights as far as "
-            "the judgements give no reason to change them.",
+            help="Model file or included ranker to adapt: its features are kept, its weights change only as far as the "
+            "judgements require.",
             metavar="MODEL",
         ),
     ] = None,
     model: Annotated[
         Path | None,
         typer.Option(
-            "--model", "-M", help="Model file to write; by default NAME.model of the first corpus.", metavar="FILE"
+            "--model", "-M", help="Output file (default: NAME.model, after the first corpus).", metavar="FILE"
         ),
     ] = None,
     kind: KindOption = "auto",
     c: Annotated[
-        str, typer.Option("--C", help="Penalty of a wrongly ordered pair, or auto: by cross-validation.")
+        str, typer.Option("--C", help="Penalty of a misordered pair; auto: chosen by cross-validation.")
     ] = str(DEFAULTS.C),
-    loss: Annotated[Loss, typer.Option("--loss", help="Loss of a pair.")] = DEFAULTS.loss,
+    loss: Annotated[Loss, typer.Option("--loss", help="Loss per pair.")] = DEFAULTS.loss,
     pairs: Annotated[
         PairCounting,
         typer.Option(
             "--pairs",
-            help="How preferences become training pairs: one per judgement; one per two candidates (aggregated); or "
-            "these with the same total weight for every language pair (balanced).",
+            help="How preferences become training pairs: one per judgement; one per pair of candidates (aggregated); "
+            "or aggregated with the same total weight per language pair (balanced).",
         ),
     ] = DEFAULTS.pairs,
     references_as_candidates: ReferencesAsCandidatesOption = False,
     folds: Annotated[
-        int, typer.Option("--folds", help="Folds of the cross-validation at the end; 0 for none.", min=0)
+        int, typer.Option("--folds", help="Folds of the final cross-validation (0: none).", min=0)
     ] = FOLDS,
     lp: LpOption = None,
     source: SourceOption = None,
@@ -85,16 +85,16 @@ def command(
 ) -> None:
     """Learn a ranker from human judgements.
 
-    Ends with a cross-validation: how well the model ranks sources that it did not learn from, compared with chrF and
+    Training ends with a cross-validation: agreement on sources that were not used for training, compared with chrF and
     the included ranker.
 
-    With --from the new ranker starts from the weights of another and moves only as far from them as a
-    cross-validation over sources finds better, by more than two standard errors; otherwise it keeps them.
+    With --from, the weights of another ranker are the starting point. They change only as far as cross-validation over
+    sources shows an improvement of more than two standard errors.
 
     Example: ranker train --data sample --model sample.model
     """
     if folds == 1:
-        raise OptionError("--folds 1: expected at least 2, or 0 for no cross-validation")
+        raise OptionError("--folds 1: expected 2 or more, or 0 for no cross-validation")
     dataset = read_input(data or [], source, references, translations, lp, kind=kind, no_references=no_references)
     from ranker.evaluation.cross_validation import cross_validate
     from ranker.evaluation.direction import direction_note
@@ -122,7 +122,7 @@ def command(
     notes = [*ranker.training_notes, *filter(None, [language, ranker.weight_sets.note(table.dataset), direction])]
     found = None
     if folds and len(table.lesson.sources) < 2:
-        notes.append("judgements of one source: no cross-validation")
+        notes.append("no cross-validation: all judgements are of one source")
     elif folds:
         with working("cross-validating"):
             found = cross_validate(ranker, table, folds=folds, seed=seed)
@@ -174,8 +174,8 @@ def _show(found: CrossValidation) -> None:
     say("")
     print_table(
         rows,
-        f"{counted(found.sources, 'source')}, each ranked by a model that did not learn from it "
-        f"({found.folds} folds); [95 % interval over sources]",
+        f"{counted(found.sources, 'source')}, each ranked by a model that was not trained on it "
+        f"({found.folds} folds); [95% confidence interval over sources]",
     )
     for verdict in found.verdicts:
         say(verdict)

@@ -23,7 +23,7 @@ RefsOption = Annotated[
     typer.Option(
         "--references",
         "-r",
-        help="References of the sentences, one a line; several files may follow.",
+        help="References, one per line: one or more files.",
         metavar="FILE...",
     ),
 ]
@@ -31,64 +31,80 @@ RefsOption = Annotated[
 
 def command(
     nbest: Annotated[
-        Path | None, typer.Option("--nbest", help="n-best list of Moses' format to tune on.", metavar="FILE")
+        Path | None, typer.Option("--nbest", help="N-best list in Moses format to tune on.", metavar="FILE")
     ] = None,
     refs: RefsOption = None,
     source: Annotated[
         Path | None,
-        typer.Option("--source", "-s", help="Source sentences, for metrics that read them.", metavar="FILE"),
+        typer.Option("--source", "-s", help="Source sentences, for metrics that use them.", metavar="FILE"),
     ] = None,
     metric: Annotated[
-        list[str] | None, typer.Option("--metric", "-m", help="Metric to tune to, as bleu[order=4].", metavar="METRIC")
+        list[str] | None,
+        typer.Option("--metric", "-m", help="Metric to tune to, such as bleu[order=4].", metavar="METRIC"),
     ] = None,
     model: Annotated[
-        Path | None, typer.Option("--model", "-M", help="Trained ranker to tune to instead.", metavar="FILE")
+        Path | None, typer.Option("--model", "-M", help="Tune to a trained ranker instead.", metavar="FILE")
     ] = None,
     start: Annotated[
-        Path | None, typer.Option("--start", help="Weights to begin with; all equal by default.", metavar="FILE")
+        Path | None, typer.Option("--start", help="Initial weights (default: all equal).", metavar="FILE")
     ] = None,
     fix: Annotated[
         list[str] | None,
-        typer.Option("--fix", help="Feature or column whose weight stays, at VALUE if given.", metavar="NAME[=VALUE]"),
+        typer.Option(
+            "--fix", help="Keep the weight of a feature or column fixed, at VALUE if given.", metavar="NAME[=VALUE]"
+        ),
     ] = None,
     bounds: Annotated[
         list[str] | None,
-        typer.Option("--bounds", help="Bounds of the weights of a feature or column.", metavar="NAME=LOW:HIGH"),
+        typer.Option("--bounds", help="Bounds for the weights of a feature or column.", metavar="NAME=LOW:HIGH"),
     ] = None,
-    restarts: Annotated[int, typer.Option("--restarts", help="Random starting points an iteration.", min=0)] = 20,
-    directions: Annotated[int, typer.Option("--directions", help="Random directions a round.", min=0)] = 5,
-    tolerance: Annotated[float, typer.Option("--tolerance", help="Gain of a round that ends a search.", min=0)] = 1e-6,
+    restarts: Annotated[int, typer.Option("--restarts", help="Random starting points per iteration.", min=0)] = 20,
+    directions: Annotated[int, typer.Option("--directions", help="Random search directions per round.", min=0)] = 5,
+    tolerance: Annotated[
+        float,
+        typer.Option("--tolerance", help="Stop the search when a round improves the score by less than this.", min=0),
+    ] = 1e-6,
     decoder: Annotated[
         str | None,
         typer.Option(
-            "--decoder", help="Command that, with WEIGHTS and NBEST behind it, writes the list.", metavar="CMD"
+            "--decoder", help="Decoder command, called as CMD WEIGHTS NBEST to write an n-best list.", metavar="CMD"
         ),
     ] = None,
     time_limit: Annotated[
-        float, typer.Option("--time-limit", help="Seconds that a call of the decoder may take.")
+        float, typer.Option("--time-limit", help="Time limit per decoder call, in seconds.")
     ] = 86_400.0,
     iterations: Annotated[
-        int | None, typer.Option("--iterations", help="At most so many; by default 1, with a decoder 25.", min=1)
+        int | None,
+        typer.Option("--iterations", help="Maximum number of iterations (default 1, or 25 with --decoder).", min=1),
     ] = None,
     state: Annotated[
         Path | None,
-        typer.Option("--state", help="Where a killed run goes on; with a decoder PREFIX.state.", metavar="DIRECTORY"),
+        typer.Option(
+            "--state",
+            help="Directory for resuming an interrupted run (default with --decoder: PREFIX.state).",
+            metavar="DIRECTORY",
+        ),
     ] = None,
     weights: Annotated[
-        Path, typer.Option("--weights", "-w", help="Writes PREFIX.json, and PREFIX.ini for Moses.", metavar="PREFIX")
+        Path,
+        typer.Option(
+            "--weights", "-w", help="Write weights to PREFIX.json, and to PREFIX.ini for Moses.", metavar="PREFIX"
+        ),
     ] = Path("tuned"),
     report: Annotated[
         list[str] | None,
-        typer.Option("--report", help="Further metrics to score the translations with.", metavar="METRIC"),
+        typer.Option("--report", help="Additional metrics to score the translations with.", metavar="METRIC"),
     ] = None,
     test_nbest: Annotated[
-        Path | None, typer.Option("--test-nbest", help="List of other sentences, to score only.", metavar="FILE")
+        Path | None,
+        typer.Option("--test-nbest", help="N-best list of held-out sentences, for scoring only.", metavar="FILE"),
     ] = None,
     test_refs: Annotated[
-        list[Path] | None, typer.Option("--test-references", help="References of these.", metavar="FILE...")
+        list[Path] | None,
+        typer.Option("--test-references", help="Reference files for --test-nbest.", metavar="FILE..."),
     ] = None,
     test_source: Annotated[
-        Path | None, typer.Option("--test-source", help="Source sentences of these.", metavar="FILE")
+        Path | None, typer.Option("--test-source", help="Source sentences for --test-nbest.", metavar="FILE")
     ] = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
@@ -96,14 +112,14 @@ def command(
 ) -> None:
     """Tune the weights of a system's features to a metric (MERT).
 
-    Finds the weights whose choices from n-best lists score best.
+    Finds the weights that choose the best-scoring hypotheses from n-best lists.
 
-    Every line search is exact for the metric. Scores are those of whole sets of sentences.
+    Line searches are exact for the metric. Scores are corpus-level.
 
     Example: ranker tune --nbest dev.nbest --references dev.ref0 --metric "bleu[order=4]"
     """
     if (test_nbest is None) != (not test_refs):
-        raise OptionError("--test-nbest and --test-references belong together")
+        raise OptionError("--test-nbest and --test-references must be given together")
     from ranker.corpora.formats.nbest_reading import read_nbest
     from ranker.ranking import make_scorer
     from ranker.tuning.decoder import Decoder

@@ -9,17 +9,17 @@ from ranker.cli.output import Result, emit, say
 
 
 def command(jobs: JobsOption = None, form: DocumentFormatOption = "table") -> None:
-    """Compile ahead of time what the first long run needs.
+    """Compile numba kernels now instead of during the first run.
 
-    Other commands compile what they need by themselves; what is compiled is kept on disk. This compiles the kernels of
-    the default features and metrics.
+    This is optional: other commands compile the kernels they need and cache them on disk. This command compiles those
+    of the default features and metrics.
 
     Example: ranker warm-up
     """
     from ranker.extractors.warming import warm_up
 
     start = time.monotonic()
-    with working("compiling kernels, once"):
+    with working("compiling kernels"):
         number = warm_up()
     seconds = time.monotonic() - start
     facts = {"kernels": number, "seconds": round(seconds, 1)}

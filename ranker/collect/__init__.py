@@ -1,1 +1,1 @@
-"""Collecting human judgements on a local web page."""
+"""Collection of human judgements with a local web server."""

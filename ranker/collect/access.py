@@ -1,4 +1,4 @@
-"""Who may see what: personal links with random tokens, of which only hashes are stored, and protection of forms."""
+"""Access control: personal links with random tokens, of which only hashes are stored, and protection of forms."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}\Z")
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody who came with a valid link."""
+    """A person with a valid link."""
 
     id: int
     code: str
@@ -29,12 +29,12 @@ class Person:
 
 
 def new_token() -> str:
-    """Return 256 random bits as 43 characters that need no escape in an address."""
+    """Return 256 random bits as 43 URL-safe characters."""
     return secrets.token_urlsafe(32)
 
 
 def token_hash(token: str) -> str:
-    """Return what is stored of a token. It has 256 random bits, so a plain hash cannot be searched."""
+    """Return the stored hash of a token. With 256 random bits, a plain hash cannot be reversed by search."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -44,18 +44,18 @@ def check_code(code: str) -> str:
     Raises
     ------
     OptionError
-        If it is no code: a name or an address of a person must not be stored.
+        If it is not a valid code: personal names and addresses must not be stored.
     """
     if not _CODE.match(code) or code.lower() == OWNER:
         raise OptionError(
             f"judge code {code[:40]!r}: expected up to 32 letters, digits, '.', '_' or '-', and not {OWNER!r}; "
-            "use codes, never names"
+            "use codes, not names"
         )
     return code
 
 
 def give_link(connection: sqlite3.Connection, code: str, days: float) -> str:
-    """Return a new token for a judge or the owner; the one before is no longer valid. A new code makes a new judge."""
+    """Return a new token for a judge or the owner and revoke the previous one. An unknown code adds a judge."""
     if code != OWNER:
         check_code(code)
     token = new_token()
@@ -68,13 +68,13 @@ def give_link(connection: sqlite3.Connection, code: str, days: float) -> str:
 
 
 def close_link(connection: sqlite3.Connection, code: str) -> bool:
-    """Make the link of a judge invalid; what was judged stays. False if there is no such judge."""
+    """Revoke the link of a judge, keeping the judgements. False if there is no such judge."""
     changed = connection.execute("UPDATE person SET token = NULL WHERE code = ? AND role = ?", (code, JUDGE))
     return changed.rowcount > 0
 
 
 def person_of(connection: sqlite3.Connection, token: str, role: str | None = None) -> Person | None:
-    """Return whose token this is, or None if it is nobody's, expired, closed or of another role."""
+    """Return the owner of a token, or None if it is unknown, expired, revoked or of another role."""
     if not _TOKEN.match(token):
         return None
     row = connection.execute(
@@ -86,17 +86,17 @@ def person_of(connection: sqlite3.Connection, token: str, role: str | None = Non
 
 
 def form_key(token: str) -> str:
-    """Return the secret that a form of this token's page carries: another site cannot know it."""
+    """Return the secret that forms on this token's pages carry, which other sites cannot know."""
     return hmac.new(token.encode(), b"form", hashlib.sha256).hexdigest()[:32]
 
 
 def is_form_key(token: str, given: str) -> bool:
-    """Whether `given` is the secret of this token's forms."""
+    """Return whether `given` is the form secret of this token."""
     return hmac.compare_digest(form_key(token).encode(), given.encode())
 
 
 class Limiter:
-    """A bucket of tokens for each key: `burst` requests at once, then `rate` a second.
+    """Token bucket per key: `burst` requests at once, then `rate` per second.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which item a judge gets next, and what becomes of his answers. Every function here is one step of a transaction."""
+"""Assigns items to judges and stores their answers. Every function here is one step of a transaction."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ranker.collect.tasks import KINDS
 
 PLAIN, GOLD, DEGRADED = "plain", "gold", "degraded"
 HELD_SECONDS = 3600.0
-"""An item that somebody opened and left goes to somebody else after this time, if nothing else is left."""
+"""After this time, an item that was opened but not judged is given to another judge if no other item is left."""
 _ROUND = 1_000_000.0
 _APART = 3
-"""A degraded copy or a repeated item comes at least this number of items after the first."""
+"""Minimum distance, in items, between an item and its degraded copy or repetition."""
 
 
 def place_of(settings: Settings, rank: float, given: int, wanted: int) -> float | None:
-    """Return the place of an item in the queue, the lowest first; None if it needs no further judge.
+    """Return the position of an item in the queue, lowest first; None if it needs no further judge.
 
-    ``uniform`` gives every item to one judge before any is given to a second. ``overlap`` completes the items that
-    have some of their judges first. ``active`` is as ``uniform`` but for the items that `ranker.collect.selection` puts
-    in front, at places below 0.
+    ``uniform`` gives every item to one judge before any is given to a second. ``overlap`` first completes the items
+    that already have some of their judges. ``active`` is like ``uniform``, except that `ranker.collect.selection` moves
+    items to the front, at positions below 0.
     """
     if given >= wanted:
         return None
@@ -34,7 +34,7 @@ def place_of(settings: Settings, rank: float, given: int, wanted: int) -> float 
 
 
 def next_assignment(connection: sqlite3.Connection, settings: Settings, judge: int, now: float) -> int | None:
-    """Return the assignment that a judge works on: the one that is open, or a new one; None if nothing is left."""
+    """Return the open assignment of a judge, or a new one; None if nothing is left."""
     row = connection.execute(
         "SELECT id FROM assignment WHERE judge = ? AND answer IS NULL ORDER BY id LIMIT 1", (judge,)
     ).fetchone()
@@ -186,9 +186,9 @@ def _judged_before(
 def save(
     connection: sqlite3.Connection, judge: int, assignment: int, answer: Sequence[int], form: str, now: float
 ) -> None:
-    """Keep an answer; it replaces the earlier one, which stays in the history.
+    """Store an answer. It replaces the earlier one, which stays in the history.
 
-    The same answer from the same form, as of a double click, is kept once.
+    The same answer from the same form, as after a double click, is stored once.
 
     Raises
     ------
@@ -215,7 +215,7 @@ def save(
 
 
 def undo(connection: sqlite3.Connection, judge: int, assignment: int, form: str, now: float) -> None:
-    """Take back an answer; nothing happens if it is not the judge's last one, or taken back already."""
+    """Undo an answer, unless it is not the judge's last one or was already undone."""
     if last_answered(connection, judge) != assignment:
         return
     connection.execute(
@@ -226,7 +226,7 @@ def undo(connection: sqlite3.Connection, judge: int, assignment: int, form: str,
 
 
 def last_answered(connection: sqlite3.Connection, judge: int) -> int | None:
-    """Return the assignment that a judge answered last, of those that have an answer."""
+    """Return the last answered assignment of a judge."""
     row = connection.execute(
         "SELECT id FROM assignment WHERE judge = ? AND answer IS NOT NULL ORDER BY answered DESC LIMIT 1", (judge,)
     ).fetchone()
@@ -234,7 +234,7 @@ def last_answered(connection: sqlite3.Connection, judge: int) -> int | None:
 
 
 def earlier_answer(connection: sqlite3.Connection, assignment: int) -> list[int] | None:
-    """Return the answer that an assignment has or last had."""
+    """Return the current or most recent answer to an assignment."""
     row = connection.execute(
         "SELECT answer FROM judgement WHERE assignment = ? AND answer IS NOT NULL ORDER BY id DESC LIMIT 1",
         (assignment,),

@@ -1,7 +1,7 @@
-"""A campaign: one SQLite file with what is to be judged, who judges, and every judgement ever given.
+"""A campaign: one SQLite file with the items to be judged, the judges, and every judgement ever given.
 
-Judgements are only ever added. The current answer of an assignment is repeated in the row of the assignment, in the
-same transaction, so that the history and what counts cannot differ.
+Judgements are only ever added. The current answer is also stored in the row of its assignment, in the same transaction,
+so that history and current state cannot differ.
 """
 
 from __future__ import annotations
@@ -64,34 +64,34 @@ CREATE TABLE result (name TEXT PRIMARY KEY, at REAL NOT NULL, judgements INTEGER
 
 @dataclass(frozen=True)
 class Settings:
-    """What a campaign was made with.
+    """Settings of a campaign.
 
     Parameters
     ----------
     id : str
-        Random; it tells the cookies of several campaigns on one computer apart.
+        Random; distinguishes the cookies of several campaigns on one computer.
     title : str
     kind : str
         A key of `ranker.collect.tasks.KINDS`.
     show : str
-        What is shown with the outputs: ``source``, ``reference``, ``both`` or ``none``.
+        Text shown with the outputs: ``source``, ``reference``, ``both`` or ``none``.
     next : str
         ``uniform``, ``overlap`` or ``active``.
     judges_per_item : int
-        Judges that an item is given to; with ``overlap``, only `overlap` of the items.
+        Judges per item; with ``overlap``, this applies to a proportion `overlap` of the items.
     overlap : float
-        Share of the items that several judges get.
+        Proportion of items given to several judges.
     gold, degraded, repeat : float
-        Shares of a judge's items that are gold items, degraded copies, and items seen before.
+        Proportions of a judge's items that are gold items, degraded copies and repeated items.
     quota : int or None
-        Items that a judge gets at most.
+        Maximum number of items per judge.
     min_seconds : float
-        A judgement that took less is counted as too fast.
+        Judgements faster than this are counted as too fast.
     features : str
-        Features of the ranker that is trained in the background.
+        Features of the ranker trained in the background.
     seed : int
     url : str
-        Address that the judges reach the server under.
+        Public address of the server.
     """
 
     id: str
@@ -121,17 +121,17 @@ def connect(path: str | Path) -> sqlite3.Connection:
     """
     name = display_name(path)
     if not Path(path).is_file():
-        raise DataError("no such campaign; make one with: ranker collect new", file=name)
+        raise DataError("no such campaign; create one with: ranker collect new", file=name)
     try:
         connection = _open(path)
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
     except (sqlite3.Error, OSError, ValueError) as error:
-        raise DataError(f"is not a campaign, or is damaged ({error})", file=name) from None
+        raise DataError(f"is not a campaign file, or is damaged ({error})", file=name) from None
     if application != _APPLICATION:
-        raise DataError("is not a campaign; expected a file made by: ranker collect new", file=name)
+        raise DataError("is not a campaign file; expected a file created by: ranker collect new", file=name)
     if version != _VERSION:
-        raise DataError(f"is a campaign of version {version}, expected {_VERSION}", file=name)
+        raise DataError(f"has campaign format version {version}, expected {_VERSION}", file=name)
     return connection
 
 
@@ -144,7 +144,7 @@ def _open(path: str | Path) -> sqlite3.Connection:
 
 
 def check_new(path: str | Path) -> None:
-    """Refuse to make a campaign where there is something.
+    """Check that a campaign file can be created at this path.
 
     Raises
     ------
@@ -155,11 +155,11 @@ def check_new(path: str | Path) -> None:
     except (OSError, ValueError) as error:
         raise DataError(f"cannot be written: {error}", file=display_name(path)) from None
     if taken:
-        raise DataError("exists already; choose another name, or remove it", file=display_name(path))
+        raise DataError("already exists; choose another name or delete it", file=display_name(path))
 
 
 def create(settings: Settings) -> sqlite3.Connection:
-    """Make an empty campaign in memory."""
+    """Create an empty campaign in memory."""
     connection = _open(":memory:")
     connection.executescript(SCHEMA)
     connection.execute(f"PRAGMA application_id = {_APPLICATION}")
@@ -170,7 +170,7 @@ def create(settings: Settings) -> sqlite3.Connection:
 
 
 def save(connection: sqlite3.Connection, path: str | Path) -> None:
-    """Write a campaign that is in memory; the file is there as a whole or not at all.
+    """Write a campaign from memory to a file, atomically.
 
     Raises
     ------
@@ -190,7 +190,7 @@ def settings_of(connection: sqlite3.Connection) -> Settings:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Do everything in the block, or nothing."""
+    """Run the block as one transaction."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -206,7 +206,7 @@ def count_judgements(connection: sqlite3.Connection) -> int:
 
 
 def count_counted(connection: sqlite3.Connection) -> int:
-    """Return the number of answers that are exported: not those to checks and repeated items."""
+    """Return the number of answers that are exported, without checks and repeated items."""
     query = (
         "SELECT count(*) FROM assignment JOIN item ON item.id = item "
         "WHERE answer IS NOT NULL AND repeat = 0 AND role = 'plain'"
@@ -215,7 +215,7 @@ def count_counted(connection: sqlite3.Connection) -> int:
 
 
 def store_result(connection: sqlite3.Connection, name: str, judgements: int, value: bytes | str) -> None:
-    """Keep something computed in the background, in place of what was there."""
+    """Store a result computed in the background, replacing the previous one."""
     connection.execute("INSERT OR REPLACE INTO result VALUES (?, ?, ?, ?)", (name, time.time(), judgements, value))
 
 

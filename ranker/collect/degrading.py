@@ -1,7 +1,7 @@
-"""Degraded copies of translations, whose place below the original is known: checks whether a judge pays attention.
+"""Degraded copies of translations, known to be worse than the original: attention checks for judges.
 
-As in the campaigns of WMT that scored segments from 0 to 100, a stretch of the text is replaced by a stretch of an
-unrelated one; what is left is put in another order.
+As in the WMT direct-assessment campaigns, part of the text is replaced by part of an unrelated text; the rest is
+reordered.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def pieces_of(text: str) -> list[str]:
 
 
 def degraded(text: str, other: str, generator: random.Random) -> str:
-    """Return a copy of `text` that nobody who reads it can take for as good.
+    """Return a copy of `text` that is obviously worse to any reader.
 
     Parameters
     ----------

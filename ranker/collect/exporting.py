@@ -1,4 +1,4 @@
-"""From a campaign to a data set, as ``ranker train --data`` reads it."""
+"""Exports a campaign as a data set for ``ranker train --data``."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def dataset_of(
     without: Collection[str] = (),
     first: int | None = None,
 ) -> Dataset:
-    """Return what was to be judged, with the judgements so far.
+    """Return the items of a campaign with the judgements so far.
 
-    The first answer to every item counts, as it is now; repeated items, gold items and degraded copies do not. What was
-    said of an output holds for all systems with that output: as in the files of WMT, the rows of further systems are
-    not ``primary``.
+    The first answer to every item counts, in its current version; repeated items, gold items and degraded copies do
+    not. A judgement of an output applies to all systems with the same output: as in WMT files, the rows of further
+    systems are not ``primary``.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def dataset_of(
     without : collection of str
         Codes of judges to leave out.
     first : int, optional
-        Take only this number of judgements, the earliest.
+        Use only this number of judgements, the earliest.
     """
     sources = connection.execute("SELECT * FROM source WHERE role = ? ORDER BY id", (PLAIN,)).fetchall()
     code = {row["id"]: place for place, row in enumerate(sources)}
@@ -120,5 +120,5 @@ def export(
     """
     dataset = dataset_of(connection, settings, without=without)
     if not len(dataset.preferences) + len(dataset.ratings):
-        raise DataError("holds no judgement to export yet", file=dataset.name)
+        raise DataError("contains no judgements to export yet", file=dataset.name)
     return dataset, write_dataset(dataset, path)

@@ -1,4 +1,4 @@
-"""What the owner's page shows beside the counts, and the queue of active selection: computed in the background."""
+"""Statistics for the owner's page and the queue of active selection, computed in the background."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from ranker.training_data import deal, standardiser
 
 RESAMPLES = 200
 QUEUE = 100
-"""Items that active selection puts in front at a time."""
+"""Number of items that active selection moves to the front at a time."""
 _POOL = 3_000
-"""Items, taken at random, among which it looks."""
+"""Number of random items from which it selects."""
 _POINTS = 6
 _FEWEST_SOURCES = 10
 _FOLDS = 5
@@ -41,7 +41,7 @@ _FOLDS = 5
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """How well a ranker trained on the first judgements orders sources that it did not learn from."""
+    """Agreement of a ranker trained on the first judgements, on held-out sources."""
 
     judgements: int
     spearman: Estimate
@@ -49,14 +49,14 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class Figures:
-    """What is known about a campaign.
+    """Statistics of a campaign.
 
     Parameters
     ----------
     judges : list of JudgeQuality
     agreement : JudgesAgreement or None
     rankings : tuple of HumanRanking
-        The systems, as judged so far, of every language pair.
+        Ranking of the systems so far, per language pair.
     curve : list of CurvePoint
     """
 
@@ -94,7 +94,7 @@ def _plain(value: Estimate) -> dict[str, float | None]:
 
 
 def figures_of(connection: sqlite3.Connection, settings: Settings, *, curve: bool = True) -> Figures:
-    """Compute everything about the judgements so far."""
+    """Compute all statistics of the judgements so far."""
     kind = KINDS[settings.kind]
     dataset = dataset_of(connection, settings)
     agreement = agreement_of(dataset, kind, resamples=RESAMPLES)
@@ -112,7 +112,7 @@ def feature_columns(connection: sqlite3.Connection, settings: Settings, dataset:
     Raises
     ------
     DataError
-        If the features cannot be had of these candidates.
+        If the features cannot be extracted for these candidates.
     """
     stored = result(connection, "features")
     if stored is not None:
@@ -129,9 +129,9 @@ def feature_columns(connection: sqlite3.Connection, settings: Settings, dataset:
 
 
 def learning_curve(connection: sqlite3.Connection, settings: Settings, dataset: Dataset) -> list[CurvePoint]:
-    """Return how well rankers trained on the first judgements order the sources, each left out of its training.
+    """Return the agreement of rankers trained on the first judgements, on sources left out of training.
 
-    The order of people is that of all judgements so far. Empty where there is too little, or no feature.
+    The human ranking is that of all judgements so far. Empty if there are too few judgements or no features.
     """
     kind = KINDS[settings.kind].judgements
     human = human_scores(dataset, "win-rate" if kind == "preferences" else kind)
@@ -186,7 +186,7 @@ TOTAL_COST = 1.0
 
 
 def refresh_queue(connection: sqlite3.Connection, settings: Settings) -> int:
-    """Put the items that active selection chooses in front of the queue; return their number.
+    """Move the items chosen by active selection to the front of the queue; return their number.
 
     Before there is any judgement the posterior is the prior: items with the most different outputs come first.
     """

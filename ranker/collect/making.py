@@ -1,4 +1,4 @@
-"""Makes a campaign of a data set: its items, its judges and their links."""
+"""Creates a campaign from a data set: its items, its judges and their links."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Made:
-    """What was made.
+    """A new campaign.
 
     Parameters
     ----------
     items, gold : int
     passed_over : int
-        Sources without an item: they have fewer than two different outputs to compare.
+        Sources that were skipped because they have fewer than two different outputs.
     links : dict
-        Address for the owner and for each judge, by code. They are not stored.
+        Links for the owner and each judge, by code. They are not stored.
     """
 
     items: int
@@ -51,25 +51,25 @@ def make_campaign(
     gold: Dataset | None = None,
     days: float = 90.0,
 ) -> Made:
-    """Make the campaign file `path`.
+    """Create the campaign file `path`.
 
     Parameters
     ----------
     path : path
     dataset : Dataset
-        What is judged. Judgements that it holds are not copied.
+        Sources and outputs to be judged. Existing judgements are not copied.
     settings : Settings
     judges : sequence of str
         Codes.
     gold : Dataset, optional
-        Sources and outputs whose judgements are the known answers.
+        Sources and outputs with known judgements.
     days : float, default 90
-        How long the links are valid.
+        Number of days for which the links are valid.
 
     Raises
     ------
     OptionError
-        If what is to be shown does not suit the kind of task, or the features are not known.
+        If `show` does not suit the kind of task, or the features are unknown.
     DataError
         If there is nothing to judge, or the file exists already.
     """
@@ -87,12 +87,12 @@ def make_campaign(
         with transaction(connection):
             count, passed_over = _fill(connection, dataset, settings, PLAIN, generator)
             if not count:
-                raise DataError("holds nothing to judge: no source has two different outputs", file=dataset.name)
+                raise DataError("contains nothing to judge: no source has two different outputs", file=dataset.name)
             known = 0
             if gold is not None:
                 known, _ = _fill(connection, gold, settings, GOLD, generator, gold_answers)
                 if not known:
-                    raise DataError("holds no judgement that could be a known answer", file=gold.name)
+                    raise DataError("contains no judgements that can serve as control items", file=gold.name)
             links = {
                 code: f"{settings.url.rstrip('/')}/enter/{access.give_link(connection, code, days)}"
                 for code in (access.OWNER, *judges)
@@ -107,7 +107,7 @@ def _check(dataset: Dataset, settings: Settings, kind: Kind) -> None:
     if settings.show in ("reference", "both") and len(set(dataset.references["source"])) < len(dataset.sources):
         other = "; choose --show source" if "source" in kind.shown else ""
         raise DataError(
-            f"has sources without a reference, which --show {settings.show} needs{other}", file=dataset.name
+            f"has sources without a reference, required by --show {settings.show}{other}", file=dataset.name
         )
 
 
@@ -212,11 +212,11 @@ def _gold_answers(gold: Dataset, kind: Kind) -> dict[int, float]:
         return {row: float(score) for row, score in enumerate(scores) if score == score}
     ratings = ratings_of(gold, kind.judgements)
     if not len(ratings):
-        what = f"holds no {kind.judgements!r} of any candidate, which the known answers are taken from"
+        what = f"contains no judgements of kind {kind.judgements!r}, which control items are made from"
         raise DataError(what, file=gold.name)
     means = ratings.groupby("candidate")["value"].mean()
     wrong = means[(means < kind.lowest) | (means > kind.highest)]
     if len(wrong):
-        what = f"holds a known answer of {wrong.iloc[0]:g}, expected {kind.lowest} to {kind.highest}"
+        what = f"contains a known judgement of {wrong.iloc[0]:g}, expected {kind.lowest} to {kind.highest}"
         raise DataError(what, file=gold.name)
     return {int(row): float(value) for row, value in means.items()}  # type: ignore[call-overload]

@@ -1,4 +1,4 @@
-"""Whether judges can be relied on: checks with known answers, items seen twice, time, agreement with the others."""
+"""Reliability of judges: checks with known answers, repeated items, time per judgement, agreement with the others."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from ranker.errors import DataError
 from ranker.evaluation.judges.judges import JudgePair, JudgesAgreement, judges_agreement
 
 FEWEST = 5
-"""Observations below which a share says nothing about a judge."""
+"""Minimum number of observations for a proportion to be meaningful."""
 _FEWEST_UNITS = 20
 _TOLERANCE = {"fluency": 1, "adequacy": 1, "score": 15}
-"""Distance from a known value that is taken for right."""
+"""Largest distance from a known value that counts as correct."""
 _SELF = {"fluency": 0, "adequacy": 0, "score": 10}
-"""Distance between two answers of a judge to one item that are taken for the same."""
+"""Largest distance between two answers of a judge to the same item that counts as agreement."""
 _ONE_ANSWER = 0.95
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """What a judge must reach; None asks for nothing.
+    """Minimum quality of a judge; None sets no threshold.
 
     Parameters
     ----------
     checks : float or None
-        Share of gold items and degraded copies judged right.
+        Proportion of gold items and degraded copies judged correctly.
     self_agreement : float or None
         Agreement with the judge's own earlier answers.
     kappa : float or None
         Mean kappa with the other judges.
     fast : float or None
-        Share of judgements that were too fast, at most.
+        Maximum proportion of judgements that were too fast.
     """
 
     checks: float | None = None
@@ -54,12 +54,12 @@ class Thresholds:
 
 
 FLAGGED = Thresholds(checks=0.7, self_agreement=0.5, kappa=0.1, fast=0.3)
-"""What the owner is told about."""
+"""Thresholds below which the owner is warned."""
 
 
 @dataclass(frozen=True)
 class JudgeQuality:
-    """What is known about a judge. Shares are None where there is nothing to count.
+    """Statistics of one judge. Proportions are None where there is nothing to count.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class JudgeQuality:
     same : float or None
         Share of the most frequent answer.
     flags : tuple of str
-        What the owner should look at.
+        Warnings for the owner.
     """
 
     code: str
@@ -104,27 +104,27 @@ class JudgeQuality:
     flags: tuple[str, ...] = field(default=())
 
     def failures(self, thresholds: Thresholds) -> tuple[str, ...]:
-        """Return what is below the thresholds, in words; too few observations are never below."""
+        """Return a message per missed threshold; proportions of too few observations are ignored."""
         found = []
         checked = self.gold + self.degraded
         for value, count, fewest, least, what in (
-            (self.checks, checked, FEWEST, thresholds.checks, f"of {checked} checks judged right"),
-            (self.self_agreement, self.repeats, FEWEST, thresholds.self_agreement, "agreement with earlier answers"),
+            (self.checks, checked, FEWEST, thresholds.checks, f"of {checked} checks answered correctly"),
+            (self.self_agreement, self.repeats, FEWEST, thresholds.self_agreement, "self-agreement"),
         ):
             if value is not None and least is not None and count >= fewest and value < least:
-                found.append(f"{100 * value:.0f} % {what}, expected {100 * least:.0f} %")
+                found.append(f"{100 * value:.0f}% {what}, expected at least {100 * least:.0f}%")
         least, most = thresholds.kappa, thresholds.fast
         if self.kappa is not None and least is not None and self.units >= _FEWEST_UNITS and self.kappa < least:
-            found.append(f"kappa {self.kappa:.2f} with the other judges, expected {least:.2f}")
+            found.append(f"kappa {self.kappa:.2f} with the other judges, expected at least {least:.2f}")
         if self.fast is not None and most is not None and self.judged >= FEWEST and self.fast > most:
-            found.append(f"{100 * self.fast:.0f} % judged too fast, expected {100 * most:.0f} % at most")
+            found.append(f"{100 * self.fast:.0f}% judged too fast, expected at most {100 * most:.0f}%")
         return tuple(found)
 
 
 def judge_qualities(
     connection: sqlite3.Connection, settings: Settings, agreement: JudgesAgreement | None
 ) -> list[JudgeQuality]:
-    """Return what is known about every judge, by code.
+    """Return the statistics of every judge, by code.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def _quality(
     # of a ranking, all ranks equal; a page in random order makes any other equal answer meaningless
     meaningless = not kind.compares or any(len(set(one)) == 1 for one in given if given.count(one) == same * len(given))
     if meaningless and same >= _ONE_ANSWER and len(rows) >= _FEWEST_UNITS:
-        flags += (f"{100 * same:.0f} % of the answers are the same",)
+        flags += (f"{100 * same:.0f}% of the answers are identical",)
     return dataclasses.replace(made, flags=flags)
 
 
@@ -238,6 +238,6 @@ def agreement_of(dataset: Dataset, kind: Kind, *, resamples: int = 200) -> Judge
 
 
 def left_out(qualities: Sequence[JudgeQuality], thresholds: Thresholds) -> list[dict[str, Any]]:
-    """Return the judges below the thresholds, and why."""
+    """Return the judges below the thresholds, with the reasons."""
     found = ((one, one.failures(thresholds)) for one in qualities)
     return [{"judge": one.code, "judged": one.judged, "reason": "; ".join(why)} for one, why in found if why]

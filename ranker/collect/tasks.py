@@ -1,4 +1,4 @@
-"""The kinds of task: what a judge is asked, which answers there are, and what a page shows for them."""
+"""Types of judgement tasks: question, possible answers, and what the page shows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KindName = Literal["ranking", "pairwise", "fluency", "adequacy", "score"]
 Show = Literal["source", "reference", "both", "none"]
 Next = Literal["uniform", "overlap", "active"]
 RANKED = 5
-"""Outputs that are ranked at a time, as in the campaigns of WMT."""
+"""Outputs ranked at a time, as in the WMT campaigns."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Kind:
         Outputs on a page.
     question : str
     help : str
-        How to decide, in a sentence or two.
+        Guidelines, in a sentence or two.
     show : str
-        What is shown with the outputs unless told otherwise.
+        Default for what is shown with the outputs.
     shown : tuple of str
         What may be shown.
     judgements : str
@@ -90,7 +90,7 @@ KINDS = {
             "pairwise",
             2,
             "Which translation is better?",
-            "Choose “no difference” only if you would accept either of them for the other.",
+            "Choose “no difference” only if you find both equally good.",
             "both",
             _FREE,
             "preferences",
@@ -98,8 +98,8 @@ KINDS = {
         Kind(
             "fluency",
             1,
-            "How fluent is this text?",
-            "Judge the language only: grammar, choice of words, spelling. What it is a translation of does not matter.",
+            "How fluent is this translation?",
+            "Judge the language only: grammar, word choice, spelling. Ignore whether the translation is correct.",
             "none",
             ("none",),
             "fluency",
@@ -108,7 +108,7 @@ KINDS = {
             "adequacy",
             1,
             "How much of the meaning is expressed in the translation?",
-            "Judge the meaning only. Clumsy language does not matter as long as the meaning is clear.",
+            "Judge the meaning only. Ignore clumsy language as long as the meaning is clear.",
             "reference",
             ("reference", "source", "both"),
             "adequacy",
@@ -117,7 +117,7 @@ KINDS = {
             "score",
             1,
             "How well does the translation express the meaning?",
-            "0: nothing of the meaning. 100: all of the meaning, in perfect language.",
+            "0: none of the meaning. 100: all of the meaning, in perfect language.",
             "reference",
             ("reference", "source", "both"),
             "score",
@@ -173,7 +173,7 @@ def answer_of(kind: Kind, fields: Mapping[str, str], shown: Sequence[int]) -> li
         for place, output in enumerate(shown):
             text = fields.get(f"value{place}", "")
             if not (text.isascii() and text.isdigit() and len(text) <= 3):
-                raise OptionError("give every translation a rank" if kind.compares else "choose an answer")
+                raise OptionError("give each translation a rank" if kind.compares else "choose an answer")
             answer[output] = int(text)
     kind.check(answer, len(shown))
     return answer

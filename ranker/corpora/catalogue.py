@@ -90,7 +90,7 @@ class Card:
     bundled: bool = False
     download: tuple[Download, ...] = ()
     facts: dict[str, str] = field(default_factory=dict)
-    """More facts for `ranker data show`, as they stand in the card."""
+    """Additional facts for `ranker data show`, as given in the card."""
 
     @property
     def folder(self) -> Path:
@@ -128,9 +128,9 @@ def cards() -> dict[str, Card]:
             found[path.stem] = Card(**{**values, "name": path.stem, "files": tuple(values["files"]), "download": parts})
         except (DataError, KeyError, TypeError, AttributeError) as error:
             problem = (
-                error if isinstance(error, DataError) else f"{display_name(path)}: is no card of a corpus ({error})"
+                error if isinstance(error, DataError) else f"{display_name(path)}: not a valid corpus card ({error})"
             )
-            _LOG.warning("ranker: note: corpus left out: %s", problem)
+            _LOG.warning("ranker: note: corpus skipped: %s", problem)
     return found
 
 
@@ -144,7 +144,7 @@ def card(name: str) -> Card:
     """
     known = cards()
     if name not in known:
-        raise MissingError(f"no corpus is called {name!r}{nearest(name, known)}; known by name: {', '.join(known)}")
+        raise MissingError(f"unknown corpus {name!r}{nearest(name, known)}; known corpora: {', '.join(known)}")
     return known[name]
 
 
@@ -164,8 +164,8 @@ def load(name_or_path: str | Path) -> Dataset:
     if text not in known:
         if text != STDIN and not _exists(text):
             raise MissingError(
-                f"{shown(text)} is neither a file nor the name of a corpus{nearest(text, known)}; "
-                f"known by name: {', '.join(known)}"
+                f"{shown(text)} is neither a file nor a known corpus{nearest(text, known)}; "
+                f"known corpora: {', '.join(known)}"
             )
         return _read(text)
     found = known[text].find()
@@ -189,7 +189,7 @@ def _read(path: str | Path, name: str | None = None) -> Dataset:
         if is_mtme(path):
             return read_mtme(path, name=name)
         raise DataError(
-            f"this is a directory without {FILE_NAME}, expected one that has it, one laid out as those of "
+            f"this is a directory without {FILE_NAME}; expected a directory with it, one in the layout of "
             "mt-metrics-eval, or a file",
             file=display_name(path),
         )
@@ -215,5 +215,5 @@ def _how_to_get(card: Card) -> str:
         f"corpus {card.name!r} is not on this machine: no {expected} in {card.folder}\n"
         f"  {card.title}. {card.licence}\n"
         f"  {card.obtain}\n"
-        f"  More: ranker data show {card.name}. What works right now: the same command with --data sample"
+        f"  Details: ranker data show {card.name}. To try the command now, use --data sample"
     )

@@ -14,12 +14,12 @@ def _table(words: str) -> frozenset[str]:
 
 
 TEXT_COLUMNS = ("lp", "doc", "seg_id", "source", "system", "text", "judge", "is_reference")
-"""Columns that are no judgements, besides the references."""
+"""Columns that are not judgements, besides the references."""
 LOWER_IS_BETTER = _table(
     "rank ranks ranking place placing position error errors err errs mistake mistakes penalty penalties loss "
     "losses mqm metricx ter hter wer hwer cer edit edits postedit postedits cost costs time duration seconds"
 )
-"""Lower values are better in a column whose name holds one of these words."""
+"""Lower values are better in a column whose name contains one of these words."""
 METRICS = _table(
     "beer bertscore bleu bleurt bp chrf cider combine comet cometkiwi consensus ds f1 fuzzy given gtm hamming kendall "
     "kendall_sqrt length lrscore meteor meteor_parts metricx ngrams nist nkt nsr paraphrase pef pef_size per perp "
@@ -34,14 +34,15 @@ METADATA = _table(
     "note notes origin provenance remark remarks set split tag tags testset time timestamp title topic type url "
     "user version year"
 )
-"""A column whose name ends in one of these words may hold text, and is not read then."""
+"""A column whose name ends in one of these words may contain text, which is then ignored."""
 NOT_READ = _table("dataset year sources references_tok reference_human")
 """Keys of corpora in our own JSON form that are not read, without a note."""
 EXPECTED = (
-    f"columns of text are {', '.join(TEXT_COLUMNS)}, reference; others hold ratings, or metadata under names such as "
+    f"text columns are {', '.join(TEXT_COLUMNS)}, reference; other columns contain ratings, or metadata with "
+    "names such as "
     "id, domain, meta, comment: rename or remove it"
 )
-"""What to say of a column that is none of these."""
+"""Advice about unexpected columns."""
 
 _TURNED_ROUND = _table("reciprocal inverse inverted negated reverse reversed")
 _NUMBERING = _table("id ids index idx lineno number no nr")
@@ -57,7 +58,7 @@ _ALWAYS_METRICS = _table(
 )
 _REFERENCE = re.compile(r"ref(?:erence)?_?([0-9]{1,4})\Z")
 HYPOTHESIS = ("mt", "hyp", "hypothesis", "translation", "candidate")
-"""What the column or key of an output may be called besides ``text``."""
+"""Names of the column or key of an output besides ``text``."""
 _ALIASES = {"src": "source", "ref": "reference", **dict.fromkeys(HYPOTHESIS, "text")}
 _BOUNDARY = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -95,7 +96,7 @@ def is_metadata(name: str) -> bool:
 def not_read(names: list[str]) -> str:
     """Return what to tell a user about columns or keys that hold text and are not read."""
     listed = ", ".join(f"{name[:27]}..." if len(name) > 30 else name for name in names[:8])
-    return f"not read, being no judgements: {listed}{', ...' if len(names) > 8 else ''}"
+    return f"ignored, because not judgements: {listed}{', ...' if len(names) > 8 else ''}"
 
 
 def _counts_or_measures(name: str) -> bool:

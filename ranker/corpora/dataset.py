@@ -282,7 +282,8 @@ class Dataset(Conversions):
         taken = self.candidates["system"].isin(added["system"])
         if taken.any():
             raise DataError(
-                f"a system is called {self.candidates['system'][taken].iloc[0]!r}, the name its reference would have",
+                f"the system name {self.candidates['system'][taken].iloc[0]!r} is reserved for references; "
+                "rename the system",
                 file=self.name,
             )
         together = pd.concat([self.candidates, added], ignore_index=True)
@@ -328,7 +329,7 @@ class Dataset(Conversions):
             matched = [lp for lp in self.language_pairs if _matches(lp, pattern)]
             if not matched:
                 listed = ", ".join(self.language_pairs)
-                raise DataError(f"no source of language pair {pattern!r}; there are: {listed}", file=self.name)
+                raise DataError(f"no sources of language pair {pattern!r}; available: {listed}", file=self.name)
             keep |= np.isin(self.source_language_pairs, matched)
         return self.select_sources(keep)
 

@@ -34,7 +34,7 @@ RATINGS = {
     "mqm": ("mqm_total", "mqm"),
     "mean-rank": ("rr_mean_rank", "mean_rank"),
 }
-"""Known kinds of judgement in order of preference, and the ratings that each is taken from, the first there is."""
+"""Known kinds of judgement in order of preference, with the ratings they are taken from (the first available)."""
 _DIRECTIONS = {"lower": True, "higher": False}
 _COUNTS = ("_n", "_sd", "rr_wins", "rr_losses", "rr_ties")
 _LOG = logging.getLogger(__name__)
@@ -67,10 +67,10 @@ class Kind:
         if not colon or direction not in _DIRECTIONS:
             return cls(text)
         if name == PREFERENCES:
-            what = "preferences say which output is better and take no direction; expected --kind preferences"
+            what = "preferences have no direction; expected --kind preferences"
             raise OptionError(f"--kind {text}: {what}")
         if name in ("", AUTO):
-            raise OptionError(f"--kind {text}: expected the name of a judgement before {colon}{direction}")
+            raise OptionError(f"--kind {text}: expected the name of a kind of judgement before {colon}{direction}")
         return cls(name, _DIRECTIONS[direction])
 
     def __str__(self) -> str:
@@ -161,7 +161,7 @@ def resolve_kind(dataset: Dataset, kind: str = AUTO, *, scores: bool = False, le
         if colon and name in (*there, *rating_names(dataset)):
             raise OptionError(f"--kind {kind}: no direction {direction!r}; expected {name}:lower or {name}:higher")
         listed = ", ".join(there or rating_names(dataset)) or "none"
-        what = f"no judgements of kind {wanted.name!r}{nearest(wanted.name, there)}; there are: {listed}"
+        what = f"no judgements of kind {wanted.name!r}{nearest(wanted.name, there)}; available: {listed}"
         raise DataError(what, file=dataset.name)
     if scores and wanted.name == PREFERENCES:
         wanted = Kind("win-rate")
@@ -184,16 +184,16 @@ def _automatic(dataset: Dataset, there: Sequence[str], learnt: Sequence[str]) ->
     if len(there) == 1:
         kind = Kind(there[0]).directed()
         better, other = ("lower", "higher") if kind.lower else ("higher", "lower")
-        note = f"judged by {kind.name!r}, {better} values are better; if not so: --kind {kind.name}:{other}"
+        note = f"judged by {kind.name!r}, {better} values are better; if not, use --kind {kind.name}:{other}"
         _note_once(dataset, note)
         return kind.name
     listed = ", ".join(map(shown, there or rating_names(dataset)))
     if there:
-        what = f"several ratings may be the judgement: {listed}"
+        what = f"several ratings could be the judgement: {listed}"
     elif listed:
-        what = f"holds no human judgements, but numbers that are not taken for any unasked: {listed}"
+        what = f"contains no known kind of human judgements, only other numbers: {listed}"
     else:
-        raise DataError("holds no human judgements to learn from or to compare with", file=dataset.name)
+        raise DataError("contains no human judgements", file=dataset.name)
     raise DataError(f"{what}; choose with --kind NAME, NAME:lower or NAME:higher", file=dataset.name)
 
 

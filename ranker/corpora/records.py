@@ -28,7 +28,7 @@ def shown(value: object) -> str:
     try:
         text = printable(json.dumps(value, ensure_ascii=False, default=str))
     except RecursionError:
-        return "something nested deeply"
+        return "a deeply nested value"
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
@@ -148,7 +148,7 @@ def build_dataset(
     made = {kind: table(kind, columns) for kind, columns in tables.items()}
     _check_characters(made, file or name, lines)
     if not len(made["sources"]):
-        raise DataError("holds no source, expected at least one", file=file or name)
+        raise DataError("contains no source, expected at least one", file=file or name)
     keys = made["sources"]
     lp, seg_id = keys["lp"].mask(keys["lp"].isin(["", "-"])), keys["seg_id"]
     numbered = pd.Series(np.arange(1, len(keys) + 1), dtype=TEXT)
@@ -194,7 +194,7 @@ def _check_characters(made: Mapping[str, pd.DataFrame], file: str, lines: Sequen
             if place < 0:
                 continue
             source = place if kind == "sources" else rows["source"].iloc[place] if "source" in rows else None
-            what = f"{column} holds the character NUL (\\u0000): remove it"
+            what = f"{column} contains the character NUL (\\u0000): remove it"
             raise DataError(what, file=file, line=lines[source] if lines and source is not None else None)
 
 
@@ -212,7 +212,7 @@ def _check_keys(
         first = lines[int(np.argmax(same))] if lines else None
         before = f" (first on {unit} {first})" if first is not None else ""
         pair = "" if pd.isna(lp) else f" of language pair {shown(lp)}"
-        what = f"seg_id {shown(seg_id)}{pair} stands twice{before}; each source needs its own"
+        what = f"seg_id {shown(seg_id)}{pair} is duplicated{before}; each source needs a unique one"
         raise DataError(what, file=file, line=lines[row] if lines else None)
     for rows in (unnamed, twice):
         if len(rows):
@@ -238,5 +238,5 @@ def _in_order(ratings: pd.DataFrame) -> pd.DataFrame:
 
 def system_stands_twice(system: str, file: str | None, line: int | None, hint: str = "") -> DataError:
     """Return the error for two outputs of one system for one source."""
-    what = f"system {shown(system)} stands twice under one source; rename or remove one of them{hint}"
+    what = f"system {shown(system)} is listed twice for one source; rename or remove one of them{hint}"
     return DataError(what, file=file, line=line)

@@ -24,6 +24,6 @@ def system_pair(dataset: Dataset, first: str, second: str) -> Int64Array:
         found = np.flatnonzero(systems == name)
         if not len(found):
             listed = ", ".join(map(repr, names))
-            raise OptionError(f"no system {name!r} in {dataset.name}{nearest(name, names)}; there are: {listed}")
+            raise OptionError(f"no system {name!r} in {dataset.name}{nearest(name, names)}; available: {listed}")
         rows[dataset.candidate_source[found], side] = found
     return rows

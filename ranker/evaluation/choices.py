@@ -12,8 +12,8 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 Test = Literal["bootstrap", "randomisation", "perm-both", "williams"]
 Correction = Literal["westfall-young", "holm", "none"]
 RankingMethod = Literal["auto", "expected-wins", "trueskill", "mean"]
-"""How judgements of people rank systems."""
+"""Methods that rank systems by human judgements."""
 SystemTest = Literal["bs", "ar"]
-"""Tests of two systems: paired bootstrap, approximate randomisation."""
+"""Significance tests for two systems: paired bootstrap, approximate randomisation."""
 Parity = Literal["sacrebleu"]
-"""Programs whose p-values of two systems can be had."""
+"""Programs whose p-values can be reproduced."""

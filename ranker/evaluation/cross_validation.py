@@ -32,7 +32,7 @@ from ranker.training_data import TrainingTable, deal, standardiser
 
 THIS_MODEL, BASELINE = "this model", "chrf"
 FEWEST_SOURCES = 30
-"""Below this number of sources no verdict is given."""
+"""Minimum number of sources for a verdict."""
 TAU, SPEARMAN = "segment.tau.primary", "segment.spearman"
 _TITLES = {TAU: "tau", SPEARMAN: "Spearman"}
 
@@ -116,10 +116,10 @@ def cross_validate(
     if folds < 2:
         raise OptionError(f"folds={folds}: expected at least 2")
     if ranker.training is None:
-        raise ModelError("this ranker is not trained; call fit_table, whose result a cross-validation needs")
+        raise ModelError("the ranker is not trained; call fit_table first, whose result is needed for cross-validation")
     there = len(table.lesson.sources)
     if there < 2:
-        what = f"{counted(there, 'source')} with judgements to learn from: a cross-validation needs 2"
+        what = f"{counted(there, 'source')} with judgements: cross-validation requires at least 2"
         raise DataError(what, file=table.dataset.name)
     parts = min(folds, there)
     scored = [CandidateScores(THIS_MODEL, held_out_scores(ranker, table, fold_of_sources(table, parts, seed)))]
@@ -131,7 +131,7 @@ def cross_validate(
         scored.append(CandidateScores(suited(table.dataset), included.candidate_scores(table.dataset)))
         assert included.training is not None
         seen = corpora_in_common(included.training.data, table.dataset.name)
-        note = f"was trained on these data ({', '.join(seen)})" if seen else None
+        note = f"was trained on this data ({', '.join(seen)})" if seen else None
     found = compare([(table.dataset, scored)], kind=table.kind, levels=("segment",), resamples=resamples, seed=seed)
     return CrossValidation(
         table.dataset.name,
@@ -215,7 +215,7 @@ def _estimate(found: Comparison, statistic: str, name: str) -> Estimate | None:
 def _verdicts(found: Comparison, rivals: list[str]) -> list[str]:
     """Say what ranks the held-out sources better than the model, and whether that is significant."""
     if found.main_scope.sources < FEWEST_SOURCES:
-        return [f"{found.main_scope.sources} sources are too few to judge a model: do not rely on these figures"]
+        return [f"{found.main_scope.sources} sources are too few to evaluate a model: do not rely on these values"]
     scope = found.main_scope.id
     statistic = TAU if found.cell(TAU, scope, THIS_MODEL) else SPEARMAN
     mine, contest = _estimate(found, statistic, THIS_MODEL), found.contest(statistic, scope)

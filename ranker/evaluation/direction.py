@@ -44,7 +44,7 @@ def direction_note(ranker: Ranker, dataset: Dataset, *, seed: int = 0) -> str | 
         If the ranker is not trained.
     """
     if ranker.training is None:
-        raise ModelError("this ranker is not trained; call fit or load")
+        raise ModelError("the ranker is not trained; call fit or load")
     kind = Kind.parse(ranker.training.kind).directed()
     generator = np.random.default_rng(seed)
     kept = dataset.select_candidates(judged(dataset, str(kind)), peers=True)
@@ -65,9 +65,9 @@ def direction_note(ranker: Ranker, dataset: Dataset, *, seed: int = 0) -> str | 
     against = int((product < 0).sum()) / max(int((product != 0).sum()), 1)
     if against <= 0.5:
         return None
-    advice = "check which output each preference is for"
+    advice = "check the direction of the preferences"
     if ranker.training.references:
-        advice = "references match each other less than outputs match them; compare with training on outputs alone"
+        advice = "references match each other less than outputs match them; also try training on outputs alone"
     elif kind.name != PREFERENCES:
         other = "higher" if kind.lower else "lower"
         advice = f"if {other} values of {kind.name!r} are better, train with --kind {kind.name}:{other}"

@@ -151,7 +151,7 @@ def sign_test(wins: int, comparisons: int) -> float:
     from scipy import stats
 
     if not 0 <= wins <= comparisons:
-        raise OptionError(f"sign test: {wins} wins of {comparisons}; expected from 0 to {comparisons}")
+        raise OptionError(f"sign test: {wins} wins in {comparisons} comparisons; expected 0 to {comparisons}")
     return float(stats.binomtest(wins, comparisons, 0.5).pvalue) if comparisons else 1.0
 
 

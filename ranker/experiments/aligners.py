@@ -109,7 +109,7 @@ class Aligners:
         for pair in (*self.files, *self.bitexts):
             if pair and pair not in known:
                 raise OptionError(
-                    f"an aligner is given for {pair}{nearest(pair, known)}; the data hold: {', '.join(known)}"
+                    f"unused aligner for {pair}{nearest(pair, known)}; the data contains: {', '.join(known)}"
                 )
         for pair, path in self.files.items():
             self._made[pair] = _loaded(path)
@@ -192,7 +192,7 @@ def _named(text: str) -> tuple[str, Path]:
 def _refuse_second(pair: str, *given: Mapping[str, object]) -> None:
     if any(pair in one for one in given):
         raise OptionError(
-            f"--aligner, --bitext: two aligners for {pair or 'all language pairs'}, expected one; name a language pair "
+            f"--aligner, --bitext: two aligners for {pair or 'all language pairs'}, expected one; give a language pair "
             "as de-en=FILE"
         )
 
@@ -201,7 +201,7 @@ def _loaded(path: Path) -> WordAligner:
     model = load_aligner(path)
     if model.text.get("tokenizer") != _TOKENIZER:
         raise OptionError(
-            f"{path}: aligns the words of the tokenizer {model.text.get('tokenizer')}, this experiment counts those of "
+            f"{path}: was trained with the tokenizer {model.text.get('tokenizer')}, but this experiment uses "
             f"{_TOKENIZER}: train it with --tokenizer {_TOKENIZER}"
         )
     return WordAligner(model, display_name(path.name))

@@ -93,8 +93,8 @@ class CerSettings:
                 if name in METRICS:
                     raise
                 raise OptionError(
-                    f"metric {name!r} is none of {', '.join(METRICS)}{nearest(name, list(METRICS))}, "
-                    f"nor a notation: {error}"
+                    f"unknown metric {name!r}{nearest(name, list(METRICS))}; expected one of {', '.join(METRICS)}, "
+                    f"or a metric of this package: {error}"
                 ) from None
         return made
 

@@ -100,7 +100,7 @@ def people_judged(dataset: Dataset) -> bool:
         resolve_kind(dataset)
     except DataError as error:
         if kinds(dataset):
-            _LOG.warning("ranker: note: no table of what people preferred: %s", error)
+            _LOG.warning("ranker: note: no table of human preferences: %s", error)
         return False
     return True
 

@@ -244,7 +244,7 @@ def plan(data: Sequence[Dataset], settings: IsozakiSettings = IsozakiSettings())
     names = [dataset.name for dataset in data]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise OptionError(f"two of the data sets are called {twice[0]!r}; give each once, or rename a file")
+        raise OptionError(f"two data sets are called {twice[0]!r}; give each once or rename a file")
     judged_pairs = [judged_language_pairs(dataset, settings) for dataset in data]
     there = tuple(
         {
@@ -319,8 +319,8 @@ def judged_language_pairs(dataset: Dataset, settings: IsozakiSettings) -> list[J
             found.append(JudgedPair(dataset.name, lp, kind, mine, pieces[0]))
     if not found:
         raise DataError(
-            f"no language pair has {FEWEST_SYSTEMS} systems with judgements of {kind}, which a correlation of "
-            "systems needs",
+            f"no language pair has {FEWEST_SYSTEMS} systems with judgements of {kind}, the minimum for a "
+            "correlation of systems",
             file=dataset.name,
         )
     return found

@@ -179,10 +179,10 @@ def plot(experiment: Experiment, path: str | Path) -> None:
         import matplotlib as mpl
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingError("plots need matplotlib: pip install 'mt-ranker[plot]'") from None
+        raise MissingError("plots require matplotlib: pip install 'mt-ranker[plot]'") from None
     sweeps = [table for table in experiment.tables if "average tau over" in table.title]
     if not sweeps:
-        raise OptionError("there are no sweeps to plot: leave out --no-sweeps")
+        raise OptionError("there are no sweeps to plot: remove --no-sweeps")
     # equal input gives equal bytes: no random ids, no date
     mpl.rcParams["svg.hashsalt"] = "ranker"
     figure = Figure(figsize=(4.6 * len(sweeps), 3.6), layout="constrained")

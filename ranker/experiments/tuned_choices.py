@@ -246,7 +246,7 @@ def language_pair_parts(dataset: Dataset, settings: TuningSettings) -> list[Lang
         mine = kept.source_language_pairs == name
         if first[mine].all() or not first[mine].any():
             raise DataError(
-                f"language pair {name}: {mine.sum()} sources in too few documents to make a tuning and a test side",
+                f"language pair {name}: {mine.sum()} sources in too few documents for a tuning and a test side",
                 file=dataset.name,
             )
         parts.append(LanguagePairPart(name, kept.select_sources(mine), first[mine], settings))

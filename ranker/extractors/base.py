@@ -29,7 +29,7 @@ from ranker.extractors.text_scores import TextScores
 
 FitScope = Literal["none", "train", "ranked"]
 FeatureFamily = Literal["words", "word order", "syntax", "fluency", "meaning", "agreement", "length", "other"]
-"""What features are about; explanations add up contributions by family, in this order."""
+"""Feature groups; explanations sum contributions by group, in this order."""
 
 
 class Extractor(ABC):
@@ -42,19 +42,19 @@ class Extractor(ABC):
     name: ClassVar[str]
     """Name in the registry."""
     family: ClassVar[FeatureFamily] = "other"
-    """What its features are about."""
+    """Group of its features."""
     needs_references: ClassVar[bool] = True
     """Whether a source must have a reference."""
     fewest_references: ClassVar[int] = 0
-    """References that a data set must have for it to learn from them."""
+    """Minimum number of references for training it."""
     fewest_candidates: ClassVar[int] = 1
-    """Candidates that a source must have for it to tell them apart."""
+    """Minimum number of candidates of a source for it to distinguish them."""
     knows_new_texts: ClassVar[bool] = True
-    """Whether it can say something about any text, as hypotheses against each other; else only about candidates of the
-    data set that scores were computed for elsewhere."""
+    """Whether it can score any text, such as hypotheses against each other; otherwise only candidates of the data set
+    that its scores were computed for."""
     fit_scope: ClassVar[FitScope] = "none"
-    """What `fit` learns from: nothing; ``train``, the training data, kept with the model; ``ranked``, whatever is
-    being ranked, learnt anew each time."""
+    """Data for `fit`: none; ``train``, the training data, stored with the model; ``ranked``, the data being
+    ranked, fitted again each time."""
 
     @classmethod
     def from_notation(cls, text: str) -> Extractor:
@@ -160,7 +160,9 @@ class Extractor(ABC):
         references = len(dataset.references)
         if references >= self.fewest_references:
             return None
-        return f"{references} reference sentences are too few for a language model, {self.fewest_references} are needed"
+        return (
+            f"{references} reference sentences are too few for a language model, which needs {self.fewest_references}"
+        )
 
     def note(self, dataset: Dataset) -> str | None:
         """Return what a user should know about the columns of `dataset`, in one line, or None."""
@@ -172,7 +174,9 @@ class Extractor(ABC):
 
     def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> FittedExtractor:
         """Return the fitted form whose `state` returned `arrays`."""
-        raise ModelError(f"the model holds what {self} learnt in training, where it learns nothing; train it again")
+        raise ModelError(
+            f"the model contains training data of {self}, which learns nothing in training; train it again"
+        )
 
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the columns, shape (candidates, columns).
@@ -188,11 +192,11 @@ class Extractor(ABC):
         """Return the error to raise where an extractor that must learn first is used without."""
         if self.fit_scope == "ranked":
             return ModelError(
-                f"{self} has learnt nothing yet, and learns from whatever is ranked: call fit on the data that are "
-                "scored first, and use what it returns"
+                f"{self} is not fitted; it learns from the data being ranked: call fit on the data first, and use the "
+                "extractor that it returns"
             )
         return ModelError(
-            f"{self} has learnt nothing yet, and would learn from the very data it scores: train a ranker with it "
+            f"{self} is not fitted, and would learn from the data that it scores: train a ranker with it "
             f"(ranker train --features {self}), or call fit on other data first"
         )
 
@@ -237,7 +241,7 @@ class Metric(FittedExtractor):
     lowercase: bool
     higher_is_better: ClassVar[bool] = True
     is_fraction: ClassVar[bool] = True
-    """Whether tables may show the score in per cent."""
+    """Whether tables may show the score as a percentage."""
 
     def __call__(
         self,
@@ -285,7 +289,7 @@ class Metric(FittedExtractor):
         bare = np.flatnonzero(np.diff(dataset.reference_offsets) == 0)
         if self.needs_references and len(bare):
             what = "references are missing" if references is None else f"references[{bare[0]}] is empty"
-            raise DataError(f"{what}, and {self} needs one for each translation", file=dataset.name)
+            raise DataError(f"{what}; {self} requires one per translation", file=dataset.name)
         self.check_ready()
         statistics = self.fit_ranked(dataset).statistics(dataset)
         corpus, signature = float(self.score(statistics.sum(axis=0))), self.resolved(dataset).signature()
@@ -397,7 +401,7 @@ def check_new_texts(extractors: Iterable[Extractor], what: str) -> None:
     """
     for one in extractors:
         if any(not part.knows_new_texts for part in one.members):
-            raise OptionError(f"{one} holds scores of the candidates of a data set, and cannot score {what}")
+            raise OptionError(f"{one} has scores only for the candidates of a data set and cannot score {what}")
 
 
 def join_notes(notes: Iterable[str | None]) -> str | None:

@@ -48,7 +48,7 @@ class ColumnMetric(SentenceMean):
             return cls(extractor, known[part])
         names = ", ".join(known.values())
         if not part:
-            raise OptionError(f"{str(extractor)!r} has {len(known)} columns, and a metric is one of them: {names}")
+            raise OptionError(f"{str(extractor)!r} has {len(known)} columns; choose one of them as the metric: {names}")
         hint = nearest(f"{extractor}.{part}", known.values())
         raise OptionError(f"{str(extractor)!r} has no column {part!r}{hint}; its columns are: {names}")
 
@@ -110,7 +110,7 @@ class ColumnMetric(SentenceMean):
         """
         reason = self.unusable(dataset) if self.fit_scope == "ranked" else None
         if reason is not None:
-            raise DataError(f"{reason}: score by another metric than {self}", file=dataset.name)
+            raise DataError(f"{reason}: use a metric other than {self}", file=dataset.name)
         return dataclasses.replace(self, extractor=self.extractor.fit(dataset))
 
     def sentence_scores(self, dataset: Dataset) -> FloatArray:

@@ -57,8 +57,8 @@ class Combination(Metric):
         scopes = {metric.fit_scope for metric in metrics} - {"none"}
         if len(scopes) > 1:
             raise OptionError(
-                f"{self.terms!r}: one metric learns from training data, another from whatever is ranked; expected "
-                "metrics of one of the two kinds"
+                f"{self.terms!r}: some metrics learn from training data, others from the data being ranked; "
+                "expected metrics of one kind"
             )
         # scores from elsewhere have files, which the notation leaves out
         self.__dict__["metrics"] = tuple(metrics)

@@ -43,10 +43,10 @@ def declarations() -> dict[str, Declaration]:
                 path.stem, str(fields["description"]), tuple(fields["extractors"]), str(fields.get("source", ""))
             )
         except DataError as error:
-            _LOG.warning("ranker: note: feature set left out: %s", error)
+            _LOG.warning("ranker: note: feature set skipped: %s", error)
         except (KeyError, TypeError):
             what = "expected description and extractors"
-            _LOG.warning("ranker: note: feature set left out: %s: %s", display_name(path), what)
+            _LOG.warning("ranker: note: feature set skipped: %s: %s", display_name(path), what)
     return found
 
 
@@ -80,12 +80,12 @@ class FeatureSet:
         for spec in specs:
             name = spec.partition("[")[0].strip()
             if name not in registry.BUILT_IN and name in declared:
-                raise OptionError(f"{spec!r}: a feature set takes no options; give its extractors one by one")
+                raise OptionError(f"{spec!r}: a feature set has no options; list its extractors instead")
             extractors.append(registry.make_features(spec))
         made = cls(tuple(extractors))
         twice = [column for column in made.columns if made.columns.count(column) > 1]
         if twice:
-            raise OptionError(f"column {twice[0]!r} stands twice in {text!r}")
+            raise OptionError(f"column {twice[0]!r} is duplicated in {text!r}")
         return made
 
     def __str__(self) -> str:
@@ -289,7 +289,7 @@ class FeatureSet:
         if needy and empty.any():
             source = int(np.argmax(empty))
             raise DataError(
-                f"{dataset.where(source)} has no reference, and column {needy[0].columns[0]!r} needs one "
+                f"{dataset.where(source)} has no reference, which column {needy[0].columns[0]!r} requires "
                 f"({int(empty.sum())} of {len(empty)} sources have none): add references, or "
-                "choose what needs none, such as consensus"
+                "choose features that need none, such as consensus"
             )

@@ -62,9 +62,9 @@ class Given(SentenceMean):
     def __post_init__(self) -> None:
         """Refuse names that the notation cannot hold."""
         if self.file == STDIN:
-            raise OptionError("given[file=-]: expected the name of a file, which is read more than once")
+            raise OptionError("given[file=-]: expected a file name, because the file is read more than once")
         if not self.name.isprintable() or _NOT_IN_NAMES.search(self.name):
-            what = "expected a name without spaces, brackets, commas and equals signs"
+            what = "expected a name without spaces, brackets, commas or equals signs"
             raise OptionError(f"given[name={printable(self.name)}]: {what}")
 
     @classmethod
@@ -120,8 +120,11 @@ class Given(SentenceMean):
         if self.direction != "auto" or not lower_is_better(self.name):
             return None
         if self._is_score_file:
-            return f"{self}: higher is better, as in all score files of mt-metrics-eval; else add direction=lower"
-        return f"{self}: lower is better, by its name; else add direction=higher"
+            return (
+                f"{self}: higher is taken to be better, as in all mt-metrics-eval score files; otherwise add "
+                "direction=lower"
+            )
+        return f"{self}: lower is taken to be better, because of its name; otherwise add direction=higher"
 
     def with_files(self, files: Mapping[str, str]) -> Given:
         """Return this extractor with the file that is given for its name, if there is one."""
@@ -161,7 +164,7 @@ class Given(SentenceMean):
             If there is no file, or not as many scores.
         """
         if self._scores is None:
-            raise OptionError(f"{self}: expected a file with a score for each of {things}, as given[file=FILE]")
+            raise OptionError(f"{self}: expected a file with one score for each of {things}, as given[file=FILE]")
         return self._scores.in_order(number, things)
 
     @property
@@ -186,12 +189,12 @@ def _of_candidates(dataset: Dataset, given: Given, pairs: tuple[str, ...]) -> Fl
 
 @view
 def _of_column(dataset: Dataset, given: Given) -> FloatArray:
-    """Return the mean over judges of a rating of the candidates, NaN where there is none."""
+    """Return the mean over judges of a rating of the candidates, NaN where it has no such columns."""
     ratings = dataset.ratings[(dataset.ratings["kind"] == given.name).to_numpy(bool)]
     if not len(ratings):
         known = rating_names(dataset)
         listed = f"{', '.join(map(shown, known[:8]))}{', ...' if len(known) > 8 else ''}"
-        there = f"there are {listed}{nearest(given.name, known)}" if known else "there is none"
-        what = f"{given}: the data have no column {shown(given.name)} ({there})"
+        there = f"there are {listed}{nearest(given.name, known)}" if known else "it has no such columns"
+        what = f"{given}: the data has no column {shown(given.name)} ({there})"
         raise DataError(f"{what}: give a file, as --given {given.name}=FILE", file=dataset.name)
     return mean_ratings(dataset, ratings, ratings["value"].to_numpy(np.float64))

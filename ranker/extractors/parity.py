@@ -8,7 +8,7 @@ from collections.abc import Iterable
 def parity_note(program: str, missing: Iterable[str | None]) -> str | None:
     """Return one line with what is `missing` for the very scores of `program`, or None if nothing is."""
     listed = "; ".join(filter(None, missing))
-    return f"scores will not equal those of {program} exactly, for lack of {listed}" if listed else None
+    return f"scores differ slightly from those of {program}, which also uses {listed}" if listed else None
 
 
 def missing_words(kind: str, option: str, effect: str) -> str:

@@ -51,18 +51,18 @@ class ReferenceCandidates:
             If no source has two references, or `kind` gives no scores.
         """
         if kind == PREFERENCES:
-            what = "references as candidates need a score of every output, and preferences give none"
-            raise DataError(f"{what}: choose another judgement, as --kind win-rate", file=dataset.name)
+            what = "references as candidates require scores of outputs, which preferences do not have"
+            raise DataError(f"{what}: choose another kind of judgement, such as --kind win-rate", file=dataset.name)
         outputs = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool), peers=True)
         outputs = outputs.select_candidates(judged(outputs, kind), peers=True)
         has_outputs = np.diff(outputs.candidate_offsets) > 0
         enough = np.diff(outputs.reference_offsets) > 1
         if not (has_outputs & enough).any():
-            what = "no judged source has two references, and as a candidate each is scored against the others"
-            raise DataError(f"{what}: leave out --references-as-candidates", file=dataset.name)
+            what = "no judged source has two references; each reference is scored against the others"
+            raise DataError(f"{what}: remove --references-as-candidates", file=dataset.name)
         few = int((has_outputs & ~enough).sum())
         if few:
-            what = "sources with fewer than two references, left out"
+            what = "sources with fewer than two references, skipped"
             _LOG.warning("ranker: note: %s: %s: %s of %s", dataset.name, what, f"{few:,}", f"{has_outputs.sum():,}")
         outputs = outputs.select_sources(has_outputs & enough)
         return cls(outputs, references_apart(outputs), outputs.with_references_as_candidates())

@@ -108,14 +108,14 @@ def extractor_class(name: str) -> type[Extractor]:
     point = next((one for one in _plug_ins() if one.name == name), None)
     if point is None:
         known = names()
-        raise OptionError(f"no extractor is called {name!r}{nearest(name, known)}; there are: {', '.join(known)}")
+        raise OptionError(f"unknown metric or feature {name!r}{nearest(name, known)}; available: {', '.join(known)}")
     try:
         kind = point.load()
     except Exception as error:
         raise OptionError(f"{_described(point)} cannot be loaded: {_told(error)}") from error
     if not (isinstance(kind, type) and issubclass(kind, Extractor)):
         what = "expected a class derived from ranker.extractors.base.Metric, FittedExtractor or Extractor"
-        raise OptionError(f"{_described(point)}: {point.value} is no extractor; {what}")
+        raise OptionError(f"{_described(point)}: {point.value} is not an extractor; {what}")
     return kind
 
 
@@ -178,7 +178,7 @@ def make_metric(text: str) -> Metric:
     made = make(extractor)
     if isinstance(made, Metric):
         if part:
-            raise OptionError(f"{extractor!r} is one score and has no column {part!r}; leave out {'.' + part!r}")
+            raise OptionError(f"{extractor!r} is a single score and has no column {part!r}; remove {'.' + part!r}")
         return made
     return ColumnMetric.of(made, part)
 

@@ -9,7 +9,7 @@ from ranker.extractors.text.tokens import Tokenizer
 from ranker.extractors.text.trained_tokenizers import mecab_signature
 
 TESTED_VERSION = "2.6.0"
-"""The version of sacreBLEU with which scores and signatures are tested to be equal."""
+"""The version of sacreBLEU whose scores and signatures are reproduced."""
 _SAME_NAME = frozenset({"13a", "none", "intl", "zh", "char", "flores101", "flores200"})
 
 

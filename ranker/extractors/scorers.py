@@ -33,17 +33,17 @@ class Scorer(ABC):
     """
 
     name: str
-    """What tables call it."""
+    """Name in tables."""
     kind: ClassVar[Literal["metric", "ranker"]]
-    """What it is, for those who read results."""
+    """Type, for readers of results."""
     higher_is_better: bool = True
     is_fraction: bool = False
-    """Whether tables may show the score in per cent."""
+    """Whether tables may show the score as a percentage."""
     by_sums: ClassVar[bool] = True
-    """Whether a comparison scores systems by their summed statistics; else by the mean of their candidates' scores."""
+    """Whether systems are scored by their summed statistics; otherwise by the mean score of their candidates."""
     needs_references: bool = True
     learnt: tuple[str, ...] = ()
-    """Kinds of judgement that it learnt from."""
+    """Kinds of judgement that it was trained on."""
 
     @abstractmethod
     def statistics(self, dataset: Dataset) -> FloatArray:
@@ -105,7 +105,7 @@ class Scorer(ABC):
         OptionError
             If the score is no sum of columns.
         """
-        raise OptionError("--contributions needs --model; a metric has one column")
+        raise OptionError("--contributions requires --model; a metric has no features")
 
     @property
     def families(self) -> tuple[FeatureFamily, ...]:
@@ -197,7 +197,7 @@ class MetricScorer(Scorer):
 
     @property
     def is_fraction(self) -> bool:  # type: ignore[override]
-        """Whether tables may show the score in per cent."""
+        """Whether tables may show the score as a percentage."""
         return self.metric.is_fraction
 
     @property

@@ -87,6 +87,6 @@ def english_note(extractors: Sequence[Extractor], dataset: Dataset) -> str | Non
     ]
     options = sorted({option for one in made.values() for option in one.english_only})
     return (
-        f"{', '.join(shown)}: for English only, and these translations are in {other}: choose {' and '.join(options)} "
-        "for that language, or what needs nothing of a language, such as chrf"
+        f"{', '.join(shown)}: for English only, but the translations are in {other}: set {' and '.join(options)} "
+        "for that language, or use a language-independent metric such as chrf"
     )

@@ -110,8 +110,8 @@ class WeightSets:
             if lost[there].all():
                 fewest = max(one.fewest_candidates for one in self.extractors)
                 reason = join_notes(one.unusable(dataset) for one in self.extractors)
-                reason = reason or f"no source has {fewest} candidates to compare with each other"
-                what = "and this model has no other column: add what is missing, or choose another model"
+                reason = reason or f"no source has {fewest} candidates to compare"
+                what = "and the model has no other features: add the missing data, or choose another model"
                 raise DataError(f"{reason}, {what}", file=dataset.name)
         return np.where(lost, NONE, fits.argmax(axis=1))
 

@@ -93,6 +93,6 @@ class Features(TransformerMixin, BaseEstimator):
 
 def _read(X: pd.DataFrame) -> tuple[Dataset, Int64Array]:
     if not isinstance(X, pd.DataFrame):
-        what = f"expected a data frame with a row for each candidate, found {type(X).__name__}"
-        raise DataError(f"{what}: Dataset.to_frame() makes one of a data set", file="X")
+        what = f"expected a data frame with one row per candidate, found {type(X).__name__}"
+        raise DataError(f"{what}: use Dataset.to_frame() to convert a data set", file="X")
     return from_frame(X, "X")

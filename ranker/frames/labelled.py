@@ -61,7 +61,7 @@ def dataset_of(candidates: Candidates) -> tuple[Dataset, pd.Index]:
         listed = isinstance(candidates, Iterable) and not isinstance(candidates, Mapping)
         records = [*candidates] if listed else candidates
         if listed and records and all(isinstance(one, str) for one in records):
-            what = "a list of strings does not say of which source: make a data set with Dataset.from_texts"
+            what = "a list of strings has no sources: create a data set with Dataset.from_texts"
             raise DataError(what, file="candidates")
         dataset = Dataset.from_records(records)
     return dataset, pd.RangeIndex(len(dataset), name="candidate")

@@ -1,1 +1,1 @@
-"""Reports, each one page of HTML: a trained ranker on data, metrics compared, systems compared or contrasted."""
+"""HTML reports, one page each: on a trained ranker, a comparison of metrics, a comparison or contrast of systems."""

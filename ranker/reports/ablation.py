@@ -1,4 +1,4 @@
-"""What every extractor is worth: the agreement lost by training without it, and its share of the scores."""
+"""Contribution of each extractor: the agreement lost by training without it, and its share of the score variance."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STATISTICS = 5
 
 @dataclass(frozen=True)
 class Ablation:
-    """What training without one extractor changes.
+    """Effect of training without one extractor.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Ablation:
     columns : int
         Its columns.
     spearman, tau : Estimate
-        Agreement without it less agreement with it, so below 0 where it helps; `tau` (wmt14 variant, primary rows) is
+        Agreement without it minus agreement with it, so negative where it helps; `tau` (wmt14 variant, primary rows) is
         NaN without preferences.
     """
 
@@ -76,8 +76,8 @@ def ablate(
     Returns
     -------
     tuple of Ablation
-        In the order of the extractors; empty if there is but one that can be used. Columns that cannot learn from one
-        of the data sets are left out of all the training.
+        In the order of the extractors; empty if only one can be used. Features that cannot be learnt from one of the
+        data sets are left out of all training.
     """
     ranker = training.ranker
     extractors = ranker.feature_set.extractors
@@ -97,9 +97,9 @@ def ablate(
 
 
 def shares(contributions: Sequence[FloatArray], sources: Sequence[Int64Array], owner: Int64Array) -> FloatArray:
-    """Divide the variance of the scores inside sources among the extractors.
+    """Divide the variance of the scores within sources among the extractors.
 
-    With all values less their mean over the source, ``sum(contribution * score) / sum(score^2)``.
+    With the mean over the source subtracted from all values, ``sum(contribution * score) / sum(score^2)``.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def shares(contributions: Sequence[FloatArray], sources: Sequence[Int64Array], o
     Returns
     -------
     float array, shape (extractors,)
-        They add up to 1; below 0 where an extractor works against the others. NaN if no source has two scores.
+        They sum to 1; negative where an extractor works against the others. NaN if no source has two scores.
     """
     products = np.zeros(len(owner))
     for matrix, source in zip(contributions, sources, strict=True):

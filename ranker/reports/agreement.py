@@ -1,4 +1,4 @@
-"""How far the scores of a ranker agree with people, on one data set."""
+"""Agreement of a ranker's scores with human judgements on one data set."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ranker.reports.calibration import strict_pairs
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """How far a ranker agrees with people on one data set.
+    """Agreement of a ranker with human judgements on one data set.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class Agreement:
     rho : float array, shape (sources,)
         Spearman's correlation, tie-corrected; NaN where undefined.
     better, worse : int array, shape (pairs,)
-        Candidates of every pair that people order.
+        Candidates of every pair that the judges order.
     systems : tuple of SystemWins
         By language pair.
     """
@@ -39,7 +39,7 @@ class Agreement:
 
     @property
     def headline(self) -> tuple[str, Scope]:
-        """Name and scope of the figures that sum the data set up."""
+        """Name and scope of the summary figures."""
         return main_scope(self.evaluation)
 
     @property
@@ -67,7 +67,7 @@ class Agreement:
     def of(
         cls, dataset: Dataset, scores: FloatArray, human: FloatArray, kind: str, *, resamples: int, seed: int
     ) -> Agreement:
-        """Compare the scores of judged candidates with people."""
+        """Compare the scores of judged candidates with the judgements."""
         better, worse = strict_pairs(dataset, kind)
         return cls(
             kind,

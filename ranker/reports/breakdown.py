@@ -1,4 +1,4 @@
-"""The scores of a ranker by system and by length of the reference, and how the parts of them go together."""
+"""Scores of a ranker by system and by reference length, and correlations of their parts."""
 
 from __future__ import annotations
 
@@ -15,26 +15,25 @@ from ranker.extractors.text.tokens import source_segments, token_batch
 from ranker.ranks import merge_ties
 
 FEWEST_SYSTEMS = 3
-"""Systems of a language pair that have a correlation."""
+"""Minimum number of systems for a correlation."""
 EDGES = (10, 20, 30, 40, 60)
-"""Words of a reference from which on a source is in the next bucket."""
+"""Lower bounds of the length buckets, in words of the reference."""
 
 
 @dataclass(frozen=True, eq=False)
 class SystemWins:
-    """The systems of a language pair: how many of the same comparisons they win by a ranker and by people.
+    """Proportions of wins of the systems of a language pair, by a ranker and by human judgements.
 
     Parameters
     ----------
     language_pair : str
     systems : tuple of str
-        By the people's share, best first.
+        By the human proportion of wins, best first.
     ranker, people : float array, shape (systems,)
-        Share of the pairs of outputs that people order, won against the other output; a tie of the ranker is half a
-        win for both.
+        Proportion of wins among the pairs of outputs that the judges order; a tie of the ranker is half a win for both.
     pairs : int array, shape (systems,)
     correlation : float
-        Pearson's, of the two shares; NaN if one of them is constant.
+        Pearson's, of the two proportions; NaN if one of them is constant.
     """
 
     language_pair: str
@@ -46,7 +45,7 @@ class SystemWins:
 
 
 def by_system(dataset: Dataset, scores: FloatArray, better: Int64Array, worse: Int64Array) -> tuple[SystemWins, ...]:
-    """Count the wins of every system, by language pair; those with fewer than `FEWEST_SYSTEMS` are left out.
+    """Count the wins of every system per language pair; pairs with fewer than `FEWEST_SYSTEMS` systems are skipped.
 
     Parameters
     ----------
@@ -84,20 +83,20 @@ def by_system(dataset: Dataset, scores: FloatArray, better: Int64Array, worse: I
 
 @dataclass(frozen=True, eq=False)
 class LengthBuckets:
-    """Sources by the length of their references.
+    """Sources grouped by the length of their references.
 
     Parameters
     ----------
     labels : tuple of str
-        Words, of buckets that hold a source.
+        Ranges of words, for non-empty buckets.
     sources : int array, shape (buckets,)
     agreement : tuple of Estimate
-        By bucket, share of the pairs that people order in which the ranker agrees, a tie counting one half; empty where
-        nobody judged.
+        Per bucket, proportion of judged pairs on which the ranker agrees, with ties counting one half; empty without
+        judgements.
     systems : tuple of str
-        By the mean over their candidates, best first.
+        By mean score, best first.
     scores : float array, shape (systems, buckets)
-        Mean score less the mean of all outputs of the source; NaN where a system has no candidate.
+        Mean score minus the mean of all outputs of the source; NaN where a system has no candidate.
     """
 
     labels: tuple[str, ...]
@@ -115,7 +114,7 @@ def by_length(
     resamples: int = 1000,
     seed: int = 0,
 ) -> LengthBuckets:
-    """Put the sources with candidates into buckets by the mean length of their references, else by their own.
+    """Group sources with candidates by the mean length of their references, or by their own length without references.
 
     Parameters
     ----------
@@ -171,9 +170,10 @@ def correlations(
     human: Sequence[FloatArray],
     sources: Sequence[Int64Array],
 ) -> FloatArray:
-    """Correlate what extractors measure, the scores, and the scores of people, inside sources.
+    """Correlate extractors, scores and human scores within sources.
 
-    An extractor of several columns is measured by their mean; columns that fall where the score rises are turned round.
+    An extractor with several features is represented by their mean; features that decrease as the score increases are
+    negated.
 
     Parameters
     ----------
@@ -182,15 +182,15 @@ def correlations(
     owner : int array, shape (columns,)
         Extractor of every column.
     scores, human : sequence of float array, shape (candidates,)
-        By data set; `human` is NaN where nobody judged, and divided by its standard deviation.
+        By data set; `human` is divided by its standard deviation, and NaN for unjudged candidates.
     sources : sequence of int array, shape (candidates,)
         Source of every candidate, by data set.
 
     Returns
     -------
     float array, shape (extractors + 1, extractors + 1), or with people + 2
-        Pearson's correlations of values less their mean over the source; NaN where one of two is constant. People are
-        left out if nobody judged anything, and their correlations are over the candidates that they judged.
+        Pearson's correlations of values minus their mean over the source; NaN where one of two is constant. Human
+        scores are omitted without judgements, and their correlations are over the judged candidates.
     """
     matrices = [np.column_stack(both) for both in zip(columns, scores, strict=True)]
     centred = np.concatenate([within(*one) for one in zip(matrices, sources, strict=True)])
@@ -202,7 +202,7 @@ def correlations(
 
 
 def score_correlations(scores: FloatArray, human: FloatArray, source: Int64Array) -> FloatArray:
-    """Correlate the scores of several metrics, and those of people if there are any, inside sources.
+    """Correlate the scores of several metrics, and human scores if available, within sources.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def _with_people(measures: FloatArray, people: FloatArray) -> FloatArray:
 
 
 def within(values: FloatArray, source: Int64Array) -> FloatArray:
-    """Return `values` (candidates, k) less their mean over the candidates of the same source."""
+    """Return `values` (candidates, k) minus their mean over the candidates of the same source."""
     counts = np.maximum(np.bincount(source), 1)
     means = np.stack([np.bincount(source, weights=column) for column in values.T], axis=1) / counts[:, np.newaxis]
     return np.asarray(values - means[source])

@@ -1,4 +1,4 @@
-"""How often people prefer the candidate that a ranker prefers, by the margin of its scores."""
+"""How often human judges agree with a ranker, by the margin of its scores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STEPS = 50
 
 @dataclass(frozen=True)
 class Bin:
-    """Pairs of candidates whose scores differ by about as much.
+    """Pairs of candidates with similar score differences.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class Bin:
         Of the margin.
     pairs : int
     agreement : Estimate
-        Share of the pairs in which people prefer the candidate with the higher score.
+        Proportion of pairs in which the judges prefer the candidate with the higher score.
     """
 
     low: float
@@ -45,12 +45,12 @@ class MarginCalibration:
     bins : tuple of Bin
         By margin, about equally full.
     pairs : int
-        Pairs that people order strictly and whose scores differ.
+        Strictly ordered pairs with different scores.
     tied : int
-        Pairs that people order strictly and whose scores are equal; they are in no bin.
+        Strictly ordered pairs with equal scores, which are in no bin.
     slope : float
-        Of the logistic curve ``1 / (1 + exp(-slope * margin))`` of highest likelihood; NaN without pairs, infinite if
-        people always agree.
+        Of the maximum-likelihood logistic curve ``1 / (1 + exp(-slope * margin))``; NaN without pairs, infinite if the
+        judges always agree.
     """
 
     bins: tuple[Bin, ...]
@@ -60,14 +60,14 @@ class MarginCalibration:
 
 
 def strict_pairs(dataset: Dataset, kind: str) -> tuple[Int64Array, Int64Array]:
-    """Return the better and the worse candidate of every pair that people order.
+    """Return the better and the worse candidate of every pair that the judges order.
 
     Parameters
     ----------
     dataset : Dataset
     kind : str
-        ``preferences`` gives one pair a judgement, any other kind every two candidates of a source whose human scores
-        differ.
+        ``preferences`` gives one pair per judgement, any other kind all pairs of candidates of a source whose human
+        scores differ.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def strict_pairs(dataset: Dataset, kind: str) -> tuple[Int64Array, Int64Array]:
 
 
 def graded_pairs(values: FloatArray, group: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return the higher and the lower row of every two rows of a group whose values differ.
+    """Return the higher and the lower row of all pairs of rows in a group whose values differ.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def calibrate(
     Parameters
     ----------
     margins : float array, shape (pairs,)
-        Score of the candidate that people prefer less that of the other; 0 if they tie.
+        Score of the preferred candidate minus that of the other; 0 for a tie.
     source : int array, shape (pairs,)
         Source of every pair.
     sources : int

@@ -1,4 +1,4 @@
-"""The report of a comparison: its sections and their plots."""
+"""The report on a comparison: its sections and their plots."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ranker.reports.plots.forms import Series, rows_plot, wins_plot
 
 _NAN = float("nan")
 LEADING = 3
-"""Metrics in the plot of all language pairs."""
+"""Number of metrics in the plot of all language pairs."""
 
 
 def comparison_report(comparison: Comparison) -> tuple[str, dict[str, Plot]]:
@@ -41,7 +41,7 @@ def comparison_report(comparison: Comparison) -> tuple[str, dict[str, Plot]]:
             leading=min(LEADING, len(comparison.metrics)),
             **values,
         ),
-        section("made.html", "made", "How it was made", **values),
+        section("made.html", "made", "Settings", **values),
     ]
     title = f"Comparison of {len(comparison.metrics)} metrics on {', '.join(names)}"
     return write_page(title, fragment("comparison.html", **values), sections)
@@ -66,7 +66,7 @@ def _statistic(comparison: Comparison, statistic: Statistic, number: int) -> Sec
 
 
 def in_order(comparison: Comparison, statistic: Statistic, scope: Scope) -> list[ComparedMetric]:
-    """Return the metrics, best first; those without a figure last, in the order given."""
+    """Return the metrics, best first; those without a value last, in the given order."""
 
     def place(metric: ComparedMetric) -> int:
         cell = comparison.cell(statistic.id, scope.id, metric.name)
@@ -76,7 +76,7 @@ def in_order(comparison: Comparison, statistic: Statistic, scope: Scope) -> list
 
 
 def standings(comparison: Comparison, statistic: Statistic, scope: Scope, number: int) -> Plot:
-    """Draw the figures of all metrics with their intervals, best first."""
+    """Draw the values of all metrics with their intervals, best first."""
     metrics = in_order(comparison, statistic, scope)
     labels, estimates, said = [], [], []
     for metric in metrics:
@@ -88,7 +88,7 @@ def standings(comparison: Comparison, statistic: Statistic, scope: Scope, number
     return rows_plot(
         f"standings-{number}",
         f"{statistic.title}, {scope.title}",
-        f"Figures with {comparison.settings.level:.0%} intervals, best first, clusters in brackets: {'; '.join(said)}.",
+        f"Values with {comparison.settings.level:.0%} intervals, best first, clusters in brackets: {'; '.join(said)}.",
         labels,
         [Series(statistic.title, tuple(estimates))],
         axis=statistic.title,
@@ -116,14 +116,14 @@ def scopes(comparison: Comparison, statistic: Statistic) -> Plot:
 
 
 def win_matrix(comparison: Comparison, contest: Contest, statistic: Statistic, scope: Scope, number: int) -> Plot:
-    """Draw which metric is significantly ahead of which, best first."""
+    """Draw significant differences between metrics, best first."""
     places = {metric.name: place for place, metric in enumerate(comparison.metrics)}
     names = [metric.name for metric in in_order(comparison, statistic, scope)]
     ahead = [[contest.ahead[places[first]][places[second]] for second in names] for first in names]
     return wins_plot(
         f"wins-{number}",
         f"Significant differences, {statistic.title}",
-        "A filled square: the metric of the row is significantly ahead of that of the column.",
+        "A filled square: the row's metric is significantly better than the column's.",
         names,
         ahead,
     )

@@ -1,4 +1,4 @@
-"""Sources to look at: where a ranker agrees worst and best with people, or is surest, and some at random."""
+"""Example sources: lowest and highest agreement with the judges, or largest score differences, and random ones."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Piece:
     ----------
     text : str
     word : {"", "same", "near", "missing", "only"}
-        Of a candidate: it is of words that a reference has too, or of words that an extractor matched with others, as
-        by stem or synonym. Of a reference: it is of words that no candidate has. Of one of two candidates: the other
-        does not have them there.
+        In a candidate: words that also occur in a reference, or that an extractor matched to other words, by stem or
+        synonym. In a reference: words that no candidate contains. In one of two candidates: words that the other does
+        not have in this place.
     triplet : bool
-        It is of words of a dependency triplet that a reference has too.
+        Words of a dependency triplet that also occurs in a reference.
     """
 
     text: str
@@ -52,11 +52,11 @@ class ShownCandidate:
     ----------
     output : Output
     pieces : tuple of Piece
-        Its text, of one that is long the start.
+        Its text, truncated if it is long.
     missing : tuple of str
-        Words that it lacks of the reference that has most words in common with it.
+        Words of the closest reference that it does not contain.
     matches : tuple of (str, str, tuple of str)
-        Extractor, reference, and what matched as the extractor tells it, equal words left out.
+        Extractor, reference, and matches reported by the extractor, without exact word matches.
     """
 
     output: Output
@@ -73,10 +73,10 @@ class ShownSource:
     ----------
     source : SourceOutputs
     references : tuple of tuple of Piece
-        Their texts, of those that are long the start.
+        Their texts, truncated if they are long.
     candidates : tuple of ShownCandidate
     why : PairExplanation or None
-        Why a ranker puts the best output above the worst.
+        Explanation why the best output is ranked above the worst.
     """
 
     source: SourceOutputs
@@ -86,23 +86,23 @@ class ShownSource:
 
 
 def choose(rho: FloatArray, ordered: Int64Array, count: int, seed: int) -> dict[str, Int64Array]:
-    """Choose sources: lowest and highest correlation, and at random.
+    """Choose sources with the lowest and highest correlations, and random ones.
 
     Parameters
     ----------
     rho : float array, shape (sources,)
         NaN where undefined.
     ordered : int array, shape (sources,)
-        Pairs of candidates that people order; of equal correlations those that rest on more come first.
+        Number of judged pairs; among equal correlations, those based on more pairs come first.
     count : int
-        Sources of each sort at most.
+        Maximum number of sources of each type.
     seed : int
-        Orders what is equal still, and draws at random.
+        For remaining ties and random sources.
 
     Returns
     -------
     dict
-        ``worst``, ``best`` and ``random``; no source stands twice.
+        ``worst``, ``best`` and ``random``; no source is listed twice.
     """
     tie = np.random.default_rng(seed).permutation(len(rho))
     defined = int((~np.isnan(rho)).sum())
@@ -115,12 +115,12 @@ def choose(rho: FloatArray, ordered: Int64Array, count: int, seed: int) -> dict[
 
 
 def choose_unjudged(spread: FloatArray, count: int, seed: int) -> dict[str, Int64Array]:
-    """Choose sources that nobody judged: those whose scores are furthest apart, and at random.
+    """Choose unjudged sources: those with the largest score differences, and random ones.
 
     Parameters
     ----------
     spread : float array, shape (sources,)
-        Highest less lowest score; NaN without an output.
+        Highest minus lowest score; NaN without outputs.
     count, seed : int
         As for `choose`.
     """
@@ -136,7 +136,7 @@ def show(
     source: SourceOutputs,
     why: PairExplanation | None = None,
 ) -> ShownSource:
-    """Mark what matched in one source, and what the extractors matched in it."""
+    """Mark matches in one source, including those of the extractors."""
     batch = readable_batch(dataset, lowercase=False)
     place = int(dataset.candidate_source[source.outputs[0].row])
     references = [
@@ -180,7 +180,7 @@ def show(
 
 
 def differences(dataset: Dataset, first: int, second: int) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
-    """Mark in the start of two candidates the words outside of their longest common subsequence."""
+    """Mark words outside the longest common subsequence of two (truncated) candidates."""
     batch = readable_batch(dataset, lowercase=False)
     rows = [int(batch.candidate[row]) for row in (first, second)]
     texts = [dataset.candidates["text"].iloc[row] for row in (first, second)]
@@ -223,7 +223,7 @@ def _lacking(words: Sequence[str], has: Counter[str]) -> tuple[str, ...]:
 
 
 def mark(text: str, words: Sequence[str], known: Counter[str], matches: Sequence[str]) -> tuple[Piece, ...]:
-    """Cut a candidate into runs of words that matched in the same way.
+    """Split a candidate into runs of words that matched in the same way.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def mark(text: str, words: Sequence[str], known: Counter[str], matches: Sequence
     words : sequence of str
         Its tokens, in order.
     known : Counter
-        How often a reference has each word, lower-cased; no word matches more often.
+        Count of each lowercased word in the reference, which limits its matches.
     matches : sequence of str
         Matched triplets, ``type(head, dependent)``, and near matches, ``word ~ other (module)``.
 

@@ -1,4 +1,4 @@
-"""Everything that the report of a trained ranker says, as values; drawing and writing come after."""
+"""Contents of the report on a trained ranker, as values; rendering is separate."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class DatasetFindings:
-    """A ranker on one data set.
+    """Results of a ranker on one data set.
 
     Parameters
     ----------
     dataset : Dataset
-        The candidates that people judged, or all where nobody judged any.
+        The judged candidates, or all candidates if none is judged.
     columns : float array, shape (candidates, columns)
         Standardised as in training.
     contributions : float array, shape (candidates, columns)
-        They add up to the scores.
+        They sum to the scores.
     human : float array, shape (candidates,)
-        Scores of people, higher is better; NaN where nobody judged any.
+        Human scores, higher is better; NaN where there are none.
     agreement : Agreement or None
-        None where nobody judged any.
+        None without judgements.
     lengths : LengthBuckets
     systems : SystemsResult or None
-        Systems compared by their mean scores; None where they do not all have an output of every source.
+        Comparison of systems by mean score; None unless every system has an output for every source.
     notes : tuple of str
-        What a reader should know of these figures.
+        Notes for the reader.
     """
 
     dataset: Dataset
@@ -64,19 +64,19 @@ class DatasetFindings:
 
     @classmethod
     def of(cls, ranker: Ranker, dataset: Dataset, kind: str, *, resamples: int, seed: int) -> DatasetFindings:
-        """Rank a data set: its judged candidates, to compare with people, or all if none is judged."""
+        """Rank the judged candidates of a data set, or all candidates if none is judged."""
         training = ranker.training
         assert training is not None
         notes = []
         compared = kind != AUTO or bool(kinds(dataset))
         kept, human = dataset, np.full(len(dataset), np.nan)
         if not compared:
-            notes.append("holds no human judgements, so this report does not compare with people")
+            notes.append("has no human judgements, so this report does not measure agreement")
         else:
             if RankerScorer(ranker).trained_on(dataset):
-                notes.append("the ranker was trained on this very data")
+                notes.append("the ranker was trained on this data")
             elif dataset.name in training.data.split("+"):
-                notes.append(f"the ranker was trained on {training.data}, so it may have seen this data")
+                notes.append(f"the ranker was trained on {training.data}, which may overlap with this data")
             kind = resolve_kind(dataset, kind, learnt=[training.kind])
             kept = dataset.select_candidates(judged(dataset, kind), peers=True)
             human = human_scores(kept, kind)
@@ -102,12 +102,12 @@ class DatasetFindings:
 
     @property
     def scores(self) -> FloatArray:
-        """Score of every candidate, shape (candidates,)."""
+        """Scores of the candidates, shape (candidates,)."""
         return np.asarray(self.contributions.sum(axis=1))
 
     @property
     def kind(self) -> str:
-        """Kind of judgement; empty where nobody judged any."""
+        """Kind of judgement; empty without judgements."""
         return self.agreement.kind if self.agreement else ""
 
     @property
@@ -117,7 +117,7 @@ class DatasetFindings:
 
     @property
     def ordered(self) -> Int64Array:
-        """Number of pairs that people order of every source, shape (sources,)."""
+        """Number of judged pairs per source, shape (sources,)."""
         size = len(self.dataset.sources)
         if self.agreement is None:
             return np.zeros(size, dtype=np.int64)
@@ -125,7 +125,7 @@ class DatasetFindings:
 
     @property
     def spread(self) -> FloatArray:
-        """Highest less lowest score of every source, NaN without candidates, shape (sources,)."""
+        """Highest minus lowest score per source, NaN without candidates, shape (sources,)."""
         spread = np.full(len(self.dataset.sources), np.nan)
         filled = np.diff(self.dataset.candidate_offsets) > 0
         if filled.any():
@@ -137,7 +137,7 @@ class DatasetFindings:
 
 @dataclass(frozen=True, eq=False)
 class RankerFindings:
-    """What the report of a ranker says.
+    """Contents of the report on a ranker.
 
     Parameters
     ----------
@@ -146,11 +146,11 @@ class RankerFindings:
     measured : tuple of DatasetFindings
         By data set.
     calibration : MarginCalibration
-        Over all data sets that people judged.
+        Over all judged data sets.
     shares : float array, shape (extractors,)
-        Of the variance of the scores inside sources.
+        Of the score variance within sources.
     correlations : float array, shape (extractors + 1, extractors + 1), or with people + 2
-        Inside sources, of what extractors measure, of the scores, and of the scores of people if there are any.
+        Within sources, of extractors, scores, and human scores if there are any.
     intervals : WeightIntervals or None
         Only with the training data.
     ablations : tuple of Ablation
@@ -158,11 +158,11 @@ class RankerFindings:
     curve : LearningCurve or None
         Only with the training data.
     deviation : float
-        How far refitted weights are from the ranker's; NaN without the training data.
+        Difference between refitted weights and the ranker's; NaN without the training data.
     sources : tuple of SourceOutputs
-        All there are.
+        All sources.
     examples : dict
-        ``worst``, ``best`` and ``random`` sources, or ``apart`` and ``random`` where nobody judged any.
+        ``worst``, ``best`` and ``random`` sources, or ``apart`` and ``random`` without judgements.
     resamples, seed : int
     """
 
@@ -183,7 +183,7 @@ class RankerFindings:
 
     @property
     def judged(self) -> tuple[tuple[Dataset, Agreement], ...]:
-        """The data sets that people judged."""
+        """The data sets with human judgements."""
         return tuple((one.dataset, one.agreement) for one in self.measured if one.agreement)
 
     @property
@@ -204,7 +204,7 @@ class RankerFindings:
 
     @property
     def signature(self) -> str:
-        """One line with all that changes the figures."""
+        """One line with all settings that affect the results."""
         parts = [
             self.ranker.signature(),
             *(
@@ -228,20 +228,20 @@ def examine(
     resamples: int = 1000,
     seed: int = 0,
 ) -> RankerFindings:
-    """Find everything that a report of a trained ranker says.
+    """Compute the contents of a report on a trained ranker.
 
     Parameters
     ----------
     ranker : Ranker
     datasets : sequence of Dataset
-        To rank and to compare with people, each by itself. One that nobody judged is ranked only.
+        To rank and compare with human judgements, each separately. Data sets without judgements are only ranked.
     training_data : Dataset, optional
-        What the ranker was trained on; one of `datasets` that is just that serves too. Without it weights have no
-        intervals, and nothing is said of training without an extractor or with fewer sources.
+        Training data of the ranker, unless it is among `datasets`. Without it, the report has no intervals of weights,
+        no ablations and no learning curve.
     kind : str, default "auto"
         Kind of judgement to compare with.
     examples : int, default 10
-        Sources of each sort to show.
+        Number of example sources of each type.
     resamples : int, default 1000
         Bootstrap samples of sources.
     seed : int, default 0
@@ -253,10 +253,10 @@ def examine(
     Raises
     ------
     DataError
-        If a data set has no judgements of a `kind` asked for, or `training_data` is not what the ranker was trained on.
+        If a data set has no judgements of the given `kind`, or `training_data` is not the ranker's training data.
     """
     if ranker.training is None or not datasets:
-        raise DataError("a report needs a trained ranker and at least one data set")
+        raise DataError("a report requires a trained ranker and at least one data set")
     measured = tuple(DatasetFindings.of(ranker, one, kind, resamples=resamples, seed=seed) for one in datasets)
     if training_data is None:
         training_data = next((one for one in datasets if one.fingerprint == ranker.training.data_hash), None)

@@ -1,4 +1,4 @@
-"""How the agreement of a ranker with people grows with the sources that it learns from."""
+"""Agreement of a ranker with human judgements by the amount of training data."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from ranker.training_data import deal
 
 FOLDS = 5
 SHARES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
-"""Of the sources outside a fold."""
+"""Proportions of the sources outside a fold."""
 FEWEST = 4
-"""Sources of the smallest training."""
+"""Minimum number of training sources."""
 
 
 @dataclass(frozen=True, eq=False)
 class LearningCurve:
-    """Agreement on sources held out, by number of sources learnt from.
+    """Agreement on held-out sources, by number of training sources.
 
     Parameters
     ----------
     sources : int array, shape (points,)
-        Sources learnt from, mean over the folds.
+        Number of training sources, mean over the folds.
     agreement : float array, shape (points,)
-        Share of the held-out pairs that are ordered as people do, a tie counting one half; mean over the folds.
+        Proportion of held-out pairs ordered as by the judges, with ties counting one half; mean over the folds.
     low, high : float array, shape (points,)
         Over the folds.
     folds : int
@@ -42,10 +42,10 @@ class LearningCurve:
 
 
 def learning_curve(training: TrainingColumns, *, folds: int = FOLDS, seed: int = 0) -> LearningCurve | None:
-    """Train on growing parts of the sources outside a fold, and compare with people inside it, for every fold.
+    """Train on increasing parts of the data outside each fold, and measure agreement inside the fold.
 
-    The sources of every language pair are dealt to the folds, and to the parts, at random; a smaller part lies in the
-    larger ones. C times the number of pairs is that of the ranker.
+    The sources of every language pair are assigned to folds and parts at random; smaller parts are subsets of larger
+    ones. C times the number of pairs is constant, as in the ranker's training.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Puts sections together to a page: one file of HTML that needs nothing else, with its plots as files."""
+"""Assembles sections into a page: one self-contained HTML file, with its plots as files."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ if TYPE_CHECKING:
     from ranker.evaluation.bootstrap import Estimate
 
 TINTS = 4
-"""Shades of a contribution, on either side of 0."""
+"""Number of shades for contributions, on either side of 0."""
 _FIRST_BYTES = b"<!DOCTYPE html>"
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page.
+    """A section of a page.
 
     Parameters
     ----------
     name : str
-        Its anchor, unique in the page.
+        Anchor, unique in the page.
     title : str
     body : Markup
-        What stands below the title.
+        Content below the title.
     plots : tuple of Plot
-        Those in the body.
+        Plots in the body.
     link : str
-        Its title in the list of contents.
+        Title in the table of contents.
     half : bool
-        Two such sections in a row stand side by side where there is room.
+        Two such consecutive sections are shown side by side if there is room.
     """
 
     name: str
@@ -67,32 +67,32 @@ def section(
     half: bool = False,
     **values: Any,
 ) -> Section:
-    """Make a section from a template, which is given `name`, the `plots` and all other `values`."""
+    """Create a section from a template with `name`, `plots` and `values` as variables."""
     body = fragment(template, name=name, plots=plots, **values)
     return Section(name, title, body, tuple(plots), link or title, half)
 
 
 def fragment(template: str, **values: Any) -> Markup:
-    """Return what a template makes of `values`."""
+    """Render a template with `values`."""
     from markupsafe import Markup
 
     return Markup(_environment().get_template(template).render(**values))
 
 
 def write_page(title: str, lead: Markup, sections: Sequence[Section]) -> tuple[str, dict[str, Plot]]:
-    """Put sections together.
+    """Assemble a page from sections.
 
     Parameters
     ----------
     title : str
     lead : Markup
-        Stands before the sections.
+        Introduction before the sections.
     sections : sequence of Section
 
     Returns
     -------
     page : str
-        HTML. A browser that obeys its policy runs nothing but the script of this package and loads nothing.
+        HTML. Its content security policy allows only the script of this package and no external resources.
     plots : dict
         The plots in it, by name.
     """
@@ -126,7 +126,7 @@ def _policy_hash(text: str) -> str:
 
 
 def check_targets(page: Path, plots: Path | None) -> None:
-    """Refuse to begin where a report could not be written, or would replace something else.
+    """Check that a report can be written and does not replace another kind of file.
 
     Raises
     ------
@@ -135,33 +135,33 @@ def check_targets(page: Path, plots: Path | None) -> None:
     name = display_name(page)
     try:
         if page.is_dir():
-            raise DataError("is a directory, expected the name of a page to write", file=name)
+            raise DataError("is a directory; expected the name of an HTML file", file=name)
         if page.exists() and not page.read_bytes().startswith(_FIRST_BYTES):
-            raise DataError("exists and is no HTML page; remove it or choose another name", file=name)
+            raise DataError("already exists and is not an HTML file; delete it or choose another name", file=name)
         if not page.parent.is_dir():
-            raise DataError(f"cannot be written: there is no directory {display_name(page.parent)}", file=name)
+            raise DataError(f"cannot be written: the directory {display_name(page.parent)} does not exist", file=name)
         if plots and plots.exists() and not plots.is_dir():
-            raise DataError("is no directory; choose another name for the plots", file=display_name(plots))
+            raise DataError("is not a directory; choose another directory for the plots", file=display_name(plots))
         if plots and not plots.parent.is_dir():
             missing = display_name(plots.parent)
-            raise DataError(f"cannot be made: there is no directory {missing}", file=display_name(plots))
+            raise DataError(f"cannot be created: the directory {missing} does not exist", file=display_name(plots))
     except OSError as error:
         raise DataError(f"cannot be written: {error.strerror or error}", file=name) from None
 
 
 def write_plots(plots: Mapping[str, Plot], directory: str | Path) -> list[Path]:
-    """Write every plot as ``NAME.svg`` and ``NAME.png`` to a directory, made if need be; return the files.
+    """Write every plot as ``NAME.svg`` and ``NAME.png`` to a directory, created if necessary; return the files.
 
     Raises
     ------
     DataError
-        If the directory cannot be made or written to.
+        If the directory cannot be created or written to.
     """
     folder = Path(directory)
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
-        raise DataError(f"cannot be made: {error.strerror or error}", file=display_name(folder)) from None
+        raise DataError(f"cannot be created: {error.strerror or error}", file=display_name(folder)) from None
     files: dict[Path, bytes] = {}
     for name, plot in plots.items():
         files |= {folder / f"{name}.svg": plot.svg(), folder / f"{name}.png": plot.png()}
@@ -224,7 +224,7 @@ def _signed(value: float | None, decimals: int = 3) -> str:
 
 
 def _percent(value: float) -> str:
-    return "–" if not math.isfinite(value) else f"{100 * value:.1f} %"
+    return "–" if not math.isfinite(value) else f"{100 * value:.1f}%"
 
 
 def _interval(estimate: Estimate, decimals: int, sign: str) -> str:

@@ -1,4 +1,4 @@
-"""Systems compared by metrics as tables for a paper: LaTeX with booktabs, or Markdown."""
+"""Comparisons of systems as tables for papers: LaTeX with booktabs, or Markdown."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _LATEX = {
     **{one: f"\\{one}" for one in "&%$#_{}"},
 }
 _MARKS = ((0.01, "‡"), (0.05, "†"))
-"""Marks of adjusted p-values of the difference to the baseline, the smallest first."""
+"""Marks for adjusted p-values of differences to the baseline, smallest first."""
 
 
 def latex(result: SystemsResult, *, percent: bool = False) -> str:
-    """Return a LaTeX table for each language pair; it needs the package booktabs.
+    """Return one LaTeX table per language pair, for use with the package booktabs.
 
-    Systems are sorted by the first metric, with a line between its clusters. The best score of every metric is in bold.
+    Systems are sorted by the first metric, with lines between its clusters. The best score of each metric is in bold.
 
     Parameters
     ----------
     result : SystemsResult
     percent : bool, default False
-        Show scores that are fractions in per cent.
+        Show scores between 0 and 1 as percentages.
     """
     return "\n".join(_latex_table(result, lp, percent) for lp in result.language_pairs)
 
@@ -151,13 +151,13 @@ def _caption(result: SystemsResult, lp: str) -> str:
     agreement = "; ".join(f"{one.metric} {_known(one.kendall)}, {_known(one.pearson)}" for one in comparisons)
     parts = [
         f"Corpus scores on {where} ({counted(first.sources, 'source')}) with 95% bootstrap confidence intervals.",
-        f"Best scores in bold. Order and ranges of ranks: {first.metric}.",
+        f"Best scores in bold. Order and rank ranges by {first.metric}.",
         f"† ‡: differs from {printable(first.baseline)} at p < .05, p < .01 ({settings.test_title}, "
         f"{counted(settings.resamples, 'resample')}, seed {settings.seed}, {settings.correction_title}, {pairs}).",
     ]
     if people:
         method = next(one.method for one in result.human if one.lp == lp)
-        parts.append(f"People: {method}, and cluster; Kendall's tau and Pearson's r with people: {agreement}.")
+        parts.append(f"People: {method}, and cluster; Kendall's tau and Pearson's r with human scores: {agreement}.")
     return " ".join(parts)
 
 

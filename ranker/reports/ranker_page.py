@@ -1,4 +1,4 @@
-"""The report of a trained ranker: one function for each section."""
+"""The report on a trained ranker: one function per section."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ranker.reports.sources import packed
 from ranker.reports.systems.comparison import compared
 
 SAME_WEIGHTS = 1e-6
-"""Weights further apart than this were learnt in different ways."""
+"""Larger differences of weights mean that they were trained differently."""
 SORTS = {
-    "worst": "Worst: the lowest correlation with people",
-    "best": "Best: the highest correlation with people",
-    "apart": "Scores furthest apart",
-    "random": "At random, of the others",
+    "worst": "Worst: lowest correlation with human judgements",
+    "best": "Best: highest correlation with human judgements",
+    "apart": "Largest score differences",
+    "random": "Random, from the rest",
 }
 
 
 def ranker_report(findings: RankerFindings) -> tuple[str, dict[str, Plot]]:
-    """Write the report of a trained ranker.
+    """Write the report on a trained ranker.
 
     Returns
     -------
@@ -55,11 +55,11 @@ def ranker_report(findings: RankerFindings) -> tuple[str, dict[str, Plot]]:
 
 
 def agreement(findings: RankerFindings) -> Section:
-    """Return the figures of every data set that people judged, and of its language pairs."""
+    """Return the agreement on every judged data set and its language pairs."""
     return section(
         "agreement.html",
         "agreement",
-        "Agreement with people",
+        "Agreement with human judgements",
         plots=charts.agreements(findings.judged),
         link="Agreement",
         judged=findings.judged,
@@ -70,12 +70,12 @@ def agreement(findings: RankerFindings) -> Section:
 
 
 def training(findings: RankerFindings) -> Section:
-    """Return what the ranker learnt from, and how."""
+    """Return the training data and settings of the ranker."""
     return section("training.html", "training", "Training", findings=findings, training=findings.training)
 
 
 def by_source(findings: RankerFindings) -> Section:
-    """Return how the correlation is spread over sources."""
+    """Return the distribution of the correlation over sources."""
     return section(
         "by_source.html",
         "sources",
@@ -89,7 +89,7 @@ def by_source(findings: RankerFindings) -> Section:
 
 
 def by_margin(findings: RankerFindings) -> Section:
-    """Return how often people agree with a preference of the ranker, by its margin."""
+    """Return how often the judges agree with the ranker, by the margin of its scores."""
     found = findings.calibration
     return section(
         "by_margin.html",
@@ -104,7 +104,7 @@ def by_margin(findings: RankerFindings) -> Section:
 
 
 def systems(findings: RankerFindings) -> Section:
-    """Return the share of comparisons that every system wins, by the ranker and by people."""
+    """Return the proportion of comparisons that every system wins, by the ranker and by human judgements."""
     tables = [(dataset.name, wins) for dataset, one in findings.judged for wins in one.systems]
     plots = [charts.systems(wins, data, f"systems-{place}") for place, (data, wins) in enumerate(tables, 1)]
     return section("systems.html", "systems", "Systems", plots=plots, tables=tables)
@@ -126,7 +126,7 @@ def lengths(findings: RankerFindings) -> Section:
     """Return agreement and scores by the length of the references."""
     tables = [(one.dataset.name, one.lengths) for one in findings.measured]
     plots = [plot for place, (data, found) in enumerate(tables, 1) for plot in charts.lengths(found, data, place)]
-    return section("lengths.html", "lengths", "Length of the references", plots=plots, link="Length", tables=tables)
+    return section("lengths.html", "lengths", "Reference length", plots=plots, link="Length", tables=tables)
 
 
 def weights(findings: RankerFindings) -> Section:
@@ -157,11 +157,11 @@ def weights(findings: RankerFindings) -> Section:
 
 
 def extractors(findings: RankerFindings) -> Section:
-    """Return what every extractor is worth."""
+    """Return the contribution of every extractor."""
     return section(
         "extractors.html",
         "extractors",
-        "What the extractors are worth",
+        "Contribution of the extractors",
         plots=[*([charts.ablations(findings)] if findings.ablations else []), charts.shares(findings)],
         link="Extractors",
         half=True,
@@ -171,13 +171,13 @@ def extractors(findings: RankerFindings) -> Section:
 
 
 def correlations(findings: RankerFindings) -> Section:
-    """Return how what extractors measure, the scores, and the scores of people correlate."""
+    """Return the correlations of extractors, scores and human scores."""
     values = findings.correlations
     names = [*findings.extractors, "score", *(["people"] if len(values) > len(findings.extractors) + 1 else [])]
     return section(
         "correlations.html",
         "correlations",
-        "Correlations of the extractors",
+        "Correlations between extractors",
         plots=[charts.correlation_map(names, values)],
         link="Correlations",
         half=findings.curve is not None,
@@ -187,7 +187,7 @@ def correlations(findings: RankerFindings) -> Section:
 
 
 def learning_curve(findings: RankerFindings) -> Section:
-    """Return how agreement grows with the sources learnt from."""
+    """Return the agreement by the number of training sources."""
     assert findings.curve is not None
     return section(
         "learning_curve.html",
@@ -200,12 +200,12 @@ def learning_curve(findings: RankerFindings) -> Section:
 
 
 def examples(findings: RankerFindings, sort: str) -> Section:
-    """Return sources of one sort with what matched in them."""
+    """Return example sources of one type with their matches."""
     return section(
         "examples.html",
         sort,
         SORTS[sort],
-        link=f"{sort.capitalize()} sources" if sort != "apart" else "Furthest apart",
+        link=f"{sort.capitalize()} sources" if sort != "apart" else "Largest differences",
         sources=findings.examples[sort],
         extractors=findings.extractors,
         first=sort == next(iter(findings.examples)),
@@ -213,7 +213,7 @@ def examples(findings: RankerFindings, sort: str) -> Section:
 
 
 def sources(findings: RankerFindings) -> Section:
-    """Return all sources, for the script to search and show."""
+    """Return all sources, for the script to search and display."""
     return section(
         "sources.html",
         "all-sources",

@@ -1,6 +1,6 @@
-"""Training again on what a ranker was trained on: without some sources, or without some columns.
+"""Retraining of a ranker without some of its training sources or features.
 
-The columns are extracted once; every refit is solved to the same certified optimum as the training itself.
+Features are extracted once; every refit is solved to the same certified optimum as the original training.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ranker.settings import Loss
 from ranker.training_data import Lesson, TrainingTable, deal
 
 GROUPS = 20
-"""Parts that the sources are dealt into for `jackknife`."""
+"""Number of groups of sources for `jackknife`."""
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingColumns:
-    """What a ranker learnt from: its standardised training columns and the judgements of them.
+    """Training data of a ranker: standardised features and their judgements.
 
     Parameters
     ----------
@@ -43,21 +43,21 @@ class TrainingColumns:
 
     @classmethod
     def of(cls, ranker: Ranker, dataset: Dataset) -> TrainingColumns:
-        """Extract the training columns of `ranker` again from the data set that it was trained on.
+        """Extract the training features of `ranker` again from its training data.
 
         Raises
         ------
         DataError
-            If it was trained on another data set.
+            If it was trained on a different data set.
         ModelError
             If it is not trained.
         """
         training = ranker.training
         if training is None:
-            raise ModelError("this ranker is not trained; call fit or load")
+            raise ModelError("the ranker is not trained; call fit or load")
         if dataset.fingerprint != training.data_hash:
             raise DataError(
-                f"is not what the model was trained on: fingerprint {dataset.fingerprint[:8]}, expected "
+                f"is not the model's training data: fingerprint {dataset.fingerprint[:8]}, expected "
                 f"{training.data_hash[:8]} ({training.data}); give the same corpora in the same order, "
                 "and the same language pairs",
                 file=dataset.name,
@@ -72,21 +72,20 @@ class TrainingColumns:
         return cls(ranker, columns, table.lesson, codes[table.dataset.candidate_source].astype(np.int64))
 
     def weights(self, used: BoolArray | None = None, rows: BoolArray | None = None) -> FloatArray:
-        """Learn again, near the weights of the base if the ranker was adapted from another.
+        """Retrain, starting from the weights of the base if the ranker was adapted from another.
 
         Parameters
         ----------
         used : bool array, shape (columns,), optional
-            Columns to learn from; the others get weight 0. Default: all.
+            Features to use; the others get weight 0. Default: all.
         rows : bool array, shape (candidates,), optional
-            Candidates, whole sources of them, to learn from. Default: all. Balanced pairs are balanced again, and C
-            is raised so that C times the number of pairs stays what it was, which is what balances norm and mean
-            loss.
+            Candidates to use, in whole sources. Default: all. Balanced pairs are balanced again, and C is increased so
+            that C times the number of pairs, which balances norm and mean loss, stays the same.
 
         Returns
         -------
         float array, shape (columns,)
-            All 0, or those of the base, if there is no pair to learn from.
+            All 0, or those of the base, if there are no training pairs.
         """
         training = self.ranker.training
         assert training is not None
@@ -109,7 +108,7 @@ class TrainingColumns:
         return weights
 
     def deviation(self) -> float:
-        """Return how far the weights of a refit on everything are from the ranker's: 0, unless it learnt otherwise."""
+        """Return the largest difference between the weights of a full refit and the ranker's."""
         return float(np.abs(self.weights() - self.ranker.weights).max(initial=0.0))
 
 
@@ -120,13 +119,13 @@ class WeightIntervals:
     Parameters
     ----------
     groups : int
-        Parts of the jackknife.
+        Number of jackknife groups.
     error : float array, shape (columns,)
         Standard error.
     low, high : float array, shape (columns,)
-        95 % interval around the ranker's weight.
+        95% confidence interval around the ranker's weight.
     replicates : float array, shape (groups, columns)
-        Weights learnt without each part.
+        Weights learnt without each group.
     """
 
     groups: int
@@ -139,9 +138,9 @@ class WeightIntervals:
 def jackknife(training: TrainingColumns, *, groups: int = GROUPS, seed: int = 0) -> WeightIntervals:
     """Estimate the uncertainty of the weights by the delete-a-group jackknife over sources.
 
-    The sources of every language pair are dealt to G parts at random, and the ranker is trained G times, without one
-    part each time. The squared standard error of a weight is ``(G - 1) / G * sum over parts of (w_g - mean w)^2``
-    (Kott 2001), the interval ``w +- t * error`` with Student's t of G - 1 degrees of freedom.
+    The sources of every language pair are randomly divided into G groups, and the ranker is trained G times, leaving
+    out one group each time. The squared standard error of a weight is ``(G - 1) / G * sum over groups of (w_g - mean
+    w)^2`` (Kott 2001), the interval ``w +- t * error`` with Student's t of G - 1 degrees of freedom.
 
     Parameters
     ----------
@@ -149,7 +148,7 @@ def jackknife(training: TrainingColumns, *, groups: int = GROUPS, seed: int = 0)
     groups : int, default 20
         G; fewer if there are fewer sources.
     seed : int, default 0
-        Deals the sources.
+        For the random groups.
 
     Returns
     -------
@@ -165,7 +164,7 @@ def jackknife(training: TrainingColumns, *, groups: int = GROUPS, seed: int = 0)
     sources, first, inverse = np.unique(training.lesson.group, return_index=True, return_inverse=True)
     parts = min(groups, len(sources))
     if parts < 2:
-        raise DataError(f"{counted(len(sources), 'source')} to learn from: the uncertainty of weights needs at least 2")
+        raise DataError(f"{counted(len(sources), 'training source')}; confidence intervals of weights need at least 2")
     part = deal(training.language_pair[first], parts, seed)
     replicates = np.stack([training.weights(rows=part[inverse] != number) for number in range(parts)])
     spread = ((replicates - replicates.mean(axis=0)) ** 2).sum(axis=0)

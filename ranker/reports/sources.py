@@ -1,4 +1,4 @@
-"""The sources of a report with their outputs, and the form in which a page holds all of them."""
+"""Sources of a report with their outputs, and their packed form in the page."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ class Output:
     Parameters
     ----------
     row : int
-        Row of the first of its candidates.
+        Row of its first candidate.
     systems : tuple of str
     text : str
     rank : int
         1 best, ties share the better rank.
     score : float
     human_ranks : tuple of int
-        By system; empty where nobody judged the source.
+        By system; empty if the source is not judged.
     human : tuple of float
-        Human scores by system, NaN where nobody judged.
+        Human scores by system, NaN where there are none.
     parts : tuple of float
-        What every extractor adds to the score of a ranker, or the scores by every metric.
+        Contributions of the extractors to a ranker's score, or the scores by all metrics.
     """
 
     row: int
@@ -59,17 +59,17 @@ class SourceOutputs:
     Parameters
     ----------
     key : str
-        Names it in a link to it; unique in a report.
+        Identifies it in links; unique in a report.
     data, language_pair, segment : str
-        Data set; language pair, empty where it is not known; segment, or its number where it has no name.
+        Data set; language pair, empty if unknown; segment name or number.
     text : str
     references : tuple of str
     rho : float
-        Spearman's correlation with people; NaN where undefined.
+        Spearman's correlation with human judgements; NaN where undefined.
     outputs : tuple of Output
-        Different texts.
+        Distinct texts.
     predicted, by_people : tuple of tuple of str
-        Systems in order, best first; equal ones together. The second is empty where nobody judged.
+        Systems in order, best first, with ties grouped. The second is empty without judgements.
     """
 
     key: str
@@ -95,9 +95,9 @@ class SourceOutputs:
 
 
 def source_keys(datasets: Sequence[Dataset]) -> list[list[str]]:
-    """Return a key for every source of every data set: ``LP/SEGMENT``, before it the data set where that is not unique.
+    """Return a key for every source of every data set: ``LP/SEGMENT``, preceded by the data set if that is not unique.
 
-    A source without a segment goes by its number. Of equal keys that are left, the second ends with ``~2``, and so on.
+    A source without a segment name uses its number. Remaining duplicates get ``~2`` and so on appended.
     """
     short = []
     for dataset in datasets:
@@ -127,7 +127,7 @@ def outputs_by_source(
     *,
     sign: float = 1.0,
 ) -> tuple[SourceOutputs, ...]:
-    """Put together what there is to see of every source that has a candidate.
+    """Collect the details of every source that has a candidate.
 
     Parameters
     ----------
@@ -190,10 +190,10 @@ def packed(
     sources: Sequence[SourceOutputs],
     parts: Sequence[str],
     *,
-    title: str = "Contributions to the scores",
+    title: str = "Contributions to the score",
     signed: bool = True,
 ) -> str:
-    """Return all sources as the page holds them: JSON, compressed by gzip, in base64.
+    """Return all sources as packed in the page: JSON, compressed with gzip, in base64.
 
     The JSON is an object of ``parts``, their names, ``title`` of the table of parts, ``signed``, whether scores and
     parts are shown with their sign, and ``sources``: lists of key, data set and language pair, segment,
@@ -229,7 +229,7 @@ def packed(
 
 
 def ranked(values: npt.ArrayLike) -> Int64Array:
-    """Rank from 1 for the highest; what ties shares the better rank, and NaN comes last."""
+    """Rank from 1 for the highest; ties share the better rank, and NaN comes last."""
     merged = merge_ties(values)
     filled = np.where(np.isnan(merged), -np.inf, merged)
     return np.asarray(1 + (filled[np.newaxis, :] > filled[:, np.newaxis]).sum(axis=1), dtype=np.int64)

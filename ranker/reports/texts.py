@@ -1,11 +1,11 @@
-"""Texts of others on a page: a browser obeys nothing in them, and none is longer than a reader wants at first."""
+"""Untrusted texts on a page: made harmless for the browser, and shortened for the reader."""
 
 from __future__ import annotations
 
 LONG = 2000
-"""Characters from which on a text is cut; all of it is behind a fold."""
+"""Length in characters above which a text is folded."""
 START = 1000
-"""Characters shown of such a text."""
+"""Number of characters shown of a folded text."""
 _REPLACEMENT = 0xFFFD
 _PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
 _NEVER = [*range(0x80, 0xA0), *range(0xD800, 0xE000), *range(0xFDD0, 0xFDF0)]
@@ -14,7 +14,7 @@ _VISIBLE = dict.fromkeys([*_NEVER, *_NONCHARACTERS], _REPLACEMENT) | _PICTURES
 
 
 def visible(text: str) -> str:
-    """Return `text` with pictures for control characters, and U+FFFD for what no document may hold."""
+    """Return `text` with visible symbols for control characters, and U+FFFD for forbidden characters."""
     return text if text.isprintable() else text.translate(_VISIBLE)
 
 
@@ -24,5 +24,5 @@ def on_one_line(text: str) -> str:
 
 
 def start_of(text: str) -> str:
-    """Return the part of `text` that is shown at first: all of it unless it is `LONG`."""
+    """Return the part of `text` that is shown initially: all of it unless it is longer than `LONG`."""
     return text if len(text) <= LONG else text[:START]

@@ -78,7 +78,7 @@ def check_arrays(arrays: Mapping[str, npt.NDArray[Any]], schema: Schema, what: s
         Naming the first array that is missing, not expected, or not as declared.
     """
     for name in sorted({*arrays} ^ {*schema}):
-        raise ModelError(_refusal(what, name, "is missing" if name in schema else "is not expected there"))
+        raise ModelError(_refusal(what, name, "is missing" if name in schema else "is unexpected"))
     sizes: dict[str, int] = {}
     for name, rule in schema.items():
         array = arrays[name]
@@ -103,11 +103,11 @@ def check_arrays(arrays: Mapping[str, npt.NDArray[Any]], schema: Schema, what: s
 def _values_problem(array: npt.NDArray[Any], rule: ArrayRule, sizes: Mapping[str, int]) -> str:
     """Return what is wrong with the values of an array, or an empty string."""
     if array.dtype.kind == "f" and not np.isfinite(array).all():
-        return "holds a value that is not finite"
+        return "contains a value that is not finite"
     if rule.offsets_into is not None:
         whole = sizes[rule.offsets_into]
         if not len(array) or array[0] != 0 or array[-1] != whole or (np.diff(array) < 0).any():
-            return f"holds no offsets from 0 to {whole}"
+            return f"does not contain offsets from 0 to {whole}"
     if rule.increasing and (array[1:] <= array[:-1]).any():
         return "is not sorted"
     if not array.size:
@@ -125,4 +125,4 @@ def _values_problem(array: npt.NDArray[Any], rule: ArrayRule, sizes: Mapping[str
 
 
 def _refusal(what: str, name: str, problem: str) -> str:
-    return f"{what}: array {name[:40]!r} {problem}; the file is damaged or was changed, train or copy it again"
+    return f"{what}: array {name[:40]!r} {problem}; the file is damaged or was modified: train or copy it again"

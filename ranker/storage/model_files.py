@@ -131,11 +131,11 @@ def check_target(path: Path) -> None:
     """
     try:
         if path.is_dir():
-            raise ModelError(f"{path}: is a directory, expected the name of a model file to write")
+            raise ModelError(f"{path}: is a directory, expected the name of a model file")
         if path.exists() and not zipfile.is_zipfile(path):
-            raise ModelError(f"{path}: exists and is no model file; remove it or choose another name")
+            raise ModelError(f"{path}: already exists and is not a model file; delete it or choose another name")
         if not path.parent.is_dir():
-            raise ModelError(f"{path}: cannot be written: there is no directory {path.parent}")
+            raise ModelError(f"{path}: cannot be written: the directory {path.parent} does not exist")
     except OSError as error:
         raise ModelError(f"{path}: cannot be written: {error.strerror or error}") from None
 
@@ -152,7 +152,7 @@ def read_model(path: str | Path) -> StoredModel:
     stored_files = _Files(path)
     files = stored_files.read(_MODEL, most=_LARGEST_TEXT)
     if _MODEL not in files:
-        raise ModelError(f"{path}: holds no {_MODEL}, so it is no model of ranker")
+        raise ModelError(f"{path}: contains no {_MODEL} and is not a ranker model")
     try:
         document = parse_json(files[_MODEL].decode("utf-8"), _MODEL)
         found = document["format"]
@@ -161,7 +161,7 @@ def read_model(path: str | Path) -> StoredModel:
     if found != FORMAT:
         raise ModelError(
             f"{path}: model format {found!r}, this version reads format {FORMAT}; "
-            "train it again or use the version of ranker that made it"
+            "train it again or use the version of ranker that created it"
         )
     try:
         model, digests = document["model"], document["arrays"]
@@ -176,7 +176,7 @@ def read_model(path: str | Path) -> StoredModel:
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
         intact = False
     if not intact:
-        raise ModelError(f"{path}: content and digest disagree, so the file is damaged or was changed")
+        raise ModelError(f"{path}: content and digest do not match: the file is damaged or was modified")
     return stored
 
 
@@ -247,7 +247,7 @@ def _arrays(path: Path, name: str, raw: bytes, room: _Room) -> dict[str, npt.NDA
     except ModelError:
         raise
     except _DAMAGE:
-        raise ModelError(f"{path}: {name} holds no plain arrays; train or copy the model again") from None
+        raise ModelError(f"{path}: {name} does not contain plain arrays; train or copy the model again") from None
 
 
 def _array(raw: bytes) -> npt.NDArray[Any]:
@@ -296,13 +296,13 @@ class _Room:
         self.left -= len(content)
         if self.left < 0 or len(content) > most:
             limit = min(_LARGEST, most) >> 20
-            raise ModelError(f"{self.path}: unpacks to more than {limit} MB, which no model does")
+            raise ModelError(f"{self.path}: unpacks to more than {limit} MB, more than any model")
         return content
 
 
 def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: _Room, most: int = _LARGEST) -> bytes:
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ValueError("compressed in a way that no model is")
+        raise ValueError("compressed in an unsupported way")
     with archive.open(entry) as stream:
         return room.take(stream, most)
 
@@ -335,9 +335,9 @@ class _Files:
                 entries = {entry.filename: entry for entry in archive.infolist()}
                 return {name: _unpacked(archive, entries[name], self.room, most) for name in names if name in entries}
         except FileNotFoundError:
-            what = f"no such model; make one with: ranker train --data sample --model {path}"
+            what = f"no such model; train one with: ranker train --data sample --model {path}"
             raise ModelError(f"{path}: {what}") from None
         except ModelError:
             raise
         except _DAMAGE as error:
-            raise ModelError(f"{path}: is no model file ({error or type(error).__name__})") from None
+            raise ModelError(f"{path}: is not a model file ({error or type(error).__name__})") from None

@@ -33,7 +33,7 @@ class RefusedError(Exception):
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise RefusedError(f"expected a JSON value, found {name} (leave out numbers that are not known)")
+    raise RefusedError(f"expected a JSON value, found {name} (omit unknown numbers)")
 
 
 def _finite(digits: str) -> float:
@@ -48,7 +48,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise RefusedError(f"key {printable(twice)[:30]!r} stands twice in one object; rename or remove one of them")
+        raise RefusedError(f"key {printable(twice)[:30]!r} is duplicated in an object; rename or remove one of them")
     return value
 
 
@@ -64,7 +64,7 @@ def reason_of(error: ValueError | RecursionError | RefusedError) -> str:
     if isinstance(error, RefusedError):
         return str(error)
     # Python converts no whole number of thousands of digits
-    return "nested too deeply" if isinstance(error, RecursionError) else "a number has too many digits"
+    return "too deeply nested" if isinstance(error, RecursionError) else "a number has too many digits"
 
 
 def parse_json(text: str, file: str, *, most: int = MOST_CHARACTERS) -> Any:
@@ -84,7 +84,7 @@ def parse_json(text: str, file: str, *, most: int = MOST_CHARACTERS) -> Any:
         With line and column where they are known.
     """
     if len(text) > most:
-        raise DataError(f"has {len(text):,} characters, expected {most:,} at most", file=file)
+        raise DataError(f"has {len(text):,} characters, expected at most {most:,}", file=file)
     try:
         value, end = _FINITE.raw_decode(text, len(text) - len(text.lstrip(" \t\r\n")))
     except json.JSONDecodeError as error:
@@ -94,7 +94,7 @@ def parse_json(text: str, file: str, *, most: int = MOST_CHARACTERS) -> Any:
         raise DataError(f"not JSON as expected: {reason_of(error)}", file=file) from None
     if text[end:].strip(" \t\r\n"):
         line = text.count("\n", 0, end) + 1
-        raise DataError("not JSON: more follows after the end", file=file, line=line)
+        raise DataError("not JSON: text after the end", file=file, line=line)
     return value
 
 
@@ -154,12 +154,12 @@ def parse_toml(text: str, file: str) -> dict[str, Any]:
         With line and column where they are known.
     """
     if len(text) > _MOST_TOML:
-        raise DataError(f"has {len(text):,} characters, expected {_MOST_TOML:,} at most", file=file)
+        raise DataError(f"has {len(text):,} characters, expected at most {_MOST_TOML:,}", file=file)
     try:
         values = tomllib.loads(text, parse_float=_finite_toml)
     except tomllib.TOMLDecodeError as error:
         place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
-        what = f"not TOML, expected such: {printable(str(error).split(' (at ')[0])[:200]}"
+        what = f"not TOML: {printable(str(error).split(' (at ')[0])[:200]}"
         line, column = (int(place[1]), int(place[2])) if place else (None, None)
         raise DataError(what, file=file, line=line, column=column) from None
     except RefusedError as error:

@@ -59,7 +59,7 @@ class RowCache:
     ) -> None:
         self._close()
         if self._damaged_rows:
-            self._say(f"has {self._damaged_rows:,} damaged rows; they are computed anew")
+            self._say(f"has {self._damaged_rows:,} damaged rows, which are recomputed")
 
     def known(self, names: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the rows that are there, by name; a row whose checksum is wrong is not."""
@@ -89,7 +89,7 @@ class RowCache:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(self.path, timeout=_WAIT_SECONDS, isolation_level=None)
         except (OSError, ValueError, sqlite3.Error) as error:
-            self._say(f"cannot be used ({error}); going on without it")
+            self._say(f"cannot be used ({error}); continuing without it")
             return
         self._try(_prepare)
 
@@ -109,11 +109,11 @@ class RowCache:
             # a message of SQLite may quote what is damaged, and need not be UTF-8 then
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
             if code & 0xFF in (_BUSY, _LOCKED):
-                self._say("is in use by another run; going on without it")
+                self._say("is in use by another process; continuing without it")
             elif code & 0xFF in _DAMAGED or code == _SHORT_READ:
                 self._start_anew(error)
             else:
-                self._say(f"cannot be used ({error}); going on without it")
+                self._say(f"cannot be used ({error}); continuing without it")
                 self._close()
         return None
 
@@ -123,7 +123,7 @@ class RowCache:
         self._damaged_rows = 0
         broken = self.path.with_suffix(".broken")
         if not self._may_start_anew:
-            self._say(f"is damaged ({error}); going on without it")
+            self._say(f"is damaged ({error}); continuing without it")
             return
         self._may_start_anew = False
         try:
@@ -131,9 +131,9 @@ class RowCache:
                 Path(f"{self.path}{suffix}").unlink(missing_ok=True)
             self.path.replace(broken)
         except OSError as problem:
-            self._say(f"is damaged and cannot be set aside ({problem.strerror or problem}); going on without it")
+            self._say(f"is damaged and cannot be moved away ({problem.strerror or problem}); continuing without it")
             return
-        self._say(f"is damaged ({error}); set aside as {display_name(broken.name)}, and made anew")
+        self._say(f"is damaged ({error}); moved to {display_name(broken.name)} and created again")
         self._open()
 
     def _say(self, what: str) -> None:

@@ -35,7 +35,7 @@ def line_batches(path: str | Path) -> Iterator[list[str]]:
         else:
             rest += part
         if len(rest) > _LONGEST_LINE:
-            what = f"this line is longer than {_LONGEST_LINE:,} bytes, expected one sentence a line"
+            what = f"this line is longer than {_LONGEST_LINE:,} bytes, expected one sentence per line"
             raise DataError(what, file=name, line=done + 1)
     if rest:
         yield _decoded_lines(rest, name, done)

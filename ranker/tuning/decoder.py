@@ -62,7 +62,7 @@ class Decoder:
             try:
                 code = process.wait(self.time_limit if self.time_limit < float("inf") else None)
             except subprocess.TimeoutExpired:
-                what = f"did not end within {self.time_limit:g} s and was stopped"
+                what = f"exceeded the time limit of {self.time_limit:g} s and was stopped"
                 raise ProcessError(
                     f"decoder {self._called} {what}; see {display_name(log)}, or raise --time-limit"
                 ) from None
@@ -76,7 +76,8 @@ class Decoder:
             raise ProcessError(f"decoder {self._called} {ended}{_last_line(log)}; see {display_name(log)}")
         if not output.is_file():
             raise ProcessError(
-                f"decoder {self._called} wrote no {display_name(output)}, expected an n-best list there, its second "
+                f"decoder {self._called} did not write {display_name(output)}; expected an n-best list there, "
+                "its second "
                 f"argument; see {display_name(log)}"
             )
 

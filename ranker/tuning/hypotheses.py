@@ -26,7 +26,7 @@ def read_references(references: Sequence[str | Path], source: str | Path | None 
     Parameters
     ----------
     references : sequence of path
-        One sentence a line, in the order of the sentences of the n-best list. Where there are several files, an empty
+        One sentence per line, in the order of the sentences of the n-best list. Where there are several files, an empty
         line is no reference.
     source : path, optional
 
@@ -78,7 +78,7 @@ def without_outputs(dataset: Dataset) -> Dataset:
 def _lines(path: str | Path) -> list[str]:
     text = read_text(path)
     if not text:
-        raise DataError("is empty, expected one sentence a line", file=display_name(path))
+        raise DataError("is empty, expected one sentence per line", file=display_name(path))
     return text.removesuffix("\n").split("\n")
 
 
@@ -98,14 +98,14 @@ def check_sentences(nbest: NBestList, references: Dataset) -> None:
     if len(nbest) and nbest.sentence[-1] >= sentences:
         raise DataError(
             f"has hypotheses for sentence {nbest.sentence[-1]}, but {references.name} has {sentences} lines: "
-            "sentences count from 0",
+            "sentence numbers start at 0",
             file=nbest.name,
         )
     missing = np.flatnonzero(np.diff(nbest.offsets(sentences)) == 0)
     if len(missing):
         raise DataError(
             f"has hypotheses for {sentences - len(missing)} of {sentences} sentences, expected all; the first "
-            f"without is sentence {missing[0]}",
+            f"missing is sentence {missing[0]}",
             file=nbest.name,
         )
 

@@ -60,15 +60,15 @@ def _of_lines(lines: list[str], file: str, sentences: int | None, each: int | No
     if each is None:
         if not sentences:
             raise DataError(
-                "plain text: expected --per-source N, which says how many lines a sentence has, or sources or "
-                "references, which say how many sentences there are (-s, -r)",
+                "plain text: expected --per-source N, the number of lines per sentence, or sources or "
+                "references, which determine the number of sentences (-s, -r)",
                 file=file,
             )
         each = len(lines) // sentences
     if not each or len(lines) % each or (sentences is not None and len(lines) != each * sentences):
         of = f"{counted(sentences, 'sentence')}" if sentences is not None else "all sentences"
         expected = f"{each} for each of {of}" if each else f"at least one for each of {of}"
-        raise DataError(f"has {counted(len(lines), 'line')}, expected {expected}: as many for every one", file=file)
+        raise DataError(f"has {counted(len(lines), 'line')}, expected {expected}: the same number for each", file=file)
     return _without_features(file, np.repeat(np.arange(len(lines) // each), each), lines)
 
 

@@ -118,9 +118,9 @@ def tune(
     """
     plan = plan or IterationPlan()
     if nbest is None and (decoder is None or start is None):
-        raise OptionError("nothing to begin with: give an n-best list (--nbest), or a decoder and weights (--start)")
+        raise OptionError("no input: give an n-best list (--nbest), or a decoder and weights (--start)")
     if decoder is not None and state is None:
-        raise OptionError("a decoder needs a state directory")
+        raise OptionError("a decoder requires a state directory")
     layout = nbest.layout if nbest is not None else start.layout  # type: ignore[union-attr]
     space = _space(layout, start, plan, "" if nbest is None else nbest.name)
     if nbest is not None:

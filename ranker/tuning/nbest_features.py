@@ -12,7 +12,7 @@ from ranker import notation
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import SEPARATOR, Layout, NBestList, from_columns, nbest_bytes
-from ranker.errors import DataError, OptionError
+from ranker.errors import DataError, OptionError, nearest
 from ranker.extractors.registry import make_metric
 from ranker.extractors.text.tokens import distinct_sentences, tokenise
 from ranker.files import display_name, write_together
@@ -91,7 +91,7 @@ def from_dataset(dataset: Dataset, options: FeatureOptions | None = None) -> Sel
     kept = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool))
     source = np.unique(kept.candidate_source)
     if not len(source):
-        raise DataError("holds no output of a system", file=dataset.name)
+        raise DataError("contains no system outputs", file=dataset.name)
     sentence = np.searchsorted(source, kept.candidate_source)
     texts = [_one_line(text) for text in kept.candidates["text"].tolist()]
     plain = from_columns(dataset.name, sentence, texts, np.zeros((len(texts), 0)), ())
@@ -130,12 +130,12 @@ def write_selection(selection: Selection, path: str | Path) -> list[Path]:
     for row, text in enumerate(texts):
         columns[slot[row]][source[row]] = _one_line(text)
     if not len(references):
-        raise DataError("has no reference, and tuning needs them", file=selection.references.name)
+        raise DataError("has no reference, which tuning requires", file=selection.references.name)
     sources = [_one_line(text) for text in selection.references.sources["text"].tolist()]
     written = [path, *(Path(f"{stem}.ref{number}") for number in range(len(columns))), Path(f"{stem}.src")]
     further = Path(f"{stem}.ref{len(columns)}")
     if further.exists():
-        what = f"{display_name(further)} stands beside it and would be read with it: remove it, or choose another name"
+        what = f"{display_name(further)} is next to it and would be read with it: delete it or choose another name"
         raise DataError(what, file=display_name(path))
     files = {path: nbest_bytes(selection.nbest, path)}
     for target, lines in zip(written[1:], [*columns, sources], strict=True):
@@ -169,7 +169,10 @@ class _Maker:
         try:
             metric = make_metric(name)
         except OptionError as error:
-            raise OptionError(f"feature {name!r} is none of {', '.join(made)}, nor a metric: {error}") from None
+            raise OptionError(
+                f"unknown feature {name!r}{nearest(name, made)}; expected one of {', '.join(made)}, or a "
+                f"metric: {error}"
+            ) from None
         number = self._named[metric.name] = self._named.get(metric.name, 0) + 1
         rows, of_row, _ = distinct_hypotheses(self.plain)
         outputs = np.bincount(self.plain.sentence)[self.plain.sentence]
@@ -192,14 +195,14 @@ class _Maker:
 
     def _lm(self) -> tuple[Layout, FloatArray]:
         if not len(self.options.lm_text):
-            raise OptionError("feature 'lm' needs text of other data to learn from: --lm-text FILE or --lm-data CORPUS")
+            raise OptionError("feature 'lm' requires training text from other data: --lm-text FILE or --lm-data CORPUS")
         own = {" ".join(text.split()) for text in self.dataset.references["text"].tolist()}
         text = [one for one in self.options.lm_text if " ".join(one.split()) not in own]
         self.left_out = len(self.options.lm_text) - len(text)
         if len(text) < ENOUGH:
             raise DataError(
-                f"{len(text)} sentences are left to learn a language model from, {ENOUGH} are needed: a list's own "
-                f"references are left out, here {self.left_out}",
+                f"{len(text)} sentences are too few for a language model, which needs {ENOUGH}; the list's own "
+                f"references are excluded, here {self.left_out}",
                 file=self.dataset.name,
             )
         # the words of both get their numbers from one vocabulary
@@ -233,7 +236,7 @@ class _Maker:
 
 
 def lm_lines(path: str | Path) -> list[str]:
-    """Read sentences to learn a language model from, one a line.
+    """Read sentences to learn a language model from, one per line.
 
     Raises
     ------
@@ -244,5 +247,5 @@ def lm_lines(path: str | Path) -> list[str]:
 
     lines = [line for line in read_text(path).split("\n") if line.strip()]
     if not lines:
-        raise DataError("holds no sentence, expected one a line", file=display_name(path))
+        raise DataError("contains no sentences, expected one per line", file=display_name(path))
     return lines

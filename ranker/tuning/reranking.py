@@ -149,7 +149,7 @@ def expected_gains(
     if references is not None and len(nbest) and nbest.sentence[-1] >= len(references.sources):
         raise DataError(
             f"has hypotheses for sentence {nbest.sentence[-1]}, of {counted(len(references.sources), 'source')}: "
-            "sentences count from 0",
+            "sentence numbers start at 0",
             file=nbest.name,
         )
     chances = posterior(nbest) if probability is None else probability

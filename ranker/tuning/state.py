@@ -99,7 +99,7 @@ class State:
         OptionError
             If another run is using the directory, or it holds a run of other settings, or something else.
         DataError
-            If it cannot be made or read.
+            If it cannot be created or read.
         """
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
@@ -111,7 +111,7 @@ class State:
             locks.lock(descriptor, wait=False)
         except BlockingIOError:
             os.close(descriptor)
-            what = "another run is using it; wait until it ends, or take another directory"
+            what = "another process is using it; wait until it finishes, or choose another directory"
             raise OptionError(f"--state {display_name(self.directory)}: {what}") from None
         try:
             self._check(settings)
@@ -131,7 +131,9 @@ class State:
         except OSError as error:
             raise self._unusable(error) from None
         if others:
-            raise OptionError(f"--state {display_name(self.directory)}: holds other files, expected an empty directory")
+            raise OptionError(
+                f"--state {display_name(self.directory)}: contains other files, expected an empty directory"
+            )
         if not path.exists():
             write_bytes(path, (json.dumps(settings, ensure_ascii=False, indent=1) + "\n").encode())
             return
@@ -140,8 +142,8 @@ class State:
         for key in [*now, *(set(before) - set(now))]:
             if before.get(key) != now.get(key):
                 raise OptionError(
-                    f"--state {display_name(self.directory)}: begun with {key} {shown(before.get(key))}, now "
-                    f"{shown(now.get(key))}; go on with the same, or take another directory"
+                    f"--state {display_name(self.directory)}: started with {key} {shown(before.get(key))}, now "
+                    f"{shown(now.get(key))}; resume with the same settings, or choose another directory"
                 )
 
     def step(self, iteration: int) -> Step | None:
@@ -188,4 +190,4 @@ class State:
 
 
 def _damaged(path: Path) -> DataError:
-    return DataError("is damaged; remove it, or take another --state directory", file=display_name(path))
+    return DataError("is damaged; delete it, or choose another --state directory", file=display_name(path))

@@ -18,7 +18,7 @@ from ranker.errors import DataError, OptionError, nearest
 from ranker.files import display_name, read_text, write_together
 from ranker.storage.plain_data import parse_json
 
-_EXPECTED = 'expected lines as "LM0= 0.5", or JSON as ranker tune writes it'
+_EXPECTED = 'expected lines such as "LM0= 0.5", or JSON as written by ranker tune'
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,9 @@ def read_weights(path: str | Path) -> Weights:
     groups = _from_json(text, file) if text.lstrip().startswith("{") else _from_lines(text, file)
     names = [name for name, _ in groups]
     if len(set(names)) < len(names):
-        raise DataError(f"feature {shown(next(one for one in names if names.count(one) > 1))} stands twice", file=file)
+        raise DataError(f"feature {shown(next(one for one in names if names.count(one) > 1))} is duplicated", file=file)
     if not groups:
-        raise DataError(f"holds no weight; {_EXPECTED}", file=file)
+        raise DataError(f"contains no weights; {_EXPECTED}", file=file)
     return Weights(
         tuple((name, len(values)) for name, values in groups), tuple(value for _, values in groups for value in values)
     )
@@ -111,7 +111,7 @@ def _from_json(text: str, file: str) -> list[tuple[str, list[float]]]:
     try:
         found = [(one["name"], [float(value) for value in one["weights"]]) for one in document["features"]]
     except (ValueError, KeyError, TypeError, OverflowError):
-        raise DataError(f"holds no weights; {_EXPECTED}", file=file) from None
+        raise DataError(f"contains no weights; {_EXPECTED}", file=file) from None
     for name, values in found:
         if not isinstance(name, str) or not values or not np.isfinite(values).all():
             raise DataError(f"feature {shown(name)}: expected finite weights", file=file)
@@ -218,13 +218,15 @@ def weight_space(
         chosen = _columns_of(layout, name, f"--bounds {text}")
         low, colon, high = limits.partition(":")
         if not colon:
-            raise OptionError(f"--bounds {text}: expected NAME=LOW:HIGH, as {name}=0:1 or {name}=0:")
+            raise OptionError(f"--bounds {text}: expected NAME=LOW:HIGH, such as {name}=0:1 or {name}=0:")
         lower[chosen] = _number(low, f"--bounds {text}") if low.strip() else -np.inf
         upper[chosen] = _number(high, f"--bounds {text}") if high.strip() else np.inf
         if (lower >= upper).any():
-            raise OptionError(f"--bounds {text}: expected a lower bound below the upper one; --fix keeps a weight")
+            raise OptionError(
+                f"--bounds {text}: expected a lower bound below the upper bound; use --fix to fix a weight"
+            )
     if not free.any():
-        raise OptionError("all weights are fixed, so nothing can be tuned")
+        raise OptionError("all weights are fixed; nothing to tune")
     # a start outside the bounds begins at the nearest of them; what is fixed has no bounds
     lower, upper = np.where(free, lower, -np.inf), np.where(free, upper, np.inf)
     return WeightSpace(np.clip(values, lower, upper), lower, upper, free)
@@ -237,8 +239,7 @@ def _columns_of(layout: Layout, name: str, option: str) -> list[int]:
     if not found:
         known = list(dict.fromkeys([*owners, *columns]))
         raise OptionError(
-            f"{option}: no feature is called {name!r}{nearest(name, known)}; there are: "
-            f"{', '.join(dict.fromkeys(owners))}"
+            f"{option}: unknown feature {name!r}{nearest(name, known)}; available: {', '.join(dict.fromkeys(owners))}"
         )
     return found
 

@@ -120,11 +120,11 @@ def test_what_apply_prints_for_a_corpus(ranker: Ranker, folder: Path) -> None:
 
 def test_a_model_that_does_not_say_how_words_were_made(refused: Refused, folder: Path) -> None:
     model = train([0, 1], [0, 1, 2], [0, 1], [0, 1, 2], source_vocabulary=["a", "b"], target_vocabulary=["c", "d"])
-    with pytest.raises(ModelError, match="does not say how its words were made"):
+    with pytest.raises(ModelError, match="does not record its tokenizer"):
         align_texts(model, ["a"], ["c"])
     model.save("numbers.align")
     command = ["align", "apply", "--model", "numbers.align", "-d", "good.json"]
-    refused(*command, says="numbers.align: the aligner does not say how its words were made")
+    refused(*command, says="numbers.align: the aligner does not record its tokenizer")
 
 
 def test_help_ends_with_an_example(ranker: Ranker) -> None:
@@ -138,32 +138,44 @@ def test_refusals_of_train(ranker: Ranker, refused: Refused, folder: Path) -> No
     base = ["align", "train", "--model", "m"]
     refused(*base, says="nothing to align: give --data CORPUS, or -s SOURCE -t TARGET")
     refused(*base, "-s", "de", says="nothing to align")
-    refused(*base, "-s", "de", "-t", "en", "gap", says="-t names 2 files, expected one")
+    refused(*base, "-s", "de", "-t", "en", "gap", says="-t: expected one file, found 2")
     refused(*base, "-s", "de", "-t", "en", "-d", "corpus.json", says="not both")
     refused(*base, "-s", "de", "-t", "two", says="two:2: has 2 lines, expected 24 as in de")
     refused(*base, "-s", "de", "-t", "gap", says="gap:2: the translation has no words, expected at least one")
     refused(*base, "-s", "gap", "-t", "en", says="gap:2: the source has no words, expected at least one")
-    refused(*base, "-s", "zh", "-t", "en", says="zh: the sources have 0.14 words for one of their translations")
-    refused(*base, "-d", "pairs.json", says="pairs: holds the language pairs cs-en, de-en; an aligner is of one")
+    refused(*base, "-s", "zh", "-t", "en", says="zh: the sources have 0.14 words per word of their translations")
+    refused(*base, "-d", "pairs.json", says="pairs: contains the language pairs cs-en, de-en; an aligner is for one")
     refused(*base, "-d", "empty.json", says=r"empty\[de-en:1\]: the source has no words")
-    refused(*base, "-d", "no-reference.json", says="no-reference: no translation to learn from")
+    refused(*base, "-d", "no-reference.json", says="no-reference: no translations to train on")
     refused(*base, "-s", "de", "-t", "en", "--null-probability", "1", says="null probability 1.0, expected")
     refused(*base, "-s", "de", "-t", "en", "--ibm1", "0", "--hmm", "0", says="expected two numbers from 0, not both 0")
     refused("align", "train", "--model", "directory", "-s", "de", "-t", "en", says="directory: is a directory")
-    refused("align", "train", "--model", "notes.txt", "-s", "de", "-t", "en", says="notes.txt: exists and is no model")
+    refused(
+        "align",
+        "train",
+        "--model",
+        "notes.txt",
+        "-s",
+        "de",
+        "-t",
+        "en",
+        says="notes.txt: already exists and is not a model",
+    )
 
 
 def test_refusals_of_apply(ranker: Ranker, refused: Refused) -> None:
     ranker("align", "train", "--data", "corpus.json", "--model", "m")
     base = ["align", "apply", "--model", "m"]
     corpus = [*base, "-d", "corpus.json"]
-    refused("align", "apply", "--model", "x", "-s", "de", "-t", "en", says="x: no such aligner; make one with: ranker")
-    refused("align", "apply", "--model", "notes.txt", "-s", "de", "-t", "en", says="notes.txt: is no model file")
+    refused("align", "apply", "--model", "x", "-s", "de", "-t", "en", says="x: no such aligner; train one with: ranker")
+    refused("align", "apply", "--model", "notes.txt", "-s", "de", "-t", "en", says="notes.txt: is not a model file")
     refused(*base, says="nothing to align")
-    refused(*corpus, "--system", "a", says="corpus: no candidate of 'a'")
+    refused(*corpus, "--system", "a", says="corpus: no candidates by system 'a'")
     refused(*corpus, "--reference", "3", says="corpus: no source has 3 references")
     refused(*corpus, "--reference", "1", "--system", "A", says="give --system or --reference, not both")
-    refused(*base, "-s", "de", "-t", "en", "--system", "A", says="--system and --reference choose from --data")
+    refused(
+        *base, "-s", "de", "-t", "en", "--system", "A", says="--system and --reference select translations from --data"
+    )
     refused(*corpus, "--threshold", "0", says="threshold 0.0, expected a number above 0")
 
 

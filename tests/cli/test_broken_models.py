@@ -62,7 +62,7 @@ def test_files_that_are_no_model(command: str, content: str, folder: Path, refus
 def test_truncated_models(model: bytes, folder: Path, refused: Refused) -> None:
     for size in range(0, len(model), 23):
         (folder / "x.model").write_bytes(model[:size])
-        refused("rank", "good.json", "-M", "x.model", says="x.model: is no model file")
+        refused("rank", "good.json", "-M", "x.model", says="x.model: is not a model file")
 
 
 def test_models_with_a_byte_changed(model: bytes, folder: Path, refused: Refused, capsys: Any) -> None:
@@ -89,4 +89,4 @@ def test_a_model_replaces_a_model_and_nothing_else(model: bytes, folder: Path, r
         run(["train", "-d", "good.json", "-M", "x.zip"])
     assert ended.value.code == 0
     capsys.readouterr()
-    refused("train", "-d", "good.json", "-M", "two", says="two: exists and is no model file")
+    refused("train", "-d", "good.json", "-M", "two", says="two: already exists and is not a model file")

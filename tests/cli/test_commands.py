@@ -163,7 +163,7 @@ def test_explain_shows_matched_triplets(ranker, tmp_path, candidates):
     ranker("train", "--data", "sample", "--features", "bleu,ds", "--model", path)
     table = ranker("explain", candidates, "--model", path)
     assert "contribution of" in table
-    assert "matched in reference 1: agent-verb(sat, cat)" in table
+    assert "matches in reference 1: agent-verb(sat, cat)" in table
 
 
 def test_data_commands(ranker, tmp_path, monkeypatch):

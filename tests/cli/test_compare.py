@@ -32,7 +32,7 @@ def test_table_has_figures_of_every_level_and_a_win_matrix(ranker):
     printed, _ = ranker("compare", "--data", "sample", "-m", "bleu", "-m", "chrf", *FEW, "--long-signatures")
     for words in ("segment level, 120 sources", "document level, 12 documents", "system level, 7 systems"):
         assert f"sample zh-en, {words}" in printed
-    assert "> significantly ahead, < behind (bootstrap, Westfall-Young correction, alpha 0.05)" in printed
+    assert "> significantly better, < worse (bootstrap, Westfall-Young correction, alpha 0.05)" in printed
     assert "\nbleu: bleu[order=4," in printed
     assert "|sacrebleu[segment]:BLEU|nrefs:4|case:mixed|eff:yes|tok:13a|smooth:exp|version:2.6.0|" in printed
     assert "|sacrebleu[system]:BLEU|nrefs:4|case:mixed|eff:no|tok:13a|" in printed
@@ -114,12 +114,12 @@ def test_several_data_sets_and_one_level(ranker, tmp_path):
 
 def test_refusals_of_compare(refused):
     refused("compare", "--data", "good.json", says=r"give --metric NAME .* or --model FILE")
-    refused("compare", "-m", "bleu", says="nothing to compare on: give --data")
-    refused("compare", "--data", "not-judged.json", "-m", "bleu", says="holds no human judgements")
-    refused("compare", "--data", "good.json", "-m", "blue", says="no extractor is called 'blue'")
+    refused("compare", "-m", "bleu", says="no data: give --data")
+    refused("compare", "--data", "not-judged.json", "-m", "bleu", says="contains no human judgements")
+    refused("compare", "--data", "good.json", "-m", "blue", says="unknown metric or feature 'blue'")
     arguments = ("compare", "--data", "good.json", "-m", "bleu", "--resamples", "0")
-    refused(*arguments, "--data", "good.json", says="two of the data sets are called 'good'")
-    refused(*arguments, "--wins", "tau", says=r"--wins: no statistic 'tau' here; there are: segment\.spearman")
+    refused(*arguments, "--data", "good.json", says="two data sets are called 'good'")
+    refused(*arguments, "--wins", "tau", says=r"--wins: unknown statistic 'tau'; expected one of: segment\.spearman")
 
 
 def test_agreement_of_judges(ranker):
@@ -140,5 +140,5 @@ def test_systems_as_people_rank_them(ranker):
 
 
 def test_refusals_of_agreement(refused):
-    refused("agreement", "--data", "good.json", says="holds no fluency scores of two judges by name")
-    refused("agreement", "--data", "good.json", "--systems", "trueskill", says="cannot be ranked by 'trueskill'")
+    refused("agreement", "--data", "good.json", says="contains no fluency scores of two judges by name")
+    refused("agreement", "--data", "good.json", "--systems", "trueskill", says="cannot be ranked with 'trueskill'")

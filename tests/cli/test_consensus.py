@@ -46,8 +46,8 @@ def test_too_few_candidates_everywhere_are_refused_in_one_line(capsys, tmp_path,
     code, found, err = ranked(capsys, tmp_path, model, [TEXTS[:size]] * 2)
     assert (code, found) == (2, None)
     assert err == (
-        "ranker: error: candidates: no source has 3 candidates to compare with each other, and this model has no other "
-        "column: add what is missing, or choose another model\n"
+        "ranker: error: candidates: no source has 3 candidates to compare, and the model has no other "
+        "features: add the missing data, or choose another model\n"
     )
 
 
@@ -81,9 +81,12 @@ def test_one_feature_can_be_the_metric(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("metric", "says"),
     [
-        ("consensus", "'consensus' has 7 columns, and a metric is one of them: consensus.mean, consensus.distinct,"),
-        ("consensus[metric=perp].mean", "expected a metric that learns nothing in training, or semantic"),
-        ("consensus[metric=given[name=x]].mean", "holds scores of the candidates of a data set"),
+        (
+            "consensus",
+            "'consensus' has 7 columns; choose one of them as the metric: consensus.mean, consensus.distinct,",
+        ),
+        ("consensus[metric=perp].mean", "expected a metric without training, or semantic"),
+        ("consensus[metric=given[name=x]].mean", "has scores only for the candidates of a data set"),
     ],
 )
 def test_what_is_no_metric_is_refused(capsys, metric, says):

@@ -20,7 +20,7 @@ REFUSALS: dict[str, str] = {
     "trian": "No such command 'trian'.*'train'",
     "--nope": "No such option",
     "train --nope": "No such option.*See: ranker train --help",
-    "train extra": "'extra' is neither a file nor the name of a corpus",
+    "train extra": "'extra' is neither a file nor a known corpus",
     "train --data": "'--data' requires an argument",
     "data nope": "No such command 'nope'.*See: ranker data --help",
     "data show": "(?i)missing argument.*name",
@@ -47,12 +47,12 @@ REFUSALS: dict[str, str] = {
     "train -d good.json --C 1e200": "C=1e.200: expected a number from 1e-30 to 1e.30",
     "train -d good.json --C inf": "C=inf: expected a number from 1e-30 to 1e.30, or 'auto'",
     # corpora
-    "train": "nothing to read: give a corpus name, a file, - for stdin, or -r REF",
-    "evaluate -m bleu": "nothing to read",
-    "train -d smaple": r"'smaple' is neither a file nor the name of a corpus \(did you mean 'sample'\?\)",
+    "train": "no data: give a corpus name, a file, - for stdin, or -r REF",
+    "evaluate -m bleu": "no data: give",
+    "train -d smaple": r"'smaple' is neither a file nor a known corpus \(did you mean 'sample'\?\)",
     "rank wmt115 -m bleu": r"\(did you mean 'wmt15'\?\)",
-    "data show acl5": r"no corpus is called 'acl5' \(did you mean 'acl05'\?\)",
-    "data check none.json": "'none.json' is neither a file nor the name of a corpus",
+    "data show acl5": r"unknown corpus 'acl5' \(did you mean 'acl05'\?\)",
+    "data check none.json": "'none.json' is neither a file nor a known corpus",
     "train -d good.json -d none.json": "'none.json' is neither a file",
     "rank directory -m bleu": "directory: this is a directory.*expected",
     "rank cut.json -m bleu": r"cut.json:2:1: not JSON \(is the file cut off or badly quoted\?\)",
@@ -66,65 +66,66 @@ REFUSALS: dict[str, str] = {
     "rank -s two -r two -m bleu": r"no translations given; expected at least one file of system output \(-t\)",
     "rank -s two -r three -t two -m bleu": "three:3: has 3 lines, expected 2 as in two",
     "rank -s two -r two -t two three -m bleu": "three:3: has 3 lines, expected 2 as in two",
-    "rank -s two -r two two -t two two -m bleu": "two translations are called 'two'.*rename one of the files",
+    "rank -s two -r two two -t two two -m bleu": "two files give the system name 'two'.*rename one of them",
     "rank -s none -r two -t two -m bleu": "none: no such file",
     "rank -s two -r two -t empty.csv -m bleu": "empty.csv: has 0 lines, expected 2 as in two",
     "rank -s two -r two -t directory -m bleu": "directory: this is a directory, expected a file",
     "rank -s two -t three notes.txt -m bleu": "three:3: has 3 lines, expected 2",
     # language pairs and kinds of judgement
-    "rank good.json -m bleu --lp de-en": "good: no source of language pair 'de-en'; there are: zh-en",
-    "train -d good.json --lp zh-en --lp fr-en": "no source of language pair 'fr-en'",
-    "data convert good.json out.csv --lp xx": "no source of language pair 'xx'",
-    "train -d good.json --kind fluencyy": r"kind 'fluencyy' \(did you mean 'fluency'\?\); there are: fluency",
+    "rank good.json -m bleu --lp de-en": "good: no sources of language pair 'de-en'; available: zh-en",
+    "train -d good.json --lp zh-en --lp fr-en": "no sources of language pair 'fr-en'",
+    "data convert good.json out.csv --lp xx": "no sources of language pair 'xx'",
+    "train -d good.json --kind fluencyy": r"kind 'fluencyy' \(did you mean 'fluency'\?\); available: fluency",
     "train -d good.json --kind preferences": "no judgements of kind 'preferences'",
     "evaluate -d good.json -m bleu --kind adequacy": "no judgements of kind 'adequacy'.*there are: fluency",
-    "train -d not-judged.json": "not-judged: holds no human judgements to learn from",
-    "evaluate -d not-judged.json -m bleu": "not-judged: holds no human judgements",
-    "train -s two -r two -t two": "holds no human judgements",
-    "train -d one-candidate.json": "order no two candidates of one source; nothing can be learnt",
-    "train -d tied.json": "order no two candidates of one source; nothing can be learnt",
+    "train -d not-judged.json": "not-judged: contains no human judgements",
+    "evaluate -d not-judged.json -m bleu": "not-judged: contains no human judgements",
+    "train -s two -r two -t two": "contains no human judgements",
+    "train -d one-candidate.json": "do not order any two candidates of a source; nothing can be learnt",
+    "train -d tied.json": "do not order any two candidates of a source; nothing can be learnt",
     # features and metrics
-    "train -d good.json -F bleuu": r"no extractor is called 'bleuu' \(did you mean 'bleu'\?\); there are: bleu",
-    "train -d good.json -F bleu,nope": "no extractor is called 'nope'; there are: bleu",
+    "train -d good.json -F bleuu": r"unknown metric or feature 'bleuu' \(did you mean 'bleu'\?\); available: bleu",
+    "train -d good.json -F bleu,nope": "unknown metric or feature 'nope'; available: bleu",
     "train -d good.json -F bleu[ordr=2]": r"no option 'ordr' \(did you mean 'order'\?\); its options are: order",
     "train -d good.json -F bleu[order=x]": r"bleu\[order=x\]: expected a whole number",
     "train -d good.json -F bleu[order=0]": r"bleu\[order=0\]: expected 1 to",
     "train -d good.json -F bleu[smoothing=more]": r"bleu\[smoothing=more\]: expected .*add-one",
     "train -d good.json -F bleu[lowercase=yes]": r"bleu\[lowercase=yes\]: expected true or false",
     "train -d good.json -F bleu[order=1,order=2]": "option 'order' is given twice",
-    "train -d good.json -F bleu[order]": "'order' is not of the form option=value",
+    "train -d good.json -F bleu[order]": "'order' does not have the form option=value",
     "train -d good.json -F bleu[": r"'\[' without '\]'",
     "train -d good.json -F bleu]": r"'\]' without '\['",
-    "train -d good.json -F ,": "is not of the form name",
-    "train -d good.json -F bleu,bleu": "column 'bleu' stands twice",
-    "train -d good.json -F bleu1-4[order=2]": "a feature set takes no options",
+    "train -d good.json -F ,": "does not have the form name",
+    "train -d good.json -F bleu,bleu": "column 'bleu' is duplicated",
+    "train -d good.json -F bleu1-4[order=2]": "a feature set has no options",
     "rank good.json -m bleu -M x.model": "give either --metric NAME, as --metric bleu, or --model FILE",
-    "rank good.json -m blue": r"no extractor is called 'blue' \(did you mean 'bleu'\?\)",
-    "rank good.json -m bleu --contributions": "--contributions needs --model",
+    "rank good.json -m blue": r"unknown metric or feature 'blue' \(did you mean 'bleu'\?\)",
+    "rank good.json -m bleu --contributions": "--contributions requires --model",
     "score good.json": "give --metric NAME .* or --model FILE",
-    "score good.json -m bleu -m nope": "no extractor is called 'nope'",
-    "explain": "give --model FILE or NAME",
+    "score good.json -m bleu -m nope": "unknown metric or feature 'nope'",
+    "explain": "give --model FILE|NAME",
     # references
     "rank no-reference.json -m bleu": r"no-reference\[1\] has no reference, and column 'bleu' needs one \(1 of 1",
     "score no-reference.json -m bleu": "has no reference, and column 'bleu' needs one",
     "rank -s two -t two -m bleu": r"two\[1\] has no reference, and column 'bleu' needs one \(2 of 2 sources",
     # models
-    "rank good.json -M none.model": "none.model: no such model; make one with: ranker train",
-    "rank good.json -M good.json": "good.json: is no model file",
-    "rank good.json -M directory": "directory: holds no model.json",
-    "score good.json -M notes.txt": "notes.txt: is no model file",
-    "evaluate -d good.json -M notes.txt": "notes.txt: is no model file",
-    "explain good.json -M notes.txt": "notes.txt: is no model file",
+    "rank good.json -M none.model": "none.model: no such model; train one with: ranker train",
+    "rank good.json -M good.json": "good.json: is not a model file",
+    "rank good.json -M directory": "directory: contains no model.json",
+    "score good.json -M notes.txt": "notes.txt: is not a model file",
+    "evaluate -d good.json -M notes.txt": "notes.txt: is not a model file",
+    "explain good.json -M notes.txt": "notes.txt: is not a model file",
     # targets
-    "train -d good.json -M none/x.model": "none/x.model: cannot be written: there is no directory none",
-    "train -d good.json -M notes.txt": "notes.txt: exists and is no model file; remove it or choose another name",
-    "train -d good.json -M good.json": "good.json: exists and is no model file",
+    "train -d good.json -M none/x.model": "none/x.model: cannot be written: the directory none does not exist",
+    "train -d good.json -M notes.txt": "notes.txt: already exists and is not a model file; delete it or choose "
+    "another name",
+    "train -d good.json -M good.json": "good.json: already exists and is not a model file",
     "train -d good.json -M directory": "directory: is a directory, expected the name of a model file",
-    "data convert good.json out.txt": r"out.txt: unknown format; expected a name ending in .jsonl",
+    "data convert good.json out.txt": r"out.txt: unknown format; expected a file name ending in .jsonl",
     "data convert good.json out": "out: unknown format",
     "data convert good.json -": "-: unknown format",
-    "data convert good.json none/out.csv": "none/out.csv: cannot be written: there is no directory none",
-    "data convert odd.json out.tsv": "odd: holds tabs or line breaks in column .*write JSONL or Parquet",
+    "data convert good.json none/out.csv": "none/out.csv: cannot be written: the directory none does not exist",
+    "data convert odd.json out.tsv": "odd: contains tabs or line breaks in column .*use JSONL or Parquet",
 }
 
 
@@ -150,12 +151,12 @@ CORPORA: dict[str, tuple[bytes, str]] = {
     "NaN": (b'{"source": NaN, "candidates": {}}', "<stdin>:1: expected a JSON value, found NaN"),
     "wrong type": (b'[\n{"source": 3, "candidates": {}}]', "<stdin>:2: source: expected a string, found 3"),
     "missing key": (b'[\n{"source": "x"}]', '<stdin>:2: expected keys "source", "references", "candidates"'),
-    "system twice": (b'{"src": "x", "tgt": {"A": "a", "A": "b"}}', "<stdin>:1: key 'A' stands twice"),
+    "system twice": (b'{"src": "x", "tgt": {"A": "a", "A": "b"}}', "<stdin>:1: key 'A' is duplicated"),
     "CSV field": (b"source,system,text\r\nx,A\r\n", "<stdin>:2: expected 3 fields as in the first line, found 2"),
     "CSV quote": (b'source,system,text\nx,A,"a\n', "<stdin>:2: badly quoted row"),
     "TSV column": (b"source\tsystem\nx\ty", "<stdin>:1: column 'text' is missing"),
     "prose": (b"The cat sat on the mat.\n", "<stdin>: unknown format; expected"),
-    "no candidate": (b'{"source": "x", "candidates": []}', "<stdin>: holds no candidate"),
+    "no candidate": (b'{"source": "x", "candidates": []}', "<stdin>: contains no candidate"),
 }
 
 
@@ -172,7 +173,7 @@ def test_a_known_corpus_that_is_not_here(refused: Refused) -> None:
     message = refused("train", "--data", "acl05", says="corpus 'acl05' is not on this machine", lines=4)
     assert all(line.startswith("  ") for line in message.split("\n")[1:])
     assert "https://www.ldc.upenn.edu" in message
-    assert message.endswith("What works right now: the same command with --data sample")
+    assert message.endswith("To try the command now, use --data sample")
     refused("rank", "wmt15", "-m", "bleu", says="corpus 'wmt15' is not on this machine", lines=4)
 
 
@@ -186,8 +187,8 @@ def test_one_candidate_is_ranked(folder: Path, capsys: pytest.CaptureFixture[str
 
 def test_names_longer_than_the_system_takes(refused: Refused) -> None:
     long = "x" * 300
-    refused("rank", long, "-m", "bleu", says="is neither a file nor the name of a corpus")
-    refused("rank", json.dumps(RATED), "-m", "bleu", says="is neither a file nor the name of a corpus")
+    refused("rank", long, "-m", "bleu", says="is neither a file nor a known corpus")
+    refused("rank", json.dumps(RATED), "-m", "bleu", says="is neither a file nor a known corpus")
     refused("rank", "good.json", "-M", f"{long}.model", says="File name too long")
     refused("train", "-d", "good.json", "-M", f"{long}.model", says="File name too long")
     refused("data", "convert", "good.json", f"{long}.csv", says="File name too long")
@@ -199,9 +200,9 @@ def test_a_seed_beyond_the_generator(refused: Refused) -> None:
 
 def test_names_with_line_breaks_do_not_break_the_message(folder: Path, refused: Refused) -> None:
     refused("rank", "odd.json", "-m", "bleu", says="has no reference, and column 'bleu' needs one")
-    refused("rank", "odd.json", "-m", "bleu", "--lp", "de-en", says="no source of language pair 'de-en'; there are: ")
+    refused("rank", "odd.json", "-m", "bleu", "--lp", "de-en", says="no sources of language pair 'de-en'; available: ")
     (folder / "a\nb.model").write_text("x")
-    refused("explain", "-M", "a\nb.model", says="is no model file")
+    refused("explain", "-M", "a\nb.model", says="is not a model file")
 
 
 def test_system_scores_need_references_too(refused: Refused) -> None:

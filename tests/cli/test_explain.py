@@ -65,7 +65,7 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command) -
 
 def test_a_pair_is_explained_in_a_few_lines(printed: Printed, model: str) -> None:
     text = printed(
-        "explain", "data.json", "-M", model, "--pair", "C", "A", notes="left out: 1 source translated by only"
+        "explain", "data.json", "-M", model, "--pair", "C", "A", notes="skipped: 1 source translated by only"
     )
     first, second, mean, signature = text.rstrip("\n").split("\n\n")
     lines = first.splitlines()
@@ -133,11 +133,11 @@ def test_hostile_texts_are_printed_harmlessly(printed: Printed, model: str) -> N
 
 REFUSALS = {
     "explain good.json --pair A": "'--pair' requires 2 arguments",
-    "explain good.json -M full-any --pair A A": "--pair compares two systems, and 'A' is given twice",
-    "explain good.json -M full-any --pair A Z": "no system 'Z' in good; there are: 'A', 'B'",
-    "explain --pair A B": "--pair compares two systems of a data set: give the data",
-    "explain -M full-any --pair A B": "--pair compares two systems of a data set: give the data",
-    "explain good.json -M full-any --all --by family": "--all lists every feature and --by adds them up",
+    "explain good.json -M full-any --pair A A": "--pair: expected two different systems, found 'A' twice",
+    "explain good.json -M full-any --pair A Z": "no system 'Z' in good; available: 'A', 'B'",
+    "explain --pair A B": "--pair needs data",
+    "explain -M full-any --pair A B": "--pair needs data",
+    "explain good.json -M full-any --all --by family": "--all and --by exclude each other",
     "explain good.json -M full-any --by column": "'--by'.*'family', 'extractor'",
     "explain apart.json -M full-any --pair A B": "--pair: no source of apart has a translation by both 'A' and 'B'",
 }

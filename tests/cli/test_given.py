@@ -63,7 +63,7 @@ def test_a_model_is_given_the_scores_of_new_data(ranker: Run) -> None:
     ranker("train", "--data", "sample", "-F", features, "-M", "m", "--C", "1", "--folds", "3")
     asked = ranker("rank", "sample", "-M", "m", code=2)
     assert asked == (
-        "ranker: error: sample: given[name=llm]: the data have no column 'llm' (there are 'adequacy', 'fluency'): give "
+        "ranker: error: sample: given[name=llm]: the data has no column 'llm' (there are 'adequacy', 'fluency'): give "
         "a file, as --given llm=FILE\n"
     )
     given = ("-M", "m", "--given", "llm=llm.tsv")
@@ -103,20 +103,20 @@ def test_features_that_are_metrics_are_marked(ranker: Run) -> None:
 
 
 REFUSALS = {
-    "rank good.json --given comet=three": "--given comet=three: no scores 'comet' are needed; no metric and no",
+    "rank good.json --given comet=three": "--given comet=three: no scores 'comet' are needed; no metric or",
     "rank good.json -m given --given": "Option '--given' requires an argument",
-    "rank good.json -m given --given given": "--given given: expected NAME=FILE, as --given comet=scores.tsv",
-    "rank good.json -m given --given gven=three": r"no scores 'gven' are needed \(did you mean 'given'\?\); those",
+    "rank good.json -m given --given given": "--given given: expected NAME=FILE, such as --given comet=scores.tsv",
+    "rank good.json -m given --given gven=three": r"no scores 'gven' are needed \(did you mean 'given'\?\); needed",
     "rank good.json -m given --given given=three --given given=two": "scores 'given' are given twice",
     "rank good.json -m given --given given=none": "none: no such file",
     "rank good.json -m given --given given=three": "three:1: expected a finite number or None, found 'a'",
     "rank good.json -m given[file=cut.json]": "cut.json:2:1: not JSON",
-    "rank good.json -m given[file=directory]": "directory: is an empty folder, expected a file of scores for each",
+    "rank good.json -m given[file=directory]": "directory: is an empty directory, expected one score file per",
     "rank good.json -m given[file=good.json]": "good.json:1: expected a score under one of the keys score, COMET",
-    "rank good.json -m given[name=comet]": "given.name=comet.: the data have no column 'comet' .there are 'fluency'",
+    "rank good.json -m given[name=comet]": "given.name=comet.: the data has no column 'comet' .there are 'fluency'",
     "rank good.json -m given[direction=up]": r"given\[direction=up\]: expected auto \| higher \| lower",
     "compare -d good.json -m given[file=three] -m given[file=two,name=three]": "metric 'given.name=three.' is given",
-    "score good.json -m perp": "good: 3 reference sentences are too few for a language model, 100 are needed: score",
+    "score good.json -m perp": "good: 3 reference sentences are too few for a language model, which needs 100: score",
     "rerank three --mbr given[file=three] --per-source 1": "given.* cannot score hypotheses against each other",
     "tune --nbest three --references three --metric given[file=three]": "three:1: ",
 }
@@ -141,4 +141,4 @@ def test_refusals(words: str, refused: Refused) -> None:
 def test_what_nobody_scored_is_refused_in_one_line(words: str, ranker: Run) -> None:
     said = ranker(*words.split(), code=2)
     assert len(said.splitlines()) == 1, said
-    assert "holds scores of the candidates of a data set, and cannot score" in said
+    assert "has scores only for the candidates of a data set and cannot score" in said

@@ -47,7 +47,7 @@ def test_ranks_train_the_right_way_up(folder: Path, printed: Printed, caplog: py
     assert facts["training"]["kind"] == "rank:lower"
     assert "|kind:rank:lower|" in facts["signature"]
     assert caplog.messages == [
-        "ranker: note: x: judged by 'rank', lower values are better; if not so: --kind rank:higher"
+        "ranker: note: x: judged by 'rank', lower values are better; if not, use --kind rank:higher"
     ]
 
 
@@ -80,7 +80,7 @@ def test_a_model_upside_down_is_noted_in_one_line(
     write(folder, "x.csv", grade=(1, 2, 3))
     _, err = printed("train", "-d", "x.csv", "-F", "chrf", "-M", "x.model")
     assert caplog.messages == [
-        "ranker: note: x: judged by 'grade', higher values are better; if not so: --kind grade:lower"
+        "ranker: note: x: judged by 'grade', higher values are better; if not, use --kind grade:lower"
     ]
     assert err == (
         "ranker: note: the model prefers the candidate with lower chrF in 100% of the training pairs; "
@@ -93,9 +93,9 @@ def test_a_model_upside_down_is_noted_in_one_line(
     [
         (
             "auto",
-            "x: several ratings may be the judgement: 'grade', 'rank'; choose with --kind NAME, NAME:lower or NAME",
+            "x: several ratings could be the judgement: 'grade', 'rank'; choose with --kind NAME, NAME:lower or NAME",
         ),
-        ("preferences:lower", "--kind preferences:lower: preferences say which output is better and take no direction"),
+        ("preferences:lower", "--kind preferences:lower: preferences have no direction"),
         ("grade:up", "--kind grade:up: no direction 'up'; expected grade:lower or grade:higher"),
         ("grades:up", "no judgements of kind 'grades:up' .did you mean 'grade'.*there are: grade, rank"),
     ],
@@ -134,7 +134,7 @@ def test_several_corpora_are_evaluated_with_notes_on_each(folder: Path, printed:
     printed("train", "-d", "sample", "-F", "length", "-M", "x.model", "--folds", "0")
     _, err = printed("evaluate", "-d", "sample", "-d", "x.csv", "-M", "x.model", "--resamples", "0")
     assert err.splitlines() == [
-        "ranker: note: x: no judgements of kind 'fluency', not used (it has grade)",
+        "ranker: note: x: skipped, no judgements of kind 'fluency' (it has grade)",
         "ranker: note: this model was trained on sample, a part of the data it is evaluated on",
     ]
     _, err = printed("evaluate", "-d", "sample", "-M", "x.model", "--resamples", "0")

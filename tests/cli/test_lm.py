@@ -35,8 +35,8 @@ def test_files_together_are_one_text(kenlm, ranker):
         "learnt from 7 sentences, 43 tokens; n-grams by order: 18 33 38\nwritten: whole.arpa\n",
     )
     assert err == (
-        "ranker: note: the discounts of order 3 cannot be estimated from so little or so repetitive text: "
-        "0.5, 1 and 1.5 are used\n"
+        "ranker: note: the text is too small or too repetitive to estimate the discounts of order 3; "
+        "using 0.5, 1 and 1.5\n"
     )
     lines = SENTENCES.splitlines(keepends=True)
     Path("one").write_bytes("".join(lines[:2]).replace("\n", "\r\n").encode("utf-8-sig"))
@@ -82,17 +82,20 @@ def test_standard_input(kenlm, tmp_path):
         (("--text", "text.en", "latin"), r"latin:2:2: byte 0xe9 is not UTF-8: convert the file to UTF-8"),
         (("--text", "cut.gz"), "cut.gz: damaged or incomplete gzip file (Compressed file ended before"),
         (("--text", "zip"), "zip: this is a zip archive, expected UTF-8 text: convert it first"),
-        (("--text", "empty"), "a language model needs at least one sentence to learn from, found none"),
-        (("--text", "text.en", "--tokenizer", "14a"), "--tokenizer 14a: no such tokenizer (did you mean '13a'?)"),
-        (("--text", "text.en", "--tokenizer", "auto"), "--tokenizer auto: the language of plain text is not known"),
+        (("--text", "empty"), "a language model requires at least one training sentence, found none"),
+        (("--text", "text.en", "--tokenizer", "14a"), "--tokenizer 14a: unknown tokenizer (did you mean '13a'?)"),
+        (("--text", "text.en", "--tokenizer", "auto"), "--tokenizer auto: the language of plain text is unknown"),
         (
             ("--text", "text.en", "--memory", "2"),
             "--memory 2: expected a number with K, M or G, from 16M, such as 500M",
         ),
         (("--text", "text.en", "--memory", "1M"), "--memory 1M: expected a number with K, M or G, from 16M"),
         (("--text", "text.en", "--order", "7"), "Invalid value for '--order'"),
-        (("--text", "reserved", "--tokenizer", "none"), "'<s>' is a word of the training text, but ARPA files reserve"),
-        (("--text", "out.arpa"), "out.arpa: is the file to write and text to learn from: write to another"),
+        (
+            ("--text", "reserved", "--tokenizer", "none"),
+            "'<s>' occurs in the training text, but is reserved in ARPA files",
+        ),
+        (("--text", "out.arpa"), "out.arpa: is both the training text and the output file: choose another output file"),
     ],
 )
 def test_what_cannot_be_learnt_from_is_refused_in_one_line(ranker, words, message):

@@ -69,7 +69,7 @@ def call(directory, monkeypatch, capsys):
 def test_the_included_ranker_needs_no_references(call, data):
     code, out, err = call(f"rank {data} -f json")
     assert code == 0
-    assert err == "ranker: note: scored by the included model consensus; choose another with --model or --metric\n"
+    assert err == "ranker: note: using the included model consensus; choose another with --model or --metric\n"
     found = json.loads(out)
     assert [source["ranking"][-1]["text"] for source in found["sources"]] == [texts[3] for texts in SOURCES]
 
@@ -129,7 +129,7 @@ def test_training_and_report(call, tmp_path):
     assert "consensus.weighted" in out
     assert re.search(r"^consensus +-?[01]\.\d+ \[", out, re.MULTILINE), "compared with the included ranker"
     code, _, err = call(f"report -d all.json --no-references --model {model} --resamples 0 --examples 1 --html {page}")
-    assert (code, err) == (0, "ranker: note: all: the ranker was trained on this very data\n")
+    assert (code, err) == (0, "ranker: note: all: the ranker was trained on this data\n")
     assert "consensus.weighted" in page.read_text()
 
 
@@ -143,7 +143,7 @@ def test_an_n_best_list(call, tmp_path):
     assert not any(line in texts[3] for line, texts in zip(out.splitlines(), SOURCES, strict=True))
     code, _, err = call(f"rerank {path} --model chrf.model")
     assert code == 2
-    what = "compares with references: give -r FILE, or a model that needs none, as consensus"
+    what = "needs references: give -r FILE, or use a model that needs none, such as consensus"
     assert err == f"ranker: error: --model chrf.model {what}\n"
 
 
@@ -184,4 +184,4 @@ def test_what_needs_a_reference_says_which_and_what_to_do(call, words, says):
     assert re.search(says, error)
     assert error.startswith("ranker: error: ")
     if "column" in error:
-        assert error.endswith("add references, or choose what needs none, such as consensus")
+        assert error.endswith("add references, or choose features that need none, such as consensus")

@@ -100,7 +100,7 @@ def test_svg_is_the_tree_that_is_drawn(ranker: Ranker, tmp_path) -> None:
 
 def test_what_is_too_long_to_draw(ranker: Ranker) -> None:
     words = " ".join(map(str, range(1, 41)))
-    assert "\nforest: about 10^20.83 trees; 780 spans are too many to print (--format json)\n" in ranker(words)
+    assert "\nforest: about 10^20.83 trees; 780 spans, too many to print (use --format json)\n" in ranker(words)
     found = json.loads(ranker(words, "-f", "json"))
     assert len(found["chart"]) == found["spans"] == 780
     assert found["trees"] == math.comb(78, 39) // 40
@@ -118,15 +118,15 @@ def test_what_is_too_long_to_draw(ranker: Ranker) -> None:
         (["1 2 2"], b"", r"^2 occurs more than once and 3 is missing; expected each of 1 to 3 once"),
         (["0 2"], b"", r"2 is out of range and 1 is missing; .* \(counting from 0\)$"),
         (["a b"], b"", r"^word 1 is 'a', expected whole numbers"),
-        ([""], b"", r"^nothing is written"),
-        (["-"], b"", r"^<stdin>: nothing is written"),
+        ([""], b"", r"^it is empty"),
+        (["-"], b"", r"^<stdin>: it is empty"),
         (["-"], b"1 2\n\n1 3\n", r"^<stdin>:3: 3 is out of range and 2 is missing"),
         (["-"], b"1 2\n\xff\n", r"^<stdin>:2:1: byte 0xff is not UTF-8"),
         (["1 2", "--beta", "0"], b"", r"^beta=0.0: expected a number above 0"),
         (["1 2", "--gamma", "1"], b"", r"^gamma=1.0: expected a number from 0 and below 1"),
-        (["-", "--svg", "x.svg"], b"1 2\n2 1\n", r"^--svg draws one permutation, but 2 were given$"),
-        (["1 2", "--svg", "x.svg", "-f", "csv"], b"", r"^--svg goes with --format table or json$"),
-        (["1 2", "--svg", "none/x.svg"], b"", r"none/x.svg: cannot be written: there is no directory none"),
+        (["-", "--svg", "x.svg"], b"1 2\n2 1\n", r"^--svg draws a single permutation, found 2$"),
+        (["1 2", "--svg", "x.svg", "-f", "csv"], b"", r"^--svg requires --format table or json$"),
+        (["1 2", "--svg", "none/x.svg"], b"", r"none/x.svg: cannot be written: the directory none does not exist"),
         ([], b"", r"[Mm]issing argument"),
     ],
 )

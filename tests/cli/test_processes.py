@@ -142,7 +142,9 @@ def test_an_interrupt_says_so_in_one_line_and_leaves_nothing(arguments: list[str
     assert sorted(folder.iterdir()) == before
 
 
-@pytest.mark.parametrize(("number", "says"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "stopped by SIGTERM")])
+@pytest.mark.parametrize(
+    ("number", "says"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated by SIGTERM")]
+)
 def test_a_signal_while_the_program_is_being_imported(number: int, says: str) -> None:
     # as if it came in the middle of the first import that takes long
     code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"

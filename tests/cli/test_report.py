@@ -15,21 +15,22 @@ from tests.command_line import Command
 REFUSALS = {
     "report": "give either --model FILE with --data, or --comparison FILE",
     "report --comparison notes.txt -M good.model": "give either --model FILE with --data, or --comparison FILE",
-    "report --comparison notes.txt -d good.json": "--comparison has its figures already",
-    "report -M good.model": "nothing to report on: give --data NAME",
-    "report -M notes.txt -d good.json": "notes.txt: is no model file",
-    "report -M good.model -d none.json": "'none.json' is neither a file nor the name of a corpus",
-    "report -M good.model -d good.json --lp de-en": "no source of language pair 'de-en'",
+    "report --comparison notes.txt -d good.json": "--comparison is complete in itself",
+    "report -M good.model": "no data: give --data NAME",
+    "report -M notes.txt -d good.json": "notes.txt: is not a model file",
+    "report -M good.model -d none.json": "'none.json' is neither a file nor a known corpus",
+    "report -M good.model -d good.json --lp de-en": "no sources of language pair 'de-en'",
     "report -M good.model -d not-judged.json --kind fluency": "no judgements of kind 'fluency'",
     "report -M good.model -d good.json -s two": "give either a corpus or parallel files",
     "report -M good.model -t two": r"two\[1\] has no reference, and column 'bleu' needs one",
     "report -M good.model -d good.json --kind adequacy": "no judgements of kind 'adequacy'",
-    "report -M good.model -d good.json --train-data tied.json": "tied: is not what the model was trained on",
-    "report -M good.model -d good.json --html none/x.html": "none/x.html: cannot be written: there is no directory",
-    "report -M good.model -d good.json --html directory": "directory: is a directory, expected the name of a page",
-    "report -M good.model -d good.json --html notes.txt": "notes.txt: exists and is no HTML page",
-    "report -M good.model -d good.json --plots notes.txt": "notes.txt: is no directory",
-    "report -M good.model -d good.json --plots none/x": "none/x: cannot be made: there is no directory none",
+    "report -M good.model -d good.json --train-data tied.json": "tied: is not the model's training data",
+    "report -M good.model -d good.json --html none/x.html": "none/x.html: cannot be written: the directory",
+    "report -M good.model -d good.json --html directory": "directory: is a directory; expected the name of an "
+    "HTML file",
+    "report -M good.model -d good.json --html notes.txt": "notes.txt: already exists and is not an HTML file",
+    "report -M good.model -d good.json --plots notes.txt": "notes.txt: is not a directory",
+    "report -M good.model -d good.json --plots none/x": "none/x: cannot be created: the directory none does not exist",
     "report --comparison good.json": "good.json: expected a comparison of format",
     "report --comparison cut.json": "cut.json:2:1: not JSON",
     "report -M good.model -d good.json --examples -1": "'--examples'",
@@ -58,7 +59,7 @@ def test_report_writes_a_page_and_its_plots(folder: Path, trained: bytes, comman
     out, err = command(*words, "--plots", "plots")
     assert out.splitlines()[0] == "written: report.html"
     assert "written: plots/weights.svg" in out
-    assert err == "ranker: note: good: the ranker was trained on this very data\n"
+    assert err == "ranker: note: good: the ranker was trained on this data\n"
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert "句 1" in page
@@ -87,8 +88,8 @@ def test_outputs_without_judgements_have_a_report_that_is_opened(
             run(words)
         out, err = capsys.readouterr()
         assert (ended.value.code, out) == (0, "written: report.html\n")
-        assert "holds no human judgements, so this report does not compare with people" in err
-        assert ("no web browser could be opened; open report.html yourself" in err) == bool(place)
+        assert "has no human judgements, so this report does not measure agreement" in err
+        assert ("no web browser found; open report.html manually" in err) == bool(place)
     assert opened == [(folder / "report.html").resolve().as_uri()] * 2
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert 'id="all-sources"' in page

@@ -220,7 +220,7 @@ def test_score_files_never_leave_their_directory(refused: Refused, folder: Path,
     (folder / "evil.json").write_text(json.dumps([one]))
     before = sorted(folder.parent.rglob("*"))
     words = "score evil.json -m bleu -f mtme -o safe --level system"
-    refused(*words.split(), says="cannot be the name of a file|NUL")
+    refused(*words.split(), says="is not a valid file name|NUL")
     assert sorted(folder.parent.rglob("*")) == before
 
 
@@ -232,7 +232,7 @@ def test_several_references_and_systems_in_parallel_files(score: Score) -> None:
     parallel = rows(score(*arguments, "--level", "system", "-f", "json", data=""))
     assert [row["system"] for row in parallel] == ["A", "B"]
     doubled = rows(score("-m", "bleu", "--level", "system", "-f", "json"))
-    # a reference that stands twice changes no clipped count
+    # a reference that is duplicated changes no clipped count
     assert [row["bleu"] for row in parallel] == pytest.approx([row["bleu"] for row in doubled], abs=1e-12)
 
 
@@ -246,20 +246,21 @@ def test_long_tables_are_laid_out_as_short_ones(monkeypatch: pytest.MonkeyPatch,
 
 
 REFUSALS = {
-    "score no-document.json -m bleu --level document": r"no-document\[de-en:1\] names no document.*\(1 of 1 sources",
-    "score good.json -m bleu --level document": r"\(3 of 3 sources name none\): give every source its doc",
+    "score no-document.json -m bleu --level document": r"no-document\[de-en:1\] has no document.*\(1 of 1 sources",
+    "score good.json -m bleu --level document": r"\(3 of 3 sources have none\): add doc to every source",
     "score good.json -m bleu,bleu": "metric 'bleu' is given twice",
     "score good.json -m bleu -m ter,bleu": "metric 'bleu' is given twice",
-    "score good.json -m bleu,nope": "no extractor is called 'nope'",
-    "score good.json -m bleu,ds": "'ds' has 15 columns, and a metric is one of them: ds.agent",
-    "score good.json -m bleu,": "is not of the form name",
-    "score good.json -m bleu -f mtme": "--format mtme writes files to a directory: give -o DIR",
-    "score good.json -m bleu -f csv --percent": "--percent is for tables; --format csv holds fractions",
-    "score good.json -m bleu -f mtme -o two": "two.*cannot be made a directory",
+    "score good.json -m bleu,nope": "unknown metric or feature 'nope'",
+    "score good.json -m bleu,ds": "'ds' has 15 columns; choose one of them as the metric: ds.agent",
+    "score good.json -m bleu,": "does not have the form name",
+    "score good.json -m bleu -f mtme": "--format mtme writes several files: give -o DIRECTORY",
+    "score good.json -m bleu -f csv --percent": "--percent applies to tables only; --format csv contains fractions",
+    "score good.json -m bleu -f mtme -o two": "two.*cannot be created a directory",
     "score blank.json -m bleu -f mtme -o x": "system 'a b': expected a name without white space",
     "score good.json -m bleu -f xml": "'--format'.*'table', 'json', 'jsonl', 'csv', 'mtme'",
-    "score rankings.csv -m bleu": "holds relative rankings without texts; expected a corpus.*--judgements rankings.csv",
-    "score -s two -r two -t set.xml -m bleu": "set.xml: holds no <doc>, expected at least one",
+    "score rankings.csv -m bleu": "contains relative rankings without texts; expected a corpus.*--judgements "
+    "rankings.csv",
+    "score -s two -r two -t set.xml -m bleu": "set.xml: contains no <doc>, expected at least one",
 }
 
 

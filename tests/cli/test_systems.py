@@ -79,7 +79,7 @@ def test_the_tables_say_what_they_hold(printed: Printed) -> None:
         lines[2],
     )
     assert re.fullmatch(r"1-2 +sys2 +0\.6773 .*  1 +0\.431  1 +baseline +- +- +-", lines[3])
-    assert "agreement with people, 7 systems: Kendall's tau 0.9048, Pearson's r 0.9890" in lines
+    assert "agreement with human judgements, 7 systems: Kendall's tau 0.9048, Pearson's r 0.9890" in lines
     assert (
         "system  precision 1  precision 2  precision 3  precision 4  brevity penalty  length  reference length" in out
     )
@@ -192,20 +192,29 @@ def test_a_ranker_is_compared_too(printed: Printed) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("-t", "B"), "systems are compared with each other, and src holds the output of one system, 'B': give those"),
-        (("-t", "B", "A", "--baseline", "D"), "--baseline: no system 'D' in src; there are: 'A', 'B'"),
+        (("-t", "B"), "comparing systems requires at least two, but src has the output of only one system, 'B'"),
+        (("-t", "B", "A", "--baseline", "D"), "--baseline: no system 'D' in src; available: 'A', 'B'"),
         (("-t", "B", "A", "--resamples", "0"), "'--resamples': "),
-        (("-t", "B", "A", "--lp", "*-en"), r"--lp \*-en: plain files are of one language pair; expected"),
+        (("-t", "B", "A", "--lp", "*-en"), r"--lp \*-en: plain text files have one language pair; expected"),
         (("-t", "B", "A", "--test", "xx"), "'xx' is not one of 'bs', 'ar'"),
         (("-t", "B", "A", "--correction", "xx"), "'xx' is not one of 'westfall-young', 'holm', 'none'"),
-        (("-t", "B", "A", "--kind", "mqm"), "no judgements of kind 'mqm'; there are: none"),
-        (("-t", "B", "A", "-f", "csv", "--percent"), "--percent is for tables; --format csv holds fractions"),
-        (("-t", "B", "A", "-f", "latex", "--pairs"), "--pairs has no form latex; expected --format table, json, jsonl"),
-        (("-t", "B", "A", "-m", "nope"), "no extractor is called 'nope'"),
+        (("-t", "B", "A", "--kind", "mqm"), "no judgements of kind 'mqm'; available: none"),
+        (
+            ("-t", "B", "A", "-f", "csv", "--percent"),
+            "--percent applies to tables only; --format csv contains fractions",
+        ),
+        (
+            ("-t", "B", "A", "-f", "latex", "--pairs"),
+            "--pairs is not available with --format latex; expected table, json, jsonl",
+        ),
+        (("-t", "B", "A", "-m", "nope"), "unknown metric or feature 'nope'"),
         (("-t", "B", "two"), r"two.*has 2 .*5"),
-        (("-t", "B", "A", "--html", "none/x.html"), "none/x.html: cannot be written: there is no directory none"),
-        (("-t", "B", "A", "--html", "notes.txt"), "notes.txt: exists and is no HTML page"),
-        (("-t", "B", "A", "--open"), "--open opens a report: give --html FILE too"),
+        (
+            ("-t", "B", "A", "--html", "none/x.html"),
+            "none/x.html: cannot be written: the directory none does not exist",
+        ),
+        (("-t", "B", "A", "--html", "notes.txt"), "notes.txt: already exists and is not an HTML file"),
+        (("-t", "B", "A", "--open"), "--open needs a report: add --html FILE"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(
@@ -215,9 +224,9 @@ def test_what_cannot_be_compared_is_refused(
 
 
 def test_other_refusals(written: Path, refused: Refused) -> None:
-    refused("systems", "-m", "bleu", says="nothing to read: give a corpus name, a file")
+    refused("systems", "-m", "bleu", says="no data: give a corpus name, a file")
     refused("systems", "good.json", says="give --metric NAME")
-    refused("systems", "no-reference.json", "-m", "bleu", says="holds the output of one system, 'A'")
+    refused("systems", "no-reference.json", "-m", "bleu", says="has the output of only one system, 'A'")
     refused(
         "systems",
         "good.json",

@@ -55,7 +55,7 @@ def test_by_default_the_standard_features_are_learnt_and_compared_on_held_out_so
     assert "(cross-validation)" in printed
     assert "|features:standard#" in printed
     assert "|pairs:graded|loss:squared_hinge|" in printed
-    rows = printed[printed.index("120 sources, each ranked by a model that did not learn from it (5 folds)") :]
+    rows = printed[printed.index("120 sources, each ranked by a model that was not trained on it (5 folds)") :]
     assert [line.split("  ")[0] for line in rows.splitlines()[2:5]] == ["this model", "chrf", "full"]
 
 
@@ -104,34 +104,34 @@ def test_a_language_without_a_parser_gets_the_features_that_need_none(train):
     assert "no parser for 'cs', 'de': using the feature set standard-any" in err
     german = [{**one, "references": [f"das Boot {index} segelt"]} for index, one in enumerate(graded(100, None))]
     _, err = train("--data", "data.json", "--model", "m", records=german)
-    assert "these references do not look English: using the feature set standard-any" in err
+    assert "the references do not look English: using the feature set standard-any" in err
 
 
 @pytest.mark.parametrize("count", [2, 3, 20])
 def test_few_sources_are_learnt_from_without_a_language_model(train, count):
     printed, err = train("--data", "data.json", "--model", "m", records=graded(count))
     assert err == (
-        f"ranker: note: {count} reference sentences are too few for a language model, 100 are needed: the features "
-        "are those of standard without perp\n"
+        f"ranker: note: {count} reference sentences are too few for a language model, which needs 100: using the "
+        "features of standard without perp\n"
     )
     assert "ds[f1=true]" in printed
     assert "\nperp" not in printed
-    assert f"{count} sources, each ranked by a model that did not learn from it ({min(count, 5)} folds)" in printed
+    assert f"{count} sources, each ranked by a model that was not trained on it ({min(count, 5)} folds)" in printed
     with pytest.raises(DataError, match=r"nothing can be learnt: .* too few for a language model"):
         Ranker("standard").fit(catalogue.load("data.json"))
 
 
 def test_one_source_is_learnt_from_without_a_cross_validation(train):
     printed, err = train("--data", "data.json", "--model", "m", records=graded(1))
-    assert "note: judgements of one source: nothing can be held out to choose C, which is 1 / pairs\n" in err
-    assert "note: judgements of one source: no cross-validation\n" in err
+    assert "note: judgements of a single source: C cannot be chosen by cross-validation, which is 1 / pairs\n" in err
+    assert "note: no cross-validation: all judgements are of one source\n" in err
     assert "C = 0.333333 (one source)" in printed
     assert printed.endswith("model written: m\n")
     tied = [
         {**one, "candidates": [{**each, "human": {"fluency": 1}} for each in one["candidates"]]} for one in graded(4)
     ]
     _, err = train("--data", "data.json", "--model", "m", "--features", "chrf", records=[*graded(1), *tied[1:]])
-    assert err.count("judgements of one source") == 2
+    assert err.count("judgements are of one source") + err.count("judgements of a single source") == 2
 
 
 def test_scores_of_several_judges_are_learnt_from(train):
@@ -143,7 +143,7 @@ def test_scores_of_several_judges_are_learnt_from(train):
 def test_no_folds_no_cross_validation(train, refused):
     printed, _ = train("--data", "good.json", "--features", "bleu", "--folds", "0", "--model", "m")
     assert printed.endswith("model written: m\n")
-    refused("train", "--data", "good.json", "--folds", "1", says="--folds 1: expected at least 2, or 0 for no")
+    refused("train", "--data", "good.json", "--folds", "1", says="--folds 1: expected 2 or more, or 0 for no")
 
 
 def test_the_table_a_ranker_learnt_from_is_standardised():
@@ -160,18 +160,18 @@ def test_a_corpus_without_the_kind_of_judgement_is_named(train):
     arguments = ("--data", "data.json", "--data", "other.json", "--features", "chrf", "--folds", "0", "--model", "m")
     printed, err = train(*arguments, records=graded(4))
     assert "learnt from data+other: 4 sources" in printed
-    assert "ranker: note: other: no judgements of kind 'fluency', not used (it has mqm)\n" in err
+    assert "ranker: note: other: skipped, no judgements of kind 'fluency' (it has mqm)\n" in err
 
 
 def test_an_included_ranker_is_adapted(train, refused):
     printed, err = train("--data", "data.json", "--from", "full-any", "--model", "m", records=graded(4, "de-en"))
     assert re.search(
-        r"note: the weights of full-any#[0-9a-f]{8} are kept: no change agrees better with the held-out judgements of "
-        r"4 sources by two standard errors\n",
+        r"note: the weights of full-any#[0-9a-f]{8} are kept: no change improves the agreement with the held-out "
+        r"judgements of 4 sources by two standard errors\n",
         err,
     )
-    assert "4 reference sentences are too few for a language model, 100 are needed; ranked without perp" in err
+    assert "4 reference sentences are too few for a language model, which needs 100; ranked without perp" in err
     assert "|base:full-any#" in printed
     assert Ranker.load("m").settings.base == "full-any"
-    refused("train", "--data", "data.json", "--from", "full-any", "--features", "bleu", says="leave them out")
+    refused("train", "--data", "data.json", "--from", "full-any", "--features", "bleu", says="remove this option")
     refused("train", "--data", "data.json", "--from", "none.model", says="none.model: no such model")

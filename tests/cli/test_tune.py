@@ -87,7 +87,7 @@ def test_sentences_without_hypotheses_stay_in_step(call):
     Path("gap").write_text("0 ||| a ||| 1 ||| 2\n2 ||| b ||| 1 ||| 3\n")
     out, err = call("rerank", "gap", "--mbr", "chrf", "--scale", "1")
     assert out == "a\n\nb\n"
-    assert err == "ranker: note: 1 sentence without a hypothesis\n"
+    assert err == "ranker: note: 1 sentence without hypotheses\n"
 
 
 def test_lists_are_checked_and_merged(call, dev):
@@ -106,7 +106,7 @@ def test_lists_are_checked_and_merged(call, dev):
 def test_a_language_model_that_would_learn_from_its_own_references_is_told_so(call):
     words = ["nbest", "from-dataset", "x.nbest", "--data", "sample", "-F", "lm"]
     _, err = call(*words, "--lm-data", "sample", code=2)
-    assert "0 sentences are left to learn a language model from, 100 are needed" in err
+    assert "0 sentences are too few for a language model, which needs 100" in err
     Path("text").write_text("".join(f"sentence number {number}\n" for number in range(200)))
     _, err = call(*words, "--lm-data", "sample", "--lm-text", "text")
     assert err == (
@@ -119,12 +119,12 @@ def test_a_language_model_that_would_learn_from_its_own_references_is_told_so(ca
     [
         (["tune", "-m", "bleu"], "no references given"),
         (["tune", "--references", "r"], "give either --metric NAME, as --metric bleu, or --model FILE"),
-        (["tune", "--references", "r", "-m", "bleu"], "nothing to begin with"),
+        (["tune", "--references", "r", "-m", "bleu"], "no input: give"),
         (["tune", "--references", "r", "-m", "bleu", "--nbest", "bad"], "bad:2: feature f is 'nan'"),
         (["tune", "--references", "r", "-m", "bleu", "--nbest", "few"], "few: has hypotheses for 1 of 2 sentences"),
         (
             ["tune", "--references", "r", "-m", "bleu", "--nbest", "good", "--fix", "g"],
-            "--fix g: no feature is called 'g'",
+            "--fix g: unknown feature 'g'",
         ),
         (
             ["tune", "--references", "r", "-m", "bleu", "--nbest", "good", "-f", "csv"],
@@ -133,15 +133,15 @@ def test_a_language_model_that_would_learn_from_its_own_references_is_told_so(ca
         (["tune", "--references", "r", "-m", "ds", "--nbest", "good"], "'ds' has 15 columns"),
         (
             ["tune", "--references", "r", "-m", "bleu", "--test-nbest", "good"],
-            "--test-nbest and --test-references belong together",
+            "--test-nbest and --test-references must be given together",
         ),
         (["tune", "--references", "r", "-m", "bleu", "--start", "good"], "good:1: found"),
         (["rerank", "good"], "give one of --weights, --model, --oracle and --mbr"),
         (["rerank", "good", "--mbr", "chrf", "--oracle", "bleu"], "give one of"),
-        (["rerank", "good", "--oracle", "bleu"], "--oracle and --report compare with references"),
-        (["rerank", "good", "--mbr", "chrf", "--scale", "1"], "good has no scores in a fourth field"),
-        (["rerank", "good", "--weights", "w", "--scale", "1"], "--scale says how --mbr uses scores"),
-        (["nbest", "merge", "good", "--output", "x"], "expected two n-best lists or more"),
+        (["rerank", "good", "--oracle", "bleu"], "--oracle and --report need references"),
+        (["rerank", "good", "--mbr", "chrf", "--scale", "1"], "good has no model scores in a fourth field"),
+        (["rerank", "good", "--weights", "w", "--scale", "1"], "--scale requires --mbr"),
+        (["nbest", "merge", "good", "--output", "x"], "expected at least two n-best lists"),
         (["nbest", "check", "none"], "none: no such file"),
     ],
 )

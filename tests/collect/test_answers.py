@@ -56,7 +56,7 @@ def test_the_back_button_shows_the_answer_and_takes_another(client):
     path, judge, link = client
     judge.judge(judge.enter(link), lambda texts: [4])
     before = judge.get("/item/1")
-    assert "You have judged this item" in before.text
+    assert "You have already judged this item" in before.text
     assert re.search(r'value="4" required checked', before.text)
     after = judge.judge(before, lambda texts: [5])
     assert after.page().forms["/judge"]["assignment"] == "2"

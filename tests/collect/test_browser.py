@@ -71,7 +71,7 @@ def test_a_whole_campaign_by_mouse(campaign, open_page, kind, width):
             else:
                 page.locator(".scale label").nth(1).click()
             assert page.evaluate(CHECK) == []
-            page.get_by_role("button", name="Save and go on").click()
+            page.get_by_role("button", name="Save and continue").click()
         assert page.get_by_role("heading", name="Thank you").is_visible()
         page.get_by_role("button", name="Undo").click()
         page.wait_for_url("**/item/*")
@@ -146,7 +146,7 @@ def test_two_quick_clicks_send_once(campaign, open_page):
     with serving(path) as address:
         start(page, address, made.links["judge1"])
         page.locator(".scale label").first.click()
-        page.get_by_role("button", name="Save and go on").dblclick()
+        page.get_by_role("button", name="Save and continue").dblclick()
         page.wait_for_url("**/item/2")
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT count(*) FROM judgement").fetchone()[0] == 1
@@ -159,12 +159,12 @@ def test_an_earlier_page_answered_again_by_the_back_button(campaign, open_page):
         start(page, address, made.links["judge1"])
         for value in (0, 1):
             page.locator(".scale label").nth(value).click()
-            page.get_by_role("button", name="Save and go on").click()
+            page.get_by_role("button", name="Save and continue").click()
             page.wait_for_url(f"**/item/{value + 2}")
         page.go_back()
         page.wait_for_url("**/item/2")
         page.locator(".scale label").nth(4).click()
-        page.get_by_role("button", name="Save and go on").click()
+        page.get_by_role("button", name="Save and continue").click()
         page.wait_for_url("**/item/3")
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT count(*) FROM judgement").fetchone()[0] == 3
@@ -240,8 +240,8 @@ def test_the_owner_sees_flags_charts_and_a_new_link(campaign, open_page, sample)
             assert page.locator(".note").inner_text().startswith("judge2:")
             assert page.locator("svg[role=img]").count() == 2
             assert page.evaluate(CHECK) == []
-            page.get_by_label("Code of a new judge").fill(f"new{width}")
-            page.get_by_role("button", name="Make a link").click()
+            page.get_by_label("Code of the new judge").fill(f"new{width}")
+            page.get_by_role("button", name="Create link").click()
             assert "/enter/" in page.locator(".link").inner_text()
             assert page.evaluate(CHECK) == []
             page.get_by_role("button", name=f"Close the link of new{width}").click()

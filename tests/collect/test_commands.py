@@ -32,17 +32,17 @@ def test_wrong_input_is_refused_in_one_line(tmp_path, capsys, campaign):
     empty = tmp_path / "empty"
     empty.write_text("")
     for words, expected in (
-        (["serve", str(tmp_path / "none")], "no such campaign; make one with: ranker collect new"),
-        (["status", str(text)], "is not a campaign, or is damaged"),
-        (["export", str(empty), "--output", "x.jsonl"], "is not a campaign; expected a file made by"),
+        (["serve", str(tmp_path / "none")], "no such campaign; create one with: ranker collect new"),
+        (["status", str(text)], "is not a campaign file, or is damaged"),
+        (["export", str(empty), "--output", "x.jsonl"], "is not a campaign file; expected a file created by"),
         (["new", str(path), "--data", "sample"], "exists already; choose another name"),
-        (["new", str(tmp_path / "a"), "--data", "sample", "--judges", "Ann Smith"], "use codes, never names"),
+        (["new", str(tmp_path / "a"), "--data", "sample", "--judges", "Ann Smith"], "use codes, not names"),
         (["new", str(tmp_path / "a"), "--data", "sample", "--judges", "a,a"], "'a' is listed twice"),
         (["new", str(tmp_path / "a"), "--data", "sample", "--kind", "fluency", "--show", "source"], "expected none"),
         (["new", str(tmp_path / "a"), "--data", "sample", "--features", "bleau"], "did you mean"),
         (["new", str(tmp_path / "no" / "a"), "--data", "sample"], "cannot be written"),
         (["link", str(path), "judge9", "--close"], "no judge has the code 'judge9'"),
-        (["export", str(path), "--output", str(tmp_path / "x.jsonl")], "holds no judgement to export yet"),
+        (["export", str(path), "--output", str(tmp_path / "x.jsonl")], "contains no judgements to export yet"),
     ):
         with pytest.raises(SystemExit) as ended:
             run(["collect", *words])

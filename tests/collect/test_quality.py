@@ -110,7 +110,7 @@ def test_a_careless_judge_is_found_and_left_out_and_careful_ones_are_not(campaig
     said = json.loads(capsys.readouterr().out)
     assert [one["judge"] for one in said["left_out"]] == ["judge3"]
     assert "kappa" in said["left_out"][0]["reason"]
-    assert "100 % judged too fast, expected 50 % at most" in said["left_out"][0]["reason"]
+    assert "100% judged too fast, expected at most 50%" in said["left_out"][0]["reason"]
     files = "".join((tmp_path / name).read_text() for name in ("x.jsonl", "x.pairs.tsv") if (tmp_path / name).exists())
     assert "judge1" in files
     assert "judge3" not in files
@@ -146,7 +146,7 @@ def test_gold_items_are_scored_and_not_exported(campaign):
     assert found["judge1"].gold >= 5
     assert found["judge1"].checks == 1
     assert found["judge2"].checks == 0
-    assert any("checks judged right" in flag for flag in found["judge2"].flags)
+    assert any("checks answered correctly" in flag for flag in found["judge2"].flags)
     assert "good" not in set(dataset_of(connection, settings).candidates["system"])
     connection.close()
 
@@ -166,7 +166,7 @@ def test_a_repeated_item_shows_agreement_with_oneself_and_counts_once(campaign):
 def test_one_answer_for_everything_is_flagged(campaign):
     path, _ = campaign("fluency", data=small(sources=20))
     connection, settings = judge_in_file(path, {"judge1": (lambda texts: [4], 9)}, 25)
-    assert figures_of(connection, settings, curve=False).judges[0].flags == ("100 % of the answers are the same",)
+    assert figures_of(connection, settings, curve=False).judges[0].flags == ("100% of the answers are identical",)
     connection.close()
 
 

@@ -129,9 +129,9 @@ def test_the_owner_sees_figures_that_the_background_made(campaign):
             time.sleep(0.1)
         connection.close()
         page = owner.get("/owner").text
-    assert "Figures below are of 12 answers" in page
+    assert "statistics below cover 12 answers" in page
     assert "Systems so far" in page
-    assert "No two judges have judged the same yet." in page
+    assert "No two judges have judged the same items yet." in page
 
 
 def test_the_background_process_says_what_it_cannot_do_and_ends_with_its_input(campaign):

@@ -16,7 +16,10 @@ from ranker.corpora.formats.reading import read_dataset
 from ranker.errors import DataError
 
 # a message must say one of these: what was expected, or what to do
-GUIDES = r"expected|convert|remove|rename|copy|keep one|needs its own|cut off|no such file|leave out|too deeply|digits"
+GUIDES = (
+    r"expected|convert|remove|rename|copy|keep one|needs a unique one|cut off|no such file|omit|delete|too "
+    r"deeply|digits"
+)
 INTERNAL = r"Traceback|\bException|\w+Error\b|object at 0x|<class|NoneType|dtype|\bNone\b"
 
 

@@ -92,9 +92,7 @@ def test_a_corpus_that_is_not_there_says_how_to_get_it(corpora):
     first, *rest = str(refused.value).splitlines()
     assert first == f"corpus 'wmt12' is not on this machine: no {' or '.join(card.files)} in {corpora}/wmt12"
     assert card.obtain in "\n".join(rest)
-    assert rest[-1].strip() == (
-        "More: ranker data show wmt12. What works right now: the same command with --data sample"
-    )
+    assert rest[-1].strip() == ("Details: ranker data show wmt12. To try the command now, use --data sample")
 
 
 @pytest.mark.parametrize("load", [catalogue.card, catalogue.load])

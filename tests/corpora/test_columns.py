@@ -71,7 +71,7 @@ def test_numbers_that_are_no_judgements_unless_asked_for(ending: str, tmp_path: 
     assert human_scores(dataset).tolist() == [1, 2, 3, 4, 5, 6]
     assert human_scores(dataset, "id").tolist() == [5, 4, 3, 2, 1, 0]
     alone = read_dataset(write(with_columns(ter=[1, 2, 3, 4, 5, 6], id=[1] * 6), tmp_path / f"y.{ending}"))
-    with pytest.raises(DataError, match=r"y.*: holds no human judgements, .*'id', 'ter'; choose with --kind NAME"):
+    with pytest.raises(DataError, match=r"y.*: contains no human judgements, .*'id', 'ter'; choose with --kind NAME"):
         resolve_kind(alone)
     assert human_scores(alone, "ter").tolist() == [-1, -2, -3, -4, -5, -6]
     assert human_scores(alone, "ter:higher").tolist() == [1, 2, 3, 4, 5, 6]
@@ -85,7 +85,7 @@ def test_several_unknown_ratings_are_refused_and_one_is_noted(
     with pytest.raises(DataError) as refused:
         resolve_kind(several)
     assert str(refused.value) == (
-        f"{several.name}: several ratings may be the judgement: 'alpha', 'rank'; "
+        f"{several.name}: several ratings could be the judgement: 'alpha', 'rank'; "
         "choose with --kind NAME, NAME:lower or NAME:higher"
     )
     assert resolve_kind(several, "alpha") == "alpha:higher"
@@ -93,7 +93,7 @@ def test_several_unknown_ratings_are_refused_and_one_is_noted(
     one = read_dataset(write(with_columns(alpha=RANKS), tmp_path / f"y.{ending}"))
     assert [resolve_kind(one) for _ in range(3)] == ["alpha:higher"] * 3
     assert caplog.messages == [
-        f"ranker: note: {one.name}: judged by 'alpha', higher values are better; if not so: --kind alpha:lower"
+        f"ranker: note: {one.name}: judged by 'alpha', higher values are better; if not, use --kind alpha:lower"
     ]
     known = read_dataset(write(with_columns(alpha=RANKS, Adequacy=RANKS), tmp_path / f"z.{ending}"))
     assert resolve_kind(known) == "adequacy"
@@ -111,7 +111,7 @@ def test_metadata_is_not_read_and_one_note_names_it(
     noted = read_dataset(write(rows, tmp_path / f"y.{ending}"), name="x")
     assert noted.fingerprint == plain.fingerprint
     assert caplog.messages == [
-        f"ranker: note: {tmp_path}/y.{ending}: not read, being no judgements: domain, comment, id"
+        f"ranker: note: {tmp_path}/y.{ending}: ignored, because not judgements: domain, comment, id"
     ]
 
 
@@ -141,7 +141,7 @@ def test_rows_of_judges_as_json(tmp_path: Path) -> None:
     table, lines = (read_dataset(write(rows, tmp_path / name)) for name in ("x.csv", "x.jsonl"))
     assert len(lines.ratings) == 12
     assert lines.fingerprint == table.fingerprint
-    for again, says in (("a", "'fluency': system 'A' is judged again"), (None, "system 'A' stands twice")):
+    for again, says in (("a", "'fluency': system 'A' is judged twice"), (None, "system 'A' is duplicated")):
         path = write([*rows, {**rows[0], "judge": again}], tmp_path / "y.jsonl")
         refusal(lambda path=path: read_dataset(path), path, 13, says)  # type: ignore[misc]
 

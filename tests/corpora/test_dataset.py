@@ -108,7 +108,7 @@ def test_language_pairs_are_selected_by_name_or_wild_card(wanted, kept):
 def test_a_language_pair_that_is_not_there_is_an_error_that_lists_what_is():
     with pytest.raises(DataError) as refused:
         small().select_language_pairs(["de-en", "en-*"])
-    assert str(refused.value) == "small: no source of language pair 'en-*'; there are: ?, de-en, fr-en_GB"
+    assert str(refused.value) == "small: no sources of language pair 'en-*'; available: ?, de-en, fr-en_GB"
 
 
 @pytest.mark.parametrize("keep", [np.array(keep) for keep in product([False, True], repeat=4)], ids=str)
@@ -167,7 +167,7 @@ def test_references_become_candidates_behind_the_others():
     assert found.candidates["text"].tolist() == ["a0", "a1", "a2", "r1", "r2", "r3", "c0", "c1", "d0", "d1", "r4"]
     assert found.candidates["is_reference"].tolist() == [text.startswith("r") for text in found.candidates["text"]]
     assert content(found)[3:] == content(small())[3:], "judgements are of the same candidates as before"
-    with pytest.raises(DataError, match="a system is called 'reference1', the name its reference would have"):
+    with pytest.raises(DataError, match="the system name 'reference1' is reserved for references"):
         found.with_references_as_candidates()
 
 

@@ -117,7 +117,7 @@ def test_selection_and_concatenation_keep_rows_together():
     assert kept.ratings[["candidate", "value"]].to_numpy().tolist() == [[0, 2], [1, 3]]
     assert kept.preferences[["first", "second"]].to_numpy().tolist() == [[0, 1]]
     assert one.select_language_pairs(["*-en"]).fingerprint == one.fingerprint
-    with pytest.raises(DataError, match="no source of language pair 'de-fr'; there are: xx-en"):
+    with pytest.raises(DataError, match="no sources of language pair 'de-fr'; available: xx-en"):
         one.select_language_pairs(["de-fr"])
 
 

@@ -117,7 +117,7 @@ def test_truncated_and_changed_parquet(tmp_path: Path) -> None:
     whole = path.read_bytes()
     fingerprint = read_dataset(path).fingerprint
     for size in range(1, len(whole), 37):
-        damaged(path, whole[:size], says="not a readable Parquet file")
+        damaged(path, whole[:size], says="cannot be read as a Parquet file")
     outcomes = set()
     for position in range(0, len(whole), 11):
         changed = bytearray(whole)
@@ -207,14 +207,14 @@ def test_odd_names_do_not_break_the_line(name: str, key: str, tmp_path: Path) ->
         one["candidates"] = [{"system": name, "text": "a"}] * 2
     else:
         one["candidates"][0]["human"] = {name: "no number"} if key == "kind" else {"fluency": {name: "no number"}}
-    damaged(tmp_path / "x.jsonl", f"{json.dumps(one)}\n{json.dumps(one)}", None, "expected|stands twice")
+    damaged(tmp_path / "x.jsonl", f"{json.dumps(one)}\n{json.dumps(one)}", None, "expected|is duplicated")
     damaged(tmp_path / "y.jsonl", json.dumps({"src": "x", "tgt": {name: 3}}), 1, r"tgt\S+: expected a string, found 3")
 
 
 WORDING = [
     ("x.jsonl", "", "is empty, expected a corpus"),
-    ("x.jsonl", "[]", "holds no source, expected at least one"),
-    ("x.json", '{"source": "x", "candidates": []}', "holds no candidate, expected at least one"),
+    ("x.jsonl", "[]", "contains no source, expected at least one"),
+    ("x.json", '{"source": "x", "candidates": []}', "contains no candidate, expected at least one"),
     (
         "x.jsonl",
         '{"source": "x", "candidates": {"A": "a"}}\n{"source": "y", "candi',
@@ -254,7 +254,7 @@ WORDING = [
     (
         "x.jsonl",
         '{"source": "x", "candidates": {"A": "a"}, "seg_id": NaN}',
-        "1: expected a JSON value, found NaN (leave out numbers that are not known)",
+        "1: expected a JSON value, found NaN (omit unknown numbers)",
     ),
     (
         "x.json",
@@ -278,8 +278,9 @@ WORDING = [
         "x.tsv",
         "source\tsystem\ttext\tfluency\nx\tA\ta\tgood\n",
         "2: column 'fluency': expected a finite number or nothing, found 'good' "
-        "(columns of text are lp, doc, seg_id, source, system, text, judge, is_reference, reference; others hold "
-        "ratings, or metadata under names such as id, domain, meta, comment: rename or remove it)",
+        "(text columns are lp, doc, seg_id, source, system, text, judge, is_reference, reference; other columns "
+        "contain "
+        "ratings, or metadata with names such as id, domain, meta, comment: rename or remove it)",
     ),
 ]
 

@@ -45,7 +45,7 @@ def test_stray_bytes_are_found_by_line_and_column(
     before = lines[2][: column - 1].encode()
     lines_raw[2] = before + stray + lines_raw[2][len(before) :]
     raw = mark + ends.encode().join(lines_raw)
-    message = damaged(tmp_path / name, raw, 3, r"byte 0x[0-9a-f]{2} (is not UTF-8|stands in no text)")
+    message = damaged(tmp_path / name, raw, 3, r"byte 0x[0-9a-f]{2} (is not UTF-8|is not text)")
     assert f"{name}:3:{column}: byte 0x{stray[0]:02x}" in message
 
 
@@ -88,7 +88,9 @@ def half_characters() -> Iterator[str]:
 
 @pytest.mark.parametrize("line", list(half_characters()))
 def test_halves_of_characters(line: str, tmp_path: Path) -> None:
-    damaged(tmp_path / "x.jsonl", f"{LINES[0]}\n{line}\n", 2, r"expected text that UTF-8 can hold, found '.*\\ud")
+    damaged(
+        tmp_path / "x.jsonl", f"{LINES[0]}\n{line}\n", 2, r"expected text that can be encoded in UTF-8, found '.*\\ud"
+    )
 
 
 def zipped() -> bytes:
@@ -158,7 +160,7 @@ OTHER = {
 def test_files_that_are_something_else(content: str, ending: str, tmp_path: Path) -> None:
     message = damaged(tmp_path / f"x.{ending}", OTHER[content])
     if content in ("zip", "pickle", "png", "random", "sqlite") and ending != "parquet":
-        assert re.search("a zip archive|is not UTF-8|0x00 stands in no text", message)
+        assert re.search("a zip archive|is not UTF-8|0x00 is not text", message)
 
 
 def test_parquet_by_another_name(tmp_path: Path) -> None:
@@ -190,7 +192,7 @@ def test_places_without_a_readable_file(tmp_path: Path) -> None:
         with pytest.raises(DataError) as refused:
             read_dataset(tmp_path / name)
         assert str(refused.value) == f"{tmp_path}/{shown}: no such file"
-    with pytest.raises(DataError, match=r"x\\x00y: is no file name"):
+    with pytest.raises(DataError, match=r"x\\x00y: is not a valid file name"):
         read_dataset("x\0y")
 
 
@@ -240,9 +242,9 @@ def test_damaged_parallel_files(name: str, damage: str, parallel: dict[str, Path
         "longer": (whole + b"more\n", 6, "has 6 lines, expected 5 as in "),
         "shorter": (b"".join(whole.splitlines(keepends=True)[:4]), 4, "has 4 lines, expected 5 as in "),
         "blank line": (whole + b"\n", 6, "has 6 lines, expected 5 as in "),
-        "empty": (b"", None, "has 0 lines, expected 5|is empty, expected one sentence a line"),
+        "empty": (b"", None, "has 0 lines, expected 5|is empty, expected one sentence per line"),
         "0xff": (whole.replace(b" 2", b"\xff"), 3, "byte 0xff is not UTF-8"),
-        "UTF-16": (whole.decode().encode("utf-16-le"), 1, "byte 0x00 stands in no text"),
+        "UTF-16": (whole.decode().encode("utf-16-le"), 1, "byte 0x00 is not text"),
         "gone": (None, None, "no such file"),
         "directory": (None, None, "this is a directory, expected a file"),
     }[damage]
@@ -262,6 +264,6 @@ def test_no_translations_and_two_of_one_name(parallel: dict[str, Path], tmp_path
         read_parallel(parallel["source"], [parallel["ref1"]], [])
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "A").write_bytes(parallel["A"].read_bytes())
-    says = "two translations are called 'A', which is the system's name; rename one of the files"
+    says = "two files give the system name 'A'; rename one of them"
     both = [parallel["A"], tmp_path / "other" / "A"]
     refusal(lambda: read_parallel(parallel["source"], [], both), parallel["A"], None, says)

@@ -127,7 +127,7 @@ def test_keys_that_may_be_missing(key: str, tmp_path: Path) -> None:
 )
 def test_two_spellings_of_one_key(spellings: tuple[str, str], tmp_path: Path) -> None:
     made = {"source": "x", "candidates": {"A": "a"}, spellings[0]: {"A": "a"}, spellings[1]: {"A": "a"}}
-    keys = f"keys '{spellings[0]}' and '{spellings[1]}' stand for the same thing; keep one of them"
+    keys = f"keys '{spellings[0]}' and '{spellings[1]}' mean the same; keep one of them"
     damaged(tmp_path / "x.json", json.dumps(made), 1, keys)
 
 
@@ -180,7 +180,7 @@ def test_deep_nesting(place: str, opening: str, depth: int, tmp_path: Path) -> N
         try:
             assert len(read_dataset(path).sources) == 2
         except DataError:
-            refusal(lambda: read_dataset(path), path, 2, "nested too deeply")
+            refusal(lambda: read_dataset(path), path, 2, "too deeply nested")
     else:
         refusal(lambda: read_dataset(path), path, 2, "nested|expected")
 
@@ -203,7 +203,7 @@ def test_nesting_at_the_edge_of_what_can_be_shown(depth: int, tmp_path: Path) ->
 )
 def test_keys_that_stand_twice(found: str, twice: str, tmp_path: Path) -> None:
     raw = "\n".join([LINES[0], LINES[1].replace(found, twice)])
-    damaged(tmp_path / "x.jsonl", raw, 2, "stands twice in one object; rename or remove one of them")
+    damaged(tmp_path / "x.jsonl", raw, 2, "is duplicated in an object; rename or remove one of them")
 
 
 def test_systems_that_stand_twice(tmp_path: Path) -> None:
@@ -212,30 +212,30 @@ def test_systems_that_stand_twice(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     for candidates in (two, unnamed, [{"system": 1, "text": "a"}, {"system": "1", "text": "a"}]):
         line = json.dumps({"source": "x", "candidates": candidates})
-        damaged(path, f"{LINES[0]}\n{line}\n", 2, "stands twice under one source; rename or remove one of them")
+        damaged(path, f"{LINES[0]}\n{line}\n", 2, "is listed twice for one source; rename or remove one of them")
     one = '{"src": "x", "ref": "r", "mt": "m", "system": "A"}'
-    damaged(path, f"{one}\n{LINES[0]}\n{one}\n", 3, r"system 'A' stands twice under one source.*\(line 1 has it too\)")
-    damaged(path, '{"src": "x", "tgt": {"A": "a", "A": "b"}}', 1, "key 'A' stands twice in one object")
+    damaged(path, f"{one}\n{LINES[0]}\n{one}\n", 3, r"system 'A' is duplicated under one source.*\(line 1 has it too\)")
+    damaged(path, '{"src": "x", "tgt": {"A": "a", "A": "b"}}', 1, "key 'A' is duplicated in an object")
     damaged(path, '{"src": "x", "tgt": {"": "a"}}', 1, "tgt: expected a name, found ''")
     for delimiter, name in ((",", "x.csv"), ("\t", "x.tsv")):
         rows = [HEADER, *ROWS, ROWS[3]]
-        damaged(tmp_path / name, table(delimiter, rows), 8, "column 'fluency': system 'B' is judged again")
+        damaged(tmp_path / name, table(delimiter, rows), 8, "column 'fluency': system 'B' is judged twice")
         unjudged = [[*row[:5], "", "", row[7]] for row in rows]
         damaged(
-            tmp_path / name, table(delimiter, [HEADER, *unjudged[1:]]), 8, "system 'B' stands twice under one source"
+            tmp_path / name, table(delimiter, [HEADER, *unjudged[1:]]), 8, "system 'B' is duplicated under one source"
         )
         other_text = [*ROWS[3][:5], "j2", "4", "other"]
-        damaged(tmp_path / name, table(delimiter, [HEADER, *ROWS, other_text]), 8, "stands twice under one source")
+        damaged(tmp_path / name, table(delimiter, [HEADER, *ROWS, other_text]), 8, "is duplicated under one source")
         without_judge = [[*row[:5], "", *row[6:]] for row in ROWS[:1]]
         damaged(tmp_path / name, table(delimiter, [HEADER, *without_judge, ROWS[0]]), 3, "judged again; expected once")
 
 
 def test_sources_that_stand_twice(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
-    says = "seg_id '1' of language pair 'zh-en' stands twice (first on line 1); each source needs its own"
+    says = "seg_id '1' of language pair 'zh-en' is duplicated (first on line 1); each source needs a unique one"
     damaged(path, "\n".join([LINES[0], LINES[1], LINES[0]]), 3, re.escape(says))
     numbered = [{"seg_id": 2, "source": "x", "candidates": {"A": "a"}}, {"source": "y", "candidates": {"A": "a"}}]
-    damaged(path, "\n".join(map(json.dumps, numbered)), 2, r"seg_id '2' stands twice \(first on line 1\)")
+    damaged(path, "\n".join(map(json.dumps, numbered)), 2, r"seg_id '2' is duplicated \(first on line 1\)")
     for column, value in ((2, "other source"), (3, "other reference"), (3, "")):
         row = [*ROWS[3]]
         row[column] = value
@@ -255,6 +255,6 @@ def test_a_nul_is_refused_with_its_line(tmp_path: Path, path: tuple[str | int, .
     place[path[-1]] = "a\0b"
     file = tmp_path / "x.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with pytest.raises(DataError, match=rf"{column} holds the character NUL") as refused:
+    with pytest.raises(DataError, match=rf"{column} contains the character NUL") as refused:
         read_dataset(file)
     assert (refused.value.file, refused.value.line) == (str(file), 2)

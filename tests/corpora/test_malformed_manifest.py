@@ -30,8 +30,8 @@ COLUMNS = 'columns = ["system", "doc", "segment", "judge", "fluency"]'
 @pytest.mark.parametrize(
     ("manifest", "line", "says"),
     [
-        ("language_pair = \n", 1, "not TOML, expected such: Invalid value"),
-        (f"language_pair = 'zh-en'\n{MANIFEST}", 2, "not TOML, expected such: Cannot overwrite a value"),
+        ("language_pair = \n", 1, "not TOML: Invalid value"),
+        (f"language_pair = 'zh-en'\n{MANIFEST}", 2, "not TOML: Cannot overwrite a value"),
         ("", None, "language_pair: expected a language pair such as 'zh-en', found null"),
         (replaced("zh-en", "Chinese"), 1, "language_pair: expected a language pair such as 'zh-en', found 'Chinese'"),
         ("language_pair = 'zh-en'\n", None, "source: is missing; expected the path of the source"),
@@ -57,7 +57,11 @@ COLUMNS = 'columns = ["system", "doc", "segment", "judge", "fluency"]'
         (replaced('E06 = "E06.sgm"', 'e05 = "E06.sgm"'), 7, r"\[systems\] E05: expected names that differ, not only"),
         (replaced("[systems]", "[systems]\nencoding = 'klingon'"), 8, "E05: expected an encoding such as 'utf-8'"),
         (replaced("[systems]", "[systems]\nundecodable = 'skip'"), 8, "undecodable: expected 'refuse' or 'replace'"),
-        (replaced("[systems]", "[systems]\nundecodable = 'replace'"), 8, "expected an encoding beside undecodable"),
+        (
+            replaced("[systems]", "[systems]\nundecodable = 'replace'"),
+            8,
+            "undecodable = 'replace' also needs an encoding",
+        ),
         (
             replaced('path = "scores.txt"', ""),
             9,
@@ -80,13 +84,13 @@ COLUMNS = 'columns = ["system", "doc", "segment", "judge", "fluency"]'
         (replaced("[1, 5]", "[1, 5]\nheader = 1"), 13, "header: expected true or false, found 1"),
         (replaced("[1, 5]", "[1, 5]\nfixed = { judge = 1 }"), 13, "fixed: expected a table of name = 'text'"),
         (replaced("[1, 5]", "[1, 5]\nfixed = { judg = 'a' }"), 9, r"judg: unknown key \(did you mean 'judge'\?\)"),
-        (replaced("[1, 5]", "[1, 5]\nfixed = { judge = 'a' }"), 11, "columns: 'judge' stands in fixed too; keep one"),
+        (replaced("[1, 5]", "[1, 5]\nfixed = { judge = 'a' }"), 11, "columns: 'judge' is also in fixed; keep one"),
         (replaced(COLUMNS, ""), 9, "columns: expected a list of names, or a table of name = column number"),
         (replaced(COLUMNS, "columns = { system = 0 }"), 11, "columns: expected a list of names, or a table"),
         (
             replaced('"doc", ', ""),
             11,
-            "columns: expected 'doc' too: name its column here, or in fixed what it always is",
+            "columns: 'doc' is missing: give its column here, or its constant value in fixed",
         ),
         (
             replaced('"judge", ', '"doc", '),
@@ -118,7 +122,7 @@ def test_wrong_manifests(manifest: str, line: int | None, says: str, tmp_path: P
 @pytest.mark.parametrize(
     ("name", "content", "line", "says"),
     [
-        ("source.sgm", story("d1", None, "一", "二") * 2, 6, "segment '1' of document 'd1' stands twice; remove one"),
+        ("source.sgm", story("d1", None, "一", "二") * 2, 6, "segment '1' of document 'd1' is duplicated; remove one"),
         ("source.sgm", story("d2", None, "一", "二"), None, ""),
         (
             "ref.sgm",
@@ -132,7 +136,7 @@ def test_wrong_manifests(manifest: str, line: int | None, says: str, tmp_path: P
             4,
             "expected a segment of document 'd1' of the source, found '3'",
         ),
-        ("E06.sgm", story("d1", "E06", "a") * 2, 5, r"segment '1' of document 'd1' stands twice; .*E06.sgm:2\)"),
+        ("E06.sgm", story("d1", "E06", "a") * 2, 5, r"segment '1' of document 'd1' is duplicated; .*E06.sgm:2\)"),
         (
             "E06.sgm",
             story("d1", "x", "a") + story("d1", "y", "a"),
@@ -142,11 +146,11 @@ def test_wrong_manifests(manifest: str, line: int | None, says: str, tmp_path: P
         ("E06.sgm", story("d1", "E06", "a") + story("d1", None, "a"), 4, "document without sysid; expected one"),
         ("E06.sgm", "<refset>" + story("d1", "E01", "a") + "</refset>", None, None),
         ("source.sgm", "<refset>" + story("d1", "E01", "a") + "</refset>", None, "source: expected documents of a sou"),
-        ("E06.sgm", "", None, "holds no <doc>, expected at least one"),
+        ("E06.sgm", "", None, "contains no <doc>, expected at least one"),
         ("E06.sgm", story("d1", "E06", "a", "b")[:-4], 1, "<doc> is not closed before the file ends"),
         ("E06.sgm", story("d1", "E06", "a", "b")[:-9], 3, "<seg> is not closed before the file ends"),
         ("E06.sgm", b"<doc docid=d1>\n<seg id=1>\x81 \xff\x90</seg></doc>", 2, "byte 0x81 is not utf-8: name the"),
-        ("E06.sgm", story("d1", "E06", "a").encode("utf-16"), 1, "byte 0x00 stands in no text"),
+        ("E06.sgm", story("d1", "E06", "a").encode("utf-16"), 1, "byte 0x00 is not text"),
         ("E06.sgm", b"\x1f\x8b\x08broken", None, "damaged or incomplete gzip file"),
     ],
 )
@@ -167,22 +171,22 @@ def test_wrong_stories(name: str, content: str | bytes, line: int | None, says: 
     ("scores", "line", "says"),
     [
         ("", None, "is empty, expected an assessment table"),
-        ("E05\td1\t1\tj1\t\n", None, "holds no score, expected at least one"),
-        ("E05\td1\t1\tj1\n", 1, r"expected 'fluency' in column 5, found 4 columns: .*\(is the delimiter right\?\)"),
+        ("E05\td1\t1\tj1\t\n", None, "contains no score, expected at least one"),
+        ("E05\td1\t1\tj1\n", 1, r"expected 'fluency' in column 5, found 4 columns: .*\(wrong delimiter\?\)"),
         ("E05,d1,1,j1,4\n", 1, "expected 'segment' in column 3, found 1 columns|expected 'doc' in column 2, found 1"),
         (SCORES + "E05\td1\t1\tj2\n", 4, "expected 5 fields as on line 1, found 4: 'E05 d1 1 j2'"),
         (SCORES + "\nE05\td1\t1\tj2\tgood\n", 5, "fluency: expected a number from 1 to 5, found 'good'"),
         (SCORES + "E05\td1\t1\tj2\t6\n", 4, "fluency: expected a number from 1 to 5, found '6'"),
         (SCORES + "E05\td1\t1\tj2\t0.99\n", 4, "fluency: expected a number from 1 to 5, found '0.99'"),
         (SCORES + "E05\td1\t1\tj2\tnan\n", 4, "fluency: expected a number from 1 to 5, found 'nan'"),
-        (SCORES + "E05\td1\t1\tj2\t1_0\n", 4, r"found '1_0' \(what stands for no score is named by 'missing'\)"),
+        (SCORES + "E05\td1\t1\tj2\t1_0\n", 4, r"found '1_0' \(values for no score are listed under 'missing'\)"),
         (SCORES + "E07\td1\t1\tj1\t4\n", 4, r"expected a system of the manifest, found 'E07' \(did you mean 'E0[56]'"),
-        (SCORES + "e01\td1\t1\tj1\t4\n", 4, r"found the reference 'e01'; name it under \[systems\] too"),
+        (SCORES + "e01\td1\t1\tj1\t4\n", 4, r"found reference 'e01'; to rank it, list it under \[systems\] too"),
         (SCORES + "E05\td2\t1\tj1\t4\n", 4, "expected a document of the source, found 'd2'"),
         (SCORES + "E05\td1\t3\tj1\t4\n", 4, "expected a segment of document 'd1' of the source, found '3'"),
         (SCORES + "\td1\t3\tj1\t4\n", 4, "system: expected a name, found nothing"),
         (SCORES + "e05\tD1\t01\tj1\t3\n", 4, r"'fluency' of system 'E05' is judged twice by 'j1' .*scores.txt:1\)"),
-        (SCORES.encode() + b"E05\td1\t1\tj\x81\t4\n", 4, "byte 0x81 is not utf-8: name the encoding"),
+        (SCORES.encode() + b"E05\td1\t1\tj\x81\t4\n", 4, "byte 0x81 is not utf-8: specify the encoding"),
     ],
 )
 def test_wrong_assessments(scores: str | bytes, line: int | None, says: str, tmp_path: Path) -> None:
@@ -191,7 +195,7 @@ def test_wrong_assessments(scores: str | bytes, line: int | None, says: str, tmp
 
 def test_a_judged_output_that_is_lacking(tmp_path: Path) -> None:
     folder = write_corpus(tmp_path / "small", {"E05/d1.sgm": story("d1", "E05", "library")})
-    says = "expected a system with an output for segment '2' of document 'd1', found 'E05', which has none"
+    says = "system 'E05' has no output for segment '2' of document 'd1'"
     refusal(lambda: read_manifest(folder), folder / "scores.txt", 2, says)
 
 
@@ -199,7 +203,7 @@ def test_no_output_at_all(tmp_path: Path) -> None:
     changes = {"E05/d1.sgm": story("d1", "E05"), "E06.sgm": story("d1", "E06")}
     manifest = MANIFEST[: MANIFEST.index("[assessment]")]
     folder = write_corpus(tmp_path / "small", {**changes, "manifest.toml": manifest})
-    says = "the systems have no output for any source, expected at least one"
+    says = "no system has an output for any source, expected at least one"
     refusal(lambda: read_manifest(folder), folder / "manifest.toml", None, says)
 
 

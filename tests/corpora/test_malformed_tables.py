@@ -63,9 +63,9 @@ def test_missing_columns(name: str, missing: str, tmp_path: Path) -> None:
 )
 def test_columns_that_stand_twice(more: list[str], tmp_path: Path) -> None:
     rows = [[*HEADER, *more], *([*row, *more] for row in ROWS)]
-    damaged(tmp_path / "x.csv", table(",", rows), 1, "stands twice; rename or remove one")
+    damaged(tmp_path / "x.csv", table(",", rows), 1, "is duplicated; rename or remove one")
     with_blank_lines = "\n\n" + table(",", rows)
-    damaged(tmp_path / "x.csv", with_blank_lines, 3, "stands twice; rename or remove one")
+    damaged(tmp_path / "x.csv", with_blank_lines, 3, "is duplicated; rename or remove one")
 
 
 CELLS = ["x", "nan", "NaN", "inf", "-Infinity", "1e999", "1_000", "3,5", "0x1", "true", "1\u00a0000", "1 2", "--1", "½"]
@@ -82,7 +82,7 @@ def test_judgements_that_are_no_numbers(name: str, cell: str, tmp_path: Path) ->
 
 def test_columns_without_a_name_that_hold_something(tmp_path: Path) -> None:
     rows = [["", *HEADER], *([str(index), *row] for index, row in enumerate(ROWS))]
-    says = "a column without a name holds 0: name it in the first line, or remove it"
+    says = "a column without a name contains 0: name it in the first line, or remove it"
     damaged(tmp_path / "x.csv", table(",", rows), 2, says)
 
 
@@ -160,7 +160,7 @@ def test_parquet_columns_that_stand_twice(tmp_path: Path) -> None:
     arrow = pa.Table.from_pandas(pd.DataFrame(ROWS, columns=HEADER))
     path = tmp_path / "x.parquet"
     pyarrow.parquet.write_table(arrow.append_column("text", arrow.column("source")), path)
-    refusal(lambda: read_dataset(path), path, None, "column 'text' stands twice")
+    refusal(lambda: read_dataset(path), path, None, "column 'text' is duplicated")
 
 
 PAIR_HEADER = ["lp", "seg_id", "judge", "sysA", "sysB", "relation", "rankA", "rankB", "task", "primary"]
@@ -184,7 +184,7 @@ PAIR_DAMAGE = [
     (3, "C", "sysA: expected a system that translated 'zh-en' '3', found 'C'"),
     (3, "", "sysA: expected a system that translated 'zh-en' '3', found ''"),
     (4, "a", "sysB: expected a system that translated 'zh-en' '3', found 'a'"),
-    (4, "A", "system 'A' is compared with itself, expected two systems"),
+    (4, "A", "system 'A' is compared with itself; expected two different systems"),
     (5, "", "relation: expected one of > < = -, found ''"),
     (5, ">>", "relation: expected one of > < = -, found '>>'"),
     (5, "better", "relation: expected one of > < = -, found 'better'"),
@@ -219,7 +219,7 @@ def test_missing_and_repeated_columns_in_pairs(column: str, tmp_path: Path) -> N
         1,
         f"column '{column}' is missing; expected a first line with lp seg_id judge",
     )
-    with_pairs(tmp_path, [[*row, row[at]] for row in [PAIR_HEADER, *PAIRS]], 1, f"column '{column}' stands twice")
+    with_pairs(tmp_path, [[*row, row[at]] for row in [PAIR_HEADER, *PAIRS]], 1, f"column '{column}' is duplicated")
 
 
 def test_pairs_that_are_something_else(tmp_path: Path) -> None:

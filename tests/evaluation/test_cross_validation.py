@@ -154,7 +154,7 @@ def test_a_difference_that_may_be_chance_is_called_so():
 def test_few_sources_give_no_verdict():
     ranker = Ranker("length", C=1.0)
     found = cross_validate(ranker, ranker.fit_table(planted("chrf", sources=12)), resamples=200)
-    assert found.verdicts == ("12 sources are too few to judge a model: do not rely on these figures",)
+    assert found.verdicts == ("12 sources are too few to evaluate a model: do not rely on these values",)
 
 
 def test_a_model_that_is_better_is_not_advised_against():
@@ -182,7 +182,7 @@ def test_the_included_ranker_is_marked_where_it_was_trained_on_these_data():
     data = planted("chrf", name="wmt14-rr")
     ranker = Ranker("length", C=1.0)
     found = cross_validate(ranker, ranker.fit_table(data), resamples=100)
-    assert [row.note for row in found.rows] == [None, None, "was trained on these data (wmt14)"]
+    assert [row.note for row in found.rows] == [None, None, "was trained on this data (wmt14)"]
     assert len(found.verdicts) == 1
     assert found.verdicts[0].startswith("chrF")
 
@@ -207,7 +207,7 @@ def test_fewer_sources_than_folds_make_fewer_folds_and_one_source_none():
     ranker = Ranker("chrf", C=1.0)
     assert cross_validate(ranker, ranker.fit_table(data), resamples=10).folds == 3
     one = data.select_sources([True, False, False])
-    with pytest.raises(DataError, match=r"1 source with judgements to learn from: a cross-validation needs 2"):
+    with pytest.raises(DataError, match=r"1 source with judgements: cross-validation requires at least 2"):
         cross_validate(ranker, ranker.fit_table(one))
     table = ranker.fit_table(data)
     with pytest.raises(OptionError, match="folds=1: expected at least 2"):

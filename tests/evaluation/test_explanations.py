@@ -217,7 +217,7 @@ def test_figures_add_up_as_they_are_written(values: list[float], digits: int) ->
 
 def test_pairs_that_cannot_be_explained(ranker: Ranker, sample: Dataset) -> None:
     matrix = ranker.contributions(sample)
-    with pytest.raises(OptionError, match=r"no system 'syss1' in sample \(did you mean 'sys1'\?\); there are: 'sys1'"):
+    with pytest.raises(OptionError, match=r"no system 'syss1' in sample \(did you mean 'sys1'\?\); available: 'sys1'"):
         explain_systems(ranker, sample, matrix, "syss1", "sys2")
     with pytest.raises(OptionError, match="'sys1' is given twice"):
         explain_systems(ranker, sample, matrix, "sys1", "sys1")

@@ -67,7 +67,7 @@ def test_the_exact_p_of_the_published_189_wins_is_above_the_printed_one():
     assert sign_test(189, 347) / 2 == pytest.approx(0.0536, abs=5e-5)
     assert sign_test(158, 347) == pytest.approx(sign_test(189, 347))
     assert sign_test(0, 0) == 1
-    with pytest.raises(OptionError, match="3 wins of 2; expected from 0 to 2"):
+    with pytest.raises(OptionError, match="3 wins in 2 comparisons; expected 0 to 2"):
         sign_test(3, 2)
 
 

@@ -100,7 +100,7 @@ def test_files_are_read_once(preferred, bitext, monkeypatch):
     [
         ([], ["de-en=a", "b", "c"], r"--bitext: found an odd number of files, 3; expected two for each language pair"),
         (["de-en=a", "de-en=b"], [], "two aligners for de-en, expected one"),
-        (["a"], ["b", "c"], "two aligners for all language pairs, expected one; name a language pair as de-en=FILE"),
+        (["a"], ["b", "c"], "two aligners for all language pairs, expected one; give a language pair as de-en=FILE"),
     ],
 )
 def test_what_contradicts_itself_is_refused(files, bitexts, message):
@@ -115,10 +115,10 @@ def test_paths_may_hold_equals_signs():
 
 def test_language_pairs_and_files_that_do_not_exist_are_refused(preferred, tmp_path):
     settings = birch11.BirchSettings(aligners=Aligners.parse(["aa-de=x"], []))
-    with pytest.raises(OptionError, match=r"an aligner is given for aa-de.*; the data hold: aa-en, bb-en"):
+    with pytest.raises(OptionError, match=r"unused aligner for aa-de.*; the data contains: aa-en, bb-en"):
         birch11.run(preferred, [], settings)
     missing = birch11.BirchSettings(aligners=Aligners.parse([f"aa-en={tmp_path / 'x'}"], []))
-    with pytest.raises(ModelError, match=r"x: no such aligner; make one with: ranker align train"):
+    with pytest.raises(ModelError, match=r"x: no such aligner; train one with: ranker align train"):
         birch11.plan(preferred, [], missing)
     for name, text in (("a", "one\n"), ("b", "one\ntwo\n")):
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -130,9 +130,7 @@ def test_language_pairs_and_files_that_do_not_exist_are_refused(preferred, tmp_p
 def test_an_aligner_of_other_words_is_refused(preferred, tmp_path):
     path = tmp_path / "other.align"
     learn_aligner(preferred.select_language_pairs(["aa-en"]), tokenizer="none").save(path)
-    with pytest.raises(
-        OptionError, match="aligns the words of the tokenizer none, this experiment counts those of 13a"
-    ):
+    with pytest.raises(OptionError, match="was trained with the tokenizer none, but this experiment uses 13a"):
         Aligners.parse([str(path)], []).aligner(preferred, "aa-en")
 
 

@@ -163,7 +163,7 @@ def test_several_data_sets_and_their_mean(sample, preferred):
     assert overall["Pearson"] == pytest.approx((overall["sample"] + overall["simulated+simulated"]) / 2)
     assert "kind:" in found.signature
     assert json.loads(found.json())["signature"] == found.signature
-    with pytest.raises(OptionError, match="two of the data sets are called 'sample'"):
+    with pytest.raises(OptionError, match="two data sets are called 'sample'"):
         run([sample, sample])
 
 

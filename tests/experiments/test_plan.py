@@ -118,7 +118,7 @@ def test_the_command_reports_what_failed_and_prints_the_rest(monkeypatch, capsys
     assert [one["title"] for one in document["tables"]] == ["first", "before", "third"]
     assert document["failures"] == [{"title": "second", "reason": "wmt12: too few sources"}]
     assert [row["table"] for row in csv.DictReader(io.StringIO(files[1].read_text()))] == ["first", "before", "third"]
-    assert "### second\n\nThis table could not be made: wmt12: too few sources\n" in files[2].read_text()
+    assert "### second\n\nThis table could not be computed: wmt12: too few sources\n" in files[2].read_text()
 
 
 @pytest.mark.parametrize("form", ["json", "csv", "markdown"])
@@ -166,5 +166,5 @@ def test_nothing_to_plot_is_said(monkeypatch, capsys, preferred):
         run_command(["experiment", "stanojevic14", *arguments])
     assert ended.value.code == 2
     printed = capsys.readouterr()
-    assert "there are no sweeps to plot: leave out --no-sweeps" in printed.err
+    assert "there are no sweeps to plot: remove --no-sweeps" in printed.err
     assert "Kendall's tau on" in printed.out

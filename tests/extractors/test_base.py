@@ -135,7 +135,7 @@ def test_fit_returns_a_fitted_form_of_the_same_identity(text):
         return
     calls = [extractor.transform, *([extractor.statistics] if isinstance(extractor, Metric) else [])]
     for call in calls:
-        with pytest.raises(ModelError, match=r"has learnt nothing yet"):
+        with pytest.raises(ModelError, match=r"is not fitted"):
             call(made)
     if extractor.fit_scope == "train":
         restored = extractor.with_state(fitted.state())
@@ -159,7 +159,9 @@ def test_what_was_learnt_serves_other_data(text):
 def test_an_alpha_is_of_the_language_pairs_that_it_was_learnt_from():
     made = dataset(range(2))
     other = dataclasses.replace(made, sources=made.sources.assign(lp="cs-en"))
-    with pytest.raises(DataError, match=r"learnt from de-en and has no alpha for cs-en: fit it on these data"):
+    with pytest.raises(
+        DataError, match=r"learnt from de-en and has no alpha for cs-en: fit it on data with this language pair"
+    ):
         make_metric("lrscore[theta=0.3]").fit(made).statistics(other)
 
 

@@ -37,7 +37,7 @@ def test_every_column_is_a_metric_by_its_name(extractor: str, column: str) -> No
     assert metric.higher_is_better == (column not in LOWER.get(extractor, []))
     data = dataset(range(4))
     if make(extractor).fit_scope == "train" and not make(extractor).is_fitted:
-        with pytest.raises(ModelError, match=f"{extractor} has learnt nothing yet, and would learn from the very data"):
+        with pytest.raises(ModelError, match=f"{extractor} is not fitted, and would learn from the data"):
             make_scorer(column, None)
         return
     if extractor == "perp" or extractor.startswith("perp["):
@@ -63,15 +63,18 @@ def test_columns_declare_where_lower_is_better(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("semantic", "'semantic' has 4 columns, and a metric is one of them: semantic.precision, semantic.recall, sem"),
+        (
+            "semantic",
+            "'semantic' has 4 columns; choose one of them as the metric: semantic.precision, semantic.recall, sem",
+        ),
         ("semantic.G", r"'semantic' has no column 'G' \(did you mean 'semantic.f'\?\); its columns are: semantic.prec"),
         ("ngrams[order=2].3.f1", r"has no column '3.f1' .*; its columns are: ngrams\[order=2\].1.precision, "),
         ("length.", "'length' has 2 columns"),
-        ("bleu.precision", r"'bleu' is one score and has no column 'precision'; leave out '.precision'"),
-        ("bleu[order=2].x", r"'bleu\[order=2\]' is one score and has no column 'x'"),
+        ("bleu.precision", r"'bleu' is a single score and has no column 'precision'; remove '.precision'"),
+        ("bleu[order=2].x", r"'bleu\[order=2\]' is a single score and has no column 'x'"),
         ("perp.oov", r"'perp' has no column 'oov'.*; its columns are: perp$"),
-        ("blue.x", "no extractor is called 'blue.x'"),
-        ("semantic[layer=3]f", r"is not of the form name\[option=value,...\]"),
+        ("blue.x", "unknown metric or feature 'blue.x'"),
+        ("semantic[layer=3]f", r"does not have the form name\[option=value,...\]"),
     ],
 )
 def test_what_is_no_column_is_refused_with_the_list(text: str, message: str) -> None:
@@ -93,9 +96,7 @@ def test_columns_stand_in_sums_and_sums_in_models(tmp_path) -> None:
 
 
 def test_too_little_to_learn_from_is_an_error() -> None:
-    message = (
-        "test: 8 reference sentences are too few for a language model, 100 are needed: score by another metric than"
-    )
+    message = "test: 8 reference sentences are too few for a language model, which needs 100: use a metric other than"
     for text in ("perp", "combine[bleu - perp]"):
         with pytest.raises(DataError, match=f"{message} perp"):
             make_scorer(text, None).candidate_scores(dataset(range(4)))
@@ -116,5 +117,5 @@ def test_a_column_can_be_fitted_on_other_data() -> None:
     few = dataset(range(2))
     expected = make("paraphrase").fit(dataset(range(4))).transform(few)[:, 2]
     np.testing.assert_array_equal(fitted.transform(few)[:, 0], expected)
-    with pytest.raises(ModelError, match="has learnt nothing yet"):
+    with pytest.raises(ModelError, match="is not fitted"):
         make_metric("paraphrase.f").transform(few)

@@ -125,13 +125,13 @@ def test_a_combination_is_better_the_higher_whatever_it_is_made_of(dataset):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("combine[bleu - 2ter]", "'bleu - 2ter': expected * behind a number at character 9, found 't'"),
-        ("combine[bleu - tre]", "'bleu - tre', character 8: no extractor is called 'tre' (did you mean 'ter'?)"),
+        ("combine[bleu - 2ter]", "'bleu - 2ter': expected * after a number at character 9, found 't'"),
+        ("combine[bleu - tre]", "'bleu - tre', character 8: unknown metric or feature 'tre' (did you mean 'ter'?)"),
         ("combine[bleu[ordr=4]]", "character 1: bleu has no option 'ordr' (did you mean 'order'?)"),
-        ("combine[bleu - ds]", "'bleu - ds', character 8: 'ds' has 15 columns, and a metric is one of them"),
+        ("combine[bleu - ds]", "'bleu - ds', character 8: 'ds' has 15 columns; choose one of them as the metric"),
         ("combine[bleu, ter]", "expected +, - or the end at character 5, found ','"),
         ("combine[bleu - combine[wer per]]", "character 8: 'wer per': expected +, - or the end at character 5"),
-        ("combine[bleu", "is not of the form name["),
+        ("combine[bleu", "does not have the form name["),
     ],
 )
 def test_wrong_sums_are_refused_at_their_character(text, message):
@@ -213,7 +213,7 @@ def test_metrics_that_learn_keep_what_they_learnt_in_the_model(learning, tmp_pat
 
 def test_scopes_do_not_mix(learning):
     assert make("combine[bleu - refitted]").fit_scope == "ranked"
-    with pytest.raises(OptionError, match="one metric learns from training data, another from whatever is ranked"):
+    with pytest.raises(OptionError, match="some metrics learn from training data, others from the data being ranked"):
         make("combine[learnt + refitted]")
 
 

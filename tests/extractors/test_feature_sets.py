@@ -44,10 +44,10 @@ def test_names_and_extractors_are_put_in_one_list():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("bleu,ter,bleu", "column 'bleu' stands twice in 'bleu,ter,bleu'"),
-        ("bleu1-4,bleu[smoothing=add-one]", r"column 'bleu\[smoothing=add-one\]' stands twice"),
-        ("bleu1-4[order=2]", r"a feature set takes no options; give its extractors one by one"),
-        ("bleu,terr", "no extractor is called 'terr'.*ter"),
+        ("bleu,ter,bleu", "column 'bleu' is duplicated in 'bleu,ter,bleu'"),
+        ("bleu1-4,bleu[smoothing=add-one]", r"column 'bleu\[smoothing=add-one\]' is duplicated"),
+        ("bleu1-4[order=2]", r"a feature set has no options; list its extractors instead"),
+        ("bleu,terr", "unknown metric or feature 'terr'.*ter"),
         ("bleu[ordr=2]", "ordr"),
         ("bleu[order=0]", "expected 1 to"),
     ],
@@ -90,7 +90,7 @@ def test_a_source_without_reference_is_refused_where_a_feature_needs_one(few):
     with pytest.raises(DataError) as refused:
         FeatureSet.parse("ter,bleu").transform(dataset)
     message = "test[de-en:2] has no reference, and column 'ter' needs one (2 of 4 sources have none)"
-    assert str(refused.value) == f"{message}: add references, or choose what needs none, such as consensus"
+    assert str(refused.value) == f"{message}: add references, or choose features that need none, such as consensus"
     # a source that has nothing to be scored needs nothing
     FeatureSet.parse("ter").check_references(dataset.select_sources([True, False, False, True]))
 
@@ -107,7 +107,7 @@ def test_features_that_learn_from_what_is_ranked_are_0_where_that_is_too_little(
     learning = made.columns_of([False, True, False, True])
     assert learning.tolist() == [False, True, False, True]
     assert made.unusable(sample) is None
-    assert made.unusable(few) == "2 reference sentences are too few for a language model, 100 are needed"
+    assert made.unusable(few) == "2 reference sentences are too few for a language model, which needs 100"
     assert (made.transform(few)[:, learning] == 0).all()
     np.testing.assert_array_equal(made.transform(few)[:, ~learning], FeatureSet.parse("bleu,ter").transform(few))
     assert (made.transform(sample)[:, learning] > 0).all()

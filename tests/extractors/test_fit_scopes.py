@@ -89,7 +89,7 @@ def test_what_learns_from_whatever_is_ranked_can_be_tuned_to():
 
 
 MESSAGE = (
-    "{text} has learnt nothing yet, and would learn from the very data it scores: train a ranker with it "
+    "{text} is not fitted, and would learn from the data that it scores: train a ranker with it "
     "(ranker train --features {text}), or call fit on other data first"
 )
 
@@ -102,7 +102,7 @@ def test_nothing_is_learnt_from_the_data_that_are_scored():
             with pytest.raises(ModelError) as caught:
                 call(made)
             assert str(caught.value) == MESSAGE.format(text=text)
-    with pytest.raises(ModelError, match="paraphrase has learnt nothing yet"):
+    with pytest.raises(ModelError, match="paraphrase is not fitted"):
         FeatureSet.parse("bleu,paraphrase").transform(made)
     fitted = make("paraphrase").fit(made)
     assert fitted.transform(made).shape == (len(made), 10)
@@ -131,7 +131,7 @@ def test_no_command_scores_by_what_must_learn_first(tmp_path, monkeypatch, capsy
         run([*words, text + column])
     assert ended.value.code == 2
     err = capsys.readouterr().err
-    said = f"{text} has learnt nothing yet, and would learn from the very data it scores" if column else "columns, and"
+    said = f"{text} is not fitted, and would learn from the data that it scores" if column else "columns, and"
     assert said in err
     with pytest.raises(OptionError):
         make(f"combine[{text} - ter]")

@@ -42,7 +42,7 @@ def test_the_identity_is_the_name_and_not_the_file(data: Dataset) -> None:
         with pytest.raises(OptionError, match="expected a name without spaces") as raised:
             Given(name=name)
         assert str(raised.value).isprintable()
-    with pytest.raises(OptionError, match="expected the name of a file"):
+    with pytest.raises(OptionError, match="expected a file name"):
         make("given[file=-]")
     assert str(make("given[file=dir.d/sp ace=\x1b.b.tsv]")) == "given[name=sp_ace_\\x1b]"
     unnamed = make("given").with_files({"given": "comet.tsv"})
@@ -86,7 +86,7 @@ def test_without_a_file_scores_are_a_column_of_the_data(data: Dataset) -> None:
     metric = make_metric("given[name=fluency]")
     assert metric.transform(data)[:, 0].tolist() == [0.0, -1.0, -2.0] * 3
     with pytest.raises(
-        DataError, match=r"test: given\[name=comet\]: the data have no column 'comet' \(there are 'fluency'"
+        DataError, match=r"test: given\[name=comet\]: the data has no column 'comet' \(there are 'fluency'"
     ):
         make_metric("given[name=comet]").transform(data)
     # several judges, as several runs of a language model
@@ -99,12 +99,16 @@ def test_without_a_file_scores_are_a_column_of_the_data(data: Dataset) -> None:
     ("text", "higher", "note"),
     [
         ("given[file=comet.tsv]", True, None),
-        ("given[name=metricx]", False, "given[name=metricx]: lower is better, by its name; else add direction=higher"),
+        (
+            "given[name=metricx]",
+            False,
+            "given[name=metricx]: lower is taken to be better, because of its name; otherwise add direction=higher",
+        ),
         ("given[name=MetricX-24]", False, "lower is better, by its name"),
         (
             "given[file=ter-refA.seg.score]",
             True,
-            "higher is better, as in all score files of mt-metrics-eval; else add",
+            "higher is taken to be better, as in all mt-metrics-eval score files; otherwise add",
         ),
         ("given[file=ter.seg.score.gz,direction=lower]", False, None),
         ("given[name=errors,direction=higher]", True, None),
@@ -156,7 +160,7 @@ def test_a_model_keeps_the_name_and_is_given_the_file(data: Dataset) -> None:
         assert not any(b"comet.tsv" in archive.read(name) for name in archive.namelist())
     loaded = Ranker.load("m.model")
     assert loaded.digest == ranker.digest
-    with pytest.raises(DataError, match=r"the data have no column 'comet' .*: give a file, as --given comet=FILE"):
+    with pytest.raises(DataError, match=r"the data has no column 'comet' .*: give a file, as --given comet=FILE"):
         loaded.candidate_scores(data)
     supplied = loaded.with_files({"comet": "comet.tsv"})
     np.testing.assert_array_equal(supplied.candidate_scores(data), ranker.candidate_scores(data))
@@ -177,7 +181,7 @@ def test_a_model_never_names_a_file_to_read(text: str, data: Dataset) -> None:
     forged = json.loads(json.dumps(stored.model).replace("given[", "given[file=secret.txt,"))
     write_model("forged.model", StoredModel(forged, stored.arrays), "")
     with pytest.raises(
-        ModelError, match=r"forged.model: names a file of scores to read, which a model must not"
+        ModelError, match=r"forged.model: refers to a file with scores, which is not allowed in a model"
     ) as said:
         Ranker.load("forged.model")
     assert "password" not in str(said.value)
@@ -186,7 +190,7 @@ def test_a_model_never_names_a_file_to_read(text: str, data: Dataset) -> None:
 def test_texts_that_nobody_scored_are_refused(data: Dataset) -> None:
     scorer = make_scorer("combine[bleu + given[file=comet.tsv]]", None)
     with pytest.raises(
-        OptionError, match=r"given\[name=comet\] holds scores of the candidates of a data set, and cannot"
+        OptionError, match=r"given\[name=comet\] has scores only for the candidates of a data set and cannot"
     ):
         scorer.check_new_texts("hypotheses")
     make_scorer("bleu", None).check_new_texts("hypotheses")

@@ -241,9 +241,9 @@ def test_degenerate_sentences_have_finite_columns():
     [
         ("ngrams[order=0]", "expected 1 to 9"),
         ("ngrams[order=10]", "expected 1 to 9"),
-        ("ngrams[unit=character,words=content]", "of characters, expected no option of words"),
-        ("ngrams[unit=character,match=stem]", "of characters, expected no option of words"),
-        ("length[unit=character,tokenizer=none]", "of characters, expected no tokenizer"),
+        ("ngrams[unit=character,words=content]", "the options words, match and tokenizer do not apply to characters"),
+        ("ngrams[unit=character,match=stem]", "the options words, match and tokenizer do not apply to characters"),
+        ("length[unit=character,tokenizer=none]", "the option tokenizer does not apply to characters"),
         ("ngrams[words=verbs]", "expected all | content | function | numbers | punctuation"),
         ("meteor_parts[modules=synonym]", "expected exact | exact+stem"),
     ],

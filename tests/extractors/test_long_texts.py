@@ -11,7 +11,7 @@ from tests.datasets import dataset_of
 def test_texts_that_take_for_ever_are_refused_in_one_line(name: str, most: str) -> None:
     long = "a b c " * 6000
     says = f"a candidate of 18,001 tokens and a reference of 18,000 are too long for {name}, expected {most} or fewer"
-    with pytest.raises(DataError, match=f"{says}: split them, or choose another metric"):
+    with pytest.raises(DataError, match=f"{says}: split the texts or use another metric"):
         make_metric(name).transform(dataset_of([(["a"], "a"), ([long], long + "d")]).select_sources([False, True]))
 
 

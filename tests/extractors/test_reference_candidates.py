@@ -73,14 +73,14 @@ def test_the_language_model_is_without_the_reference_it_scores(sample: Dataset, 
 def test_references_are_above_all_outputs_and_sources_with_one_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
     dataset = small()
     added = ReferenceCandidates.of(dataset, "rank")
-    assert caplog.messages == ["ranker: note: small: sources with fewer than two references, left out: 1 of 3"]
+    assert caplog.messages == ["ranker: note: small: sources with fewer than two references, skipped: 1 of 3"]
     human = added.human(human_scores(added.outputs, "rank"))
     assert human.tolist() == [-2, -1, 0, 0, 0, -3, 0, 0]
     assert added.is_reference.tolist() == [False, False, True, True, True, False, True, True]
     assert added.merge(np.zeros((3, 2)), np.ones((5, 2)))[:, 0].tolist() == [0, 0, 1, 1, 1, 0, 1, 1]
     with pytest.raises(DataError, match=r"small: no judged source has two references.*leave out --references-as-cand"):
         ReferenceCandidates.of(dataset.select_sources([False, True, False]), "rank")
-    with pytest.raises(DataError, match=r"small: references as candidates need a score.*--kind win-rate"):
+    with pytest.raises(DataError, match=r"small: references as candidates require scores.*--kind win-rate"):
         ReferenceCandidates.of(dataset, "preferences")
 
 

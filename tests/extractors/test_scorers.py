@@ -41,7 +41,7 @@ def test_a_rankers_corpus_score_is_the_mean_of_its_scores(sample, ranker):
     total = scorer.statistics(sample).sum(axis=0)
     assert scorer.score(total) == pytest.approx(ranker.candidate_scores(sample).mean())
     assert sum(scorer.contributions(sample).values()) == pytest.approx(ranker.candidate_scores(sample))
-    with pytest.raises(OptionError, match="--contributions needs --model; a metric has one column"):
+    with pytest.raises(OptionError, match="--contributions requires --model; a metric has no features"):
         MetricScorer(make_metric("bleu")).contributions(sample)
 
 
@@ -65,7 +65,7 @@ class Learning(Bleu):
 
 
 def test_a_metric_that_must_learn_first_scores_nothing():
-    with pytest.raises(ModelError, match="bleu has learnt nothing yet"):
+    with pytest.raises(ModelError, match="bleu is not fitted"):
         MetricScorer(Learning())
 
 

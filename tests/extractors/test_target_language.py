@@ -116,7 +116,7 @@ def test_signatures_name_the_language_where_it_matters():
     fixed = Meteor(parameters="li", modules="exact", function_words="none").signature()
     assert "language" not in fixed
     assert Meteor(parameters="li", modules="exact", function_words="none", language="de").signature() != fixed
-    with pytest.raises(OptionError, match=r"meteor\[language=\?\]: expected auto or a language, as de or german"):
+    with pytest.raises(OptionError, match=r"meteor\[language=\?\]: expected auto or a language, such as de or german"):
         Meteor(language="?")
 
 
@@ -172,18 +172,18 @@ def test_the_other_language_is_told_by_pairs_or_by_many_words(made, other):
 def test_notes_name_the_better_choice():
     assert make("meteor").note(english()) is make("meteor").note(german()) is make("bleu").note(german()) is None
     assert make("meteor[language=en]").note(german()) == (
-        "meteor[language=en]: these translations are in de; choose language=de"
+        "meteor[language=en]: the translations are in de; use language=de"
     )
     assert make("meteor[language=de]").note(german()) is None
     assert make("meteor").note(german(None, times=10)) == (
-        "meteor takes these translations for English, which they are not: name it, as meteor[language=de]"
+        "meteor assumes English, but the translations are not: set the language, as meteor[language=de]"
     )
     assert make("meteor[stemmer=english]").note(german()) == (
-        "meteor[stemmer=english] (stemmer=english): for English only, and these translations are in de: choose stemmer "
-        "for that language, or what needs nothing of a language, such as chrf"
+        "meteor[stemmer=english] (stemmer=english): for English only, but the translations are in de: set stemmer "
+        "for that language, or use a language-independent metric such as chrf"
     )
     assert make("kendall[alignment=meteor]").note(german("en-cs")) == (
-        "meteor: there is no stemmer for cs, so words match by their form alone"
+        "meteor: no stemmer for cs, so only identical words match"
     )
     assert (
         make("terp[costs=terpa]").note(german()).startswith("terp[costs=terpa] (costs=terpa, stop_words=english): for")
@@ -191,14 +191,14 @@ def test_notes_name_the_better_choice():
     assert make("terp").note(english()) is None
     note = english_note(FeatureSet.parse("bleu,ds,ngrams[match=stem]").extractors, german())
     assert note == (
-        "ds (parser=shipped), ngrams[match=stem] (stemmer=english): for English only, and these translations are in "
-        "de: choose parser and stemmer for that language, or what needs nothing of a language, such as chrf"
+        "ds (parser=shipped), ngrams[match=stem] (stemmer=english): for English only, but the translations are in "
+        "de: set parser and stemmer for that language, or use a language-independent metric such as chrf"
     )
 
 
 MADE_FOR = (
-    "this model was made for translations into {}, and these are in {}: choose --model {}, or train one on such "
-    "translations"
+    "this model is for translations into {}, but these are in {}: choose --model {}, or train one on translations "
+    "in that language"
 )
 
 
@@ -239,13 +239,13 @@ def test_commands_say_it_once_on_stderr(tmp_path, capsys):
     outputs = [{"system": f"s{n}", "text": text, "human": {"fluency": 3 - n}} for n, text in enumerate(GERMAN_OUTPUTS)]
     rows = [{"lp": "en-de", "source": f"x{n}", "references": [GERMAN], "candidates": outputs} for n in range(3)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    expected = "ranker: note: meteor[language=en]: these translations are in de; choose language=de"
+    expected = "ranker: note: meteor[language=en]: the translations are in de; use language=de"
     for words in (("score", path), ("rank", path), ("evaluate", "--data", path)):
         assert stderr_of(capsys, *words, "--metric", "meteor[language=en]") == [expected]
         assert stderr_of(capsys, *words, "--metric", "meteor") == []
     found = stderr_of(capsys, "compare", "--data", path, "--metric", "meteor[language=en]", "--resamples", "0")
     assert found == [
-        "ranker: note: meteor[language=en]: c: meteor[language=en]: these translations are in de; choose language=de"
+        "ranker: note: meteor[language=en]: c: meteor[language=en]: the translations are in de; use language=de"
     ]
     model = tmp_path / "a.model"
     trained = stderr_of(capsys, "train", "--data", path, "--features", "bleu,ngrams[match=stem]", "--model", model)
@@ -257,6 +257,6 @@ def test_commands_say_it_once_on_stderr(tmp_path, capsys):
     for words in (("rerank", *lists, "--oracle"), ("tune", "--nbest", *lists, "--weights", tmp_path / "w", "--metric")):
         assert stderr_of(capsys, *words, "meteor[language=de]") == []
         assert stderr_of(capsys, *words, "meteor") == [
-            "ranker: note: meteor takes these translations for English, which they are not: name it, as "
+            "ranker: note: meteor assumes English, but the translations are not: set the language, as "
             "meteor[language=de]"
         ]

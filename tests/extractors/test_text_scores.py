@@ -39,10 +39,10 @@ def test_it_prints_as_one_line():
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [
-        ("bleu", (["a"],), "texts: references are missing, and bleu needs one for each translation"),
+        ("bleu", (["a"],), "texts: references are missing; bleu requires one per translation"),
         ("bleu", (["a", "b"], ["a", []]), r"texts: references\[1\] is empty, and bleu needs one"),
         ("chrf", ("abc", ["a"]), "translations: expected a list of strings, found 'abc'"),
-        ("chrf", (["a", "b"], ["a"]), "2 translations and references for 1"),
+        ("chrf", (["a", "b"], ["a"]), "2 translations but references for 1"),
     ],
 )
 def test_what_cannot_be_scored_is_refused(name, arguments, message):
@@ -51,7 +51,7 @@ def test_what_cannot_be_scored_is_refused(name, arguments, message):
 
 
 def test_what_must_learn_in_training_is_refused():
-    with pytest.raises(ModelError, match="has learnt nothing yet"):
+    with pytest.raises(ModelError, match="is not fitted"):
         make_metric("paraphrase.f")(HYPOTHESES, REFERENCES)
 
 

@@ -95,7 +95,7 @@ def test_each_source_is_scored_by_what_there_is_of_it(trained):
 def test_few_references_leave_out_what_learns_from_them_only(trained):
     few = corpus(5)
     assert trained.note(few) == (
-        "5 reference sentences are too few for a language model, 100 are needed; ranked without perp"
+        "5 reference sentences are too few for a language model, which needs 100; ranked without perp"
     )
     consensus = trained.feature_set.columns_of([False, False, True, False])
     assert trained.contributions(few)[:, consensus].any()
@@ -113,7 +113,7 @@ def test_without_any_references(trained):
 def test_too_few_candidates_for_anything(trained):
     alone = Ranker("consensus", C=0.1).fit(corpus(120, references=0))
     two = corpus(3, candidates=2)
-    with pytest.raises(DataError, match="no source has 3 candidates to compare with each other, and this model has no"):
+    with pytest.raises(DataError, match="no source has 3 candidates to compare, and the model has no"):
         alone.candidate_scores(two)
     mixed = concatenate([corpus(5), two])
     assert (alone.candidate_scores(mixed)[20:] == 0).all()
@@ -206,7 +206,7 @@ def test_sources_with_few_candidates_tie_though_others_lack_references():
     mixed = concatenate([corpus(5), corpus(2, candidates=2)])
     assert (ranker.candidate_scores(mixed)[20:] == 0).all()
     assert ranker.note(mixed) == (
-        "7 reference sentences are too few for a language model, 100 are needed; ranked without perp; "
-        "7 reference sentences are too few for a language model, 100 are needed and 2 of 7 sources with fewer than 3 "
+        "7 reference sentences are too few for a language model, which needs 100; ranked without perp; "
+        "7 reference sentences are too few for a language model, which needs 100 and 2 of 7 sources with fewer than 3 "
         "candidates; their candidates tie"
     )

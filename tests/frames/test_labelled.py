@@ -92,11 +92,11 @@ def test_notes_are_logged(learnt, caplog):
 
 
 def test_what_are_no_candidates_is_said(learnt):
-    with pytest.raises(DataError, match=r"a list of strings does not say of which source: .* Dataset\.from_texts"):
+    with pytest.raises(DataError, match=r"a list of strings has no sources: .* Dataset\.from_texts"):
         learnt.rank(["a", "b"])
     with pytest.raises(DataError, match=r"records: expected a list of records, .* found 5"):
         learnt.rank(5)
-    with pytest.raises(MissingError, match="'nowhere' is neither a file nor the name of a corpus"):
+    with pytest.raises(MissingError, match="'nowhere' is neither a file nor a known corpus"):
         learnt.rank("nowhere")
 
 

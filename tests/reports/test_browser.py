@@ -290,7 +290,7 @@ def test_a_link_opens_its_source(large, open_page):
     page.wait_for_selector("[data-key='zh-en/12-60'][open]")
     assert page.input_value("#query") == ""
     page.evaluate("location.hash = '#s=none/1%'")
-    wait_until(page, "document.getElementById('found').textContent.includes('no source none/1%')")
+    wait_until(page, "document.getElementById('found').textContent.includes('not contain source none/1%')")
     page.evaluate("document.querySelector('#worst ~ details').open = true")
     link = page.locator("#worst ~ details a").first
     link.click()

@@ -148,7 +148,7 @@ def test_report_says_the_figures(findings):
     agreement = findings.measured[0].agreement
     _, scope = agreement.headline
     assert f"{agreement.evaluation.estimate('segment.spearman', scope.id).value:.3f}" in text
-    assert "the ranker was trained on this very data" in text
+    assert "the ranker was trained on this data" in text
     assert findings.signature in text
     assert "jackknife:20|seed:0" in findings.signature
     for value, error in zip(findings.ranker.weights, findings.intervals.error, strict=True):
@@ -202,7 +202,10 @@ def test_of_an_adapted_ranker_the_page_says_why_kept_weights_have_intervals_of_n
         assert (intervals.error == 0.0).all() == (ranker.training.C == 0.0)
         return re.sub(r"\s+", " ", weights(dataclasses.replace(findings, ranker=ranker, intervals=intervals)).body)
 
-    why = rf"C is 0, so the weights are those of \W*<bdi>old\.model#{findings.ranker.digest[:8]}</bdi> whatever"
+    why = (
+        rf"C is 0, so the weights are those of \W*<bdi>old\.model#{findings.ranker.digest[:8]}</bdi> for any "
+        r"training sources"
+    )
     assert re.search(why, text())
     assert "C is 0" not in text(C=0.001)
 
@@ -222,7 +225,7 @@ def test_plots_are_files_too(written, tmp_path):
             assert ElementTree.parse(path).getroot().tag == "{http://www.w3.org/2000/svg}svg"
         else:
             assert path.read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(DataError, match="cannot be made"):
+    with pytest.raises(DataError, match="cannot be created"):
         write_plots(written[1], tmp_path / "not" / "there")
 
 
@@ -250,7 +253,7 @@ def test_what_is_not_installed_is_named(package, findings, monkeypatch):
         return real(name, *arguments, **options)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingError, match=rf"reports need {package}: pip install 'mt-ranker\[report\]'"):
+    with pytest.raises(MissingError, match=rf"reports require {package}: pip install 'mt-ranker\[report\]'"):
         ranker_report(findings)
 
 
@@ -293,7 +296,7 @@ def test_outputs_that_nobody_judged_have_a_report(model, preferred):
     assert "nobody" not in plots
     assert not {"agreement", "calibration", "sources", "lengths-1"} & set(plots)
     assert {"weights", "shares", "correlations", "system-lengths-1"} <= set(plots)
-    assert "bare: holds no human judgements" in page.text
+    assert "bare: contains no human judgements" in page.text
     assert "people:" not in page.text
     assert all(row[5] is None and not one[4] for row in unpacked(text)["sources"] for one in row[6])
     # with judged data beside it, only that is compared

@@ -28,7 +28,7 @@ def learnt(model, sample):
 def test_learning_again_on_everything_gives_the_same_weights(learnt, preferred, preferred_findings):
     assert learnt.deviation() == 0.0
     assert preferred_findings.deviation == 0.0
-    with pytest.raises(DataError, match=r"is not what the model was trained on: fingerprint .* same order"):
+    with pytest.raises(DataError, match=r"is not the model's training data: fingerprint .* same order"):
         TrainingColumns.of(learnt.ranker, preferred)
 
 
@@ -138,7 +138,7 @@ def test_jackknife_errors_are_the_spread_of_weights_over_many_data_sets():
 
 def test_one_source_has_no_jackknife(sample):
     one = sample.select_sources(np.arange(120) == 3)
-    with pytest.raises(DataError, match="1 source to learn from"):
+    with pytest.raises(DataError, match="1 training source"):
         jackknife(TrainingColumns.of(Ranker("bleu").fit(one), one))
 
 

@@ -60,7 +60,7 @@ def works_without(caplog, says):
 
 def test_a_folder_that_cannot_be_made(folder, caplog):
     folder.write_text("")
-    works_without(caplog, "going on without it")
+    works_without(caplog, "continuing without it")
 
 
 @pytest.mark.parametrize("content", [b"no database " * 100, bytes(5000), b"SQLite format 3\0" + bytes(4000)])
@@ -113,7 +113,7 @@ def test_a_lock_held_by_another_run_is_not_waited_for_long(monkeypatch, caplog):
     path = fill()
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        works_without(caplog, "is in use by another run")
+        works_without(caplog, "is in use by another process")
         other.execute("ROLLBACK")
 
 
@@ -142,7 +142,7 @@ def test_no_room_on_the_disk(caplog):
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout == "0 0\n"
     assert ended.stderr.count("\n") == 1
-    assert "going on without it" in ended.stderr
+    assert "continuing without it" in ended.stderr
     # what could be written is still sound
     assert child(10).stdout == "0 10\n"
 
@@ -152,7 +152,7 @@ def test_a_folder_without_write_permission(folder, caplog):
     path = fill()
     path.chmod(0o400)
     path.parent.chmod(0o500)
-    works_without(caplog, "going on without it")
+    works_without(caplog, "continuing without it")
     path.parent.chmod(0o700)
 
 

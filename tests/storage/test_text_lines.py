@@ -19,9 +19,9 @@ def test_lines_of_a_large_file_come_in_batches(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="text:4:2: byte 0xff is not UTF-8"):
         list(text_lines.line_batches(path))
     path.write_bytes(b"one\ntwo\nthree\nfou\0r\n")
-    with pytest.raises(DataError, match="text:4:4: byte 0x00 stands in no text"):
+    with pytest.raises(DataError, match="text:4:4: byte 0x00 is not text"):
         list(text_lines.line_batches(path))
     monkeypatch.setattr(text_lines, "_LONGEST_LINE", 20)
     path.write_bytes(b"one\n" + b"x" * 100)
-    with pytest.raises(DataError, match="text:2: this line is longer than 20 bytes, expected one sentence a line"):
+    with pytest.raises(DataError, match="text:2: this line is longer than 20 bytes, expected one sentence per line"):
         list(text_lines.line_batches(path))

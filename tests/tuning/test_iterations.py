@@ -90,9 +90,11 @@ def test_a_finished_run_is_only_read_and_may_get_more_iterations(pool):
 
 def test_other_settings_are_refused(pool):
     run(pool)
-    with pytest.raises(OptionError, match="begun with seed 0, now 1; go on with the same, or take another directory"):
+    with pytest.raises(
+        OptionError, match="started with seed 0, now 1; resume with the same settings, or choose another directory"
+    ):
         run(pool, plan=IterationPlan(search=MertSearch(restarts=3, seed=1), iterations=6))
-    with pytest.raises(OptionError, match="begun with objective 'bleu"):
+    with pytest.raises(OptionError, match="started with objective 'bleu"):
         tune(
             MetricScorer(make_metric("ter")),
             pool[1],
@@ -103,7 +105,7 @@ def test_other_settings_are_refused(pool):
         )
     (pool[0] / "mine").mkdir()
     (pool[0] / "mine" / "notes.txt").touch()
-    with pytest.raises(OptionError, match="mine: holds other files, expected an empty directory"):
+    with pytest.raises(OptionError, match="mine: contains other files, expected an empty directory"):
         run(pool, state="mine")
     (pool[0] / "state" / "iteration1.json").write_text("{")
     with pytest.raises(DataError, match=r"iteration1\.json: is damaged; remove it"):
@@ -114,8 +116,8 @@ def test_other_settings_are_refused(pool):
     ("fault", "error", "says"),
     [
         ("fails", ProcessError, r"failed with exit code 3: out of memory; see .*iteration2\.log"),
-        ("silent", ProcessError, r"wrote no .*iteration2\.nbest\.new, expected an n-best list there"),
-        ("short", DataError, r"has hypotheses for 10 of 12 sentences, expected all; the first without is sentence 10"),
+        ("silent", ProcessError, r"did not write .*iteration2\.nbest\.new; expected an n-best list there"),
+        ("short", DataError, r"has hypotheses for 10 of 12 sentences, expected all; the first missing is sentence 10"),
         ("nan", DataError, r"iteration2\.nbest\.new:5: feature f is 'nan', expected a finite number"),
         ("other", DataError, r"has the features g \(4\); the weights are for f \(4\)"),
     ],
@@ -154,7 +156,7 @@ def test_a_decoder_that_hangs_is_stopped_with_all_that_it_began(pool):
     script = pool[0] / "slow.sh"
     script.write_text(f"sleep 60 & echo $! > {pool[0]}/child\nwait\n")
     begun = time.monotonic()
-    with pytest.raises(ProcessError, match=r"did not end within 0\.5 s and was stopped; see .*iteration1\.log"):
+    with pytest.raises(ProcessError, match=r"exceeded the time limit of 0\.5 s and was stopped; see .*iteration1\.log"):
         run(pool, decoder=Decoder(f"sh {script}", 0.5))
     assert time.monotonic() - begun < 20
     child = (pool[0] / "child").read_text().strip()
@@ -183,9 +185,9 @@ def test_a_command_that_is_not_there(pool):
 
 
 def test_a_run_needs_something_to_begin_with(pool):
-    with pytest.raises(OptionError, match="nothing to begin with: give an n-best list"):
+    with pytest.raises(OptionError, match="no input: give an n-best list"):
         tune(OBJECTIVE, pool[1])
-    with pytest.raises(OptionError, match="nothing to begin with"):
+    with pytest.raises(OptionError, match="no input: give"):
         run(pool, start=None)
 
 
@@ -228,12 +230,15 @@ def test_a_run_that_is_stopped_ends_its_decoder_and_meanwhile_no_other_uses_its_
         if number == signal.SIGTERM:
             other = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
             assert other.returncode == 2
-            assert "w.state: another run is using it; wait until it ends, or take another directory" in other.stderr
+            assert (
+                "w.state: another process is using it; wait until it finishes, or choose another directory"
+                in other.stderr
+            )
         started.send_signal(number)
         out, err = started.communicate(timeout=60)
     finally:
         started.kill()
-    what = "interrupted" if number == signal.SIGINT else f"stopped by {number.name}"
+    what = "interrupted" if number == signal.SIGINT else f"terminated by {number.name}"
     assert (started.returncode, out, err) == (128 + number, "", f"ranker: {what}\n")
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)

@@ -64,7 +64,7 @@ def test_the_language_model_never_learns_from_the_lists_own_references():
     assert mixed.nbest.features.tolist() == plain.nbest.features.tolist()
     assert plain.nbest.columns == ("lm", "unknown")
     assert (plain.nbest.features[:, 0] < 0).all()
-    with pytest.raises(DataError, match=f"0 sentences are left .* here {len(own)}"):
+    with pytest.raises(DataError, match=f"0 sentences are too few .* here {len(own)}"):
         from_dataset(dataset, FeatureOptions("lm", own))
     with pytest.raises(OptionError, match="--lm-text FILE or --lm-data CORPUS"):
         from_dataset(dataset, FeatureOptions("lm"))
@@ -113,16 +113,16 @@ def test_list_references_and_sources_are_written_beside_each_other(tmp_path):
 def test_unknown_features_and_corpora_without_outputs_are_refused():
     with pytest.raises(OptionError, match="feature 'word' is none of words, lm, systems, parser, nor a metric"):
         from_dataset(corpus(), FeatureOptions("word"))
-    with pytest.raises(DataError, match="holds no output of a system"):
+    with pytest.raises(DataError, match="contains no system outputs"):
         from_dataset(corpus().select_candidates(np.zeros(7, dtype=bool)))
     unreferenced = from_dataset(corpus(((), (), ())).select_sources([True, False, True, True]), FeatureOptions("words"))
-    with pytest.raises(DataError, match="has no reference, and tuning needs them"):
+    with pytest.raises(DataError, match="has no reference, which tuning requires"):
         write_selection(unreferenced, "never.nbest")
 
 
 def test_references_of_an_earlier_list_are_not_left_beside_a_new_one(tmp_path):
     write_selection(from_dataset(corpus()), tmp_path / "dev.nbest")
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    with pytest.raises(DataError, match=r"dev\.ref1 stands beside it and would be read with it: remove it"):
+    with pytest.raises(DataError, match=r"dev\.ref1 is next to it and would be read with it: delete it"):
         write_selection(from_dataset(corpus((("a",), ("b",), ("c",)))), tmp_path / "dev.nbest")
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

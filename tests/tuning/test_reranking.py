@@ -130,8 +130,8 @@ def test_references_of_several_files(tmp_path):
 @pytest.mark.parametrize(
     ("sentence", "says"),
     [
-        ([0, 2], "x: has hypotheses for 2 of 3 sentences, expected all; the first without is sentence 1"),
-        ([0, 1, 2, 3], "x: has hypotheses for sentence 3, but references0 has 3 lines: sentences count from 0"),
+        ([0, 2], "x: has hypotheses for 2 of 3 sentences, expected all; the first missing is sentence 1"),
+        ([0, 1, 2, 3], "x: has hypotheses for sentence 3, but references0 has 3 lines: sentence numbers start at 0"),
     ],
 )
 def test_lists_that_do_not_fit_the_references_are_refused(sentence, says):

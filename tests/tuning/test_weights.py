@@ -36,16 +36,16 @@ def test_the_weights_of_a_moses_configuration_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "holds no weight"),
-        ("LM0= 1\nTM0= one\n", ":2: found 'TM0= one'; expected lines as"),
+        ("", "contains no weight"),
+        ("LM0= 1\nTM0= one\n", ":2: found 'TM0= one'; expected lines such as"),
         ("LM0 1\n", ":1: found 'LM0 1'"),
         ("LM0= inf\n", ":1: found 'LM0= inf'"),
-        ("LM0= 1\nLM0= 2\n", "feature 'LM0' stands twice"),
+        ("LM0= 1\nLM0= 2\n", "feature 'LM0' is duplicated"),
         ('{"features": [\n', ":2:1: not JSON: expecting value"),
-        ('{"features": [{"name": "x"}]}', "holds no weights"),
+        ('{"features": [{"name": "x"}]}', "contains no weights"),
         ('{"features": [{"name": "x", "weights": [NaN]}]}', "expected a JSON value, found NaN"),
         ('{"features": [{"name": "x", "weights": [1e999]}]}', "number 1e999 is too large"),
-        ('{"a":' * 5000, "nested too deeply"),
+        ('{"a":' * 5000, "too deeply nested"),
     ],
 )
 def test_unsound_files_are_refused(text, says, tmp_path):
@@ -59,11 +59,11 @@ def test_unsound_files_are_refused(text, says, tmp_path):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"fixed": ["TM9"]}, "--fix TM9: no feature is called 'TM9' (did you mean 'TM0'?); there are: F, LM0, TM0"),
+        ({"fixed": ["TM9"]}, "--fix TM9: unknown feature 'TM9' (did you mean 'TM0'?); available: F, LM0, TM0"),
         ({"fixed": ["LM0=x"]}, "--fix LM0=x: expected a finite number, found 'x'"),
         ({"fixed": ["F", "LM0", "TM0"]}, "all weights are fixed"),
         ({"bounds": ["LM0=1"]}, "--bounds LM0=1: expected NAME=LOW:HIGH, as LM0=0:1"),
-        ({"bounds": ["LM0=1:0"]}, "--bounds LM0=1:0: expected a lower bound below the upper one"),
+        ({"bounds": ["LM0=1:0"]}, "--bounds LM0=1:0: expected a lower bound below the upper bound"),
         ({"bounds": ["LM0=a:"]}, "--bounds LM0=a:: expected a finite number, found 'a'"),
     ],
 )

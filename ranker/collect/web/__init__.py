@@ -1,1 +1,1 @@
-"""The pages of a campaign, and the server that they come from."""
+"""The web pages of a campaign and their server."""

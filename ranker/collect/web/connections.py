@@ -1,4 +1,4 @@
-"""Connections of clients that do not send the head of a request in time are closed."""
+"""Closes connections of clients that do not send the head of a request in time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HEAD_SECONDS = 15.0
 class Protocol(H11Protocol):
     """HTTP/1.1 with a limit for the time that the head of a request takes to arrive.
 
-    Without it somebody who opens connections and sends a byte now and then could hold all of them.
+    Without it, a client that opens connections and sends single bytes could block all of them.
     """
 
     _timer: asyncio.TimerHandle | None = None

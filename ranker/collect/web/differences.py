@@ -1,4 +1,4 @@
-"""Where outputs of one source differ: words, or characters of scripts without spaces."""
+"""Differences between the outputs of a source: words, or characters in scripts without spaces."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _LONGEST = 400
 
 @dataclass(frozen=True)
 class Stretch:
-    """A part of an output; `differs` if other outputs have something else there."""
+    """A part of an output; `differs` if other outputs have different text there."""
 
     text: str
     differs: bool
 
 
 def marked(outputs: Sequence[str]) -> list[list[Stretch]]:
-    """Divide every output into stretches that it shares with the others, and stretches that it does not.
+    """Divide every output into stretches that it shares with the other outputs, and stretches that it does not.
 
-    Two outputs share what stands in the same order in both. Of more, an output shares the words that at least half of
-    the others have too, wherever they have them.
+    Two outputs share the words that occur in the same order in both. With more outputs, an output shares the words that
+    at least half of the others contain, in any position.
     """
     if len(outputs) < 2:
         return [[Stretch(text, False)] for text in outputs]

@@ -80,7 +80,7 @@ def systems_chart(ranking: dict[str, Any]) -> SystemsChart:
     ticks = [Tick(across(rank), str(rank)) for rank in range(1, last + 1, step)]
     best = ", ".join(f"{row['system']} {row['low']} to {row['high']}" for row in rows[:10])
     name = "" if ranking["lp"] == "?" else f" {ranking['lp']}"
-    return SystemsChart(f"Systems{name}", f"Ranges of ranks: {best}", bars, ticks, round(_ROW * len(rows) + 8, 1), rows)
+    return SystemsChart(f"Systems{name}", f"Rank ranges: {best}", bars, ticks, round(_ROW * len(rows) + 8, 1), rows)
 
 
 def curve_chart(points: Sequence[dict[str, Any]]) -> CurveChart | None:

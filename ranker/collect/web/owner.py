@@ -176,4 +176,4 @@ class Background:
         except ConnectionError:
             answer = ""
         if answer != "done":
-            _LOG.warning("ranker: note: %s", answer or "the background process ended; it is started again")
+            _LOG.warning("ranker: note: %s", answer or "the background process ended and is being restarted")

@@ -179,7 +179,7 @@ def environment() -> Environment:
 
 
 def missing() -> MissingError:
-    """Return what to say where the packages of the server are not installed."""
+    """Return the error for missing server packages."""
     return MissingError("ranker collect needs starlette, uvicorn and jinja2: pip install 'mt-ranker[collect]'")
 
 
@@ -198,7 +198,7 @@ def static(name: str) -> bytes:
 
 
 def _share(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.0f} %"
+    return "–" if value is None else f"{100 * value:.0f}%"
 
 
 def _decimals(value: float | None, count: int = 2) -> str:

@@ -49,16 +49,16 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 _MESSAGES = {
-    400: "The form was not complete, or not what this page sends. Go back and try again.",
-    403: "This page needs a personal link. Open the link that you were given; if it does not work any more, ask for a "
+    400: "The form was incomplete or invalid. Go back and try again.",
+    403: "This page requires a personal link. Open the link that you were given; if it no longer works, ask for a "
     "new one.",
-    404: "There is no such page.",
-    405: "There is no such page.",
-    408: "The form did not arrive in time. Go back and try again.",
+    404: "Page not found.",
+    405: "Page not found.",
+    408: "The request timed out. Go back and try again.",
     413: "The form is too long.",
-    415: "The form was not sent by this page.",
+    415: "The form was not submitted from this page. Reload the page and try again.",
     429: "Too many requests. Wait a few seconds and try again.",
-    503: "The answer could not be saved. Go back and try again in a moment.",
+    503: "Your answer could not be saved. Go back and try again in a moment.",
 }
 _STATIC = {"style.css": "text/css; charset=utf-8", "judge.js": "text/javascript; charset=utf-8"}
 _LOG = logging.getLogger(__name__)
@@ -182,7 +182,7 @@ class Site:
     # pages of the owner
 
     async def dashboard(self, request: Request) -> Response:
-        """Show the owner how the campaign goes."""
+        """Show the owner the progress of the campaign."""
         token, _ = self._person(request, access.OWNER)
         if self.background:
             self.background.wanted()
@@ -197,7 +197,7 @@ class Site:
         return HTMLResponse(text, 422 if error else 200)
 
     async def links(self, request: Request) -> Response:
-        """Make a new link for a judge, or close one."""
+        """Create a new link for a judge, or revoke one."""
         token, _ = self._person(request, access.OWNER)
         fields = await self._form(request, token)
         code, days = fields.get("code", ""), 90.0
@@ -357,7 +357,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _not_saved(request: Request, error: Exception) -> Response:
-    _LOG.error("ranker: the campaign cannot be changed: %s", error)
+    _LOG.error("ranker: error: cannot write to the campaign: %s", error)
     return await _refused(request, HTTPException(503))
 
 

@@ -121,15 +121,15 @@ class DocumentCorpus:
                 elif segment.text:
                     source.references[part.name] = segment.text
                 else:
-                    self.notes.add(part, "empty segments, left out", 1, f"{document.file}:{segment.line}")
+                    self.notes.add(part, "empty segments, skipped", 1, f"{document.file}:{segment.line}")
         for source in self.sources.values():
             if id(source) not in found:
-                self.notes.add(part, "segments lacking", 1, f"segment {source.segment} of document {source.docid}")
+                self.notes.add(part, "missing segments", 1, f"segment {source.segment} of document {source.docid}")
 
     def add_assessments(self, assessments: Sequence[Assessment], file: str) -> None:
         """Add the scores of one table to the candidates that they are for."""
         if not assessments:
-            raise DataError("holds no score, expected at least one", file=file)
+            raise DataError("contains no score, expected at least one", file=file)
         names = {sgml.key(name): name for name in self.system_names}
         for one in assessments:
             system = names.get(sgml.key(one.system))
@@ -139,7 +139,7 @@ class DocumentCorpus:
             candidate = source.candidates.get(system)
             if candidate is None:
                 where = f"segment {shown(source.segment)} of document {shown(source.docid)}"
-                what = f"expected a system with an output for {where}, found {shown(system)}, which has none"
+                what = f"system {shown(system)} has no output for {where}; expected a system that has one"
                 raise DataError(what, file=file, line=one.line)
             rating = (id(source), system, one.judge, one.kind)
             if rating in self.rated:
@@ -153,11 +153,11 @@ class DocumentCorpus:
 
     def _unknown_system(self, name: str) -> str:
         if sgml.key(name) in map(sgml.key, self.reference_names):
-            what = f"expected a system of the manifest, found the reference {shown(name)}"
-            return f"{what}; name it under [systems] too, if it is to be ranked"
+            what = f"expected a system of the manifest, found reference {shown(name)}"
+            return f"{what}; to rank it, list it under [systems] too"
         return f"expected a system of the manifest, found {shown(name)}{nearest(name, self.system_names)}"
 
 
 def _stands_twice(document: sgml.Document, segment: sgml.Segment, file: str, line: int) -> DataError:
-    what = f"segment {shown(segment.id)} of document {shown(document.docid)} stands twice; remove one"
+    what = f"segment {shown(segment.id)} of document {shown(document.docid)} is duplicated; remove one"
     return DataError(f"{what} (first in {file}:{line})", file=document.file, line=segment.line)

@@ -15,7 +15,7 @@ from ranker.errors import DataError, nearest
 from ranker.files import printable
 
 PLACE = ("system", "doc", "segment")
-"""What a row must say, to find the candidate that it judges."""
+"""Required columns, which identify the judged candidate."""
 
 WHITESPACE = "whitespace"
 _QUOTING = (",", ";")
@@ -117,7 +117,7 @@ def _index(name: str, column: int | str, first: list[str], file: str, line: int)
     if isinstance(column, int):
         if column > len(first):
             what = f"expected {shown(name)} in column {column}, found {len(first)} columns: {shown(' '.join(first))}"
-            raise DataError(f"{what} (is the delimiter right?)", file=file, line=line)
+            raise DataError(f"{what} (wrong delimiter?)", file=file, line=line)
         return column - 1
     titles = [title.casefold() for title in first]
     if titles.count(column.casefold()) != 1:
@@ -155,7 +155,6 @@ def _number(kind: str, score: str, layout: Layout, file: str, line: int) -> floa
     if math.isfinite(number) and lowest <= number <= highest:
         return number
     expected = f"a number from {lowest:g} to {highest:g}" if layout.scale else "a finite number"
-    what = (
-        f"{printable(kind)}: expected {expected}, found {shown(score)} (what stands for no score is named by 'missing')"
-    )
+    what = f"{printable(kind)}: expected {expected}, found {shown(score)}"
+    what = f"{what} (values for no score are listed under 'missing')"
     raise DataError(what, file=file, line=line)

@@ -109,9 +109,9 @@ def decode(raw: bytes, file: str, encoding: str, *, replace: bool = False) -> st
         before = universal_line_ends(text.removeprefix("\ufeff"))
         if "\0" not in before:
             return before
-        what, position = "byte 0x00 stands in no text (UTF-16, or no text file?)", before.index("\0")
+        what, position = "byte 0x00 is not text (UTF-16 or a binary file?)", before.index("\0")
     line, column = Lines(before).place(position)
-    raise DataError(f"{what}: name the encoding, or convert the file to UTF-8", file=file, line=line, column=column)
+    raise DataError(f"{what}: specify the encoding, or convert the file to UTF-8", file=file, line=line, column=column)
 
 
 def with_superset(encoding: str) -> str:

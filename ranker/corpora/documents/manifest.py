@@ -107,7 +107,7 @@ def read_with_notes(path: str | Path, *, name: str | None = None) -> tuple[Datas
             corpus.add_assessments(list(parse_assessments(text, table, layout)), table)
     dataset = assemble(corpus.records(), name or path.resolve().parent.name, file)
     if not len(dataset):
-        raise DataError("the systems have no output for any source, expected at least one", file=file)
+        raise DataError("no system has an output for any source, expected at least one", file=file)
     return dataset, notes.lines()
 
 
@@ -155,10 +155,10 @@ class _Files:
         used = common_encoding([raw for _, raw in files], ["utf-8", *fallbacks])
         other = [(file, raw) for file, raw in files if not raw.isascii()]
         if used in fallbacks:
-            what = f"files not UTF-8 and read as {used}, name the encoding if that is right"
+            what = f"files not in UTF-8, read as {used}; if this is correct, specify the encoding"
             self.notes.add(part, what, len(other), other[0][0])
         elif used and other and "gb2312" in fallbacks and common_encoding([raw for _, raw in other], ["gb2312"]):
-            what = "files read as UTF-8 that could be GB2312 as well, name the encoding that is right"
+            what = "files read as UTF-8 that could also be GB2312; specify the encoding"
             self.notes.add(part, what, len(other), other[0][0])
         return used
 
@@ -171,10 +171,10 @@ class _Files:
         for document in found:
             if document.stray_line:
                 where = f"{document.file}:{document.stray_line}"
-                self.notes.add(part, "documents with text outside of segments, passed over", 1, where)
+                self.notes.add(part, "documents with text outside of segments, which is ignored", 1, where)
             if part.role != "source" and sgml.key(document.sysid or part.name) != sgml.key(part.name):
                 where = f"{document.sysid} in {document.file}:{document.line}"
-                self.notes.add(part, "documents that call their system otherwise", 1, where)
+                self.notes.add(part, "documents with a different name for their system", 1, where)
         return found
 
 
@@ -204,7 +204,7 @@ def _own(documents: list[sgml.Document], part: ManifestPart, file: str) -> list[
         own = [one for one in group if sgml.key(one.sysid or "") == sgml.key(part.name)]
         nameless = next((one for one in group if not one.sysid), None)
         if own and nameless is not None:
-            what = "document without sysid; expected one, because the file holds several systems"
+            what = "document without sysid, which is required because the file contains several systems"
             raise DataError(what, file=file, line=nameless.line)
         if own:
             return own

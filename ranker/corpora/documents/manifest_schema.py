@@ -133,7 +133,7 @@ class _ManifestReader:
         names = [name for name in values if name not in _DECODING]
         for name in names:
             if not name.strip() or [key(one) for one in names].count(key(name)) > 1:
-                self.fail("expected names that differ, not only in case", table, name)
+                self.fail("expected names that differ in more than case", table, name)
         return tuple(self.part(role, name, values[name], common, table) for name in names)
 
     def part(self, role: Role, name: str, value: Any, common: Mapping[str, Any], table: str) -> ManifestPart:
@@ -148,7 +148,7 @@ class _ManifestReader:
             self.fail(f"undecodable: expected 'refuse' or 'replace', found {shown(undecodable)}", *where)
         encoding = self.encoding(values.get("encoding"), *where)
         if undecodable == "replace" and encoding is None:
-            self.fail("expected an encoding beside undecodable = 'replace'", *where)
+            self.fail("undecodable = 'replace' also needs an encoding", *where)
         return ManifestPart(role, name, self.paths(values.get("path"), *where), encoding, undecodable == "replace")
 
     def paths(self, value: Any, table: str, name: str, index: int = 0) -> tuple[str, ...]:
@@ -184,7 +184,7 @@ class _ManifestReader:
         titled = any(isinstance(column, str) for column in columns.values())
         header = values.get("header", titled)
         if not isinstance(header, bool) or (titled and not header):
-            expected = "true, as columns are given by title" if titled else "true or false"
+            expected = "true, because columns are given by title" if titled else "true or false"
             self.fail(f"expected {expected}, found {shown(header)}", at, "header", index)
         layout = Layout(
             columns,
@@ -218,9 +218,9 @@ class _ManifestReader:
         said = {*columns, *fixed}
         what = None
         if both := sorted(set(columns) & set(fixed)):
-            what = f"{shown(both[0])} stands in fixed too; keep one of them"
+            what = f"{shown(both[0])} is also in fixed; keep one of them"
         elif lacking := [name for name in PLACE if name not in said]:
-            what = f"expected {lacking[0]!r} too: name its column here, or in fixed what it always is"
+            what = f"{lacking[0]!r} is missing: give its column here, or its constant value in fixed"
         kinds = said - {*PLACE, "judge", "kind", "value"}
         if what is None and not (kinds if not {"kind", "value"} & said else {"kind", "value"} <= said and not kinds):
             found = ", ".join(map(shown, columns))

@@ -37,9 +37,9 @@ from ranker.errors import DataError
 Role = Literal["source", "reference", "system"]
 
 SETS: dict[str, Role] = {"srcset": "source", "refset": "reference", "tstset": "system"}
-"""What the documents of a set of mteval are."""
+"""Roles of document sets in mteval files."""
 VERSIONS: dict[str, Role] = {"src": "source", "ref": "reference", "hyp": "system"}
-"""What the parts of a document of WMT are."""
+"""Parts of a document in WMT files."""
 
 _TOKEN = re.compile(r"<!--|<(/?)(seg|doc|srcset|refset|tstset|src|ref|hyp)(?=[\s/>])", re.IGNORECASE)
 _COMMENT, _COMMENT_END = "<!--", "-->"
@@ -174,7 +174,7 @@ class _Parser:
         rest = _REST_OF_TAG.match(self.text, token.end())
         if rest is None or (closes and rest[1].strip()):
             found = shown(self.text[token.start() : token.start() + 40].split("\n")[0])
-            self.fail(f"damaged tag {found}; expected <{token[1]}{name} ...>, or &lt; if it is text", token.start())
+            self.fail(f"malformed tag {found}; expected <{token[1]}{name} ...>, or &lt; if it is text", token.start())
         if not inside_segment:
             self.pass_over(token.start(), rest.end())
         if closes:
@@ -221,7 +221,7 @@ class _Parser:
             self.segments, self.has_versions = {}, False
         elif tag.name in VERSIONS and outer == "doc":
             if self.segments and not self.has_versions:
-                self.fail(f"<{tag.name}> after a <seg> outside of one; expected all segments inside", tag.position)
+                self.fail(f"<{tag.name}> after a <seg> outside of it; expected all segments inside", tag.position)
             self.segments, self.has_versions = {}, True
         self.check_place(tag, outer)
         if tag.name == "seg" or (tag.name == "doc" and not tag.attributes.get("id")):
@@ -260,7 +260,7 @@ class _Parser:
             first = self.segments.setdefault(key(segment.id), segment)
             if first is not segment:
                 self.fail(
-                    f"segment id {shown(segment.id)} stands twice (first on line {first.line}); rename one",
+                    f"segment id {shown(segment.id)} is duplicated (first on line {first.line}); rename one",
                     tag.position,
                 )
         elif name in VERSIONS or (name == "doc" and not self.has_versions):
@@ -293,7 +293,7 @@ class _Parser:
             name = self.open[-1].name
             self.fail(f"<{name}> is not closed before the file ends (is it cut off?)", self.open[-1].position)
         if not self.documents:
-            raise DataError("holds no <doc>, expected at least one", file=self.file)
+            raise DataError("contains no <doc>, expected at least one", file=self.file)
         self.pass_over(len(self.text), len(self.text))
         if self.stray is not None:
             last = self.documents[-1]

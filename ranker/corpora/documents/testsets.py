@@ -77,9 +77,9 @@ def parse_testset(text: str, file: str) -> list[Record]:
     by_role = {role: [one for one in documents if one.role == role] for role in _ROLES}
     for role in ("source", "system"):
         if not by_role[role]:
-            held = ", ".join(name for name, found in by_role.items() if found) or "documents in no set"
+            held = ", ".join(name for name, found in by_role.items() if found) or "documents outside a set"
             what = f"expected documents of a source and of systems, found only {held}"
-            raise DataError(f"{what}: give the other files too, as -s SOURCE -r REFERENCE... -t SYSTEM...", file=file)
+            raise DataError(f"{what}: give the other files too: -s SOURCE -r REFERENCE... -t SYSTEM...", file=file)
     parts = [_Part(role, name, found) for role in by_role for name, found in _named(by_role[role], role, file).items()]
     return _records(parts, file)
 
@@ -199,7 +199,7 @@ def _distinct(parts: Sequence[_Part]) -> list[_Part]:
         taken = {sgml.key(other.name): other for other in distinct if other.role == one.role}
         if sgml.key(one.name) in taken and one.role == "system":
             first = taken[sgml.key(one.name)].documents[0].file
-            what = f"system {shown(one.name)} stands in {first} too; rename or remove one of them"
+            what = f"system {shown(one.name)} is also in {first}; rename or remove one of them"
             raise DataError(what, file=one.documents[0].file, line=one.documents[0].line or None)
         name, number = one.name, 2
         while one.role == "reference" and sgml.key(name) in taken:

@@ -67,16 +67,16 @@ def unpack(archive: Path, target: Path, *, below: str = "", only: Sequence[str] 
             if not wanted or (only and wanted[0] not in only):
                 continue
             if opened is None:
-                what = f"{printable(name)[:100]!r} is a link or a device, expected plain files: nothing is unpacked"
+                what = f"{printable(name)[:100]!r} is a link or a device, expected regular files: nothing was unpacked"
                 raise DataError(what, file=file)
             room, count = room - _write(opened, inside(target, *wanted), room, name, file), count + 1
             if room < 0 or count > _MOST_FILES:
-                raise DataError("unpacks to far more than its size: nothing is unpacked", file=file)
+                raise DataError("unpacks to far more than its size: nothing was unpacked", file=file)
     except _DAMAGED as error:
-        what = f"damaged or unknown archive ({printable(str(error))[:100]}): remove it and fetch it again"
+        what = f"damaged or unknown archive ({printable(str(error))[:100]}): delete it and download it again"
         raise DataError(what, file=file) from None
     if not count:
-        raise DataError(f"has no files in {below or 'it'}, expected some: the archive has changed", file=file)
+        raise DataError(f"contains no files{f' in {below}' if below else ''}: the archive has changed", file=file)
     return count
 
 
@@ -106,5 +106,5 @@ def _write(opened: _Open, path: Path, room: int, name: str, file: str) -> int:
             while written <= room and (block := content.read(_BLOCK)):
                 written += stream.write(block)
     except (FileExistsError, NotADirectoryError):
-        raise DataError(f"{printable(name)[:100]!r} is in it twice: nothing is unpacked", file=file) from None
+        raise DataError(f"{printable(name)[:100]!r} is duplicated: nothing was unpacked", file=file) from None
     return written

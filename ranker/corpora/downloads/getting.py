@@ -90,20 +90,22 @@ def get(
     """
     card = catalogue.card(name)
     if not card.download:
-        how = "it comes with this package" if card.bundled else card.obtain
-        raise MissingError(f"the card of corpus {name!r} gives no address to fetch it from: {how}")
+        how = "it is included in this package" if card.bundled else card.obtain
+        raise MissingError(f"the card of corpus {name!r} has no download address: {how}")
     chosen = _chosen(card, sha256 or {})
     there = card.find()
     if there is not None and not again:
-        _LOG.warning("ranker: note: %s is here already: %s (--again fetches it anew)", name, display_name(there))
+        _LOG.warning(
+            "ranker: note: %s is already present: %s (use --again to download it again)", name, display_name(there)
+        )
         return []
     downloads = catalogue.corpus_directory() / "downloads"
     expected = {part.file: _expected(part, chosen, downloads) for part in card.download}
     unknown = [file for file, (digest, _) in expected.items() if not digest]
     if unknown and not unverified:
-        what = f"no SHA-256 digest is known of {', '.join(unknown)}"
+        what = f"no SHA-256 digest is known for {', '.join(unknown)}"
         how = (
-            "give it with --sha256, or take what comes with --unverified; its digest is then recorded and checked later"
+            "give it with --sha256, or accept the file with --unverified; its digest is then recorded and checked later"
         )
         raise OptionError(f"{what}: {how}")
     for folder in (downloads, card.folder):
@@ -111,7 +113,9 @@ def get(
     try:
         rows = [_come(card, part, downloads, *expected[part.file], again, limits or Limits()) for part in card.download]
     except KeyboardInterrupt:
-        _LOG.warning("ranker: note: what has come is kept in %s: the same command goes on", display_name(downloads))
+        _LOG.warning(
+            "ranker: note: partial downloads are kept in %s: run the same command to resume", display_name(downloads)
+        )
         raise
     _put_in_place(card, downloads)
     return rows
@@ -144,7 +148,7 @@ def _expected(part: Download, chosen: Mapping[str, str], downloads: Path) -> tup
         return "", "nothing"
     digest = read_text(record).split(" ")[0]
     if not _DIGEST.match(digest):
-        raise DataError("expected a SHA-256 digest and the name of a file: remove it", file=display_name(record))
+        raise DataError("expected a SHA-256 digest and a file name: delete it", file=display_name(record))
     return digest, "first download"
 
 
@@ -156,7 +160,7 @@ def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"cannot be made: {error.strerror or error}", file=display_name(folder)) from None
+        raise DataError(f"cannot be created: {error.strerror or error}", file=display_name(folder)) from None
 
 
 def _come(
@@ -167,15 +171,15 @@ def _come(
     if path.is_file() and not again:
         found = digest_of(path)
         if digest and found != digest:
-            what = f"has the SHA-256 digest {found}, expected {digest} ({source}): remove it to fetch it again"
+            what = f"has the SHA-256 digest {found}, expected {digest} ({source}): delete it to download it again"
             raise FetchError(f"{display_name(path)}: {what}")
-        _LOG.warning("ranker: note: %s is among the downloads and is not fetched again", part.file)
+        _LOG.warning("ranker: note: using the downloaded %s", part.file)
     else:
         try:
             found = fetch(part.address, path, sha256=digest or None, size=part.size or None, limits=limits)
         except FetchError as error:
             if source == "first download" and digest in str(error):
-                raise FetchError(f"{error}; if the change is intended, remove {display_name(record)}") from None
+                raise FetchError(f"{error}; if the change is intended, delete {display_name(record)}") from None
             raise
     if found != part.sha256:
         write_bytes(record, f"{found}  {part.file}\n".encode())

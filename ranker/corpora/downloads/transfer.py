@@ -100,7 +100,7 @@ def check_address(address: str, before: str = "") -> None:
     if not is_web or not address.isprintable() or " " in address:
         raise FetchError(f"{start}: expected an address https://HOST/FILE or http://HOST/FILE without a password")
     if before.startswith("https:") and parts.scheme == "http":
-        raise FetchError(f"{start}, which is not encrypted: refused; look for a new address on the corpus's homepage")
+        raise FetchError(f"{start}, which is not encrypted: refused; find a new address on the homepage of the corpus")
 
 
 def fetch(address: str, target: Path, *, sha256: str | None, size: int | None = None, limits: Limits) -> str:
@@ -150,7 +150,7 @@ class _Partial:
     limits: Limits
     stream: BinaryIO
     have: int = field(init=False)
-    """Bytes that have come."""
+    """Bytes received."""
 
     def __post_init__(self) -> None:
         self.have = self.stream.seek(0, os.SEEK_END)
@@ -166,7 +166,9 @@ class _Partial:
             locks.lock(stream.fileno(), wait=False)
         except BlockingIOError:
             stream.close()
-            raise FetchError(f"{display_name(path)}: another run is fetching this file; wait until it ends") from None
+            raise FetchError(
+                f"{display_name(path)}: another process is downloading this file; wait until it finishes"
+            ) from None
         return cls(address, target, sha256, size, limits, stream)
 
     @property
@@ -187,7 +189,7 @@ class _Partial:
         """
         facts = self._facts()
         if not facts and self.have:
-            self._start_anew("is of another file, or of a server that cannot go on")
+            self._start_anew("belongs to another file, or the server cannot resume")
         validator, total = facts or ("", None)
         if self.have and self.have == total:
             return
@@ -198,20 +200,20 @@ class _Partial:
         with response:
             if self.have and response.status == 206 and self._fits(response.headers, validator, total):
                 rest = in_bytes((total or 0) - self.have)
-                _LOG.warning("ranker: note: fetching the rest of %s: %s", self.target.name, rest)
+                _LOG.warning("ranker: note: resuming %s: %s", self.target.name, rest)
                 self._receive_body(response, total)
                 return
             if response.status == 200:
                 if self.have:
-                    self._start_anew("does not fit: the file has changed, or the server only gives whole files")
+                    self._start_anew("does not match: the file has changed, or the server cannot resume")
                 self._receive_body(response, self._begin(response.headers, response))
                 return
         if self.have and response.status in (206, 416):
-            self._start_anew("does not fit: the file has changed")
+            self._start_anew("does not match: the file has changed")
             self.receive()
             return
         answer = f"{response.status} {printable(response.reason)[:60]}".strip()
-        what = "expected the file: it may have moved, or the server may be busy"
+        what = "the file may have moved, or the server may be busy"
         raise FetchError(f"{self.address}: the server answered {answer}, {what}")
 
     def _facts(self) -> tuple[str, int] | None:
@@ -232,7 +234,7 @@ class _Partial:
         return ranges == (self.have, (total or 0) - 1, total) and known == validator
 
     def _start_anew(self, why: str) -> None:
-        _LOG.warning("ranker: note: %s %s; it is fetched from its beginning", display_name(self.path), why)
+        _LOG.warning("ranker: note: %s %s; downloading from the start", display_name(self.path), why)
         self._empty()
 
     def _empty(self) -> None:
@@ -247,7 +249,7 @@ class _Partial:
         if total is not None and self.size and total != self.size:
             raise FetchError(f"{self.address}: the file has {total:,} bytes, expected {self.size:,}: it has changed")
         if total is None and not response.chunked and not self.sha256:
-            what = "the server does not say how large the file is, so nobody can tell when it is complete"
+            what = "the server does not report the file size, so completeness cannot be checked"
             raise FetchError(f"{self.address}: {what}: give its digest with --sha256")
         self._check_room(total or self.size or 0)
         if total is not None:
@@ -260,7 +262,7 @@ class _Partial:
         else:
             self.facts_path.unlink(missing_ok=True)
         _LOG.warning(
-            "ranker: note: fetching %s: %s from %s",
+            "ranker: note: downloading %s: %s from %s",
             self.target.name,
             "size unknown" if total is None else in_bytes(total),
             urlsplit(self.address).hostname,
@@ -273,21 +275,19 @@ class _Partial:
             raise FetchError(f"{self.address}: the file has {in_bytes(size)}, {limit}")
         free = shutil.disk_usage(self.target.parent).free
         if size - self.have > free:
-            needed = f"{in_bytes(size - self.have)} are needed and {in_bytes(free)} free"
-            raise FetchError(f"{display_name(self.target.parent)}: not enough room on the disk: {needed}")
+            needed = f"{in_bytes(size - self.have)} needed, {in_bytes(free)} free"
+            raise FetchError(f"{display_name(self.target.parent)}: not enough disk space: {needed}")
 
     def _receive_body(self, response: http.client.HTTPResponse, total: int | None) -> None:
         most = total or self.size or self.limits.size
         while block := self._next_block(response, total):
             if self.have + len(block) > most:
                 self._empty()
-                raise FetchError(
-                    f"{self.address}: more than {most:,} bytes come, expected no more: what came was removed"
-                )
+                raise FetchError(f"{self.address}: received more than {most:,} bytes: the download was deleted")
             self._write(block)
             report("MB", self.have // _MEGABYTE, most // _MEGABYTE)
         if self.have < (total or self.size or 0):
-            raise _BrokenError(self._broken("the connection ended", total or self.size))
+            raise _BrokenError(self._broken("the connection was closed", total or self.size))
 
     def _write(self, block: bytes) -> None:
         view = memoryview(block)
@@ -304,11 +304,11 @@ class _Partial:
         except TimeoutError:
             raise _BrokenError(self._broken(f"no data for {self.limits.timeout:g} s", total)) from None
         except (http.client.HTTPException, OSError, ValueError):
-            raise _BrokenError(self._broken("the connection broke", total)) from None
+            raise _BrokenError(self._broken("the connection failed", total)) from None
 
     def _broken(self, what: str, total: int | None) -> str:
         came = in_bytes(self.have) + (f" of {in_bytes(total)}" if total else "")
-        return f"{self.address}: {what} after {came}, which are kept: run the same command again to go on"
+        return f"{self.address}: {what} after {came}, which were kept: run the same command again to resume"
 
     def finish(self) -> str:
         """Check what has come and put it in place; return its digest."""
@@ -317,7 +317,7 @@ class _Partial:
             self.path.unlink()
             self.facts_path.unlink(missing_ok=True)
             what = f"has the SHA-256 digest {found}, expected {self.sha256}"
-            raise FetchError(f"{self.address}: {what}: it is damaged or has changed, and was removed")
+            raise FetchError(f"{self.address}: {what}: it is damaged or has changed, and was deleted")
         with replacing_together(self.target.parent) as temporary:
             self.path.rename(temporary / self.target.name)
         self.facts_path.unlink(missing_ok=True)

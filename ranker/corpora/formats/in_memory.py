@@ -27,7 +27,7 @@ from ranker.errors import DataError, counted
 __all__ = ["from_frame", "from_records", "from_texts", "long_form"]
 
 ONE_SYSTEM = "translation"
-"""What the system of a list of texts is called."""
+"""Name of the system of a plain list of texts."""
 Texts = Sequence[str]
 
 
@@ -37,7 +37,7 @@ def from_frame(frame: pd.DataFrame, name: str = "frame") -> tuple[Dataset, Int64
     See `Dataset.from_frame`.
     """
     if frame.columns.nlevels > 1:
-        raise DataError("columns of several levels: expected one name for each column", file=name)
+        raise DataError("multi-level columns: expected one name per column", file=name)
     header = [str(column) for column in frame.columns]
 
     def place(row: int) -> str:
@@ -60,7 +60,7 @@ def from_records(records: Iterable[Mapping[str, Any]], name: str = "records") ->
         made = read_records(((number, _plain(value)) for number, value in enumerate(values)), name, "record")
         dataset = assemble(made, name, name, "record")
     if not len(dataset):
-        raise DataError("holds no candidate, expected at least one", file=name)
+        raise DataError("contains no candidate, expected at least one", file=name)
     return dataset
 
 
@@ -75,7 +75,7 @@ def from_texts(
     """Return the data set of parallel lists of texts; see `Dataset.from_texts`."""
     systems = translations if isinstance(translations, Mapping) else {ONE_SYSTEM: translations}
     if not systems:
-        raise DataError("no system: expected a list of translations, or lists by the names of their systems", file=name)
+        raise DataError("no systems: expected a list of translations, or a mapping of system names to lists", file=name)
     several = isinstance(translations, Mapping)
     outputs = {
         system: _texts(texts, f"translations[{system!r}]" if several else "translations", name)
@@ -111,13 +111,13 @@ def _references(references: Sequence[str | Texts] | None, size: int, name: str) 
     if references is None:
         return [[]] * size
     if isinstance(references, str):
-        raise DataError("references: expected a list, found one string: put it into a list", file=name)
+        raise DataError("references: expected a list, found a string: put it in a list", file=name)
     given = [*references]
     if len(given) != size:
-        what = f"{counted(size, 'translation')} and references for {len(given)}"
+        what = f"{counted(size, 'translation')} but references for {len(given)}"
         if given and not isinstance(given[0], str) and all(len(one) == size for one in given):
-            what += ": expected the references of each translation together, as list(zip(*references)) gives them"
-        raise DataError(f"{what}; expected one, or a list of them, for each translation", file=name)
+            what += ": expected references grouped by translation; transpose them with list(zip(*references))"
+        raise DataError(f"{what}; expected one reference, or a list of references, per translation", file=name)
     return [
         _texts([one] if isinstance(one, str) else one, f"references[{number}]", name)
         for number, one in enumerate(given)

@@ -94,7 +94,7 @@ def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line
             there[candidate.system] = line, candidate
             record.candidates.append(candidate)
         elif not judge or (before.text, before.is_reference) != (candidate.text, candidate.is_reference):
-            hint = f" ({unit} {line_before} has it too), or tell equal sources apart by seg_id"
+            hint = f" ({unit} {line_before} has it too), or distinguish equal sources by seg_id"
             raise system_stands_twice(candidate.system, file, line, hint)
         else:
             before.ratings.extend(reader.new_ratings(before, candidate))
@@ -193,9 +193,9 @@ def _decode(text: str, position: int, file: str, first_line: int) -> tuple[Any, 
         raise DataError(str(error), file=file, line=first_line) from None
     except ValueError:
         # Python converts no whole number of thousands of digits
-        raise DataError("a number with too many digits to be one of a corpus", file=file, line=first_line) from None
+        raise DataError("a number with too many digits", file=file, line=first_line) from None
     except RecursionError:
-        raise DataError("nested too deeply to be a record", file=file, line=first_line) from None
+        raise DataError("too deeply nested for a record", file=file, line=first_line) from None
 
 
 class RecordReader:
@@ -213,7 +213,7 @@ class RecordReader:
         there = [key for key in spellings if key in fields]
         filled = [key for key in there if fields[key] is not None]
         if len(filled) > 1:
-            what = f"keys {filled[0]!r} and {filled[1]!r} stand for the same thing; keep one of them"
+            what = f"keys {filled[0]!r} and {filled[1]!r} mean the same; keep one of them"
             raise DataError(what, file=self.file, line=self.line)
         return next(iter(filled or there), None)
 
@@ -230,7 +230,7 @@ class RecordReader:
         try:
             value.encode("utf-8")
         except UnicodeEncodeError:
-            self.fail(path, "text that UTF-8 can hold", value)
+            self.fail(path, "text that can be encoded in UTF-8", value)
         return value
 
     def optional_text(self, fields: Mapping[str, Any], key: str, path: str) -> str | None:
@@ -292,8 +292,8 @@ class RecordReader:
     def refuse_others(self, fields: Mapping[str, Any], known: tuple[str, ...]) -> None:
         """Refuse a record of several candidates that has a key which is neither known nor metadata."""
         for key in self.others(fields, known, numbers=False):
-            hint = "; a rating belongs into its candidate" if _is_number(fields[key]) else nearest(key[:40], known)
-            what = f"key {shown(key)} is unknown{hint}; expected {_listed(known)}, or metadata under a name such as id,"
+            hint = "; put ratings into their candidate" if _is_number(fields[key]) else nearest(key[:40], known)
+            what = f"key {shown(key)} is unknown{hint}; expected {_listed(known)}, or metadata with a name such as id,"
             raise DataError(f"{what} domain, meta, comment: rename or remove it", file=self.file, line=self.line)
 
     def new_ratings(self, before: Candidate, candidate: Candidate) -> list[tuple[str, str | None, float]]:
@@ -301,7 +301,9 @@ class RecordReader:
         there = {(kind, judge) for kind, judge, _ in before.ratings}
         for kind, judge, _ in candidate.ratings:
             if {(kind, judge), (kind, None)} & there:
-                what = f"{shown(kind)}: system {shown(candidate.system)} is judged again; expected once by each judge"
+                what = (
+                    f"{shown(kind)}: system {shown(candidate.system)} is judged twice; expected one judgement per judge"
+                )
                 raise DataError(what, file=self.file, line=self.line)
         return candidate.ratings
 

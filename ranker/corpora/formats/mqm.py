@@ -1,4 +1,4 @@
-"""Errors marked by MQM raters, tab-separated, one a line: a corpus with texts and penalties.
+"""Errors marked by MQM raters, tab-separated, one per line: a corpus with texts and penalties.
 
 The first line names the columns: ``system``, ``doc``, ``seg_id`` (or ``doc_id``, ``doc_seg_id``, ``global_seg_id``),
 ``rater``, ``source``, ``target``, ``category``, ``severity``; others are passed over. The marks ``<v>`` and ``</v>``
@@ -64,7 +64,7 @@ def parse_mqm(text: str, file: str) -> list[Record]:
             raise DataError(what, file=file, line=1)
     twice = first_repeated(name for name in header if name)
     if twice is not None:
-        raise DataError(f"column {shown(twice)} stands twice; remove one of them", file=file, line=1)
+        raise DataError(f"column {shown(twice)} is duplicated; remove one of them", file=file, line=1)
     segment_column = next((name for name in _SEGMENT if name in header), None)
     if segment_column is None:
         raise DataError(f"column 'seg_id' is missing; expected one of {', '.join(_SEGMENT)}", file=file, line=1)

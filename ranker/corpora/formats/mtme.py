@@ -66,16 +66,16 @@ def read_mtme(folder: str | Path, *, name: str | None = None, pairs: Sequence[st
     there = sorted(path.name for path in _listed(root / _OUTPUTS) if path.is_dir() and _PAIR.match(path.name))
     for pair in pairs or ():
         if pair not in there:
-            raise DataError(f"no outputs of language pair {shown(pair)}; there are: {', '.join(there)}", file=file)
+            raise DataError(f"no outputs of language pair {shown(pair)}; available: {', '.join(there)}", file=file)
     if not there:
-        raise DataError("holds no language pair, expected folders as en-de", file=display_name(root / _OUTPUTS))
+        raise DataError(
+            "contains no language pair, expected directories such as en-de", file=display_name(root / _OUTPUTS)
+        )
     name = name or printable(root.resolve().name)
     tests = [_read_pair(root, pair, name) for pair in pairs or there]
     left_out = sum(named["level"] != "seg" for pair in pairs or there for _, named in _score_files(root, pair))
     if left_out:
-        _LOG.warning(
-            "ranker: note: %s: files of human scores that are not of segments, passed over: %d", file, left_out
-        )
+        _LOG.warning("ranker: note: %s: files of human scores not at segment level, ignored: %d", file, left_out)
     return replace(concatenate(tests), name=name)
 
 
@@ -97,7 +97,7 @@ def _read_pair(root: Path, pair: str, name: str) -> Dataset:
             if path.name.endswith(".txt") and path.name.startswith(prefix):
                 name = display_name(path.name.removesuffix(".txt").removeprefix(prefix))
                 if name in found:
-                    what = "has the name of another file, but for characters that cannot be shown; rename one of them"
+                    what = "has the same name as another file except for unprintable characters; rename one of them"
                     raise DataError(what, file=display_name(path))
                 found[name] = read_lines(path, size, like)
         return found
@@ -105,7 +105,9 @@ def _read_pair(root: Path, pair: str, name: str) -> Dataset:
     references = texts(_listed(root / "references"), f"{pair}.")
     systems = texts(_listed(root / _OUTPUTS / pair), "")
     if not systems:
-        raise DataError("holds no output, expected files as SYSTEM.txt", file=display_name(root / _OUTPUTS / pair))
+        raise DataError(
+            "contains no output, expected files named SYSTEM.txt", file=display_name(root / _OUTPUTS / pair)
+        )
     documents_file = root / "documents" / f"{pair}.docs"
     documents = _documents(documents_file, size, like) if documents_file.exists() else [None] * size
     return build_dataset(
@@ -140,7 +142,7 @@ def _score_files(root: Path, pair: str) -> Iterator[tuple[Path, re.Match[str]]]:
             continue
         named = _SCORES.match(path.name)
         if named is None:
-            what = "expected a name as en-de.NAME.seg.score (or doc, domain, sys)"
+            what = "expected a name like en-de.NAME.seg.score (or doc, domain, sys)"
             raise DataError(what, file=display_name(path))
         yield path, named
 
@@ -161,7 +163,7 @@ def _human_scores(root: Path, pair: str, systems: Sequence[str], size: int) -> d
                 what = f"expected a system of {pair}, found {shown(system)}{nearest(system, places)}"
                 raise DataError(what, file=file, line=scores[0][1])
             if len(scores) != size:
-                what = f"system {shown(system)} has {len(scores)} scores, expected {size}, one a segment"
+                what = f"system {shown(system)} has {len(scores)} scores, expected {size}, one per segment"
                 raise DataError(what, file=file, line=scores[-1][1])
             value = np.array([score for score, _ in scores], dtype=np.float64)
             judged = np.flatnonzero(~np.isnan(value))

@@ -16,7 +16,7 @@ from ranker.errors import DataError
 
 MISSING = "None"
 SUFFIXES = {"segment": "seg", "document": "doc", "system": "sys"}
-"""What the names of score files call the levels."""
+"""Names of levels in score files."""
 
 _REFERENCE_NAME = re.compile(r"[^\s.\-/]+\Z")
 _RESERVED = ("all", "src")
@@ -52,7 +52,7 @@ def parse_scores(text: str, file: str) -> dict[str, list[tuple[float | None, int
         system, value = fields
         found.setdefault(system, []).append((parse_score(value, file, number), number))
     if not found:
-        raise DataError("is empty, expected a system and its score a line", file=file)
+        raise DataError("is empty, expected one system and score per line", file=file)
     return found
 
 

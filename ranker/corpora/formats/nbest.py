@@ -33,7 +33,7 @@ Layout = tuple[tuple[str, int], ...]
 
 SEPARATOR = "|||"
 NAMELESS = "F"
-"""What columns of features without a name are called."""
+"""Name of unnamed features."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,9 +143,9 @@ def from_columns(
             raise DataError(f"feature {shown(feature)}: expected a name without white space, '=' and '|||'", file=name)
     twice = first_repeated(column_names(layout))
     if twice is not None:
-        raise DataError(f"two features are called {shown(twice)}", file=name)
+        raise DataError(f"feature {shown(twice)} is duplicated", file=name)
     if (np.diff(sentences, prepend=0) < 0).any():
-        raise DataError("sentences are not in order, or below 0", file=name)
+        raise DataError("sentence numbers are not sorted, or below 0", file=name)
     bad = np.argwhere(~np.isfinite(matrix))
     if len(bad):
         row, column = bad[0]
@@ -156,7 +156,8 @@ def from_columns(
         found = pc.index(pc.match_substring(encoded.dictionary, bad_text), True).as_py()
         if found >= 0:
             raise DataError(
-                f"text {shown(encoded.dictionary[found].as_py())}: an n-best list cannot hold {bad_text!r}", file=name
+                f"text {shown(encoded.dictionary[found].as_py())}: an n-best list cannot contain {bad_text!r}",
+                file=name,
             )
     return NBestList(
         name,
@@ -242,7 +243,7 @@ def nbest_bytes(nbest: NBestList, path: str | Path) -> bytes:
     if not len(nbest):
         raise DataError("an n-best list without hypotheses cannot be written", file=display_name(path))
     if not nbest.layout:
-        raise DataError("has no features, and without them it is no n-best list of Moses' format", file=nbest.name)
+        raise DataError("has no features, which an n-best list in Moses format requires", file=nbest.name)
     numbers = iter(range(nbest.features.shape[1]))
     features: list[pa.Array | pa.Scalar] = []
     for name, size in nbest.layout:

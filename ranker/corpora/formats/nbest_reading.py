@@ -87,7 +87,7 @@ def _sentences(written: pa.Array, file: str) -> Int64Array:
     falling = np.flatnonzero(np.diff(sentence) < 0)
     if len(falling):
         row = int(falling[0]) + 1
-        what = f"sentence {sentence[row]} stands behind {sentence[row - 1]}; expected them in order, sort the list"
+        what = f"sentence {sentence[row]} follows {sentence[row - 1]}; expected increasing numbers: sort the list"
         raise DataError(what, file=file, line=row + 1)
     return sentence
 
@@ -124,7 +124,7 @@ def _layout(words: Sequence[str], file: str, line: int = 1) -> Layout:
     if empty:
         raise DataError(f"feature {shown(empty[0])} has no value, expected at least one", file=file, line=line)
     if twice is not None:
-        raise DataError(f"feature {shown(twice)} stands twice", file=file, line=line)
+        raise DataError(f"feature {shown(twice)} is duplicated", file=file, line=line)
     if not layout:
         raise DataError(f"has no features; {_LINE}", file=file, line=line)
     return tuple(layout)

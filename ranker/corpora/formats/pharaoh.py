@@ -216,7 +216,7 @@ def _lines(
     )
     links = given if isinstance(given, Links) else read_pharaoh(given)
     file = "alignment" if isinstance(given, Links) else display_name(given)
-    _check_count(links, len(rows), "of these in the data set", file)
+    _check_count(links, len(rows), "in the data set", file)
     _check_range(links, *lengths, lambda row, what: _in_file(file, row, what))
     return pharaoh_lines(links)
 
@@ -228,7 +228,7 @@ def _parse(lines: Sequence[str | None] | npt.NDArray[np.object_], refuse: _Refus
     codes, distinct = pd.factorize(np.array([word for line in words for word in line], dtype=object))
     for code, word in enumerate(distinct):
         if not _LINK.fullmatch(word):
-            what = f"found {shown(word)}, expected links as 0-0 1-2: source word, dash, target word, both from 0"
+            what = f"found {shown(word)}, expected links such as 0-0 1-2: source word, hyphen, target word, both from 0"
             raise refuse(int(row[np.argmax(codes == code)]), what)
     numbers = np.array([word.split("-") for word in distinct], dtype=np.int64).reshape(-1, 2)
     links = np.unique(np.column_stack([row, numbers[codes]]), axis=0)
@@ -239,7 +239,7 @@ def _parse(lines: Sequence[str | None] | npt.NDArray[np.object_], refuse: _Refus
 def _check_count(links: Links, expected: int, what: str, file: str) -> None:
     if len(links) != expected:
         raise DataError(
-            f"has {len(links)} lines, there are {expected} {what}; expected a line for each",
+            f"has {len(links)} lines, expected {expected}, one for each of the {what}",
             file=file,
             line=len(links) or None,
         )

@@ -77,7 +77,7 @@ def read_pairs(path: str | Path, dataset: Dataset) -> Dataset:
     same = np.flatnonzero(first == second)
     if len(same):
         raise DataError(
-            f"system {shown(columns['sysA'][same[0]])} is compared with itself, expected two systems",
+            f"system {shown(columns['sysA'][same[0]])} is compared with itself; expected two different systems",
             file=name,
             line=int(same[0]) + 2,
         )
@@ -131,7 +131,9 @@ def pairs_bytes(dataset: Dataset) -> bytes:
     for title, column in zip(COLUMNS, columns, strict=True):
         unfit = next((value for value in dict.fromkeys(column) if _SEPARATORS.search(value)), None)
         if unfit is not None:
-            what = f"{title} {shown(unfit)} holds a tab or line break, which a pairs file cannot: rename it"
+            what = (
+                f"{title} {shown(unfit)} contains a tab or line break, which is not allowed in a pairs file: rename it"
+            )
             raise DataError(what, file=dataset.name)
     rows = ["\t".join(row) for row in zip(*columns, strict=True)]
     return ("\n".join(["\t".join(COLUMNS), *rows]) + "\n").encode()
@@ -150,7 +152,7 @@ def _columns(text: str, name: str) -> dict[str, npt.NDArray[np.object_]]:
         )
     twice = first_repeated(header)
     if twice is not None:
-        raise DataError(f"column {shown(twice)} stands twice; remove one of them", file=name, line=1)
+        raise DataError(f"column {shown(twice)} is duplicated; remove one of them", file=name, line=1)
     for number, line in enumerate(lines, 1):
         if line.count("\t") != len(header) - 1:
             raise DataError(

@@ -20,7 +20,7 @@ FORMATS = {
     ".tsv": "tsv",
     ".parquet": "parquet",
 }
-"""Formats that are read and written, by the endings of their names."""
+"""Formats for reading and writing, by file extension."""
 READ_ONLY = {".sgm": "testset", ".sgml": "testset", ".xml": "testset"}
 
 
@@ -54,17 +54,15 @@ def read_dataset(path: str | Path, *, pairs: str | Path | None = None, name: str
     try:
         dataset = _read(path, name or _stem(path), file)
     except MemoryError:
-        raise DataError(
-            "does not fit into memory: split it, and give the parts one after the other", file=file
-        ) from None
+        raise DataError("does not fit into memory: split it and process the parts separately", file=file) from None
     if not len(dataset):
-        raise DataError("holds no candidate, expected at least one", file=file)
+        raise DataError("contains no candidate, expected at least one", file=file)
     pairs = pairs or (None if str(path) == STDIN else companion(path))
     if not pairs:
         return dataset
     complete = read_pairs(pairs, dataset)
     if _version(path) != before:
-        raise DataError(f"was replaced before {display_name(pairs)} was read: run this again", file=file)
+        raise DataError(f"was replaced before {display_name(pairs)} was read: run the command again", file=file)
     return complete
 
 
@@ -83,7 +81,7 @@ def read_parallel(
     translations: Sequence[str | Path],
     lp: str | None = None,
 ) -> Dataset:
-    """Read parallel files, one sentence a line, of language pair `lp`; a system is called by its file's name.
+    """Read parallel files, one sentence per line, of language pair `lp`; a system is called by its file's name.
 
     Without `source` the sources are empty, which only what reads them refuses. Any of the files may be a test set in
     SGML or XML; see `ranker.corpora.documents.testsets`.
@@ -103,7 +101,7 @@ def read_parallel(
     systems = ["stdin" if str(path) == STDIN else display_name(Path(path).name) for path in translations]
     for path, system in zip(translations, systems, strict=True):
         if systems.count(system) > 1:
-            what = f"two translations are called {system!r}, which is the system's name; rename one of the files"
+            what = f"two files give the system name {system!r}; rename one of them"
             raise DataError(what, file=display_name(path))
     first_lines, like = read_lines(first), display_name(first)
     size = len(first_lines)
@@ -167,7 +165,8 @@ def parse_dataset(text: str, name: str, file: str, kind: str | None = None) -> D
 
         return parse_table(text, name, file, "\t" if kind == "tsv" else delimiter_of(_first_line(text), file))
     raise DataError(
-        f"unknown format; expected a name ending in {', '.join((*FORMATS, *READ_ONLY))} (or .gz), or JSON, or a table "
+        f"unknown format; expected a file name ending in {', '.join((*FORMATS, *READ_ONLY))} (or .gz), or JSON, "
+        "or a table "
         "whose first line names its columns",
         file=file,
     )
@@ -177,7 +176,7 @@ def _refuse_rankings(text: str, file: str) -> None:
     from ranker.corpora.formats.wmt_rankings import is_rankings
 
     if is_rankings(universal_line_ends(text[:10_000])):
-        what = "holds relative rankings without texts; expected a corpus, to which they can be added:"
+        what = "contains relative rankings without texts; expected a corpus; to add the rankings to one:"
         raise DataError(f"{what} ranker data convert CORPUS NEW --judgements {file}", file=file)
 
 

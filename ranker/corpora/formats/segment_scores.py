@@ -29,13 +29,11 @@ from ranker.files import display_name, read_text, sha256
 
 _KEYS = ("lp", "seg_id", "system")
 _TEXTS = ("mt", "hypothesis")
-"""Names of the translation in what COMET and MetricX write."""
+"""Names of the translation in the output of COMET and MetricX."""
 _LARGEST = sys.float_info.max
 _SCORES = ("score", "COMET", "prediction")
-"""Names of scores besides the metric's own: of most programs, of COMET, of MetricX."""
-_FORMS = (
-    "expected a system and a score in every line, a score in every line, columns lp, seg_id, system, score, or JSON"
-)
+"""Names of scores besides the metric's own: general, COMET, MetricX."""
+_FORMS = "expected lines with a system and a score, lines with a score, columns lp, seg_id, system, score, or JSON"
 
 
 class Row(NamedTuple):
@@ -92,7 +90,7 @@ class SegmentScores:
             return cls(file, _parse(text, file, name), sha256(text.encode()))
         parts = sorted(part for part in Path(path).iterdir() if part.is_file() and not part.name.startswith("."))
         if not parts:
-            raise DataError("is an empty folder, expected a file of scores for each system", file=file)
+            raise DataError("is an empty directory, expected one score file per system", file=file)
         rows, digests = [], []
         for part in parts:
             text, inside = read_text(part), display_name(part)
@@ -147,8 +145,8 @@ class SegmentScores:
         candidate = place.get_indexer(pd.Index(wanted))
         score = np.array([row.score for row in self.rows], dtype=np.float64)
         for at in np.flatnonzero((candidate < 0) & ~np.isnan(score))[:1].tolist():
-            what = f"has a score of system {shown(system[at])} for {dataset.where(int(source[at]))}, which it did not"
-            raise self.error(f"{what} translate", self.rows[at])
+            what = f"has a score of system {shown(system[at])} for {dataset.where(int(source[at]))}, which it did"
+            raise self.error(f"{what} not translate", self.rows[at])
         again = np.flatnonzero((candidate >= 0) & pd.Series(candidate).duplicated().to_numpy())
         for at in again[:1].tolist():
             first = self.rows[int(np.argmax(candidate == candidate[at]))]
@@ -165,7 +163,7 @@ class SegmentScores:
         for row, place in zip(self.rows, candidate.tolist(), strict=True):
             if row.text is not None and place >= 0 and row.text.split() != texts[place].split():
                 where = dataset.where(int(dataset.candidate_source[place]))
-                what = f"is of the translation {shown(row.text)}, and {where} has {shown(texts[place])}"
+                what = f"belongs to the translation {shown(row.text)}, but {where} has {shown(texts[place])}"
                 raise self.error(f"{what}: expected scores of the same translations in the same order", row)
 
     def _systems(self, dataset: Dataset) -> list[str]:
@@ -178,7 +176,8 @@ class SegmentScores:
             if row.system is None:
                 if len(known) != 1:
                     what = (
-                        f"names no system, and {dataset.name} has {len(known)}: name them in a column or key 'system'"
+                        f"has no system names, but {dataset.name} has {len(known)} systems: add a column or "
+                        "key 'system'"
                     )
                     raise self.error(what, row)
                 by_name[None] = known[0]
@@ -194,7 +193,7 @@ class SegmentScores:
         twice = pd.Series(by_name.values(), index=list(by_name)).duplicated(keep=False)
         if twice.any():
             both = " and ".join(shown(one) for one in list(twice[twice].index)[:2])
-            raise self.error(f"systems {both} are one system of {dataset.name}; rename or remove one")
+            raise self.error(f"systems {both} are the same system of {dataset.name}; rename or remove one")
         return [by_name[row.system] for row in self.rows]
 
     def _sources(self, dataset: Dataset, system: list[str], wanted: Sequence[str]) -> Int64Array:
@@ -215,8 +214,8 @@ class SegmentScores:
                 named = f"seg_id {shown(row.seg_id)}{'' if row.lp is None else f' of {shown(row.lp)}'}"
                 if not places:
                     raise self.error(f"expected a segment of {dataset.name}, found {named}", row)
-                advice = "name the language pair in a column or key 'lp'" if row.lp is None else "score them apart"
-                raise self.error(f"{named} stands for {len(places)} segments of {dataset.name}: {advice}", row)
+                advice = "add the language pair in a column or key 'lp'" if row.lp is None else "score them separately"
+                raise self.error(f"{named} matches {len(places)} segments of {dataset.name}: {advice}", row)
             found.append(places[0])
         return np.array(found, dtype=np.int64)
 
@@ -268,7 +267,7 @@ def _parse(text: str, file: str, name: str) -> list[Row]:
         elif (numbers := _lines_of_scores(lines, file)) is not None:
             rows = numbers
         elif delimiter != "\t" and delimiter in lines[0]:
-            raise DataError(f"found {shown(lines[0])} without names of columns; {_FORMS}", file=file, line=1)
+            raise DataError(f"found {shown(lines[0])} without column names; {_FORMS}", file=file, line=1)
         else:
             found = parse_scores(text, file)
             rows = [
@@ -277,12 +276,12 @@ def _parse(text: str, file: str, name: str) -> list[Row]:
                 for score, line in scores
             ]
     if not rows:
-        raise DataError(f"holds no score, {_FORMS}", file=file)
+        raise DataError(f"contains no score, {_FORMS}", file=file)
     for key in _KEYS:
         has = [getattr(row, key) is not None for row in rows]
         if any(has) and not all(has):
             row = rows[has.index(False)]
-            what = f"{key} is missing here and not elsewhere; expected it in every row, or in none"
+            what = f"{key} is missing here but not elsewhere; expected it in all rows or none"
             raise _error(what, file, row)
     return rows
 

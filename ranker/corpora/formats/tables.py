@@ -37,7 +37,7 @@ from ranker.files import printable, read_bytes
 _EXPECTED = "text (or mt, hyp, hypothesis), and source (or src) or reference (or ref)"
 _LOG = logging.getLogger(__name__)
 
-_ONLY_JUDGES = " (only rows of different judges with the same text may do so; seg_id tells equal sources apart)"
+_ONLY_JUDGES = " (only rows by different judges with the same text may do so; distinguish equal sources by seg_id)"
 _CHUNK = 50_000  # rows of a CSV file that are Python objects at a time
 
 
@@ -105,7 +105,9 @@ def read_parquet(path: str | Path, name: str, file: str) -> Dataset:
             column.validate(full=True)
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         first_line = printable(str(error).split("\n")[0])[:200]
-        raise DataError(f"not a readable Parquet file ({first_line}): copy or write it again", file=file) from None
+        raise DataError(
+            f"cannot be read as a Parquet file ({first_line}): copy or create it again", file=file
+        ) from None
     return long_table(header, values, np.arange(1, table.num_rows + 1), file).dataset(name)
 
 
@@ -173,7 +175,7 @@ def _columns(header: list[str], file: str, line: int | None) -> list[str]:
         raise DataError(what, file=file, line=line)
     twice = first_repeated(columns)
     if twice is not None:
-        raise DataError(f"column {shown(twice)} stands twice; rename or remove one", file=file, line=line)
+        raise DataError(f"column {shown(twice)} is duplicated; rename or remove one", file=file, line=line)
     return columns
 
 
@@ -191,7 +193,7 @@ def delimiter_of(header: str, file: str) -> Literal[",", ";"]:
     """Return what separates the columns of CSV with this first line, and tell the user if it might be either."""
     reads = [one for one in (",", ";") if is_header(header, one)]
     if len(reads) > 1:
-        _LOG.warning("ranker: note: %s: columns could be separated by ',' or ';'; taken: ','", file)
+        _LOG.warning("ranker: note: %s: columns may be separated by ',' or ';'; using ','", file)
     semicolons = reads == [";"] or (not reads and "," not in header and ";" in header)
     return ";" if semicolons else ","
 
@@ -350,7 +352,7 @@ class LongTable:
             self._refuse(
                 ~np.isnan(values) & (not kind),
                 lambda row, values=values: (  # type: ignore[misc]
-                    f"a column without a name holds {values[row]:g}: name it in the first line, or remove it"
+                    f"a column without a name contains {values[row]:g}: name it in the first line, or remove it"
                 ),
             )
             # a rating without a judge is that of the first row of an output
@@ -360,8 +362,8 @@ class LongTable:
             self._refuse(
                 again,
                 lambda row, kind=kind: (  # type: ignore[misc]
-                    f"column {shown(kind)}: system {shown(self._cell('system', row))} is judged again; "
-                    "expected once by each judge"
+                    f"column {shown(kind)}: system {shown(self._cell('system', row))} is judged twice; "
+                    "expected one judgement per judge"
                 ),
             )
         every = np.concatenate([np.zeros(0, dtype=np.int64), *rows.values()])

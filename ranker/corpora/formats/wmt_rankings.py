@@ -109,7 +109,7 @@ def _columns(header: Sequence[str], file: str) -> _RankingColumns:
             raise DataError(what, file=file, line=1)
     twice = first_repeated(header)
     if twice is not None:
-        raise DataError(f"column {shown(twice)} stands twice; remove one of them", file=file, line=1)
+        raise DataError(f"column {shown(twice)} is duplicated; remove one of them", file=file, line=1)
     return _RankingColumns(len(header), systems, ranks)
 
 
@@ -205,9 +205,9 @@ def with_rankings(dataset: Dataset, text: str, file: str) -> Dataset:
             for column, value in zip(columns.values(), row, strict=True):
                 column.append(value)
     for what, count in passed.items():
-        _LOG.warning("ranker: note: %s: %s, passed over: %s", file, what, f"{count:,}")
+        _LOG.warning("ranker: note: %s: %s, ignored: %s", file, what, f"{count:,}")
     if not columns["first"]:
-        raise DataError(f"compares no two outputs of {dataset.name}, expected at least one pair", file=file)
+        raise DataError(f"contains no comparison of two outputs of {dataset.name}, expected at least one", file=file)
     return dataclasses.replace(dataset, preferences=table("preferences", columns))
 
 
@@ -239,7 +239,10 @@ class _Places:
             # a corpus that does not say its languages can be of one pair only
             self.only = self.only or one.pair
             if one.pair != self.only:
-                what = f"{self.dataset.name} names no language pair; expected rankings of one, found {self.only} and"
+                what = (
+                    f"{self.dataset.name} has no language pair; expected rankings of a single one, found "
+                    f"{self.only} and"
+                )
                 raise DataError(f"{what} {one.pair}", file=file, line=one.line)
             pair = "?"
         elif pair not in self.pairs:

@@ -45,7 +45,7 @@ def write_dataset(dataset: Dataset, path: str | Path) -> list[Path]:
     found = companion(path)
     beside = path.with_name(companion_name(path))
     if found is not None and (found != beside or not len(dataset.preferences)):
-        what = f"{display_name(found)} stands beside it and would be read with it: remove it, or choose another name"
+        what = f"{display_name(found)} is next to it and would be read with it: delete it or choose another name"
         raise DataError(what, file=display_name(path))
     if not len(dataset.preferences):
         write_bytes(path, raw)
@@ -66,11 +66,11 @@ def long_form(dataset: Dataset) -> pd.DataFrame:
 
     empty = np.flatnonzero(np.diff(dataset.candidate_offsets) == 0)
     if len(empty):
-        raise DataError(f"{dataset.where(int(empty[0]))} has no candidate, so no row in a table: write JSONL")
+        raise DataError(f"{dataset.where(int(empty[0]))} has no candidate and therefore no row in a table: use JSONL")
     kinds = sorted(dataset.ratings["kind"].unique())
     for kind in kinds:
         if canonical(kind) != kind or not kinds_of([kind]):
-            raise DataError(f"kind {shown(kind)} cannot be the name of a column: write JSONL", file=dataset.name)
+            raise DataError(f"kind {shown(kind)} cannot be a column name: use JSONL", file=dataset.name)
     sources = dataset.sources.iloc[dataset.candidate_source].reset_index(drop=True)
     frame = sources.rename(columns={"text": "source"})
     slot = dataset.references.groupby("source").cumcount()
@@ -113,7 +113,7 @@ def _table(dataset: Dataset, kind: str) -> bytes:
 
 def _cannot_hold(dataset: Dataset, kind: str, what: str, instead: str = "JSONL or Parquet") -> NoReturn:
     name = "Parquet" if kind == "parquet" else kind.upper()
-    raise DataError(f"holds {what}, which {name} cannot: write {instead}", file=dataset.name)
+    raise DataError(f"contains {what}, which {name} cannot represent: use {instead}", file=dataset.name)
 
 
 def _json(dataset: Dataset, *, lines: bool) -> bytes:

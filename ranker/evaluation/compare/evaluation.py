@@ -88,8 +88,9 @@ def _in_order(scores: npt.ArrayLike | pd.DataFrame, labels: pd.Index) -> FloatAr
         index = scores.index
         if "score" not in scores or len(index) != len(labels) or not index.is_unique or not labels.isin(index).all():
             raise DataError(
-                f"a frame of {len(scores):,} rows as scores of {counted(len(labels), 'candidate')}: expected what "
-                "Ranker.score or Ranker.rank returned for the same candidates",
+                f"a data frame with {len(scores):,} rows as scores of {counted(len(labels), 'candidate')}: "
+                "expected the "
+                "result of Ranker.score or Ranker.rank for the same candidates",
                 file="scores",
             )
         scores = scores["score"].loc[labels]

@@ -89,7 +89,9 @@ class ComparisonSettings:
             if value not in known:
                 raise OptionError(f"{what}: expected one of {', '.join(known)}, found {value!r}")
         if self.test == "williams" and self.correction == "westfall-young":
-            what = "has no resamples, which Westfall and Young's correction needs: use --correction holm or none"
+            what = (
+                "does not resample, but the Westfall-Young correction requires resamples: use --correction holm or none"
+            )
             raise OptionError(f"--test williams {what}")
         if self.resamples < 0:
             raise OptionError(f"resamples: expected a whole number from 0, found {self.resamples}")
@@ -381,7 +383,7 @@ class Comparison(Shown):
         found = value.get("format") if isinstance(value, dict) else None
         if found != FORMAT:
             raise DataError(
-                f"expected a comparison of format {FORMAT!r}, found {found!r}: make it with ranker compare -f json",
+                f"expected a comparison of format {FORMAT!r}, found {found!r}: create it with ranker compare -f json",
                 file=file,
             )
         try:
@@ -396,7 +398,7 @@ class Comparison(Shown):
             )
             read._check()
         except (KeyError, TypeError, ValueError) as error:
-            what = f"not a whole comparison ({str(error)[:100]}): make it again with ranker compare"
+            what = f"not a complete comparison ({str(error)[:100]}): create it again with ranker compare"
             raise DataError(what, file=file) from None
         return read
 
@@ -428,7 +430,7 @@ class Comparison(Shown):
         Raises
         ------
         DataError
-            If it cannot be read or holds no comparison.
+            If it cannot be read or contains no comparison.
         """
         return cls.from_json(read_text(path), file=str(path))
 

@@ -152,14 +152,14 @@ def _check(data: Sequence[tuple[Dataset, Sequence[CandidateScores]]]) -> None:
     names = [one.name for one in data[0][1]]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise OptionError(f"two of the metrics are called {twice!r}; names must differ")
+        raise OptionError(f"two metrics are called {twice!r}; names must be unique")
     for dataset, scored in data:
         if [one.name for one in scored] != names:
             raise OptionError(f"{dataset.name}: not scored by the same metrics as {data[0][0].name}")
     titles = [dataset.name for dataset, _ in data]
     if len(set(titles)) < len(titles):
         twice = next(title for title in titles if titles.count(title) > 1)
-        raise OptionError(f"two of the data sets are called {twice!r}; compare each once, or rename a file")
+        raise OptionError(f"two data sets are called {twice!r}; give each once or rename a file")
 
 
 def _judged_slices(
@@ -172,7 +172,7 @@ def _judged_slices(
     for one in scored:
         for piece in pieces:
             if np.isnan(one.scores[piece.rows[piece.needed]]).any():
-                raise DataError(f"a judged candidate has no score by {one.name}", file=dataset.name)
+                raise DataError(f"a judged candidate has no score for {one.name}", file=dataset.name)
     return pieces
 
 

@@ -38,7 +38,7 @@ STATISTICS = (
         "segment.tau.official",
         "segment",
         "tau official",
-        "Kendall's tau, wmt14 variant, over all strict human preferences, repeated judgements included.",
+        "Kendall's tau, wmt14 variant, over all strict human preferences, including repeated judgements.",
         *(-1, 1, 0, True),
     ),
     Statistic(
@@ -73,21 +73,21 @@ STATISTICS = (
         "segment.consistency",
         "segment",
         "consistency",
-        "Share of strict human preferences, without repeated judgements, that the scores agree with.",
+        "Proportion of strict human preferences, without repeated judgements, that the scores agree with.",
         *(0, 1, 0.5, False),
     ),
     Statistic(
         "segment.tau.wmt12",
         "segment",
         "tau wmt12",
-        "As tau primary, with ties of scores counted as discordant.",
+        "As tau primary, with tied scores counted as discordant.",
         *(-1, 1, 0, False),
     ),
     Statistic(
         "segment.tau.wmt13",
         "segment",
         "tau wmt13",
-        "As tau primary, with ties of scores left out.",
+        "As tau primary, ignoring pairs with tied scores.",
         *(-1, 1, 0, False),
     ),
     Statistic(
@@ -122,21 +122,21 @@ STATISTICS = (
         "system.accuracy",
         "system",
         "system accuracy",
-        "Share of pairs of systems that the scores order as people do.",
+        "Proportion of pairs of systems that the scores order like the judges.",
         *(0, 1, 0.5, True),
     ),
     Statistic(
         "system.spa",
         "system",
         "soft accuracy",
-        "Soft pairwise accuracy: 1 - mean over pairs of systems of how far p-values by people and by scores differ.",
+        "Soft pairwise accuracy: 1 - mean over pairs of systems of the difference between human and metric p-values.",
         *(0, 1, 0.5, True),
     ),
     Statistic(
         "system.pearson",
         "system",
         "system Pearson",
-        "Pearson's r between the scores of systems by the metric and by people.",
+        "Pearson's r between metric scores and human scores of systems.",
         *(-1, 1, 0, True),
     ),
 )
@@ -150,7 +150,7 @@ FINER = (
             f"segment.tau.official.{variant}",
             "segment",
             f"tau official {variant}",
-            f"As tau official, with ties of scores {done}.",
+            f"As tau official, with tied scores {done}.",
             *(-1, 1, 0, False),
         )
         for variant, done in (("wmt12", "counted as discordant"), ("wmt13", "left out"))
@@ -160,7 +160,7 @@ FINER = (
             f"{identity}.pooled",
             "segment",
             f"{title} pooled",
-            f"As {title}, means being over all sources of all language pairs.",
+            f"As {title}, averaged over all sources of all language pairs.",
             *(-1, 1, 0, False),
         )
         for identity, title in _FORMS
@@ -236,8 +236,8 @@ class SegmentFigures(Family):
         self.judged, self.offsets = judged, piece.judged_offsets
         sizes = np.diff(self.offsets)
         if int((sizes * (sizes - 1) // 2).sum()) > MOST_PAIRS:
-            what = f"up to {sizes.max():,} judged candidates of one source are too many to compare every two: expected"
-            raise DataError(f"{what} {MOST_PAIRS:,} pairs or fewer in all, leave some out", file=piece.lp)
+            what = f"up to {sizes.max():,} judged candidates per source are too many to compare all pairs: expected"
+            raise DataError(f"{what} {MOST_PAIRS:,} pairs or fewer in total, use fewer candidates", file=piece.lp)
         self.human = merge_ties(piece.human, piece.offsets)[judged]
         self.source = piece.source[judged]
         self.ranks = average_ranks(self.human, self.offsets, tie=0.0)

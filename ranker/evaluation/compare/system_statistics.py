@@ -41,7 +41,7 @@ class SystemFigures(Family):
         self.size = len(piece.systems)
         if self.size * (self.size - 1) * max(self.units, resamples) > MOST_VALUES:
             of = f"{counted(self.units, 'source')} and {counted(resamples, 'resample')}"
-            what = f"{self.size:,} systems are too many to compare every two, with {of}: compare with --level segment"
+            what = f"{self.size:,} systems are too many to compare all pairs, with {of}: use --level segment"
             raise DataError(f"{what}, fewer --resamples or fewer systems", file=piece.lp)
         self.first, self.second = np.triu_indices(self.size, 1)
         self.rows = np.flatnonzero(piece.system >= 0)

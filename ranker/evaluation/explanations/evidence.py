@@ -21,9 +21,9 @@ from ranker.extractors.text.repeated_words import align_contexts
 from ranker.extractors.text.tokens import TokenBatch, token_batch
 
 _SHOWN = 3
-"""Stretches of text that a line shows."""
+"""Maximum number of text stretches in a line."""
 _LONGEST = 6
-"""Words of a stretch that a line shows."""
+"""Maximum number of words per stretch."""
 _SIMILARITY = re.compile(r" -?\d\.\d\d\Z")
 
 
@@ -64,7 +64,7 @@ def evidence_of(
     if family == "word order":
         return _only(_out_of_order(dataset, rows), names, "has out of order")
     if family == "fluency":
-        return _only(_unseen(dataset, rows), names, "has, found in no other reference:")
+        return _only(_unseen(dataset, rows), names, "has, in no other reference:")
     if family in ("words", "meaning"):
         return _only(words_matched_by_one(readable_batch(dataset), *rows), names, "matches")
     return Evidence()

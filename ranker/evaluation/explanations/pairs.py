@@ -159,7 +159,7 @@ def check_pair(dataset: Dataset, first: str, second: str) -> Int64Array:
         If a system is not known, both are the same, or no source has a translation by both.
     """
     if first == second:
-        raise OptionError(f"--pair compares two systems, and {first!r} is given twice")
+        raise OptionError(f"--pair: expected two different systems, found {first!r} twice")
     rows = system_pair(dataset, first, second)
     if not (rows >= 0).all(axis=1).any():
         raise OptionError(f"--pair: no source of {dataset.name} has a translation by both {first!r} and {second!r}")

@@ -51,7 +51,7 @@ def _chance_corrected(table: FloatArray, expected: FloatArray, weights: Weights)
     step = np.abs(np.subtract.outer(np.arange(table.shape[-1]), np.arange(table.shape[-1]))).astype(np.float64)
     costs = {"none": (step > 0).astype(np.float64), "linear": step, "quadratic": step**2}
     if weights not in costs:
-        raise OptionError(f"kappa: no weights {weights!r}; there are: {', '.join(costs)}")
+        raise OptionError(f"kappa: unknown weights {weights!r}; expected one of: {', '.join(costs)}")
     total = table.sum(axis=(-2, -1))
     with np.errstate(invalid="ignore", divide="ignore"):
         by_chance = (costs[weights] * expected).sum(axis=(-2, -1)) / total
@@ -157,7 +157,9 @@ def krippendorff_alpha_of(
         middle = np.cumsum(totals, axis=-1) - totals / 2
         apart = (middle[..., :, np.newaxis] - middle[..., np.newaxis, :]) ** 2
     else:
-        raise OptionError(f"Krippendorff's alpha: no distance {distance!r}; there are: {', '.join(DISTANCES)}")
+        raise OptionError(
+            f"Krippendorff's alpha: unknown distance {distance!r}; expected one of: {', '.join(DISTANCES)}"
+        )
     number = totals.sum(axis=-1)
     expected = (totals[..., :, np.newaxis] * totals[..., np.newaxis, :] * apart).sum(axis=(-2, -1))
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -26,7 +26,7 @@ from ranker.evaluation.judges.coefficients import (
 from ranker.evaluation.judges.votes import Votes, preference_votes, rating_orders, rating_votes
 
 _MOST_CATEGORIES = 12
-"""Scales with more, as 0-100, have no coefficients by category."""
+"""Scales with more values, such as 0-100, have no categorical coefficients."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def judges_agreement(
     else:
         votes, orders = rating_votes(dataset, kind), rating_orders(dataset, kind)
     if not len(votes.several().judge):
-        raise DataError(f"no two judges gave {kind} judgements of the same candidates", file=dataset.name)
+        raise DataError(f"no two judges gave {kind} judgements for the same candidates", file=dataset.name)
     found = []
     for lp in (*dataset.language_pairs, "all"):
         chosen = np.ones(len(dataset.sources), dtype=bool) if lp == "all" else dataset.source_language_pairs == lp

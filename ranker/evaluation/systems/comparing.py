@@ -34,7 +34,7 @@ from ranker.ranks import merge_ties
 from ranker.version import VERSION
 
 RESAMPLES: Mapping[SystemTest, int] = {"bs": 1000, "ar": 10_000}
-"""How many resamples each test makes by default, as many as sacreBLEU."""
+"""Default number of resamples per test, as in sacreBLEU."""
 
 
 def compare_systems(
@@ -146,8 +146,8 @@ class _SystemTable:
             place, which = np.argwhere(there != 1)[0]
             number = "two translations" if there[place, which] else "no translation"
             raise DataError(
-                f"{dataset.where(sources[place])} has {number} by system {str(names[which])!r}, and systems are "
-                "compared on the same sources: give systems with one translation of every source"
+                f"{dataset.where(sources[place])} has {number} by system {str(names[which])!r}, but systems must be "
+                "compared on the same sources: give systems with exactly one translation of every source"
             )
         self.names: list[str] = names.tolist()
         self.first = str(given[0])
@@ -157,13 +157,13 @@ class _SystemTable:
     def check(self, baseline: str | None) -> None:
         """Raise an error unless there are two systems, one called `baseline` if that is given, and two sources."""
         if len(self.names) < 2:
-            what = f"{self.where} holds the output of one system, {self.first!r}"
-            raise OptionError(f"systems are compared with each other, and {what}: give those of two or more")
+            what = f"{self.where} has the output of only one system, {self.first!r}"
+            raise OptionError(f"comparing systems requires at least two, but {what}")
         if len(self.candidates) < 2:
-            raise DataError(f"{self.where} has one source, which says nothing about others: give two or more")
+            raise DataError(f"{self.where} has only one source: comparing systems requires at least two")
         if baseline is not None and baseline not in self.names:
             listed = ", ".join(map(repr, self.names))
-            what = f"no system {baseline!r} in {self.where}{nearest(baseline, self.names)}; there are: {listed}"
+            what = f"no system {baseline!r} in {self.where}{nearest(baseline, self.names)}; available: {listed}"
             raise OptionError(f"--baseline: {what}")
 
 
@@ -191,7 +191,7 @@ def _compare(
     bad = np.flatnonzero(~np.isfinite(tests.scores))
     if len(bad):
         what = f"the score by {name} of system {names[bad[0]]!r} in {table.where} is {tests.scores[bad[0]]}"
-        raise DataError(f"{what}; expected a finite number: leave the system or the metric out")
+        raise DataError(f"{what}; expected a finite number: exclude the system or the metric")
     gain = merge_ties(scorer.sign * tests.scores)
     order = np.argsort(-gain, kind="stable")
     needs = _needed(tests, len(cube), settings)
@@ -261,7 +261,7 @@ def people_kind(dataset: Dataset, kind: str) -> tuple[str | None, tuple[str, ...
     except DataError as error:
         if kind != AUTO:
             raise
-        return None, ((f"no ranking by people: {error}",) if rating_names(dataset) else ())
+        return None, ((f"no human ranking: {error}",) if rating_names(dataset) else ())
 
 
 def _people(dataset: Dataset, kind: str, seed: int) -> tuple[tuple[HumanRanking, ...], tuple[str, ...]]:

@@ -91,7 +91,7 @@ def rank_systems(
     fitting = ("expected-wins", "trueskill") if kind == PREFERENCES else ("mean",)
     chosen = fitting[0] if method == "auto" else method
     if chosen not in fitting:
-        raise OptionError(f"systems cannot be ranked by {method!r} from {kind}; expected {' or '.join(fitting)}")
+        raise OptionError(f"systems cannot be ranked with {method!r} from {kind}; expected {' or '.join(fitting)}")
     found = []
     systems = dataset.candidates["system"].to_numpy(object)
     for lp in dataset.language_pairs:

@@ -104,8 +104,8 @@ def documents(dataset: Dataset) -> tuple[Int64Array, npt.NDArray[np.object_]]:
     if lacking.any():
         source = int(np.argmax(lacking))
         raise DataError(
-            f"{dataset.where(source)} names no document, and document level needs one ({int(lacking.sum()):,} of "
-            f"{len(doc):,} sources name none): give every source its doc, or score segments or systems"
+            f"{dataset.where(source)} has no document, which document level requires ({int(lacking.sum()):,} of "
+            f"{len(doc):,} sources have none): add doc to every source, or score segments or systems"
         )
     code, table = pd.factorize(
         pd.MultiIndex.from_arrays([dataset.source_language_pairs, doc.to_numpy(object)]), sort=False

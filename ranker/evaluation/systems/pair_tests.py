@@ -17,7 +17,7 @@ from ranker.evaluation.significance import centred, corrected, resampled_p
 Score = Callable[[FloatArray], FloatArray]
 _CHUNK = 1_000_000
 _LARGEST = 50_000_000
-"""Differences of pairs in resamples that are held in memory at once; a few copies are made of them."""
+"""Maximum number of resampled differences in memory at once; a few copies are made of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +103,9 @@ def compare_pairs(
     if len(first) * resamples > _LARGEST:
         most = _LARGEST // len(first)
         raise OptionError(
-            f"--resamples {resamples}: {len(first):,} pairs of {systems:,} systems with so many resamples need too "
-            f"much memory; expected at most {most:,}, or compare fewer systems"
+            f"--resamples {resamples}: {len(first):,} pairs of {systems:,} systems need too much memory with "
+            "this number of "
+            f"resamples; expected at most {most:,}, or fewer systems"
         )
     scores = score(rows.sum(axis=0))
     sample = bootstrap_scores(score, rows, resamples, seed)

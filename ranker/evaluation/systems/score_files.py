@@ -65,7 +65,7 @@ def write_score_files(
         stems = [stem(name, _references(dataset, pair, one)) for name, one in scorers.items()]
         twice = first_repeated(stems)
         if twice is not None:
-            raise OptionError(f"two metrics would be written to {twice}.*.score; score them one at a time")
+            raise OptionError(f"two metrics would be written to {twice}.*.score; score them separately")
         for (name, one), start in zip(scorers.items(), stems, strict=True):
             for units in levels:
                 scores = one.sign * units.score(one, statistics[name])
@@ -76,7 +76,7 @@ def write_score_files(
         try:
             parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            what = f"cannot be made a directory: {error.strerror or error}"
+            what = f"cannot create the directory: {error.strerror or error}"
             raise DataError(what, file=display_name(parent)) from None
     write_together({path: text.encode() for path, text in files.items()})
     return [path for path in files if path.suffix == ".score"]

@@ -120,11 +120,11 @@ class Consensus(Extractor):
         if isinstance(compared, Semantic):
             if compared.idf or compared.against == "source":
                 raise OptionError(
-                    f"{self}: candidates have no weights and no source to be compared with; leave out both"
+                    f"{self}: candidates have no weights and are not compared with the source; remove both options"
                 )
         elif not isinstance(compared, Metric) or compared.fit_scope == "train":
-            raise OptionError(f"{self}: expected a metric that learns nothing in training, or semantic")
-        check_new_texts([compared], "candidates against each other")
+            raise OptionError(f"{self}: expected a metric without training, or semantic")
+        check_new_texts([compared], "pairs of candidates")
         object.__setattr__(self, "metric", str(compared))
 
     @property
@@ -156,9 +156,11 @@ class Consensus(Extractor):
         alone, two = int((sizes == 1).sum()), int((sizes == 2).sum())
         notes = []
         if alone:
-            notes.append(f"{counted(alone, 'source')} with one candidate, for which consensus features are 0")
+            notes.append(f"{counted(alone, 'source')} with a single candidate, for which consensus features are 0")
         if two:
-            notes.append(f"{counted(two, 'source')} with two candidates, for which consensus says next to nothing")
+            notes.append(
+                f"{counted(two, 'source')} with two candidates, for which consensus features are not informative"
+            )
         return "; ".join(notes) or None
 
     def fit(self, dataset: Dataset) -> FittedConsensus:

@@ -47,8 +47,8 @@ def origin_of(parser: str) -> str:
     directory = share.directory("models") / _SHIPPED_DIRECTORY
     if not directory.is_dir():
         raise MissingError(
-            "the shipped English parser is not in this installation; name an installed spaCy pipeline, as "
-            "ds[parser=en_core_web_sm], or one made by ranker parser train"
+            "the included English parser is missing from this installation; choose an installed spaCy pipeline, as "
+            "ds[parser=en_core_web_sm], or a parser trained with ranker parser train"
         )
     return str(directory)
 

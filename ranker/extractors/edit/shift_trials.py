@@ -52,7 +52,7 @@ class Reference(NamedTuple):
     masks: UInt64Array
     last_row: np.uint64
     lacking: int
-    """Candidate words that the reference lacks."""
+    """Candidate words that are not in the reference."""
     fewest: int
     """Edits that no shift can save: the distance between the two as bags of words."""
 
@@ -78,7 +78,7 @@ class ShiftSearch(NamedTuple):
     """All that a search for shifts between one candidate and one reference works on."""
 
     words: Int32Array
-    """The candidate as shifted so far."""
+    """The candidate after the shifts so far."""
     reference: Reference
     alignment: EditAlignment
     columns: DistanceColumns

@@ -15,7 +15,7 @@ from ranker.extractors.edit.shift_trials import TERCOM, Limits, ShiftSearch, rea
 from ranker.storage.kernels import kernel
 
 _MOST_SHIFTS_TRIED = 1000
-"""After so many shifts sacreBLEU gives up on a sentence."""
+"""Maximum number of shifts per sentence, as in sacreBLEU."""
 
 
 @kernel

@@ -23,7 +23,7 @@ from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, token
 
 SearchProgram = Literal["sacrebleu", "tercom"]
 MOST_TOKENS = 5_000
-"""Longest candidate and reference that are compared; twice as long would take four times as long."""
+"""Maximum length of candidate and reference; doubling it takes four times as long."""
 _BEAMS: dict[SearchProgram, int] = {"tercom": 20, "sacrebleu": 25}
 PUNCTUATION = '.,?:;!"()'
 

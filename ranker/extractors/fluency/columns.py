@@ -25,7 +25,7 @@ from ranker.learning.lm.leave_out import leave_out_scores
 
 ENOUGH_REFERENCES = 100
 FEWEST_KNOWN = 0.5
-"""Share of words that a language model of the right kind knows at the very least."""
+"""Minimum proportion of in-vocabulary words for a suitable language model."""
 MAX_ORDER = 6
 Unit = Literal["words", "tags"]
 
@@ -96,11 +96,11 @@ class Perplexity(Extractor):
         if self.model is not None:
             if self.leave_out:
                 what = f"perp[leave_out=true,model={self.model}]"
-                raise OptionError(f"{what}: the model knows no references that could be left out")
+                raise OptionError(f"{what}: a fixed model has no references to leave out")
             made = (self.tokenizer, self.lowercase)
             if self.model == SHIPPED and self.unit == "words" and made != (TOKENIZER, True):
-                what = f"perp[model={SHIPPED}]: the included model has lower-cased words of tokenizer {TOKENIZER}"
-                raise OptionError(f"{what}; leave out tokenizer and lowercase, or name the file of another model")
+                what = f"perp[model={SHIPPED}]: the included model uses lowercased words of tokenizer {TOKENIZER}"
+                raise OptionError(f"{what}; remove tokenizer and lowercase, or give another model file")
             object.__setattr__(self, "needs_references", False)
             object.__setattr__(self, "fewest_references", 0)
             object.__setattr__(self, "fit_scope", "none")
@@ -138,7 +138,7 @@ class Perplexity(Extractor):
             return
         order = self._frozen().order
         if self.order not in (type(self).order, order):
-            what = f"is a model of order {order}, and perp[order={self.order}] asks for another: leave out order"
+            what = f"is a model of order {order}, but perp[order={self.order}] requests another: remove order"
             raise DataError(what, file=display_name(self.model))
 
     def _frozen(self) -> CountsModel | kenlm_files.KenlmModel:
@@ -160,15 +160,16 @@ class Perplexity(Extractor):
                 used, wanted = (
                     ",".join(f"{name}={value}" for name, value in one.items()) for one in (options, trained)
                 )
-                return f"{display_name(self.model)}: was trained with {wanted}, and perp uses {used}: choose the same"
+                return f"{display_name(self.model)}: was trained with {wanted}, but perp uses {used}: use the same"
         segments, candidate = self._candidates(dataset)
         known = model.knows(segments.vocabulary)[segments.take(candidate)[0]]
         if not len(known) or known.mean() >= FEWEST_KNOWN:
             return None
         unknown = "all" if not known.any() else f"{1 - known.mean():.0%}"
         return (
-            f"{display_name(self.model)}: {unknown} of the candidates' words are unknown to this language model: "
-            "expected one of their language, trained with the same tokenizer and lowercase as perp uses"
+            f"{display_name(self.model)}: {unknown} of the candidates' words are out of vocabulary for this "
+            "language model: "
+            "expected a model of their language, trained with the same tokenizer and lowercase as perp"
         )
 
     def fit(self, dataset: Dataset) -> FittedExtractor:

@@ -28,7 +28,7 @@ def train_language_model(
     lowercase: bool = True,
     memory: str = MEMORY,
 ) -> TrainedModel:
-    """Train an interpolated modified Kneser-Ney model on sentences, one a line, and write it as an ARPA file.
+    """Train an interpolated modified Kneser-Ney model on sentences, one per line, and write it as an ARPA file.
 
     A comment in the file's first line says how words were made, so that `perp` can tell if it makes them otherwise.
     Words that ARPA files reserve, such as ``<s>``, are refused.
@@ -59,11 +59,13 @@ def train_language_model(
         If a file cannot be read or written, holds a reserved word, or there is no sentence.
     """
     if tokenizer == "auto":
-        raise OptionError("--tokenizer auto: the language of plain text is not known; name the tokenizer")
+        raise OptionError("--tokenizer auto: the language of plain text is unknown; choose a tokenizer")
     comment = f"{TRAINED_BY} order={order} tokenizer={tokenizer} lowercase={write(lowercase)}"
     for path in files:
         if str(path) != STDIN and Path(path).resolve() == Path(target).resolve():
-            raise DataError("is the file to write and text to learn from: write to another", file=display_name(path))
+            raise DataError(
+                "is both the training text and the output file: choose another output file", file=display_name(path)
+            )
     rows = rows_for(memory_size(memory), order)
     return train(_batches(files, tokenizer, lowercase=lowercase), order, target, rows=rows, comment=comment)
 

@@ -114,10 +114,10 @@ ENGLISH = frozenset(
         )
     ).split()
 )
-"""English function words, lower-cased."""
+"""English function words, lowercased."""
 _OTHERS = {"czech": _CZECH, "french": _FRENCH, "german": _GERMAN, "spanish": _SPANISH}
 LISTS = {"english": ENGLISH, **{name: frozenset(f"{words} {_PUNCTUATION}".split()) for name, words in _OTHERS.items()}}
-"""Function words by name of the list, punctuation among them."""
+"""Function words by list name, including punctuation."""
 
 
 @functools.cache
@@ -133,7 +133,7 @@ def function_words(name: str) -> tuple[frozenset[str], str]:
     Raises
     ------
     DataError
-        If the file cannot be read or holds no word.
+        If the file cannot be read or contains no word.
     """
     if name in LISTS:
         return LISTS[name], name
@@ -142,7 +142,7 @@ def function_words(name: str) -> tuple[frozenset[str], str]:
     text = read_text(name)
     words = frozenset(text.lower().split())
     if not words:
-        raise DataError("holds no function word, expected one or more a line", file=display_name(name))
+        raise DataError("contains no function words, expected one or more per line", file=display_name(name))
     return words, sha256("\n".join(sorted(words)).encode())[:12]
 
 

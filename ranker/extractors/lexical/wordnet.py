@@ -161,7 +161,7 @@ def optional_wordnet(place: str, name: str) -> WordNet | None:
             raise
         if name not in _NOTED:
             _NOTED.add(name)
-            _LOG.warning("ranker: note: %s goes without synonyms: %s", name, error)
+            _LOG.warning("ranker: note: %s does not use synonyms: %s", name, error)
         return None
 
 
@@ -209,7 +209,9 @@ def _parse(text_of: Callable[[str], str], name: str) -> WordNet:
         try:
             index, irregular = text_of(f"index.{part}"), text_of(f"{part}.exc")
         except (DataError, KeyError, UnicodeDecodeError) as error:
-            raise DataError(f"is no WordNet: index.{part} or {part}.exc cannot be read ({error})", file=name) from None
+            raise DataError(
+                f"is not a WordNet directory: index.{part} or {part}.exc cannot be read ({error})", file=name
+            ) from None
         content += [index, irregular]
         for row, line in enumerate(index.splitlines(), 1):
             if line[:1].isspace():
@@ -245,9 +247,11 @@ def _read_database(path: Path) -> WordNet:
         finally:
             connection.close()
     except sqlite3.Error as error:
-        raise DataError(f"is no database of the package wn ({error})", file=display_name(path)) from None
+        raise DataError(f"is not a database of the package wn ({error})", file=display_name(path)) from None
     if not rows:
-        raise DataError("holds no English wordnet: add one with `python -m wn download oewn`", file=display_name(path))
+        raise DataError(
+            "contains no English wordnet: add one with `python -m wn download oewn`", file=display_name(path)
+        )
     lemma_of: dict[int, str] = {}
     lemmas: dict[str, dict[int, None]] = {}
     exceptions: dict[str, dict[str, None]] = {}

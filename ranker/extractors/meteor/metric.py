@@ -152,13 +152,13 @@ class Meteor(Metric):
             if value is not None and not 0 <= value <= 1:
                 raise OptionError(f"meteor[{option}={value}]: expected 0 to 1")
         if self.beta is not None and not 0 <= self.beta < np.inf:
-            raise OptionError(f"meteor[beta={self.beta}]: expected a number not below 0")
+            raise OptionError(f"meteor[beta={self.beta}]: expected 0 or more")
         if self.language != AUTO and language_code(self.language) is None:
-            raise OptionError(f"meteor[language={self.language}]: expected auto or a language, as de or german")
+            raise OptionError(f"meteor[language={self.language}]: expected auto or a language, such as de or german")
         if self.beam < 1:
             raise OptionError(f"meteor[beam={self.beam}]: expected 1 or more")
         if self.lowercase and self.tokenizer in ("meteor", "meteor-words"):
-            raise OptionError(f"meteor[lowercase=true]: tokenizer {self.tokenizer!r} lower-cases by itself")
+            raise OptionError(f"meteor[lowercase=true]: tokenizer {self.tokenizer!r} always lowercases")
 
     def values(self, language: str = ENGLISH) -> Parameters:
         """Return the parameters in force for translations into `language`."""
@@ -224,13 +224,13 @@ class Meteor(Metric):
         if self.language != AUTO:
             other = other_language(dataset, self._fixed_language)
             better = f"language={other}" if other and len(other) == len(ENGLISH) else "language=auto"
-            return f"{self}: these translations are in {other}; choose {better}" if other else None
+            return f"{self}: the translations are in {other}; use {better}" if other else None
         languages = set(dataset.target_languages.tolist())
         if languages == {""} and other_language(dataset):
-            return f"{self} takes these translations for English, which they are not: name it, as meteor[language=de]"
+            return f"{self} assumes English, but the translations are not: set the language, as meteor[language=de]"
         lacking = sorted(languages - {""} - set(STEMMERS))
         if lacking and self.stemmer == AUTO and MODULES[STEM] in self.modules:
-            return f"{self}: there is no stemmer for {', '.join(lacking)}, so words match by their form alone"
+            return f"{self}: no stemmer for {', '.join(lacking)}, so only identical words match"
         return None
 
     def statistics(self, dataset: Dataset) -> FloatArray:

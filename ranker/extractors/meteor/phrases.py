@@ -90,5 +90,5 @@ def _entries(path: str) -> Iterator[tuple[str, str]]:
             ) from None
         first, second = next(lines, ""), next(lines, "")
         if not first.strip() or not second.strip():
-            raise DataError("an entry has three lines, found fewer", file=display_name(path), line=line)
+            raise DataError("expected three lines per entry, found fewer", file=display_name(path), line=line)
         yield first, second

@@ -79,7 +79,7 @@ class NgramAgreement(FittedExtractor):
         if not 1 <= self.order <= MAX_ORDER:
             raise OptionError(f"ngrams[order={self.order}]: expected 1 to {MAX_ORDER}")
         if self.unit != "word" and (self.words != "all" or self.match != "form" or self.tokenizer != "13a"):
-            raise OptionError(f"{self}: of {self.unit}s, expected no option of words: words, match, tokenizer")
+            raise OptionError(f"{self}: the options words, match and tokenizer do not apply to {self.unit}s")
 
     @property
     def family(self) -> FeatureFamily:  # type: ignore[override]
@@ -184,7 +184,7 @@ class LengthRatio(FittedExtractor):
     def __post_init__(self) -> None:
         """Refuse options that mean nothing together."""
         if self.unit == "character" and self.tokenizer != "13a":
-            raise OptionError(f"{self}: of characters, expected no tokenizer")
+            raise OptionError(f"{self}: the option tokenizer does not apply to characters")
         if self.against == "candidates":
             object.__setattr__(self, "needs_references", False)
             object.__setattr__(self, "fewest_candidates", 3)

@@ -18,7 +18,7 @@ from ranker.extractors.text.sequences import run_sums
 from ranker.extractors.text.tokens import Tokenizer, token_batch
 
 MOST_TOKENS = 2_000
-"""Longest candidate and reference that are compared; twice as long would take eight times as long, or more."""
+"""Maximum length of candidate and reference; doubling it takes at least eight times as long."""
 
 
 @dataclass(frozen=True)

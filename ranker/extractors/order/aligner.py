@@ -58,7 +58,8 @@ def learn_aligner(
     pairs = dataset.language_pairs
     if len(pairs) > 1:
         raise DataError(
-            f"holds the language pairs {', '.join(pairs)}; an aligner is of one: choose it with --lp", file=dataset.name
+            f"contains the language pairs {', '.join(pairs)}; an aligner is for one: choose it with --lp",
+            file=dataset.name,
         )
     batch = token_batch(dataset, tokenizer, lowercase=lowercase)
     sources = source_segments(dataset, tokenizer, lowercase=lowercase)
@@ -72,7 +73,7 @@ def learn_aligner(
         parts.append((dataset.candidate_source[said], batch.candidate[said]))
     source, translation = (np.concatenate([np.zeros(0, dtype=np.int64), *side]) for side in zip(*parts, strict=True))
     if not len(source):
-        raise DataError("no translation to learn from, expected at least one", file=dataset.name)
+        raise DataError("no translations to train on, expected at least one", file=dataset.name)
     _refuse_empty(dataset, sources, batch.segments, source, translation, files)
     _refuse_unsplit(dataset, sources.lengths[source].sum() / batch.segments.lengths[translation].sum())
     source, translation = _distinct(source, translation)[0]
@@ -145,7 +146,7 @@ def _text(model: AlignmentModel) -> tuple[Tokenizer, bool]:
     for known in (*SPLITTING, *TOKENIZERS):
         if tokenizer == known and isinstance(lowercase, bool):
             return tokenizer, lowercase  # type: ignore[return-value]
-    raise ModelError("the aligner does not say how its words were made; train it with: ranker align train")
+    raise ModelError("the aligner does not record its tokenizer; train it with: ranker align train")
 
 
 def _align(
@@ -185,7 +186,7 @@ def _refuse_empty(
         empty = np.flatnonzero(lengths == 0)
         if len(empty):
             row = int(source[empty[0]])
-            what = f"the {('source', 'translation')[side]} has no words, expected at least one; leave the pair out"
+            what = f"the {('source', 'translation')[side]} has no words, expected at least one; remove the pair"
             if files:
                 raise DataError(what, file=display_name(files[side]), line=row + 1)
             raise DataError(what, file=dataset.where(row))
@@ -194,7 +195,7 @@ def _refuse_empty(
 def _refuse_unsplit(dataset: Dataset, ratio: float) -> None:
     if not 1 / _MOST_WORDS_FOR_ONE <= ratio <= _MOST_WORDS_FOR_ONE:
         raise DataError(
-            f"the sources have {ratio:.2f} words for one of their translations, expected about as many; if a language "
-            "is written without spaces, put spaces between its words first",
+            f"the sources have {ratio:.2f} words per word of their translations, expected about 1; if a language "
+            "is written without spaces, segment it into words first",
             file=dataset.name,
         )

@@ -106,15 +106,15 @@ def source_orders(
         If there is no such rule.
     """
     if rule not in RULES:
-        raise OptionError(f"rule {rule!r}, expected one of {', '.join(RULES)}")
+        raise OptionError(f"unknown rule {rule!r}, expected one of {', '.join(RULES)}")
     lengths = np.asarray(source_lengths, dtype=np.int64)
     if len(lengths) != len(links):
-        raise DataError(f"alignments of {len(links)} pairs and {len(lengths)} source lengths, expected as many")
+        raise DataError(f"alignments of {len(links)} pairs but {len(lengths)} source lengths, expected equal numbers")
     outside = links.first_outside(lengths, np.full(len(lengths), np.iinfo(np.int32).max))
     if outside:
         pair, link = outside
         raise DataError(
-            f"pair {pair + 1}: link {links.source[link]}-{links.target[link]} points behind the end of a source of "
+            f"pair {pair + 1}: link {links.source[link]}-{links.target[link]} is outside a source of "
             f"{lengths[pair]} words"
         )
     offsets = offsets_of(lengths)

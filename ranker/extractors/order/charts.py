@@ -38,7 +38,7 @@ class Node(NamedTuple):
     low: int
     """Lowest of its values, from 0; they are ``low`` to ``low + stop - start - 1``."""
     operator: tuple[int, ...]
-    """Ranks of its children from left to right, from 1, as (2, 4, 1, 3); empty for a leaf."""
+    """Ranks of its children from left to right, from 1, such as (2, 4, 1, 3); empty for a leaf."""
     children: tuple[int, ...]
     """Indices of its children from left to right."""
 
@@ -231,8 +231,8 @@ def read_permutation(text: str, *, file: str | None = None, line: int | None = N
     numbers = []
     for place, word in enumerate(words, start=1):
         if not re.fullmatch(r"[+-]?[0-9]{1,15}", word):
-            found = f"word {place} is {word[:40]!r}" if text.strip() else "nothing is written"
-            raise DataError(f"{found}, expected whole numbers as in 5 7 4 6 3 1 2", file=file, line=line)
+            found = f"word {place} is {word[:40]!r}" if text.strip() else "it is empty"
+            raise DataError(f"{found}, expected whole numbers such as 5 7 4 6 3 1 2", file=file, line=line)
         numbers.append(int(word))
     values = np.array(numbers, dtype=np.int64)
     first = 0 if 0 in numbers else 1

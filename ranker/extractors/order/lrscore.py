@@ -95,20 +95,20 @@ class LRscore(Metric):
             )
         if self.theta is not None and self.alignment != "bilingual":
             raise OptionError(
-                f"lrscore[theta={self.theta},alignment={self.alignment}]: theta needs the order of the source, "
+                f"lrscore[theta={self.theta},alignment={self.alignment}]: theta requires the source order, "
                 "alignment=bilingual"
             )
         if self.aligner is not None and self.alignment != "bilingual":
             raise OptionError(f"lrscore[aligner={self.aligner}]: only alignment=bilingual takes an aligner")
         if not all(part.knows_new_texts for part in self._lexical_metric.members):
             raise OptionError(
-                f"lrscore[lexical={self.lexical}]: scores from elsewhere are no lexical metric, expected one such as "
-                "bleu[order=1]; combine adds metrics up"
+                f"lrscore[lexical={self.lexical}]: external scores are not a lexical metric; expected one such as "
+                "bleu[order=1]; use combine to add metrics"
             )
         if self._lexical_metric.fit_scope == "train":
             raise OptionError(
-                f"lrscore[lexical={self.lexical}]: {self._lexical_metric.name} learns from training data first, "
-                "expected a metric that does not, such as bleu[order=1]"
+                f"lrscore[lexical={self.lexical}]: {self._lexical_metric.name} requires training, "
+                "expected a metric without training, such as bleu[order=1]"
             )
 
     def note(self, dataset: Dataset) -> str | None:
@@ -212,7 +212,8 @@ class FittedLRscore(LRscore):
         unknown = [pair for pair in dataset.language_pairs if pair not in self.alphas]
         if unknown:
             raise DataError(
-                f"{self} learnt from {', '.join(self.alphas)} and has no alpha for {unknown[0]}: fit it on these data",
+                f"{self} learnt from {', '.join(self.alphas)} and has no alpha for {unknown[0]}: fit it on data "
+                "with this language pair",
                 file=dataset.name,
             )
         return np.array([self.alphas[pair] for pair in dataset.source_language_pairs])[dataset.candidate_source]

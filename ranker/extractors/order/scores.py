@@ -318,14 +318,16 @@ def permutation_scores(
     array([0.9, 0. ])
     """
     if name not in NAMES:
-        raise OptionError(f"no score of permutations named {name!r}{nearest(name, NAMES)}; known: {', '.join(NAMES)}")
+        raise OptionError(
+            f"unknown permutation score {name!r}{nearest(name, NAMES)}; expected one of: {', '.join(NAMES)}"
+        )
     if not 0 < beta <= 1:
         raise OptionError(
-            f"beta={beta}: expected a number above 0 and at most 1; with 0 every permutation scores alike"
+            f"beta={beta}: expected a number above 0 and at most 1; with 0, all permutations have the same score"
         )
     if not 0 <= gamma < 1:
         raise OptionError(
-            f"gamma={gamma}: expected a number from 0 and below 1; with 1 the inverted order is as good as any"
+            f"gamma={gamma}: expected a number from 0 and below 1; with 1, inverted order is not penalised"
         )
     numbers, bounds = _checked(values, offsets)
     result = np.zeros(len(bounds) - 1)

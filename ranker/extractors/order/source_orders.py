@@ -130,7 +130,7 @@ def _missing(dataset: Dataset, given: Alignments) -> DataError:
         rows, name = dataset.candidates, f"system {dataset.candidates['system'].iloc[row]!r}"
     return DataError(
         f"no word alignment of {name} with the source: give alignments in Pharaoh format with the data, an aligner "
-        "(aligner=FILE, trained by: ranker align train), or take exact matches (alignment=isozaki)",
+        "(aligner=FILE, trained by: ranker align train), or use exact matches (alignment=isozaki)",
         file=dataset.where(int(rows["source"].iloc[row])),
     )
 
@@ -140,14 +140,15 @@ def _completed(dataset: Dataset, given: Alignments, aligner: str, tokenizer: Tok
     pairs = dataset.language_pairs
     if len(pairs) > 1:
         raise DataError(
-            f"holds the language pairs {', '.join(pairs)}; an aligner is of one: choose it with --lp", file=dataset.name
+            f"contains the language pairs {', '.join(pairs)}; an aligner is for one: choose it with --lp",
+            file=dataset.name,
         )
     model = load_aligner(aligner)
     learnt = align_dataset(model, dataset)
     if model.text["tokenizer"] != tokenizer:
         raise OptionError(
-            f"{aligner} aligns the words of the tokenizer {model.text['tokenizer']}, the metric counts those of "
-            f"{tokenizer}: take tokenizer={model.text['tokenizer']}"
+            f"{aligner} was trained with the tokenizer {model.text['tokenizer']}, but the metric uses "
+            f"{tokenizer}: set tokenizer={model.text['tokenizer']}"
         )
     return dataclasses.replace(
         given,

@@ -151,7 +151,7 @@ class Paraphrase(Extractor):
         if self.folds < 2:
             raise OptionError(f"paraphrase[folds={self.folds}]: expected 2 or more")
         if self.tokenizer in ("char", "spaced-characters"):
-            raise OptionError(f"paraphrase[tokenizer={self.tokenizer}]: expected a tokeniser that makes words")
+            raise OptionError(f"paraphrase[tokenizer={self.tokenizer}]: expected a tokenizer that produces words")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -196,13 +196,13 @@ class Paraphrase(Extractor):
         try:
             text = arrays["words"].tobytes().decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
-            raise ModelError(f"{self}: its words are not UTF-8; the file is damaged or was changed") from None
+            raise ModelError(f"{self}: its words are not UTF-8; the file is damaged or was modified") from None
         words = text.split("\n") if text else []
         table = Substitutions(arrays["first"], arrays["second"], arrays["similarity"])
         pairs = table.first.astype(np.int64) << 32 | table.second
         sound = len(words) == sizes["words"] and bool((arrays["texts"] <= arrays["total"][0]).all())
         if not sound or (pairs[1:] <= pairs[:-1]).any():
-            raise ModelError(f"{self}: its words and its table do not fit together; the file is damaged or was changed")
+            raise ModelError(f"{self}: its words do not match its table; the file is damaged or was modified")
         return self._knowing(LearntSubstitutions(words, arrays["texts"], int(arrays["total"][0]), table))
 
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:

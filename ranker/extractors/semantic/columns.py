@@ -111,10 +111,15 @@ class Semantic(FittedExtractor):
         """Refuse options that do not go together."""
         if self.against == "source":
             if self.idf:
-                raise OptionError("semantic[idf=true,against=source]: weights come from references; choose one of both")
+                raise OptionError(
+                    "semantic[idf=true,against=source]: weights are computed from references; choose one of the "
+                    "two options"
+                )
             object.__setattr__(self, "needs_references", False)
         if self.layer is not None and self.layer < 1:
-            raise OptionError(f"semantic[layer={self.layer}]: expected a whole number from 1, or none for the last")
+            raise OptionError(
+                f"semantic[layer={self.layer}]: expected a whole number from 1, or none for the last layer"
+            )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -161,7 +166,7 @@ class Semantic(FittedExtractor):
         """
         check_arrays(arrays, STATE, str(self))
         if (arrays["texts"] > arrays["total"][0]).any():
-            raise ModelError(f"{self}: a sub-word is in more references than there are; train or copy the model again")
+            raise ModelError(f"{self}: a subword count exceeds the number of references; train or copy the model again")
         learnt = LearntWeights(
             arrays["encoder"].tobytes().hex(), arrays["ids"], arrays["texts"], int(arrays["total"][0])
         )
@@ -232,8 +237,8 @@ class Semantic(FittedExtractor):
         encoder = load(self.encoder)
         if self._learnt and self._learnt.encoder != encoder.files.digest:
             raise ModelError(
-                f"the model was trained with another encoder (SHA-256 {self._learnt.encoder[:8]}...) than is here "
-                f"under {self.encoder!r} ({encoder.files.digest[:8]}...): install that one, or train again"
+                f"the model was trained with a different encoder (SHA-256 {self._learnt.encoder[:8]}...) than the one "
+                f"installed as {self.encoder!r} ({encoder.files.digest[:8]}...): install it, or train again"
             )
         return encoder
 

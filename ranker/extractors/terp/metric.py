@@ -32,7 +32,7 @@ from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, token_batch
 
 MOST_TOKENS = 2_000
-"""Longest candidate and reference that are compared; twice as long would take eight times as long, or more."""
+"""Maximum length of candidate and reference; doubling it takes at least eight times as long."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class TranslationEditRatePlus(Metric):
             if value is not None and value < lowest:
                 raise OptionError(f"terp[{option}={value}]: expected {lowest} or more")
         if self.paraphrases is not None and not self.edit_costs.paraphrases:
-            raise OptionError(f"terp[paraphrases={self.paraphrases}]: costs={self.costs} knows no paraphrases")
+            raise OptionError(f"terp[paraphrases={self.paraphrases}]: costs={self.costs} does not use paraphrases")
         if self.parity is not None and self.costs == "terp" and self.tokenizer == type(self).tokenizer:
             object.__setattr__(self, "tokenizer", "none")
 
@@ -142,7 +142,7 @@ class TranslationEditRatePlus(Metric):
         chosen = self.edit_costs
         own_words = chosen.stop_words and self.stop_words == type(self).stop_words
         missing = [
-            missing_words("stop words", "stop_words", "changes 7 % of TERpA's segments") if own_words else None,
+            missing_words("stop words", "stop_words", "changes 7% of TERpA's segments") if own_words else None,
             missing_wordnet() if chosen.synonyms and self._wordnet() is None else None,
             missing_paraphrases() if chosen.paraphrases and self.paraphrases is None else None,
         ]

@@ -68,7 +68,7 @@ class ReferencePairs:
             what = f"{mine[pair]:,} tokens and a reference of {theirs[pair]:,} are too long for {metric}"
             source = int(batch.candidate_source[self.candidate[pair]])
             raise DataError(
-                f"a candidate of {what}, expected {most:,} or fewer: split them, or choose another metric",
+                f"a candidate of {what}, expected {most:,} or fewer: split the texts or use another metric",
                 file=dataset.where(source),
             )
 

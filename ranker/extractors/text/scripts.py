@@ -28,10 +28,10 @@ _BLOCKS = (
     ("Khmer", 0x1780, 0x17FF),
 )
 _LEAST_KANA = 0.1
-"""Share of kana from which on a text with Chinese characters is Japanese."""
+"""Minimum proportion of kana for a text with Chinese characters to be Japanese."""
 _LONGEST_MEAN = {_HAN: 3.0, _KANA: 3.0}
 _LONGEST_MEAN_OF_OTHERS = 8.0
-"""Letters between spaces, on average, of text that has been split into words."""
+"""Maximum mean number of letters between spaces in text that is segmented into words."""
 _LOOKED_AT = 500
 _SPACED: frozenset[Tokenizer] = frozenset({"13a", "none", "intl", "chrf-words", "terp", "tercom"})
 _JOINING: dict[str, frozenset[Tokenizer]] = {
@@ -59,8 +59,8 @@ def tokenizer_note(dataset: Dataset, tokenizer: Tokenizer) -> str | None:
         if used in _JOINING.get(one.language, _JOINING_OTHERS):
             of_pair = "" if one.language_pair == "?" else f" of {one.language_pair}"
             return (
-                f"the references{of_pair} are {one.language}, written without spaces, and tokenizer={used} takes each "
-                f"clause for one word; better: tokenizer={_BETTER.get(one.language, _BETTER_FOR_OTHERS)}"
+                f"the references{of_pair} are {one.language}, written without spaces, so tokenizer={used} treats each "
+                f"clause as one word; better use tokenizer={_BETTER.get(one.language, _BETTER_FOR_OTHERS)}"
             )
     return None
 

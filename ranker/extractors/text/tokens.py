@@ -52,7 +52,7 @@ def checked_tokenizer(name: str) -> Tokenizer:
     """
     known = get_args(Tokenizer)
     if name not in known:
-        raise OptionError(f"--tokenizer {name}: no such tokenizer{nearest(name, known)}; there are: {', '.join(known)}")
+        raise OptionError(f"--tokenizer {name}: unknown tokenizer{nearest(name, known)}; available: {', '.join(known)}")
     return cast(Tokenizer, name)
 
 
@@ -297,7 +297,7 @@ def check_sources(dataset: Dataset) -> None:
         If all are empty.
     """
     if len(dataset.sources) and not (dataset.sources["text"].str.strip() != "").any():
-        raise DataError("word alignments need source sentences, and there are none: give -s SRC", file=dataset.name)
+        raise DataError("word alignments require source sentences: give -s SRC", file=dataset.name)
 
 
 @view

@@ -61,7 +61,7 @@ def _mecab(name: str) -> Callable[[str], str]:
     except (ImportError, RuntimeError, AssertionError):
         raise MissingError(
             f"tokenizer {name!r} needs {package}, which is not installed: run pip install 'mt-ranker[tokenizers]', or "
-            "choose tokenizer=char, which needs nothing"
+            "use tokenizer=char, which has no requirements"
         ) from None
     return tokenizer
 
@@ -83,11 +83,11 @@ def _pieces(name: str, directory: Path) -> Callable[[list[str]], list[list[str]]
     path = directory / "models" / file
     if not path.is_file():
         raise MissingError(
-            f"tokenizer {name!r} needs the model {path}, which is not there, and nothing is downloaded: fetch "
+            f"tokenizer {name!r} needs the model {path}, which is missing and not downloaded automatically: download "
             f"{address}{file} and save it as {path}"
         )
     try:
         model = sentencepiece.SentencePieceProcessor(model_file=str(path))
     except (OSError, RuntimeError):
-        raise MissingError(f"{path}: not a SentencePiece model; fetch {address}{file} again") from None
+        raise MissingError(f"{path}: not a SentencePiece model; download {address}{file} again") from None
     return functools.partial(model.encode, out_type=str)

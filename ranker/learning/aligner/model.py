@@ -21,7 +21,7 @@ from ranker.storage.array_rules import ArrayRule, check_arrays
 from ranker.storage.model_files import StoredModel, read_model, write_model
 
 THRESHOLD = 0.5
-"""Product of the posteriors of the two directions from which on a link is taken."""
+"""Default threshold for the product of the posteriors of both directions."""
 _KIND = "word aligner"
 TABLES = {
     "offsets": ArrayRule("int64", ("source words + 1",), offsets_into="entries"),
@@ -132,7 +132,7 @@ class AlignmentModel:
 
     def _words(self, source: Sequence[str] | None, target: Sequence[str] | None) -> KnownWords:
         if (source is None) != (target is None):
-            raise OptionError("the vocabulary of one side is given, expected those of both or none")
+            raise OptionError("only one vocabulary is given, expected both or none")
         own = self.source_vocabulary, self.target_vocabulary
         # a word of the vocabulary that stood in no sentence has no entries
         met = np.diff(self.tables.offsets), np.bincount(self.tables.columns, minlength=len(self.tables.null_target))
@@ -143,7 +143,7 @@ class AlignmentModel:
             numbers = [_numbers(words, known) for words, known in zip((source, target), own, strict=True)]
             twins = _numbers(source, target)
         else:
-            raise ModelError("this aligner was trained on numbers alone, so it cannot align words")
+            raise ModelError("this aligner was trained on word ids only and cannot align words")
         for ids, count in zip(numbers, met, strict=True):
             ids[(ids >= 0) & (count[ids] == 0)] = -1
         return KnownWords(numbers[0], numbers[1], twins)
@@ -189,11 +189,15 @@ class AlignmentModel:
             If there is none, or it is damaged or of another kind.
         """
         if not Path(path).exists():
-            raise ModelError(f"{path}: no such aligner; make one with: ranker align train -s SRC -t TGT --model {path}")
+            raise ModelError(
+                f"{path}: no such aligner; train one with: ranker align train -s SRC -t TGT --model {path}"
+            )
         stored = read_model(path)
         model, arrays = stored.model, stored.arrays
         if model.get("kind") != _KIND:
-            raise ModelError(f"{path}: is no word aligner; make one with: ranker align train -s SRC -t TGT --model M")
+            raise ModelError(
+                f"{path}: is not a word aligner; train one with: ranker align train -s SRC -t TGT --model M"
+            )
         try:
             sizes = check_arrays(arrays["tables"], TABLES, str(path))
             tables = HmmTables(**arrays["tables"])
@@ -251,6 +255,6 @@ def _unpacked(arrays: Mapping[str, npt.NDArray[Any]], size: int, what: str) -> t
     found = check_arrays(arrays, WORDS, what)
     bounds = [0, *itertools.accumulate(arrays["lengths"].tolist())]
     if found["words"] not in (0, size) or bounds[-1] != found["bytes"]:
-        raise ModelError(f"{what}: its words and its tables do not fit together; train the aligner again")
+        raise ModelError(f"{what}: its words do not match its tables; train the aligner again")
     raw = arrays["utf8"].tobytes()
     return tuple(raw[first:last].decode("utf-8", "surrogatepass") for first, last in itertools.pairwise(bounds))

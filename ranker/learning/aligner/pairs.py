@@ -36,15 +36,15 @@ def make_pairs(
     source = _side("source", source_values, source_offsets, sizes[0])
     target = _side("target", target_values, target_offsets, sizes[1])
     if len(source[1]) != len(target[1]):
-        raise DataError(f"{len(source[1]) - 1} source and {len(target[1]) - 1} target sentences, expected as many")
+        raise DataError(
+            f"{len(source[1]) - 1} source but {len(target[1]) - 1} target sentences, expected equal numbers"
+        )
     cells = np.diff(source[1]) * np.diff(target[1])
     large = np.flatnonzero(cells > _LARGEST_PAIR)
     if len(large):
         pair = large[0]
         words = " and ".join(f"{np.diff(one[1])[pair]:,}" for one in (source, target))
-        raise DataError(
-            f"pair {pair + 1}: sentences of {words} words are too long to align; split them or leave them out"
-        )
+        raise DataError(f"pair {pair + 1}: sentences of {words} words are too long to align; split or remove them")
     return Pairs(*source, *target, offsets_of(cells))
 
 
@@ -63,11 +63,11 @@ def _side(name: str, values: npt.ArrayLike, offsets: npt.ArrayLike, size: int | 
 def check_trainable(pairs: Pairs) -> None:
     """Raise `DataError` if there is no pair, or one has an empty side."""
     if len(pairs.cell_offsets) < 2:
-        raise DataError("no sentence pair to learn from, expected at least one")
+        raise DataError("no sentence pairs to train on, expected at least one")
     for name, offsets in (("source", pairs.source_offsets), ("target", pairs.target_offsets)):
         empty = np.flatnonzero(np.diff(offsets) == 0)
         if len(empty):
-            raise DataError(f"pair {empty[0] + 1}: the {name} sentence is empty; leave the pair out")
+            raise DataError(f"pair {empty[0] + 1}: the {name} sentence is empty; remove the pair")
 
 
 def batches(pairs: Pairs) -> Iterator[tuple[int, Pairs]]:

@@ -122,7 +122,7 @@ class Encoder:
         inner = np.flatnonzero(~special)
         ids = np.array(whole.ids, dtype=np.int32)
         if not len(inner):
-            raise ModelError(f"{files.directory}: its tokeniser knows no letters, so it is no encoder of text")
+            raise ModelError(f"{files.directory}: not a text encoder: its tokenizer has no letters")
         self._before, self._after = ids[: inner[0]], ids[inner[-1] + 1 :]
 
     @functools.cached_property
@@ -319,7 +319,8 @@ def _load(files: EncoderFiles) -> Any:
         config = AutoConfig.from_pretrained(files.directory, **local)
         if config.model_type not in MODEL_FOR_MASKED_LM_MAPPING_NAMES or config.is_encoder_decoder:
             raise ModelError(
-                f"{files.directory}: {config.model_type!r} is no encoder; expected a masked language model as BERT, "
+                f"{files.directory}: {config.model_type!r} is not an encoder; expected a masked language model "
+                "such as BERT, "
                 "RoBERTa or XLM-RoBERTa"
             )
         network, facts = AutoModel.from_pretrained(
@@ -335,7 +336,9 @@ def _load(files: EncoderFiles) -> Any:
             logging.enable_progress_bar()
     lost = sorted(name for name in facts["missing_keys"] if not name.startswith("pooler."))
     if lost:
-        raise ModelError(f"{files.directory}: its weights lack {lost[0]!r} and {len(lost) - 1} more: copy it again")
+        raise ModelError(
+            f"{files.directory}: its weights are missing {lost[0]!r} and {len(lost) - 1} more: copy it again"
+        )
     network.eval().float()
     return network.to("cuda" if torch.cuda.is_available() else "cpu")
 

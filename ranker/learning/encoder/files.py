@@ -19,7 +19,7 @@ from ranker.errors import MissingError, ModelError
 from ranker.storage.plain_data import parse_json
 
 SMALL = "all-minilm-l6-v2"
-"""Name of the encoder used unless another is chosen."""
+"""Name of the default encoder."""
 INSTALL = "pip install 'mt-ranker[semantic]'"
 _NEEDED = ("torch", "transformers", "safetensors", "tokenizers")
 _CONFIG = "config.json"
@@ -66,7 +66,7 @@ PACKAGES = {
         digest="6fd166e78d7a07ac65ea8aa09e1b3747d233c566940b2363a9f3b982bc8e5d25",
     )
 }
-"""Encoders known by name."""
+"""Known encoders."""
 
 
 @dataclass(frozen=True)
@@ -145,14 +145,14 @@ def find(encoder: str) -> EncoderFiles:
             if files.digest != package.digest:
                 raise ModelError(
                     f"{folder}: its files are not those of {encoder!r}: SHA-256 {files.digest[:8]}..., expected "
-                    f"{package.digest[:8]}...; copy them again, or name the folder, as semantic[encoder={folder}]"
+                    f"{package.digest[:8]}...; copy them again, or give the directory, as semantic[encoder={folder}]"
                 )
             return dataclasses.replace(files, layer=package.layer)
         found = importlib.util.find_spec(package.module)
         if found is None or not found.submodule_search_locations:
             raise MissingError(
                 f"the weights of the encoder {encoder!r} are not on this machine: copy its {_CONFIG}, {_TOKENIZER}, "
-                f"{_WEIGHTS[0]} and settings to {folder}, or name another folder, as semantic[encoder=PATH]"
+                f"{_WEIGHTS[0]} and settings to {folder}, or give another directory, as semantic[encoder=PATH]"
             )
         files = check(Path(found.submodule_search_locations[0]) / package.directory)
         return dataclasses.replace(files, layer=package.layer)
@@ -175,11 +175,11 @@ def check(directory: Path) -> EncoderFiles:
     config = _json(directory, _CONFIG)
     model_type = config.get("model_type")
     if not isinstance(model_type, str):
-        raise ModelError(f"{directory}: is no encoder: {_CONFIG} names no model_type")
+        raise ModelError(f"{directory}: is not an encoder: {_CONFIG} has no model_type")
     weights = _weights(directory)
     if not (directory / _TOKENIZER).is_file():
         raise ModelError(
-            f"{directory}: has no {_TOKENIZER}; save the tokeniser with "
+            f"{directory}: has no {_TOKENIZER}; save the tokenizer with "
             "transformers.AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)"
         )
     pooling = _json(directory, _OTHERS[1], required=False)
@@ -213,14 +213,14 @@ def _weights(directory: Path) -> tuple[Path, ...]:
         # a name with a directory in it would reach out of this one
         if names and all(name == Path(name).name and (directory / name).is_file() for name in names):
             return (index, *(directory / name for name in names))
-        raise ModelError(f"{directory}: {_WEIGHTS[1]} names files that are not there: copy the encoder again")
+        raise ModelError(f"{directory}: {_WEIGHTS[1]} refers to missing files: copy the encoder again")
     pickled = sorted(path.name for pattern in _PICKLES for path in directory.glob(pattern))
     if pickled:
         raise ModelError(
-            f"{directory}: has its weights as {pickled[0]} only, which can run code when it is read; expected "
-            "model.safetensors: save them with save_pretrained(DIR, safe_serialization=True) where you trust them"
+            f"{directory}: has its weights only as {pickled[0]}, which can execute code when loaded; expected "
+            "model.safetensors: convert trusted weights with save_pretrained(DIR, safe_serialization=True)"
         )
-    raise ModelError(f"{directory}: is no encoder: there is no model.safetensors")
+    raise ModelError(f"{directory}: is not an encoder: model.safetensors is missing")
 
 
 def _json(directory: Path, name: str, *, required: bool = True) -> dict[str, Any]:
@@ -229,7 +229,7 @@ def _json(directory: Path, name: str, *, required: bool = True) -> dict[str, Any
     except FileNotFoundError:
         if not required:
             return {}
-        raise ModelError(f"{directory}: is no encoder: there is no {name}") from None
+        raise ModelError(f"{directory}: is not an encoder: {name} is missing") from None
     except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{directory}: {name} cannot be read: {str(error).splitlines()[0]}") from None
     if not isinstance(value, dict):
@@ -247,4 +247,4 @@ def check_installed() -> None:
     """
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
-        raise MissingError(f"encoders need {', '.join(missing)}, not installed here: {INSTALL}")
+        raise MissingError(f"encoders require {', '.join(missing)}: {INSTALL}")

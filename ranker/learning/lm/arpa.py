@@ -95,7 +95,7 @@ def check_word(word: str) -> None:
         If it is empty, holds white space that ends a field, or is ``<unk>``, ``<s>`` or ``</s>``.
     """
     if word in SPECIAL_WORDS:
-        raise DataError(f"{word!r} is a word of the training text, but ARPA files reserve it: replace it in the text")
+        raise DataError(f"{word!r} occurs in the training text, but is reserved in ARPA files: replace it in the text")
     if not word or _FIELD_BREAK.search(word):
         raise DataError(f"word {word!r} of the training text: expected words without white space for an ARPA file")
 

@@ -20,7 +20,7 @@ ROOT, UNKNOWN, SENTENCE_START, SENTENCE_END = range(4)
 """Nodes that every trie has: the empty n-gram, ``<unk>``, ``<s>`` and ``</s>``."""
 
 MAX_ORDER = 6
-"""The longest n-grams that the usual build of KenLM reads."""
+"""Maximum n-gram order in the default build of KenLM."""
 
 _FIRST_WORD = SENTENCE_END + 1
 
@@ -176,7 +176,7 @@ def count_ngrams(values: npt.ArrayLike, offsets: npt.ArrayLike, order: int = 3) 
         raise OptionError(f"n-gram order {order}: expected 1 to {MAX_ORDER}")
     ids, bounds = as_sentences(values, offsets)
     if len(bounds) == 1:
-        raise DataError("a language model needs at least one sentence to learn from, found none")
+        raise DataError("a language model requires at least one training sentence, found none")
     if ids.size and ids.min() < 0:
         raise DataError(f"word id {ids.min()}: expected ids from 0")
 

@@ -32,7 +32,7 @@ from ranker.learning.lm.kneser_ney import SentenceScores
 
 INSTALL = "pip install 'mt-ranker[kenlm]'"
 TRAINED_BY = "ranker lm train:"
-"""How the comment begins that tells how the training text was made into words."""
+"""Prefix of the comment that records the tokenization of the training text."""
 
 _MAGIC = b"mmap lm http://kheafield.com/code "
 _VERSION = _MAGIC + b"format version 5\n\0"
@@ -74,7 +74,7 @@ def check_installed() -> None:
         With the command that installs it.
     """
     if importlib.util.find_spec("kenlm") is None:
-        raise MissingError(f"language models in files need kenlm: {INSTALL}")
+        raise MissingError(f"language model files require kenlm: {INSTALL}")
 
 
 def read_header(path: str | Path) -> LanguageModelHeader:
@@ -98,7 +98,7 @@ def read_header(path: str | Path) -> LanguageModelHeader:
         header = _arpa_header(stream, size, name)
         stream.seek(max(size - _LONGEST_LINE, 0))
         if not stream.read().rstrip().endswith(b"\\end\\"):
-            raise DataError(r"is cut off: expected \end\ at its end; copy or make it again", file=name)
+            raise DataError(r"is truncated: expected \end\ at its end; copy or create it again", file=name)
         return header
 
 
@@ -116,8 +116,8 @@ def _arpa_header(stream: IO[bytes] | gzip.GzipFile, size: int, name: str) -> Lan
                 trained.update(_trained(line.decode(errors="replace")))
             elif line or number > _MOST_LINES // 2:
                 what = line[:20].decode(errors="replace")
-                expected = r"expected \data\ at the start of an ARPA file, or a binary file of KenLM"
-                raise DataError(f"is no language model: found {what!r}, {expected}", file=name, line=number)
+                expected = r"expected an ARPA file starting with \data\, or a binary KenLM file"
+                raise DataError(f"is not a language model: found {what!r}, {expected}", file=name, line=number)
             elif not raw:
                 raise DataError("is empty, expected a language model (ARPA or KenLM binary)", file=name)
             continue
@@ -131,9 +131,11 @@ def _arpa_header(stream: IO[bytes] | gzip.GzipFile, size: int, name: str) -> Lan
         counts.append(int(section[2]))
     _check_order(len(counts), name)
     if 0 in counts:
-        raise DataError(f"holds no n-gram of order {counts.index(0) + 1}, though it announces that order", file=name)
+        raise DataError(f"declares order {counts.index(0) + 1} but contains no n-grams of that order", file=name)
     if sum(counts) * _SHORTEST_LINE > size:
-        raise DataError(f"is cut off: its {size:,} bytes cannot hold the {sum(counts):,} n-grams announced", file=name)
+        raise DataError(
+            f"is truncated: {size:,} bytes are too few for the {sum(counts):,} n-grams that it declares", file=name
+        )
     return LanguageModelHeader(len(counts), counts[0], trained)
 
 
@@ -144,31 +146,33 @@ def _trained(comment: str) -> dict[str, str]:
 
 def _check_order(order: int, name: str) -> None:
     if not 2 <= order <= MAX_ORDER:
-        raise DataError(f"is a model of order {order}: expected order 2 to {MAX_ORDER}, which KenLM reads", file=name)
+        raise DataError(
+            f"is a model of order {order}: expected order 2 to {MAX_ORDER}, as supported by KenLM", file=name
+        )
 
 
 def _binary_header(stream: IO[bytes], size: int, name: str) -> LanguageModelHeader:
     again = "build it again with KenLM's build_binary"
     raw = stream.read(108 + 8 * MAX_ORDER)
     if not raw.startswith(_VERSION):
-        what = "was not finished" if b"incomplete" in raw[:60] else "is of another version of KenLM, expected 5"
+        what = "is incomplete" if b"incomplete" in raw[:60] else "was built by another version of KenLM, expected 5"
         raise DataError(f"this binary language model {what}: {again} from the ARPA file", file=name)
     if len(raw) < 108 + 8 * MAX_ORDER:
-        raise DataError(f"is cut off after {size} bytes: copy it again, or {again}", file=name)
+        raise DataError(f"is truncated after {size} bytes: copy it again, or {again}", file=name)
     order, multiplier, kind, has_words, _ = struct.unpack_from("<B3xfIB3xI", raw, 88)
     if struct.unpack_from("<3f3IQ", raw, 56) != _TEST_VALUES or kind > 5 or not 1 <= multiplier < math.inf:
-        raise DataError(f"is damaged, or was built on another kind of computer: {again}", file=name)
+        raise DataError(f"is damaged, or was built on another type of computer: {again}", file=name)
     _check_order(order, name)
     counts = struct.unpack_from(f"<{order}Q", raw, 108)
     if 0 in counts or sum(counts) > size * 8:
-        raise DataError(f"is cut off or damaged: its {size:,} bytes cannot hold its n-grams; {again}", file=name)
+        raise DataError(f"is truncated or damaged: {size:,} bytes are too few for its n-grams; {again}", file=name)
     if has_words:
         with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
             first = content.rfind(b"<unk>\0")
             words = content[first:].count(b"\0") if first >= 0 and content[-1] == 0 else 0
         # <unk> is added where the ARPA file lacked it
         if words not in (counts[0], counts[0] + 1):
-            raise DataError(f"is cut off or damaged: found {words:,} of its {counts[0]:,} words; {again}", file=name)
+            raise DataError(f"is truncated or damaged: found {words:,} of its {counts[0]:,} words; {again}", file=name)
     return LanguageModelHeader(order, counts[0])
 
 
@@ -279,9 +283,9 @@ def _load(path: Path, size: int, changed: int, inode: int, given: str) -> KenlmM
     try:
         model = kenlm.Model(str(path), config)
     except MemoryError:
-        raise DataError("takes more memory than there is: use a binary file", file=display_name(given)) from None
+        raise DataError("needs more memory than available: use a binary file", file=display_name(given)) from None
     except (OSError, RuntimeError, UnicodeError) as error:
-        raise DataError(f"KenLM cannot read it: {_reason(error)}", file=display_name(given)) from None
+        raise DataError(f"cannot be read by KenLM: {_reason(error)}", file=display_name(given)) from None
     return KenlmModel(model, header)
 
 

@@ -160,8 +160,8 @@ def estimate_discounts(
             fallback_orders.append(order)
         else:
             raise DataError(
-                f"the text is too small or too regular to estimate discounts for {order}-grams: "
-                "give discounts to fall back on, or more text"
+                f"the text is too small or too repetitive to estimate discounts for {order}-grams: "
+                "provide fallback discounts or more text"
             )
     return table, tuple(fallback_orders)
 

@@ -217,7 +217,7 @@ def leave_out_scores(
     if whole.any():
         raise DataError(
             f"all {training_sentences} training sentences are of group {labels[whole][0]}: "
-            "leaving it out leaves nothing to learn from"
+            "leaving it out leaves no training data"
         )
     totals, unknown, matched = _score_groups(
         _changeable(counts),

@@ -85,7 +85,7 @@ class _Text:
             column.append(text)
             sentences += len(bounds) - 1
         if not sentences:
-            raise DataError("a language model needs at least one sentence to learn from, found none")
+            raise DataError("a language model requires at least one training sentence, found none")
         words = sorted(numbers)
         first = np.array([numbers[word] for word in words], dtype=np.int64)
         renumbered = np.arange(_SPECIAL + len(words), dtype=np.int32)
@@ -182,7 +182,7 @@ def train(
         If there is no sentence, a word cannot stand in an ARPA file, or a file cannot be written.
     """
     if not 2 <= order <= MAX_ORDER:
-        raise OptionError(f"n-gram order {order}: expected 2 to {MAX_ORDER}, which KenLM reads")
+        raise OptionError(f"n-gram order {order}: expected 2 to {MAX_ORDER}, as supported by KenLM")
     with replacing(path) as stream, Scratch(directory, rows) as scratch:
         text = _Text.store(batches, scratch)
         types = len(text.renumbered)

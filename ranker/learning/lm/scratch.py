@@ -53,7 +53,7 @@ class Scratch:
     def failed(self, error: OSError) -> DataError:
         """Return the error to raise where a temporary file fails."""
         return DataError(
-            f"temporary files cannot be written: {error.strerror or error}; choose another directory with TMPDIR",
+            f"cannot write temporary files: {error.strerror or error}; choose another directory with TMPDIR",
             file=display_name(self.directory),
         )
 

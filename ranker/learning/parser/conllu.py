@@ -146,7 +146,7 @@ def _word(columns: Sequence[str], expected: int, file: str, line: int) -> _Word:
     if columns[_ID] != str(expected):
         raise DataError(f"word id {columns[_ID]!r}, expected {expected}", file=file, line=line)
     if not columns[_FORM]:
-        raise DataError("a word without form", file=file, line=line)
+        raise DataError("a word without a form", file=file, line=line)
     try:
         head = int(columns[_HEAD])
     except ValueError:

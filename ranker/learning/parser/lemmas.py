@@ -84,7 +84,7 @@ class LemmaTable:
             exceptions = {tag: dict(listed) for tag, listed in table["exceptions"].items()}
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise ModelError(
-                f"{file}: damaged table of lemmas ({error}): restore the file or train the pipeline again"
+                f"{file}: damaged lemma table ({error}): restore the file or train the pipeline again"
             ) from None
         return cls(rules, exceptions)
 

@@ -53,8 +53,8 @@ def directory_of(origin: str | Path) -> Path:
         if len(found) == 1 and found[0].is_dir():
             return found[0]
     raise MissingError(
-        f"no parser {name!r}: give the directory of one (made by `ranker parser train`), or the name of an installed "
-        "spaCy pipeline package"
+        f"no parser {name!r}: give the directory of a parser trained with `ranker parser train`, or the name of an "
+        "installed spaCy pipeline package"
     )
 
 
@@ -79,8 +79,8 @@ def check_config(directory: Path) -> None:
         if not own:
             what = "the component" if is_factory else "the function"
             raise ModelError(
-                f"{directory}: {_CONFIG} asks for {what} {name[:60]!r} ({path}), which could run code or unpickle; "
-                "use a parser of spaCy's own components, as made by `ranker parser train`"
+                f"{directory}: {_CONFIG} requests {what} {name[:60]!r} ({path}), which could execute code; "
+                "use a parser with built-in spaCy components only, such as one trained with `ranker parser train`"
             )
 
 

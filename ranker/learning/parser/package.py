@@ -26,7 +26,7 @@ Scores = Mapping[str, Mapping[str, ParserScores]]
 # any spaCy 3 since 3.7 reads these architectures; by default spaCy would name the minor version that wrote them
 _SPACY_VERSIONS = ">=3.7.0,<4.0.0"
 _PARTS = {"dev": "development", "test": "test"}
-_KINDS = {"words": "treebank's words", "lowercase": "the same, lower-cased", "text": "raw text (F1)"}
+_KINDS = {"words": "treebank's words", "lowercase": "the same, lowercased", "text": "raw text (F1)"}
 
 
 def check_output(output: Path) -> None:
@@ -40,7 +40,7 @@ def check_output(output: Path) -> None:
     finish_writing(output.parent)
     empty = output.is_dir() and not any(output.iterdir())
     if output.exists() and not empty and not (output / "meta.json").is_file():
-        raise DataError("exists and is not a parser: give another directory", file=str(output))
+        raise DataError("exists and is not a parser: choose another directory", file=str(output))
 
 
 def write_pipeline(
@@ -108,9 +108,9 @@ def _rounded(scores: Scores) -> dict[str, dict[str, dict[str, float]]]:
 
 def _notice(treebank: Treebank) -> str:
     licence = (
-        f"The licence text of the treebank is in {treebank.licence.name}, and holds for this directory too."
+        f"The licence text of the treebank is in {treebank.licence.name} and also applies to this directory."
         if treebank.licence is not None
-        else "The treebank lay without a licence text; what its licence asks for holds for this directory too."
+        else "The treebank had no licence text; the terms of its licence also apply to this directory."
     )
     owed = _wrapped(treebank.attribution())
     return f"The parameters and tables in this directory were learnt from:\n\n{owed}\n\n{licence}\n"
@@ -125,7 +125,7 @@ def _card(directory: Path, treebank: Treebank, scores: Scores, language: str, se
         if getattr(options, field.name) != field.default
     ]
     files = "\n".join(f"- `{name}`, SHA-256 `{sha}`" for name, sha in treebank.digests().items())
-    licence = treebank.licence.name if treebank.licence else "none lay beside the treebank"
+    licence = treebank.licence.name if treebank.licence else "none was found with the treebank"
     method = (
         f"Norm, first letter, last three letters and shape of each word, hashed into {options.rows} rows of "
         f"{options.width}; {options.depth} convolutional layers over one word to either side, shared by a linear "
@@ -152,13 +152,13 @@ Licence text: {licence}; see also NOTICE.
 
 {files}
 
-The digests are those of the files without gzip.
+The digests are of the uncompressed files.
 
 ## Scores
 
-In per cent, punctuation included; each sentence is parsed on its own. Tags are universal parts of speech, UAS is the
-share of right heads, LAS that of right heads with the right relation, subtypes included. On raw text they are F1 over
-words that span the same characters, since spaCy's tokenizer cuts some words differently.
+In percent, including punctuation; each sentence is parsed separately. Tags are universal parts of speech, UAS is the
+proportion of correct heads, LAS that of correct heads with the correct relation, including subtypes. On raw text they
+are F1 over words that span the same characters, because spaCy's tokenizer splits some words differently.
 
 {_score_table(scores)}
 
@@ -168,8 +168,8 @@ words that span the same characters, since spaCy's tokenizer cuts some words dif
 
 ## Limits
 
-Trees of ungrammatical or foreign text are defined, but say little. Relations seen fewer than ten times in training
-come out as `dep`. A text that holds several sentences gets a single tree. Lemmas are lower-cased.
+Trees of ungrammatical or foreign text are not meaningful. Relations seen fewer than ten times in training
+become `dep`. A text of several sentences gets a single tree. Lemmas are lowercased.
 """
 
 
@@ -183,4 +183,4 @@ def _score_table(scores: Scores) -> str:
         for kind, of_kind in kinds.items():
             figures = " | ".join(f"{100 * value:.1f}" for value in asdict(of_kind).values())
             lines.append(f"| {_PARTS[part]} | {_KINDS[kind]} | {figures} |")
-    return "\n".join(lines) if scores else "No development or test file lay beside the training file."
+    return "\n".join(lines) if scores else "No development or test file was found with the training file."

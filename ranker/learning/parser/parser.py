@@ -166,7 +166,7 @@ class DependencyParser:
             If a list of words holds an empty one.
         """
         if lemmas and not self.has_lemmas:
-            raise OptionError(f"the parser for {self.language!r} gives no lemmas: leave out the option lemma")
+            raise OptionError(f"the parser for {self.language!r} has no lemmas: remove the option lemma")
         for option, value in (("batch_size", batch_size), ("processes", processes)):
             if value < 1:
                 raise OptionError(f"{option} is {value}, expected at least 1")

@@ -109,7 +109,7 @@ def _check(options: ParserOptions) -> None:
             raise OptionError(f"{name} is {getattr(options, name)}, expected at least 1")
     for name in ("dropout", "lowercase", "unfinished", "invented"):
         if not 0 <= getattr(options, name) <= 1:
-            raise OptionError(f"{name} is {getattr(options, name)}, expected a share between 0 and 1")
+            raise OptionError(f"{name} is {getattr(options, name)}, expected a proportion between 0 and 1")
     if options.learning_rate <= 0:
         raise OptionError(f"learning_rate is {options.learning_rate}, expected more than 0")
 
@@ -158,7 +158,7 @@ def _fit(
             pipeline.update(examples, sgd=optimizer, drop=options.dropout, losses=losses)
             seen += sum(len(sentence) for sentence in batch)
         per_word = ", ".join(f"{name} {losses.get(name, 0) / total:.3f}" for name in ("tagger", "parser"))
-        report(f"epoch {epoch + 1} of {options.epochs}: loss a word {per_word}")
+        report(f"epoch {epoch + 1} of {options.epochs}: loss per word {per_word}")
 
 
 def _new_pipeline(language: str, words: int, options: ParserOptions) -> Language:

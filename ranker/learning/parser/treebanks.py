@@ -50,13 +50,13 @@ class Treebank:
         Raises
         ------
         DataError
-            With file and line of what is wrong, or if the file holds no sentence.
+            With file and line of what is wrong, or if the file contains no sentence.
         """
         if part not in self.files:
             return []
         sentences = read_conllu(self.files[part])
         if not sentences:
-            raise DataError("holds no sentence, expected CoNLL-U", file=str(self.files[part]))
+            raise DataError("contains no sentences, expected CoNLL-U format", file=str(self.files[part]))
         return sentences
 
     def digests(self) -> dict[str, str]:
@@ -83,12 +83,12 @@ def find_treebank(path: str | Path) -> Treebank:
         found = sorted(file for file in path.iterdir() if file.name.endswith(_train_endings()))
         if len(found) != 1:
             names = ", ".join(file.name for file in found) or "none"
-            raise DataError(f"expected one file *-train.conllu[.gz] in this folder, found {names}", file=str(path))
+            raise DataError(f"expected one file *-train.conllu[.gz] in this directory, found {names}", file=str(path))
         train = found[0]
     elif path.is_file():
         train = path
     else:
-        raise DataError("no such file or folder, expected a treebank in CoNLL-U", file=str(path))
+        raise DataError("no such file or directory, expected a treebank in CoNLL-U format", file=str(path))
     files = {"train": train}
     name = train.name.removesuffix(".gz").removesuffix(".conllu").removesuffix("train").rstrip("-")
     if train.name.endswith(_train_endings()):

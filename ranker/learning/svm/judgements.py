@@ -155,7 +155,7 @@ def checked_preferences(
         )
     loops = np.flatnonzero(indices[:, 0] == indices[:, 1])
     if len(loops):
-        raise DataError(f"pairs[{loops[0]}] prefers row {indices[loops[0], 0]} to itself: leave it out")
+        raise DataError(f"pairs[{loops[0]}] prefers row {indices[loops[0], 0]} to itself: remove it")
     indices = indices.astype(np.int64)
     if groups is None:
         codes = _components(indices, len(X))
@@ -165,7 +165,7 @@ def checked_preferences(
         if len(crossing):
             raise DataError(
                 f"pairs[{crossing[0]}] is {indices[crossing[0]].tolist()}, rows of two groups: "
-                "expected pairs inside a group"
+                "expected pairs within a group"
             )
     if pair_weight is None:
         weights = np.ones(len(indices))

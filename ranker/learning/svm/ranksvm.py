@@ -197,7 +197,7 @@ class RankSVM(BaseEstimator):
         judgements: Judgements
         if pairs is None:
             if pair_weight is not None:
-                raise DataError("pair_weight without pairs: give pairs, or leave the weights out")
+                raise DataError("pair_weight without pairs: give pairs, or remove the weights")
             features, grades = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
             codes = group_codes(groups, len(grades))
             _warn_of_one_group(codes)
@@ -339,7 +339,7 @@ class RankSVM(BaseEstimator):
         n_groups = len(np.unique(labels))
         if n_groups < 2:
             raise DataError(
-                f"C='auto' found pairs in {n_groups} group(s), expected at least 2 to hold some out: "
+                f"C='auto' found pairs in {n_groups} group(s), expected at least 2 for cross-validation: "
                 "give more groups, or C as a number"
             )
         scaled = GRID if origin is None else np.append(UNMOVED, GRID)
@@ -370,7 +370,7 @@ def _warn_of_one_group(codes: Int64Array) -> None:
     pairs = len(codes) * (len(codes) - 1) // 2
     warnings.warn(
         f"all {len(codes):,} rows form one group, up to {pairs:,} pairs: give the source of every row as groups; in a "
-        "pipeline or a grid search switch metadata routing on and call set_fit_request(groups=True)",
+        "pipeline or grid search, enable metadata routing and call set_fit_request(groups=True)",
         UserWarning,
         stacklevel=3,
     )

@@ -81,7 +81,7 @@ def group_scorer() -> Any:
     1.0
     """
     if not sklearn.get_config()["enable_metadata_routing"]:
-        what = "metadata routing is off, so that a search would hand on no groups"
+        what = "metadata routing is disabled, so a search would not pass on the groups"
         raise OptionError(f"{what}: call sklearn.set_config(enable_metadata_routing=True) first")
     scorer = make_scorer(mean_group_spearman, response_method="predict")
     return scorer.set_score_request(groups=True)

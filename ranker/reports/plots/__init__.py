@@ -1,1 +1,1 @@
-"""Plots of reports: how one is drawn, the forms that they have, and those of a ranker's report."""
+"""Plots of reports: rendering, plot types, and the plots of a ranker's report."""

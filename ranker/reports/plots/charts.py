@@ -23,9 +23,9 @@ from ranker.reports.plots.drawing import INK, MUTED, PALE, SERIES, Plot, shorten
 from ranker.reports.plots.forms import Series, heat_map, points_plot, rows_plot
 
 WEIGHTS = 40
-"""Weights in the plot at most; the table has all."""
+"""Maximum number of weights in the plot; the table has all."""
 MAPPED = 40
-"""Systems in a heat map at most; the table has all."""
+"""Maximum number of systems in a heat map; the table has all."""
 _NAN = float("nan")
 
 
@@ -42,7 +42,7 @@ def statistics(agreement: Agreement, scope: Scope) -> dict[str, Estimate]:
 
 
 def headline(agreement: Agreement, scope: Scope) -> dict[str, Estimate]:
-    """Return the figures by which rankers are compared: Spearman's rho, and taus (wmt14) over preferences."""
+    """Return the headline figures: Spearman's rho, and taus (wmt14) over preferences."""
     evaluation = agreement.evaluation
     taus = {name: TAUS[name]["wmt14"] for name in ("primary", "official") if evaluation.main_scope.pairs.get(name)}
     chosen = {"Spearman": SPEARMAN["tie-corrected"], **taus}
@@ -50,7 +50,7 @@ def headline(agreement: Agreement, scope: Scope) -> dict[str, Estimate]:
 
 
 def agreements(judged: Sequence[tuple[Dataset, Agreement]]) -> list[Plot]:
-    """Draw the figures of every data set: all of the headline row, and the most important of every language pair."""
+    """Draw all headline figures of every data set, and the main figure per language pair."""
     return [
         _headlines(judged),
         *(_language_pairs(*one, place) for place, one in enumerate(judged, 1) if len(one[1].language_pairs) > 1),
@@ -70,11 +70,11 @@ def _headlines(judged: Sequence[tuple[Dataset, Agreement]]) -> Plot:
     ]
     return rows_plot(
         "agreement",
-        "Agreement with people",
+        "Agreement with human judgements",
         f"Correlation coefficients with 95 % intervals: {_read_out(names, series)}.",
         names,
         series,
-        axis="correlation with people",
+        axis="correlation with human judgements",
     )
 
 
@@ -99,11 +99,11 @@ def _bars(name: str, title: str, shown: Sequence[tuple[str, dict[str, Estimate]]
         if any(figure in figures for _, figures in shown)
     ]
     description = f"Bars with 95 % intervals: {_read_out(labels, series)}."
-    return rows_plot(name, title, description, labels, series, axis="correlation with people", bars=True)
+    return rows_plot(name, title, description, labels, series, axis="correlation with human judgements", bars=True)
 
 
 def systems(wins: SystemWins, data: str, name: str) -> Plot:
-    """Draw the share of comparisons that every system wins, by the ranker and by people."""
+    """Draw the proportion of comparisons that every system wins, by the ranker and by human judgements."""
     where = " ".join(one for one in (data, wins.language_pair) if one != "?")
     read = "; ".join(
         f"{system} {people:.2f} by people, {ranker:.2f} by the ranker"
@@ -113,17 +113,17 @@ def systems(wins: SystemWins, data: str, name: str) -> Plot:
     return points_plot(
         name,
         f"Systems of {where}{r}",
-        f"Share of comparisons won: {read}.",
+        f"Proportion of comparisons won: {read}.",
         wins.systems,
         wins.ranker,
         wins.people,
-        x_axis="share won by the ranker",
-        y_axis="share won by people",
+        x_axis="proportion of wins (ranker)",
+        y_axis="proportion of wins (people)",
     )
 
 
 def lengths(found: LengthBuckets, data: str, place: int) -> list[Plot]:
-    """Draw agreement by length of the reference, where people judged, and the scores of systems by length."""
+    """Draw agreement by reference length, if there are judgements, and the scores of systems by length."""
     made = []
     if found.agreement:
         labels = [f"{label} words, {count:,} sources" for label, count in zip(found.labels, found.sources, strict=True)]
@@ -132,10 +132,10 @@ def lengths(found: LengthBuckets, data: str, place: int) -> list[Plot]:
             rows_plot(
                 f"lengths-{place}",
                 f"Agreement by length, {data}",
-                f"Share of the pairs on which people agree, with 95 % intervals: {_read_out(labels, series)}.",
+                f"Proportion of pairs with agreement, with 95% intervals: {_read_out(labels, series)}.",
                 labels,
                 series,
-                axis="share of pairs on which people agree",
+                axis="proportion of pairs with agreement",
                 zero=False,
             )
         )
@@ -149,7 +149,7 @@ def lengths(found: LengthBuckets, data: str, place: int) -> list[Plot]:
             heat_map(
                 f"system-lengths-{place}",
                 f"Scores of systems by length, {data}",
-                f"Mean score above the mean of the source, by words of the reference: {told}.",
+                f"Mean score minus the mean of the source, by words of the reference: {told}.",
                 found.systems,
                 found.labels,
                 found.scores,
@@ -160,15 +160,15 @@ def lengths(found: LengthBuckets, data: str, place: int) -> list[Plot]:
 
 
 def correlation_map(names: Sequence[str], values: FloatArray) -> Plot:
-    """Draw the correlations of several measures; the columns are numbered as the rows."""
+    """Draw the correlations of several measures; columns are numbered like the rows."""
     high, wide = np.triu_indices(len(names), 1)
     known = [pair for pair in zip(high.tolist(), wide.tolist(), strict=True) if np.isfinite(values[pair])]
     strongest = sorted(known, key=lambda pair: -abs(float(values[pair])))[:5]
     told = "; ".join(f"{names[one]} and {names[other]} {values[one, other]:.2f}" for one, other in strongest)
     return heat_map(
         "correlations",
-        "Correlations inside sources",
-        f"Pearson's correlation of every two, the strongest: {told}.",
+        "Correlations within sources",
+        f"Pearson's correlations of all pairs; the strongest: {told}.",
         [f"{shortened(name, 22)}  {place}" for place, name in enumerate(names, 1)],
         [str(place) for place in range(1, len(names) + 1)],
         values,
@@ -177,7 +177,7 @@ def correlation_map(names: Sequence[str], values: FloatArray) -> Plot:
 
 
 def learning_curve(found: LearningCurve) -> Plot:
-    """Draw the agreement on held-out sources by the number of sources learnt from."""
+    """Draw the agreement on held-out sources by the number of training sources."""
 
     def paint(axes: Any) -> None:
         axes.fill_between(found.sources, found.low, found.high, color=PALE, linewidth=0)
@@ -185,8 +185,8 @@ def learning_curve(found: LearningCurve) -> Plot:
         axes.set_xscale("log", base=2)
         axes.set_xticks(found.sources, [f"{count:,}" for count in found.sources])
         axes.minorticks_off()
-        axes.set_xlabel("sources learnt from")
-        axes.set_ylabel("share of pairs")
+        axes.set_xlabel("training sources")
+        axes.set_ylabel("proportion of pairs")
         axes.grid()
         axes.set_axisbelow(True)
 
@@ -196,14 +196,14 @@ def learning_curve(found: LearningCurve) -> Plot:
     return Plot(
         "learning-curve",
         "Learning curve",
-        f"Share of held-out pairs on which people agree, mean and range of {found.folds} folds: {points}.",
+        f"Proportion of held-out pairs with agreement, mean and range over {found.folds} folds: {points}.",
         2.6,
         paint,
     )
 
 
 def distribution(rho: FloatArray) -> Plot:
-    """Draw how many sources have which correlation."""
+    """Draw a histogram of the correlations per source."""
     counts, edges = np.histogram(rho, bins=20, range=(-1.0, 1.0))
     mean = float(rho.mean()) if len(rho) else _NAN
 
@@ -222,7 +222,7 @@ def distribution(rho: FloatArray) -> Plot:
             )
         axes.set_xlim(-1.02, 1.02)
         axes.set_xticks([-1, -0.5, 0, 0.5, 1])
-        axes.set_xlabel("Spearman's rho of a source")
+        axes.set_xlabel("Spearman's rho per source")
         axes.set_ylabel("sources")
         axes.grid(axis="y")
         axes.set_axisbelow(True)
@@ -236,7 +236,7 @@ def distribution(rho: FloatArray) -> Plot:
 
 
 def calibration(found: MarginCalibration) -> Plot:
-    """Draw how often people agree with a preference of the ranker, by its margin."""
+    """Draw how often judges agree with the ranker, by the margin of its scores."""
     margin = np.array([one.mean for one in found.bins])
     share, low, high = (
         np.array([getattr(one.agreement, part) for one in found.bins]) for part in ("value", "low", "high")
@@ -253,7 +253,7 @@ def calibration(found: MarginCalibration) -> Plot:
         axes.set_ylim(min(0.4, float(np.fmin(low, share).min()) - 0.02), 1.02)
         axes.set_xlim(left=0)
         axes.set_xlabel("margin between the scores")
-        axes.set_ylabel("share of pairs")
+        axes.set_ylabel("proportion of pairs")
         axes.grid()
         axes.set_axisbelow(True)
         axes.legend(loc="upper left")
@@ -262,14 +262,14 @@ def calibration(found: MarginCalibration) -> Plot:
     return Plot(
         "calibration",
         "Agreement by margin",
-        f"Share of pairs on which people agree, by mean margin: {points}.",
+        f"Proportion of pairs with agreement, by mean margin: {points}.",
         2.9,
         paint,
     )
 
 
 def weights(findings: RankerFindings) -> Plot:
-    """Draw the largest weights, with intervals if there are."""
+    """Draw the largest weights, with intervals if available."""
     values = findings.ranker.weights
     names = findings.ranker.feature_set.columns
     chosen = np.argsort(-np.abs(values), kind="stable")[:WEIGHTS]
@@ -287,15 +287,15 @@ def weights(findings: RankerFindings) -> Plot:
     return rows_plot(
         "weights",
         "Weights",
-        f"Weights of the standardised columns, {which}{', with 95 % intervals' if found else ''}: {described}.",
+        f"Weights of the standardised features, {which}{', with 95% intervals' if found else ''}: {described}.",
         [names[column] for column in chosen],
         [Series("weight", shown)],
-        axis="weight of the standardised column",
+        axis="weight of the standardised feature",
     )
 
 
 def ablations(findings: RankerFindings) -> Plot:
-    """Draw what training without each extractor changes, the greatest loss first."""
+    """Draw the effect of training without each extractor, largest loss first."""
     found = sorted(findings.ablations, key=lambda one: one.spearman.value)
     series = [Series("Spearman", tuple(one.spearman for one in found))]
     if any(one.tau.value == one.tau.value for one in found):
@@ -304,10 +304,10 @@ def ablations(findings: RankerFindings) -> Plot:
     return rows_plot(
         "ablations",
         "Training without one extractor",
-        f"Change of agreement with 95 % intervals, below 0 where the extractor helps: {_read_out(labels, series)}.",
+        f"Change of agreement with 95% intervals, negative where the extractor helps: {_read_out(labels, series)}.",
         labels,
         series,
-        axis="change of the correlation",
+        axis="change in correlation",
     )
 
 
@@ -320,11 +320,11 @@ def shares(findings: RankerFindings) -> Plot:
     labels = [names[place] for place in order]
     return rows_plot(
         "shares",
-        "Shares of the scores",
-        f"Shares of the variance of scores inside sources: {_read_out(labels, series)}.",
+        "Shares of the score variance",
+        f"Shares of the score variance within sources: {_read_out(labels, series)}.",
         labels,
         series,
-        axis="share of the variance inside sources",
+        axis="share of the score variance within sources",
         bars=True,
     )
 

@@ -1,4 +1,4 @@
-"""Plots as files and as parts of a page: the same bytes for the same figures, and colours that follow the page."""
+"""Plots as files and as parts of a page: reproducible byte for byte, with colours that follow the page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ranker.reports.texts import on_one_line
 
 INK, MUTED, GRID = "#1c2126", "#59636e", "#d5dae0"
 SERIES = ("#1f5fa8", "#b3500a", "#4b7a1f")
-"""Colours of series, told apart by their markers too."""
+"""Colours of series, which also have different markers."""
 PALE = "#c9dcf2"
 PAPER = "#fdfdfc"
 VARIABLES = {
@@ -57,7 +57,7 @@ _DROPPED = {"font-family"}
 
 @dataclass(frozen=True, eq=False)
 class Plot:
-    """A plot with what a reader who does not see it is told.
+    """A plot with a text alternative.
 
     Parameters
     ----------
@@ -65,11 +65,11 @@ class Plot:
         Unique in a report; the name of its files.
     title : str
     description : str
-        What it shows, in words.
+        Text alternative.
     height : float
         Inches.
     paint : callable
-        Draws on the axes that it is given.
+        Draws on the given axes.
     """
 
     name: str
@@ -122,13 +122,13 @@ class Plot:
 
 
 def shortened(label: str, length: int = _LABEL) -> str:
-    """Return a label that fits on one line, its end cut off if need be."""
+    """Return a label that fits on one line, truncated if necessary."""
     label = on_one_line(label)
     return label if len(label) <= length else f"{label[: length - 1]}…"
 
 
 def require() -> None:
-    """Refuse to begin a report that could not be written.
+    """Check that reports can be written.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def _matplotlib() -> tuple[Any, Any]:
 
 
 def _missing(package: str) -> MissingError:
-    return MissingError(f"reports need {package}: pip install 'mt-ranker[report]'")
+    return MissingError(f"reports require {package}: pip install 'mt-ranker[report]'")
 
 
 def _attributes(found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""The forms of plots: rows with intervals, tables as colours, and points with labels."""
+"""Plot types: rows with intervals, heat maps, and labelled points."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _POINT_LABEL = 24
 
 @dataclass(frozen=True)
 class Series:
-    """Estimates to draw beside each other, one a row.
+    """Estimates to draw, one per row.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def rows_plot(
     zero: bool = True,
     breaks: Sequence[int] = (),
 ) -> Plot:
-    """Draw estimates with their intervals, a row each, under a label of its own line.
+    """Draw estimates with their intervals, one per row, each below its label.
 
     Parameters
     ----------
@@ -61,13 +61,13 @@ def rows_plot(
     series : sequence of Series
         At most three.
     axis : str
-        What the values are.
+        Label of the axis.
     bars : bool, default False
         Bars from 0 instead of points.
     zero : bool, default True
-        Draw a line at 0, so that it is in sight.
+        Draw a line at 0.
     breaks : sequence of int
-        Rows above which a line parts them from those before.
+        Rows that are preceded by a separating line.
     """
     # names that are too long for one row stand below each other
     legend_rows = 1 if sum(len(one.name) + 4 for one in series) <= _LEGEND else len(series)
@@ -136,13 +136,13 @@ def heat_map(
     rows : sequence of str
         From the top.
     columns : sequence of str
-        Heads; those that are longer than four characters are better numbers of rows.
+        Column heads; use row numbers for heads longer than four characters.
     values : float array, shape (rows, columns)
         NaN leaves a square empty.
     largest : float
-        Value of the strongest colour.
+        Value that gets the strongest colour.
     decimals : int
-        Of the values; they are left out where the squares are too small.
+        Of the values, which are omitted where the squares are too small.
     """
     high, wide = len(rows), len(columns)
     written = wide <= 12
@@ -174,12 +174,12 @@ def heat_map(
 
 
 def wins_plot(name: str, title: str, description: str, names: Sequence[str], ahead: Sequence[Sequence[bool]]) -> Plot:
-    """Draw who is significantly ahead of whom: a filled square where the row is ahead of the column.
+    """Draw significant differences: a filled square where the row is significantly better than the column.
 
     Parameters
     ----------
     name, title, description : str
-        Of the plot; how many each is ahead of is added to the description.
+        Of the plot; the number of wins of each row is added to the description.
     names : sequence of str
         Best first.
     ahead : sequence of sequence of bool
@@ -223,7 +223,7 @@ def points_plot(
     x_axis: str,
     y_axis: str,
 ) -> Plot:
-    """Draw points, each with its label where that covers no other label and no point."""
+    """Draw points with labels, where these cover no other label or point."""
     height = 3.2 + 0.06 * len(labels)
 
     def paint(axes: Any) -> None:
@@ -264,7 +264,7 @@ def points_plot(
 
 
 def beside(points: FloatArray, labels: Sequence[str], width: float, height: float) -> list[FloatArray | None]:
-    """Find a place for the label of every point: as near as can be, on no other label and no point.
+    """Place a label near every point without covering other labels or points.
 
     Parameters
     ----------
@@ -272,12 +272,12 @@ def beside(points: FloatArray, labels: Sequence[str], width: float, height: floa
         In units of 1/72 inch, from the lower left corner.
     labels : sequence of str
     width, height : float
-        Of what there is to write on.
+        Of the drawing area.
 
     Returns
     -------
     list of float array, shape (2,), or None
-        Lower left corner of every label; None if there is no place for it.
+        Lower left corner of every label; None if it does not fit.
     """
     taken = [(x - 3, y - 3, x + 3, y + 3) for x, y in points]
     found: list[FloatArray | None] = []

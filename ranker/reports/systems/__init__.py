@@ -1,1 +1,1 @@
-"""Reports on systems: several compared by metrics, and two contrasted."""
+"""Reports on systems: comparisons of several systems, and contrasts of two."""

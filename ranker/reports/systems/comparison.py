@@ -1,4 +1,4 @@
-"""The report of systems compared by metrics: tables and plots of every language pair and metric, and all sources."""
+"""Report that compares systems: tables and plots per language pair and metric, and all sources."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from ranker.reports.sources import SourceOutputs, outputs_by_source, packed, sou
 
 @dataclass(frozen=True, eq=False)
 class SystemsFindings:
-    """What the report of a comparison of systems says.
+    """Contents of a report that compares systems.
 
     Parameters
     ----------
     result : SystemsResult
     names : tuple of str
-        Of the metrics, and ``people`` if they judged candidates.
+        Of the metrics, and ``people`` if there are human judgements.
     correlations : float array, shape (names, names)
-        Of the scores of candidates, inside sources.
+        Of candidate scores, within sources.
     sources : tuple of SourceOutputs
-        All sources, their outputs ranked by the first metric.
+        All sources, with outputs ranked by the first metric.
     """
 
     result: SystemsResult
@@ -52,7 +52,7 @@ class SystemsFindings:
         statistics: Mapping[str, FloatArray],
         kind: str = AUTO,
     ) -> SystemsFindings:
-        """Add to a result what the page shows of single sources.
+        """Add the details of individual sources to a result.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class SystemsFindings:
 def systems_report(findings: SystemsFindings, *, percent: bool = False) -> tuple[str, dict[str, Plot]]:
     """Write the report of a comparison of systems; returns and raises as `ranker.reports.ranker_page.ranker_report`.
 
-    With `percent`, corpus scores that are fractions are shown in per cent.
+    With `percent`, corpus scores between 0 and 1 are shown as percentages.
     """
     require()
     result = findings.result
@@ -99,7 +99,7 @@ def systems_report(findings: SystemsFindings, *, percent: bool = False) -> tuple
         ),
         *([_correlations(findings)] if len(findings.names) > 1 else []),
         _sources(findings),
-        section("systems_made.html", "made", "How it was made", result=result),
+        section("systems_made.html", "made", "Settings", result=result),
     ]
     systems = dict.fromkeys(each.system for one in result.comparisons for each in one.systems)
     title = f"{counted(len(systems), 'system')} on {result.data}"
@@ -116,7 +116,7 @@ def compared(
     percent: bool = False,
     by_people: bool = True,
 ) -> Section:
-    """Return the systems of one language pair by one metric: all figures, plots, details and pairs.
+    """Return the section for one language pair and metric: all figures, plots, details and pairs.
 
     Parameters
     ----------
@@ -124,13 +124,13 @@ def compared(
     one : SystemComparison
         One of the result.
     number : int
-        Makes the names of the section and its plots unique.
+        Keeps the names of the section and its plots unique.
     title, link : str
         Of the section.
     percent : bool, default False
-        Show scores that are fractions in per cent.
+        Show scores between 0 and 1 as percentages.
     by_people : bool, default True
-        Draw the scores against those of people, where there are any.
+        Plot the scores against human scores, if there are any.
     """
     metric, people = result.metric(one.metric), result.people(one.lp)
     scale = metric.scale(percent=percent)
@@ -168,7 +168,7 @@ def _scores(one: SystemComparison, number: int, scale: float, digits: int, axis:
     return rows_plot(
         f"scores-{number}",
         _titled(f"Scores and clusters, {one.metric}", one),
-        f"Scores with 95 % intervals, best first, clusters in brackets and parted by lines: {said}.",
+        f"Scores with 95% intervals, best first; clusters in brackets and separated by lines: {said}.",
         [f"({each.cluster}) {each.system}" for each in systems],
         [Series(one.metric, tuple(each.score.scaled(scale) for each in systems))],
         axis=axis,
@@ -187,8 +187,8 @@ def _against_people(result: SystemsResult, one: SystemComparison, number: int, s
     )
     return points_plot(
         f"people-{number}",
-        _titled(f"{one.metric} and people", one),
-        f"Score by the metric, and by people: {read}.",
+        _titled(f"{one.metric} and human scores", one),
+        f"Metric score and human score: {read}.",
         [each.system for each in judged],
         np.array([scale * each.score.value for each in judged]),
         np.array([people[each.system].score for each in judged]),
@@ -214,7 +214,7 @@ def _correlations(findings: SystemsFindings) -> Section:
     return section(
         "metric_correlations.html",
         "correlations",
-        "Correlations of the metrics",
+        "Correlations between metrics",
         plots=[correlation_map(findings.names, findings.correlations)],
         link="Correlations",
         names=findings.names,

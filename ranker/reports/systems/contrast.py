@@ -1,4 +1,4 @@
-"""The report of two systems against each other: figures by kinds of words and segments, n-grams, and segments."""
+"""Report that contrasts two systems: figures by types of words and segments, n-grams, and segments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ranker.reports.plots.forms import Series, rows_plot
 from ranker.reports.sources import outputs_by_source
 
 ROWS = 12
-"""Buckets in a plot at most; the tables have all."""
+"""Maximum number of buckets in a plot; the tables have all."""
 _NAME = 20
 
 
@@ -34,9 +34,9 @@ class ShownSegment:
     ----------
     segment : SegmentContrast
     source : ShownSource
-        Words in common with the references.
+        With words in common with the references marked.
     differences : tuple of tuple of Piece
-        Words of the first translation that the second lacks, and the other way round.
+        Words of each translation that the other does not contain.
     """
 
     segment: SegmentContrast
@@ -61,7 +61,7 @@ def contrast_report(found: SystemContrast, signature: str) -> tuple[str, dict[st
             )
             if segments
         ),
-        section("contrast_made.html", "made", "How it was made", found=found, signature=signature),
+        section("contrast_made.html", "made", "Settings", found=found, signature=signature),
     ]
     title = f"{found.first} and {found.second} on {found.data}"
     return write_page(title, fragment("contrast_lead.html", found=found), sections)
@@ -106,8 +106,8 @@ def _plots(found: SystemContrast, one: Breakdown, name: str) -> list[Plot]:
     return [
         rows_plot(
             name,
-            f"{measure}{where}" if one.measure else "Figures of both systems",
-            f"With 95 % intervals, {names[0]} and {names[1]}: {said}.",
+            f"{measure}{where}" if one.measure else "Scores of both systems",
+            f"With 95% intervals, {names[0]} and {names[1]}: {said}.",
             labels,
             both,
             axis=measure,
@@ -116,7 +116,7 @@ def _plots(found: SystemContrast, one: Breakdown, name: str) -> list[Plot]:
         rows_plot(
             f"{name}-difference",
             f"Difference in {measure}{where}" if one.measure else "Differences",
-            f"{names[0]} minus {names[1]}, with 95 % intervals: {apart}.",
+            f"{names[0]} minus {names[1]}, with 95% intervals: {apart}.",
             labels,
             [Series("difference", tuple(each.difference for each in buckets))],
             axis=f"{names[0]} minus {names[1]}",
@@ -127,7 +127,7 @@ def _plots(found: SystemContrast, one: Breakdown, name: str) -> list[Plot]:
 def _ngrams(found: SystemContrast) -> Section:
     sides = [(found.first, found.first_ngrams), (found.second, found.second_ngrams)]
     return section(
-        "ngrams.html", "n-grams", "N-grams that one matches more often", link="N-grams", found=found, sides=sides
+        "ngrams.html", "n-grams", "N-grams matched more often by one system", link="N-grams", found=found, sides=sides
     )
 
 

@@ -41,7 +41,7 @@
   }));
 
   function hinted(scroll) {
-    scroll.before(element("p", { className: "hint", hidden: true }, "This table goes on to the right →"));
+    scroll.before(element("p", { className: "hint", hidden: true }, "Scroll right for more columns →"));
     hints.observe(scroll);
   }
 
@@ -189,8 +189,8 @@
       difference.replaceChildren(...chosen.length < 2 ? [] : differences(outputs[chosen[0]], outputs[chosen[1]]));
     }
     if (outputs.length) choose(0);
-    const help = outputs.length > 1 ? "Choose an output to see in the references what it lacks, and another to see where the two differ."
-      : "Marked words are in a reference too; in a reference, words that the output lacks are marked.";
+    const help = outputs.length > 1 ? "Select an output to mark what it misses in the references, and a second one to compare the two."
+      : "Marked words also occur in a reference; in a reference, words missing from the output are marked.";
     details.append(facts, element("p", { className: "muted" }, help), difference, element("ul", { className: "outputs" }, ...rows),
       ...(parts.length ? [partsOf(source)] : []), element("p", {}, element("a", { href: address(source[KEY]) }, "Link to this source")));
   }
@@ -275,7 +275,7 @@
     if (key === null) return;
     const place = places.get(key);
     if (place === undefined) {
-      $("found").textContent = `This report has no source ${key}.`;
+      $("found").textContent = `This report does not contain source ${key}.`;
       return $("found").scrollIntoView({ block: "center" });
     }
     if (!found.includes(place)) {
@@ -351,5 +351,5 @@
     search();
     follow();
     box.dataset.ready = "";
-  }, () => $("loading").textContent = "This browser cannot unpack the sources; it needs DecompressionStream.");
+  }, () => $("loading").textContent = "This browser cannot decompress the sources: DecompressionStream is not supported.");
 })();

@@ -35,7 +35,7 @@ def test_decoding(raw: bytes, encoding: str, text: str) -> None:
         (b"\xef\xbb\xbfab\xff", "utf-8", 1, 3, "byte 0xff is not utf-8"),
         ("图书\n馆".encode("gb18030") + b"\xff ", "gb18030", 2, 2, "byte 0xff is not gb18030"),
         (b"a\x81", "cp1252", 1, 2, "byte 0x81 is not cp1252"),
-        ("a\nb".encode("utf-16-le"), "cp1252", 1, 2, "byte 0x00 stands in no text"),
+        ("a\nb".encode("utf-16-le"), "cp1252", 1, 2, "byte 0x00 is not text"),
     ],
 )
 def test_what_does_not_fit_is_located(raw: bytes, encoding: str, line: int, column: int, what: str) -> None:
@@ -44,7 +44,7 @@ def test_what_does_not_fit_is_located(raw: bytes, encoding: str, line: int, colu
     error = refused.value
     assert (error.file, error.line, error.column) == ("some.sgm", line, column)
     assert error.what.startswith(what)
-    assert "name the encoding, or convert the file to UTF-8" in error.what
+    assert "specify the encoding, or convert the file to UTF-8" in error.what
 
 
 def test_replacing() -> None:

@@ -54,9 +54,9 @@ def test_corpus_by_name_is_what_was_simulated(shaped, sentences, monkeypatch, ca
     assert dataset.name == name
     assert dataset.fingerprint == direct.fingerprint
     said = [record.getMessage() for record in caplog.records]
-    assert any(re.search(r"systems: segments lacking: \d \(E\d\d 1", one) for one in said)
-    assert any(re.search(r"references: segments lacking: \d \(E0\d 1", one) for one in said)
-    guesses = [one for one in said if "not UTF-8 and read as" in one]
+    assert any(re.search(r"systems: missing segments: \d \(E\d\d 1", one) for one in said)
+    assert any(re.search(r"references: missing segments: \d \(E0\d 1", one) for one in said)
+    guesses = [one for one in said if "not in UTF-8, read as" in one]
     assert [re.findall(r"(\w+): files .* as (\w+)", one)[0] for one in guesses] == (
         [("source", "gb18030"), ("references", "cp1252"), ("systems", "gb2312")] if name == "acl05" else []
     )
@@ -183,11 +183,13 @@ def test_holes_are_said_and_leave_the_rest(tmp_path) -> None:
     folder = tmp_path / "small"
     assert notes == [
         f"source: empty segments: 1 (the first: {folder / 'source.sgm'}:4)",
-        f"references: empty segments, left out: 1 (E01 1; the first: {folder / 'ref.sgm'}:3)",
-        "references: segments lacking: 1 (E01 1; the first: segment 3 of document d1)",
-        "systems: segments lacking: 3 (E05 2, E06 1; the first: segment 2 of document d1)",
-        f"systems: documents with text outside of segments, passed over: 1 (E06 1; the first: {folder / 'E06.sgm'}:5)",
-        f"systems: documents that call their system otherwise: 1 (E06 1; the first: other in {folder / 'E06.sgm'}:1)",
+        f"references: empty segments, skipped: 1 (E01 1; the first: {folder / 'ref.sgm'}:3)",
+        "references: missing segments: 1 (E01 1; the first: segment 3 of document d1)",
+        "systems: missing segments: 3 (E05 2, E06 1; the first: segment 2 of document d1)",
+        "systems: documents with text outside of segments, which is ignored: 1 (E06 1; the first: "
+        f"{folder / 'E06.sgm'}:5)",
+        "systems: documents with a different name for their system: 1 (E06 1; the first: other in "
+        f"{folder / 'E06.sgm'}:1)",
     ]
 
 
@@ -212,7 +214,7 @@ def test_what_could_be_two_encodings_is_said(tmp_path) -> None:
     changes = {"E06.sgm": story("d1", "E06", "primary 小学", "x").encode("gb2312")}
     _, notes = read_with_notes(write_corpus(tmp_path / "small", changes))
     assert len(notes) == 1
-    assert notes[0].startswith("systems: files read as UTF-8 that could be GB2312 as well, name the encoding that is")
+    assert notes[0].startswith("systems: files read as UTF-8 that could also be GB2312; specify the encoding")
     declared = b'<?xml version="1.0" encoding="GB2312"?>\n' + changes["E06.sgm"]
     dataset, notes = read_with_notes(write_corpus(tmp_path / "small", {"E06.sgm": declared}))
     assert notes == []
@@ -264,7 +266,7 @@ def test_paths_and_patterns(path, ok, tmp_path) -> None:
         assert outputs(read_manifest(folder)) == outputs(read_manifest(write_corpus(tmp_path / "plain")))
     else:
         # the pattern takes the file of the other system too
-        with pytest.raises(DataError, match="segment '1' of document 'd1' stands twice"):
+        with pytest.raises(DataError, match="segment '1' of document 'd1' is duplicated"):
             read_manifest(folder)
 
 
@@ -301,5 +303,5 @@ def test_missing_corpus_says_how_to_get_it(tmp_path, monkeypatch) -> None:
         MissingError, match=r"no manifest\.toml or acl05\.jsonl\.gz .*(?s:.)*write a manifest\.toml that"
     ):
         catalogue.load("acl05")
-    with pytest.raises(DataError, match=r"this is a directory without manifest\.toml, expected one that has it"):
+    with pytest.raises(DataError, match=r"this is a directory without manifest\.toml; expected a directory with it"):
         catalogue.load(tmp_path)

@@ -151,8 +151,8 @@ def test_text_outside_of_segments_is_noted() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "column", "what"),
     [
-        ("", None, None, "holds no <doc>, expected at least one"),
-        ("plain text", None, None, "holds no <doc>"),
+        ("", None, None, "contains no <doc>, expected at least one"),
+        ("plain text", None, None, "contains no <doc>"),
         ("<doc>\n</doc>", 1, 1, "expected docid in <doc>, found no attribute"),
         ("<doc id=3 genre=nw></doc>", 1, 1, "expected docid in <doc>, found id, genre"),
         ("<doc docid=' '></doc>", 1, 1, "expected docid in <doc>"),
@@ -170,13 +170,13 @@ def test_text_outside_of_segments_is_noted() -> None:
         ("<doc docid=a></doc>\n <seg id=1>x</seg>", 2, 2, "<seg> outside of a document; expected <doc docid=...>"),
         ("<srcset>\n<seg id=1>x</seg></srcset>", 2, 1, "<seg> outside of a document"),
         ("<doc docid=a>\n<seg id=1>x</seg>\n<seg id=01>", 3, 1, "<seg> is not closed before the file ends (is it cut"),
-        ("<doc docid=a>\n<seg id=1>x</seg>\n<seg id=01>y</seg></doc>", 3, 1, "segment id '01' stands twice (first on"),
+        ("<doc docid=a>\n<seg id=1>x</seg>\n<seg id=01>y</seg></doc>", 3, 1, "segment id '01' is duplicated (first on"),
         ("<srcset setid=x>\n<doc docid=a></doc>", 1, 1, "<srcset> is not closed before the file ends"),
         ("<srcset>\n<tstset>", 2, 1, "<tstset> where </srcset> is expected"),
-        ('<doc docid=a>\n<seg id="1>x</seg>\n<seg id="2">y</seg></doc>', 2, 1, "damaged tag"),
-        ("<doc docid=a>\n<seg id=1 x</seg>", 2, 1, "damaged tag"),
-        ("<doc docid=a>\n<seg id=1>x</seg y>", 2, 12, "damaged tag '</seg y>'; expected </seg ...>"),
-        ("<doc docid=a", 1, 1, "damaged tag '<doc docid=a'; expected <doc ...>, or &lt; if it is text"),
+        ('<doc docid=a>\n<seg id="1>x</seg>\n<seg id="2">y</seg></doc>', 2, 1, "malformed tag"),
+        ("<doc docid=a>\n<seg id=1 x</seg>", 2, 1, "malformed tag"),
+        ("<doc docid=a>\n<seg id=1>x</seg y>", 2, 12, "malformed tag '</seg y>'; expected </seg ...>"),
+        ("<doc docid=a", 1, 1, "malformed tag '<doc docid=a'; expected <doc ...>, or &lt; if it is text"),
     ],
 )
 def test_what_would_lose_text_is_refused(text: str, line: int | None, column: int | None, what: str) -> None:

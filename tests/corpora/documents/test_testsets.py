@@ -196,8 +196,8 @@ def test_what_is_lacking_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixtur
         dataset = read_dataset(path)
     assert len(dataset) == 3
     assert len(dataset.references) == 1
-    assert "references: empty segments, left out: 1" in caplog.text
-    assert "references: segments lacking: 1 (A 1; the first: segment 1 of document d2)" in caplog.text
+    assert "references: empty segments, skipped: 1" in caplog.text
+    assert "references: missing segments: 1 (A 1; the first: segment 1 of document d2)" in caplog.text
 
 
 REFUSED = {
@@ -206,9 +206,13 @@ REFUSED = {
         None,
         "expected documents of a source and of systems, found only system: give",
     ),
-    "no system": (mteval_set("srcset", {"s": SOURCES}), None, "found only source: give the other files too, as -s"),
-    "no set": ("<?xml version='1.0'?><doc docid='x'><seg id='1'>a</seg></doc>", None, "found only documents in no set"),
-    "no document": ("<?xml version='1.0'?><html></html>", None, "holds no <doc>, expected at least one"),
+    "no system": (mteval_set("srcset", {"s": SOURCES}), None, "found only source: give the other files too: -s"),
+    "no set": (
+        "<?xml version='1.0'?><doc docid='x'><seg id='1'>a</seg></doc>",
+        None,
+        "found only documents outside a set",
+    ),
+    "no document": ("<?xml version='1.0'?><html></html>", None, "contains no <doc>, expected at least one"),
     "cut off": (MTEVAL[:-20], 34, r"<doc> is not closed before the file ends \(is it cut off\?\)|is not closed"),
     "unknown segment": (
         MTEVAL.replace('<seg id="2">Tree', '<seg id="7">Tree'),
@@ -223,7 +227,7 @@ REFUSED = {
     "twice": (
         MTEVAL.replace('docid="d2" sysid="good"', 'docid="d1" sysid="good"'),
         None,
-        "segment '1' of document 'd1' stands twice; remove one",
+        "segment '1' of document 'd1' is duplicated; remove one",
     ),
     "two languages": (
         MTEVAL.replace(
@@ -241,7 +245,7 @@ REFUSED = {
     "wmt: segment first": (
         wmt(REFERENCES, SYSTEMS).replace("<src", "<seg id='9'>x</seg>\n<src", 1),
         6,
-        "<src> after a <seg> outside of one; expected",
+        "<src> after a <seg> outside of it; expected",
     ),
     "wmt: version alone": (
         "<dataset><src lang='de'></src></dataset>",
@@ -253,7 +257,7 @@ REFUSED = {
         11,
         "<ref> where </src> is expected: <src> of line 5 is not closed",
     ),
-    "wmt: twice": (wmt(REFERENCES, SYSTEMS).replace('id="2"', 'id="1"', 1), 8, "segment id '1' stands twice"),
+    "wmt: twice": (wmt(REFERENCES, SYSTEMS).replace('id="2"', 'id="1"', 1), 8, "segment id '1' is duplicated"),
 }
 
 
@@ -281,7 +285,7 @@ def test_the_wrong_kind_of_file_and_bytes_that_do_not_fit(tmp_path: Path) -> Non
             read_parallel(source, [reference], [system])
     latin = mteval_set("tstset", {"t": {"d1": ["Müll", "x"], "d2": ["y"]}}).encode("latin-1")
     (tmp_path / "t.sgm").write_bytes(latin)
-    says = "byte 0xfc is not utf-8: name the encoding, or convert"
+    says = "byte 0xfc is not utf-8: specify the encoding, or convert"
     refusal(lambda: read_parallel(tmp_path / "src.sgm", [], [tmp_path / "t.sgm"]), tmp_path / "t.sgm", 4, says)
     (tmp_path / "t.sgm").write_bytes(b'<?xml version="1.0" encoding="iso-8859-1"?>\n' + latin)
     assert "Müll" in read_parallel(tmp_path / "src.sgm", [], [tmp_path / "t.sgm"]).candidates["text"].tolist()
@@ -297,7 +301,7 @@ def test_tags_of_other_formats_are_text_inside_a_segment(tmp_path: Path) -> None
 
 
 def test_nothing_is_written_in_a_format_that_is_only_read(expected: Dataset, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"unknown format; expected a name ending in \.jsonl"):
+    with pytest.raises(DataError, match=r"unknown format; expected a file name ending in \.jsonl"):
         write_dataset(expected, tmp_path / "x.xml")
 
 

@@ -58,7 +58,7 @@ def test_other_files_are_left_alone():
 @pytest.mark.parametrize("make", [tar, zipped])
 def test_no_name_leads_out_of_the_folder(make, name, tmp_path):
     archive = make(tmp_path / ("x.tar" if make is tar else "x.zip"), {name: b"x"})
-    with pytest.raises(DataError, match="cannot be the name of a file") as refused:
+    with pytest.raises(DataError, match="is not a valid file name") as refused:
         unpack(archive, tmp_path / "deep" / "target")
     assert "\x1b" not in str(refused.value)
     assert everything(tmp_path).keys() == {archive.name}
@@ -80,7 +80,7 @@ def test_a_path_from_the_root_stays_in_the_folder(tmp_path):
 )
 def test_links_and_devices_are_refused(member, tmp_path):
     archive = tar(tmp_path / "x.tar", {"a/x": member})
-    with pytest.raises(DataError, match="'a/x' is a link or a device, expected plain files"):
+    with pytest.raises(DataError, match="'a/x' is a link or a device, expected regular files"):
         unpack(archive, tmp_path / "target")
     # elsewhere in the archive they do no harm
     assert unpack(tar(archive, {"a/x": member, "b/y": b""}), tmp_path / "target", below="b") == 1
@@ -109,18 +109,18 @@ def test_damaged_archives_are_refused(name, tmp_path):
     raw = archive.read_bytes()
     for damaged in (raw[: len(raw) // 2], raw[:50], b"", b"<html>not found</html>"):
         archive.write_bytes(damaged)
-        with pytest.raises(DataError, match=r"damaged or unknown archive|has no files"):
+        with pytest.raises(DataError, match=r"damaged or unknown archive|contains no files"):
             unpack(archive, tmp_path / "target" / str(len(damaged)))
 
 
 def test_an_archive_without_the_folder_is_refused(tmp_path):
-    with pytest.raises(DataError, match="has no files in set/wmt30, expected some: the archive has changed"):
+    with pytest.raises(DataError, match="contains no files in set/wmt30: the archive has changed"):
         unpack(tar(tmp_path / "x.tar", {"set/wmt3": b""}), tmp_path / "target", below="set/wmt30")
 
 
 def test_a_name_that_is_in_it_twice_is_refused(tmp_path):
     for names in (["a", "./a"], ["a", "a/b"]):
-        with pytest.raises(DataError, match="is in it twice"):
+        with pytest.raises(DataError, match="is duplicated"):
             unpack(
                 tar(tmp_path / "x.tar", dict.fromkeys(names, b"x")), tmp_path / f"target{len(names[1])}{names[1][0]}"
             )

@@ -176,7 +176,7 @@ def test_the_command_goes_on_where_ctrl_c_stopped_it(server, card, corpora, caps
             run(["data", "get", "made"])
     out, err = capsys.readouterr()
     assert (ended.value.code, out) == (130, "")
-    assert f"what has come is kept in {corpora}/downloads: the same command goes on" in caplog.text
+    assert f"partial downloads are kept in {corpora}/downloads: run the same command to resume" in caplog.text
     with pytest.raises(SystemExit) as ended:
         run(["data", "get", "made", "--max-gb", "0.001"])
     out, err = capsys.readouterr()

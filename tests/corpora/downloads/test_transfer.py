@@ -26,7 +26,7 @@ def target(tmp_path):
 def leave(server, target, size=7000):
     """Fetch the first `size` bytes; the server breaks off then."""
     server.stop_after = [size]
-    with pytest.raises(FetchError, match="the same command again to go on"):
+    with pytest.raises(FetchError, match="the same command again to resume"):
         fetch(f"{server.url}/data.txt", target, sha256=DIGEST, limits=ONCE)
     assert not target.exists()
     assert (target.parent / "data.txt.partial").stat().st_size == size
@@ -56,7 +56,7 @@ def test_an_interrupted_download_goes_on(server, target, validator, caplog):
     check(target)
     [(_, headers)] = server.requests
     assert (headers["Range"], headers["If-Range"]) == ("bytes=7000-", server.tag or server.date)
-    assert caplog.messages == ["ranker: note: fetching the rest of data.txt: 5.0 kB"]
+    assert caplog.messages == ["ranker: note: resuming data.txt: 5.0 kB"]
 
 
 def test_a_broken_connection_is_made_again_as_long_as_it_brings_something(server, target):
@@ -77,7 +77,7 @@ def test_a_stalled_connection_is_given_up(server, target, monkeypatch):
     monkeypatch.setattr(transfer, "_open", patient_until_the_answer)
     server.stalls, server.stop_after = True, [4000]
     with pytest.raises(
-        FetchError, match=r"no data for 0\.1 s after .* of 12\.0 kB, which are kept: run the same command"
+        FetchError, match=r"no data for 0\.1 s after .* of 12\.0 kB, which were kept: run the same command"
     ):
         fetch(f"{server.url}/data.txt", target, sha256=None, limits=replace(ONCE, timeout=0.1))
 
@@ -129,7 +129,7 @@ def test_a_part_that_does_not_fit_is_thrown_away(how, server, target, caplog):
     digest = hashlib.sha256(content).hexdigest()
     assert fetch(f"{server.url}{path}", target, sha256=digest, limits=HASTY) == digest
     check(target, content)
-    assert "it is fetched from its beginning" in caplog.text
+    assert "downloading from the start" in caplog.text
     assert "Range" not in server.requests[-1][1] or how in ("changed", "ranges")
 
 
@@ -152,15 +152,15 @@ def test_the_old_file_stays_if_the_new_one_is_wrong(server, target):
     [
         ({}, {"size": 11_999}, HASTY, "the file has 12,000 bytes, expected 11,999: it has changed"),
         ({}, {}, replace(HASTY, size=11_000), "has 12.0 kB, more than the limit of 11.0 kB; raise it with --max-gb"),
-        ({"chunked": True}, {}, replace(HASTY, size=11_000), "more than 11,000 bytes come, expected no more"),
-        ({"chunked": True}, {"size": 11_000}, HASTY, "more than 11,000 bytes come, expected no more"),
-        ({"chunked": True, "stop_after": [500]}, {}, ONCE, "the connection broke after 500 bytes, which are kept"),
-        ({"chunked": True}, {"size": 13_000}, HASTY, r"the connection ended after 12\.0 kB of 13\.0 kB"),
-        ({"length": ""}, {}, HASTY, "the server does not say how large the file is, .*: give its digest with --sha256"),
-        ({"length": "99999"}, {}, HASTY, "the connection ended after 12.0 kB of 100.0 kB, which are kept"),
-        ({"status": 503}, {}, HASTY, "the server answered 503 Service Unavailable, expected the file"),
-        ({"status": 206}, {}, HASTY, "the server answered 206 Partial Content, expected the file"),
-        ({"files": {}}, {}, HASTY, "the server answered 404 Not Found, expected the file: it may have moved"),
+        ({"chunked": True}, {}, replace(HASTY, size=11_000), "received more than 11,000 bytes"),
+        ({"chunked": True}, {"size": 11_000}, HASTY, "received more than 11,000 bytes"),
+        ({"chunked": True, "stop_after": [500]}, {}, ONCE, "the connection failed after 500 bytes, which were kept"),
+        ({"chunked": True}, {"size": 13_000}, HASTY, r"the connection was closed after 12\.0 kB of 13\.0 kB"),
+        ({"length": ""}, {}, HASTY, "the server does not report the file size, .*: give its digest with --sha256"),
+        ({"length": "99999"}, {}, HASTY, "the connection was closed after 12.0 kB of 100.0 kB, which were kept"),
+        ({"status": 503}, {}, HASTY, "the server answered 503 Service Unavailable, the file"),
+        ({"status": 206}, {}, HASTY, "the server answered 206 Partial Content, the file"),
+        ({"files": {}}, {}, HASTY, "the server answered 404 Not Found, the file may have moved"),
     ],
 )
 def test_what_is_not_as_declared_is_refused(settings, expected, limits, says, server, target):
@@ -222,7 +222,7 @@ def test_a_proxy_of_the_environment_is_used(server, target, monkeypatch):
 
 def test_a_full_disk_is_noticed_before(server, target, monkeypatch):
     monkeypatch.setattr(transfer.shutil, "disk_usage", lambda folder: SimpleNamespace(free=100))
-    with pytest.raises(FetchError, match=r"not enough room on the disk: 12\.0 kB are needed and 100 bytes free"):
+    with pytest.raises(FetchError, match=r"not enough disk space: 12\.0 kB needed, 100 bytes free"):
         fetch(f"{server.url}/data.txt", target, sha256=None, limits=HASTY)
 
 
@@ -230,7 +230,7 @@ def test_a_full_disk_is_noticed_before(server, target, monkeypatch):
 def test_two_runs_do_not_write_one_file(server, target):
     with (target.parent / "data.txt.partial").open("wb") as stream:
         locks.lock(stream.fileno())
-        with pytest.raises(FetchError, match="another run is fetching this file"):
+        with pytest.raises(FetchError, match="another process is downloading this file"):
             fetch(f"{server.url}/data.txt", target, sha256=None, limits=HASTY)
 
 

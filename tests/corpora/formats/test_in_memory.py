@@ -76,9 +76,9 @@ def test_a_frame_goes_round(sample):
     [
         ({"fluency": [1, "x", 3]}, "frame, row 1 (index 20): column 'fluency': expected a finite number"),
         ({"system": ["A", None, "B"]}, "frame, row 1 (index 20): column 'system': expected a name, found nothing"),
-        ({"system": "A"}, "frame, row 2 (index 30): system 'A' stands twice under one source"),
+        ({"system": "A"}, "frame, row 2 (index 30): system 'A' is duplicated under one source"),
         ({"seg_id": 1}, "frame, row 1 (index 20): seg_id '1': source, references or doc differ from row 0"),
-        ({"mt": ["a", "b\0", "c"]}, "frame, row 1 (index 20): text holds the character NUL"),
+        ({"mt": ["a", "b\0", "c"]}, "frame, row 1 (index 20): text contains the character NUL"),
     ],
 )
 def test_errors_name_the_row(changed, message):
@@ -90,9 +90,9 @@ def test_errors_name_the_row(changed, message):
 def test_errors_of_whole_frames():
     with pytest.raises(DataError, match="frame: column 'text' is missing"):
         Dataset.from_frame(FRAME.drop(columns="mt"))
-    with pytest.raises(DataError, match="mine: holds no source"):
+    with pytest.raises(DataError, match="mine: contains no source"):
         Dataset.from_frame(FRAME.iloc[:0], name="mine")
-    with pytest.raises(DataError, match="frame: columns of several levels"):
+    with pytest.raises(DataError, match="frame: multi-level columns"):
         Dataset.from_frame(FRAME.set_axis(pd.MultiIndex.from_product([["a"], FRAME.columns]), axis=1))
 
 
@@ -100,12 +100,12 @@ def test_errors_of_whole_frames():
     ("records", "message"),
     [
         ([*RECORDS, {"source": "y"}], "records[2]: expected keys"),
-        ([RECORDS[0], RECORDS[0]], "records[1]: seg_id '1' stands twice (first on record 0)"),
+        ([RECORDS[0], RECORDS[0]], "records[1]: seg_id '1' is duplicated (first on record 0)"),
         ([{"source": "y", "candidates": {"A": 1}}], "records[0]: candidates.A: expected a string, found 1"),
         (["a"], "records[0]: record: expected an object {...}, found 'a'"),
         ("abc", "records: expected a list of records, {...} each, found 'abc'"),
-        ([], "records: holds no source"),
-        ([{"source": "y", "candidates": []}], "records: holds no candidate"),
+        ([], "records: contains no source"),
+        ([{"source": "y", "candidates": []}], "records: contains no candidate"),
     ],
 )
 def test_errors_name_the_record(records, message):
@@ -118,15 +118,15 @@ def test_errors_name_the_record(records, message):
     ("arguments", "message"),
     [
         ((["a", "b"], [["a", "b"]]), "as list(zip(*references)) gives them"),
-        ((["a", "b"], ["a"]), "2 translations and references for 1"),
+        ((["a", "b"], ["a"]), "2 translations but references for 1"),
         (("ab", ["a"]), "translations: expected a list of strings, found 'ab'"),
-        ((["a"], "a"), "references: expected a list, found one string"),
+        ((["a"], "a"), "references: expected a list, found a string"),
         (({"A": ["a"], "B": []}, ["a"]), "system 'A' has 1 translations, 'B' has 0"),
         ((["a", None], ["a", "b"]), "translations[1]: expected a string, found null"),
         ((["a"], [["b", 3]]), "references[0][1]: expected a string, found 3"),
         ((["a"], ["b"], ["c", "d"]), "2 sources for 1 translation"),
         (({}, ["b"]), "no system"),
-        (([],), "holds no source"),
+        (([],), "contains no source"),
     ],
 )
 def test_errors_of_texts(arguments, message):

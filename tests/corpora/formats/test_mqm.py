@@ -1,4 +1,4 @@
-"""MQM errors, one a line, become a corpus with penalties."""
+"""MQM errors, one per line, become a corpus with penalties."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ REFUSED = {
         1,
         "column 'seg_id' is missing; expected one of global_seg_id",
     ),
-    "twice": (TSV.replace("comment", "doc", 1), 1, "column 'doc' stands twice"),
+    "twice": (TSV.replace("comment", "doc", 1), 1, "column 'doc' is duplicated"),
     "fields": (replaced(2, "\tr2\t", "\tr2"), 4, "expected 10 fields as in the first line, found 9"),
     "severity": (replaced(1, "Minor", "Middling"), 3, "severity: expected major, minor, neutral, .*found 'Middling'"),
     "system": (replaced(4, "S1\t", " \t"), 6, "system: expected a name, found ' '"),

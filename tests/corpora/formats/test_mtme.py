@@ -82,7 +82,7 @@ def test_a_directory_is_a_corpus(folder: Path, caplog: pytest.LogCaptureFixture,
         dataset = load(folder)
     assert dataset.fingerprint == expected().fingerprint
     assert dataset.name == "set"
-    assert "files of human scores that are not of segments, passed over: 1" in caplog.text
+    assert "files of human scores not at segment level, ignored: 1" in caplog.text
     # more is better for whoever asks for judgements
     assert human_scores(dataset, "mqm").tolist()[0] == -5.0
     write_dataset(dataset, tmp_path / "x.jsonl")
@@ -105,7 +105,7 @@ def test_several_language_pairs(folder: Path) -> None:
     assert read_mtme(folder).language_pairs == ["en-de", "zh-en"]
     dataset = read_mtme(folder, pairs=["zh-en"])
     assert dataset.candidates["text"].tolist() == ["a"]
-    with pytest.raises(DataError, match="no outputs of language pair 'fr-en'; there are: en-de, zh-en"):
+    with pytest.raises(DataError, match="no outputs of language pair 'fr-en'; available: en-de, zh-en"):
         read_mtme(folder, pairs=["fr-en"])
 
 
@@ -134,8 +134,8 @@ DAMAGE = {
     ),
     "human-scores/en-de.b.seg.score": ("S1 nan\n", 1, "expected a finite number or None, found 'nan'"),
     "human-scores/en-de.c.seg.score": ("S3 1\nS3 1\nS3 1\n", 1, r"expected a system of en-de, found 'S3'"),
-    "human-scores/en-de.d.seg.score": ("", None, "is empty, expected a system and its score a line"),
-    "human-scores/en-de.score": ("S1 1\n", None, "expected a name as en-de.NAME.seg.score"),
+    "human-scores/en-de.d.seg.score": ("", None, "is empty, expected one system and score per line"),
+    "human-scores/en-de.score": ("S1 1\n", None, "expected a name like en-de.NAME.seg.score"),
 }
 
 
@@ -151,7 +151,7 @@ def test_damaged_files(name: str, folder: Path) -> None:
 def test_names_that_look_alike_are_refused(folder: Path) -> None:
     for name in ("S\n.txt", "S\\n.txt"):
         (folder / "system-outputs" / "en-de" / name).write_text("a\nb\nc\n")
-    with pytest.raises(DataError, match=r"S\\n\.txt: has the name of another file.*; rename one of them"):
+    with pytest.raises(DataError, match=r"S\\n\.txt: has the same name as another file.*; rename one of them"):
         read_mtme(folder)
 
 
@@ -161,13 +161,16 @@ def test_missing_parts(folder: Path) -> None:
     (folder / "sources" / "en-de.txt").write_text("one\ntwo\nthree\n")
     shutil.rmtree(folder / "system-outputs" / "en-de")
     refusal(
-        lambda: read_mtme(folder), folder / "system-outputs", None, "holds no language pair, expected folders as en-de"
+        lambda: read_mtme(folder),
+        folder / "system-outputs",
+        None,
+        "contains no language pair, expected directories such as en-de",
     )
     (folder / "system-outputs" / "en-de").mkdir()
-    says = "holds no output, expected files as SYSTEM.txt"
+    says = "contains no output, expected files named SYSTEM.txt"
     refusal(lambda: read_mtme(folder), folder / "system-outputs" / "en-de", None, says)
     shutil.rmtree(folder / "sources")
-    with pytest.raises(DataError, match=r"one laid out as those of mt-metrics-eval, or a file"):
+    with pytest.raises(DataError, match=r"one in the layout of mt-metrics-eval, or a file"):
         load(folder)
 
 

@@ -76,7 +76,7 @@ def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("lines", "says"),
     [
-        (["0-0", "0-0 1:2"], "a:2: found '1:2', expected links as 0-0 1-2"),
+        (["0-0", "0-0 1:2"], "a:2: found '1:2', expected links such as 0-0 1-2"),
         (["0-0", "", "-1-0"], "a:3: found '-1-0', expected links"),
         (["0-0 1-", "0-0"], "a:1: found '1-', expected links"),
         (["0-0-0"], "a:1: found '0-0-0', expected links"),
@@ -86,7 +86,7 @@ def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
         (["0-0", "0-4", "0-0"], "a:2: link 0-4 is out of range: the target sentence has 4 words, counted from 0"),
         (["0-0", "2-3", "0-0"], "a:3: link 0-0 is out of range: the target sentence is empty"),
         (["0-1", "2-3", ""], "a:1: link 0-1 is out of range: the target sentence has 1 word, counted from 0"),
-        (["0-0", ""], "a:2: has 2 lines, there are 3 sentence pairs; expected a line for each"),
+        (["0-0", ""], "a:2: has 2 lines, expected 3, one for each of the sentence pairs"),
     ],
 )
 def test_files_that_are_wrong(tmp_path: Path, lines: list[str], says: str) -> None:
@@ -165,7 +165,7 @@ def test_alignments_that_do_not_fit_the_data_set(tmp_path: Path) -> None:
     dataset = corpus()
     with pytest.raises(DataError, match=r"x: alignments of the unknown system 'Aa' \(did you mean 'A'\?\)"):
         attach(dataset, candidates={"Aa": three})
-    with pytest.raises(DataError, match="two:2: has 2 lines, there are 3 of these in the data set"):
+    with pytest.raises(DataError, match="two:2: has 2 lines, there are 3 in the data set"):
         attach(dataset, candidates={"A": two})
     with pytest.raises(DataError, match="x: alignments of 3 references given, no source has more than 2"):
         attach(dataset, references=[three, two, two])
@@ -190,7 +190,7 @@ def test_a_column_that_holds_something_else() -> None:
     dataset = corpus()
     columns = dataset.candidates.assign(alignment=dataset.candidates["text"])
     broken = Dataset("x", dataset.sources, dataset.references, columns, dataset.ratings, dataset.preferences)
-    with pytest.raises(DataError, match=r"x\[1\]: alignment of 'A': found 'one', expected links as 0-0 1-2"):
+    with pytest.raises(DataError, match=r"x\[1\]: alignment of 'A': found 'one', expected links such as 0-0 1-2"):
         alignments_of(broken)
 
 

@@ -322,14 +322,14 @@ def test_pairs_by_name_and_with_the_required_columns_alone(plain: Dataset, tmp_p
 
 def test_pairs_of_another_corpus_are_not_left_beside_what_is_written(plain: Dataset, tmp_path: Path) -> None:
     (tmp_path / "x.pairs.tsv").write_text("\n".join([HEADER, *PAIRS]))
-    with pytest.raises(DataError, match=r"x\.pairs\.tsv stands beside it and would be read with it: remove it"):
+    with pytest.raises(DataError, match=r"x\.pairs\.tsv is next to it and would be read with it: delete it"):
         write_dataset(plain, tmp_path / "x.jsonl")
     assert [path.name for path in tmp_path.iterdir()] == ["x.pairs.tsv"]
     write_dataset(plain, tmp_path / "y.jsonl")
     (tmp_path / "x.pairs.tsv").rename(tmp_path / "y.pairs.tsv")
     judged = read_dataset(tmp_path / "y.jsonl")
     assert len(write_dataset(judged, tmp_path / "y.csv")) == 2
-    with pytest.raises(DataError, match=r"y\.pairs\.tsv stands beside it"):
+    with pytest.raises(DataError, match=r"y\.pairs\.tsv is next to it"):
         write_dataset(judged, tmp_path / "y.jsonl.gz")
 
 

@@ -124,9 +124,7 @@ def test_rows_count_the_segments_that_their_system_translated(read: Write) -> No
     assert by_system(dataset, fewer.of_candidates(dataset)) == expected
     with_none = read("none.tsv", format_scores({"A": [0.5, None, 3.0], "B": SCORES["B"]}))
     assert by_system(dataset, with_none.of_candidates(dataset)) == expected
-    with pytest.raises(
-        DataError, match=r"all.tsv:2: has a score of system 'A' for data\[de-en:x 1\], which it did not"
-    ):
+    with pytest.raises(DataError, match=r"all.tsv:2: has a score of system 'A' for data\[de-en:x 1\], which it did"):
         read("all.tsv", FORMS["m-refA.seg.score"]).of_candidates(dataset)
 
 
@@ -183,7 +181,7 @@ WRONG = {
     "ambiguous": (
         "a.csv",
         "seg_id,system,score\n7,A,1\n",
-        r"a.csv:2: seg_id '7' stands for 2 segments of data: name the language pair in a column or key 'lp'",
+        r"a.csv:2: seg_id '7' stands for 2 segments of data: add the language pair in a column or key 'lp'",
     ),
     "duplicate": (
         "a.csv",
@@ -193,7 +191,7 @@ WRONG = {
     "two names": (
         "a.json",
         json.dumps({"x/A": [{"COMET": 1}] * 3, "y/A.txt": [{"COMET": 1}] * 3}),
-        r"a.json: systems 'x/A' and 'y/A.txt' are one system of data",
+        r"a.json: systems 'x/A' and 'y/A.txt' are the same system of data",
     ),
     "too few": (
         "a.tsv",
@@ -204,7 +202,7 @@ WRONG = {
     "other text": (
         "a.json",
         comet_json().replace("B 2", "B\\u202e 3"),
-        r"a.json: 'out/B.txt'\[2\]: is of the translation 'B\\u202e 3', and data\[fr-en:7\] has 'B 2'",
+        r"a.json: 'out/B.txt'\[2\]: belongs to the translation 'B\\u202e 3', and data\[fr-en:7\] has 'B 2'",
     ),
     "NaN": ("a.tsv", "A\t1\nA\tNaN\n", r"a.tsv:2: expected a finite number or None, found 'NaN'"),
     "infinite": ("a.csv", "system,score\nA,-inf\n", r"a.csv:2: expected a finite number or None, found '-inf'"),
@@ -224,9 +222,9 @@ WRONG = {
     "half a key": (
         "a.jsonl",
         '{"system":"A","score":1,"seg_id":7}\n{"system":"A","score":1}\n',
-        r"a.jsonl:2: seg_id is missing here and not elsewhere",
+        r"a.jsonl:2: seg_id is missing here but not elsewhere",
     ),
-    "no system here": ("a.csv", "system,score\nA,1\n,1\n", r"a.csv:3: system is missing here and not elsewhere"),
+    "no system here": ("a.csv", "system,score\nA,1\n,1\n", r"a.csv:3: system is missing here but not elsewhere"),
     "fields": ("a.csv", "system,score\nA,1,2\n", r"a.csv:2: expected 2 fields as in the first line, found 3"),
     "quotes": ("a.csv", 'system,score\n"A,1\n', r"a.csv:2: badly quoted row"),
     "no names": (
@@ -235,9 +233,9 @@ WRONG = {
         r"a.csv:1: found 'A,1' without names of columns; expected a system and a score",
     ),
     "three fields": ("a.txt", "A B 1\n", r"a.txt:1: expected a system and its score, found 'A B 1' \(3 fields\)"),
-    "empty": ("a.txt", " \n", r"a.txt: is empty, expected a system and a score in every line"),
-    "only names": ("a.csv", "system,score\n", r"a.csv: holds no score"),
-    "no scores": ("a.json", '{"A": []}', r"a.json: holds no score"),
+    "empty": ("a.txt", " \n", r"a.txt: is empty, expected lines with a system and a score"),
+    "only names": ("a.csv", "system,score\n", r"a.csv: contains no score"),
+    "no scores": ("a.json", '{"A": []}', r"a.json: contains no score"),
     "cut off": ("a.json", '{"A": [{"COMET": 1}', r"a.json:1:\d+: not JSON"),
 }
 

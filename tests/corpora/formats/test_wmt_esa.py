@@ -59,7 +59,7 @@ def test_scores_become_ratings_by_their_annotators(tmp_path):
         ({"doc_id": "cs-de_#_news"}, "doc_id: expected PAIR_#_DOMAIN_#_DOCUMENT_#_SEGMENT, found 'cs-de_#_news'"),
         ({"doc_id": 1}, "doc_id: expected a string, found 1"),
         ({"src_text": None}, "src_text: expected a string, found null"),
-        ({"src_text": "\ud800"}, "src_text: expected text that UTF-8 can hold"),
+        ({"src_text": "\ud800"}, "src_text: expected text that can be encoded in UTF-8"),
         ({"tgt_text": ["a"]}, "tgt_text: expected an object"),
         ({"tgt_text": {"A": 1}}, "A: expected a string, found 1"),
         ({"tgt_text": {"": "a"}}, "tgt_text: expected a name, found ''"),

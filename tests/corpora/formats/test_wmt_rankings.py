@@ -113,7 +113,7 @@ REFUSED = {
         1,
         "column 'system2rank' is missing",
     ),
-    "column twice": ([TWO + ",judgeID"], 1, "column 'judgeid' stands twice"),
+    "column twice": ([TWO + ",judgeID"], 1, "column 'judgeid' is duplicated"),
     "short row": ([TWO, "cze,eng,7,7,j,A.1,2,C.3,1"], 2, "expected 10 fields as in the first line, found 9"),
     "second row": ([TWO, "cze,eng,7,7,j,A.1,2,C.3,1,5", "cze,eng,7"], 3, "expected 10 fields"),
     "language": ([TWO, "?,eng,7,7,j,A.1,2,C.3,1,5"], 2, r"srclang: expected a language, found '\?'"),
@@ -130,7 +130,11 @@ REFUSED = {
         r"expected a system that translated corpus\[cs-en:7\], found 'Z.3'",
     ),
     "itself": ([TWO, "cze,eng,7,7,j,A.1,2,A.1,1,5"], 2, "system 'A.1' is ranked twice, expected once"),
-    "nothing": ([TWO, "deu,eng,7,7,j,A.1,2,C.3,1,5"], None, "compares no two outputs of corpus, expected at least one"),
+    "nothing": (
+        [TWO, "deu,eng,7,7,j,A.1,2,C.3,1,5"],
+        None,
+        "contains no comparison of two outputs of corpus, expected at least one",
+    ),
     "quote": ([TWO, 'cze,eng,7,7,j,"A.1,2,C.3,1,5'], 2, "badly quoted row"),
 }
 
@@ -143,7 +147,7 @@ def test_what_is_refused(case: str, tmp_path: Path) -> None:
 
 def test_rankings_of_two_pairs_fit_no_corpus_that_names_none(tmp_path: Path) -> None:
     lines = [TWO, "cze,eng,7,7,j,A.1,2,C.3,1,5", "deu,eng,7,7,j,A.1,2,C.3,1,6"]
-    says = "corpus names no language pair; expected rankings of one, found cs-en and de-en"
+    says = "corpus has no language pair; expected rankings of a single one, found cs-en and de-en"
     refusal(lambda: added(corpus((None,)), lines, tmp_path), tmp_path / "rr.csv", 3, says)
 
 
@@ -156,7 +160,7 @@ def test_convert_adds_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     assert ended.value.code == 0, capsys.readouterr().err
     assert len(read_dataset("judged.jsonl").preferences) == 1
     assert json.loads(Path("judged.jsonl").read_text().splitlines()[0])["seg_id"] == 7
-    with pytest.raises(DataError, match="holds relative rankings without texts; expected a corpus"):
+    with pytest.raises(DataError, match="contains relative rankings without texts; expected a corpus"):
         read_dataset("rr.csv")
 
 

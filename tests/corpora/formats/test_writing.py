@@ -139,7 +139,7 @@ def test_any_text_survives_or_the_format_says_what_it_cannot_hold(
             refusal = str(error)
         if refusal:
             assert "json" not in ending, refusal
-            assert "write JSONL" in refusal
+            assert "use JSONL" in refusal
             assert not path.exists()
             continue
         assert read_dataset(path).fingerprint == dataset.fingerprint, ending
@@ -153,18 +153,19 @@ def test_what_a_table_cannot_hold(tmp_path: Path) -> None:
         return str(refused.value)
 
     tabbed = Record("x\ty", [], [Candidate("A", "a")])
-    what = "mine: holds tabs or line breaks in column 'source', which TSV cannot: write JSONL or Parquet"
+    what = "mine: contains tabs or line breaks in column 'source', which TSV cannot represent: use JSONL or Parquet"
     assert refusal("x.tsv", tabbed) == what
     aligned = Record("x", ["r"], [Candidate("A", "a", alignment="0-0")])
     for kind in ("csv", "tsv", "parquet"):
         assert refusal(f"x.{kind}", aligned) == (
-            f"mine: holds word alignments, which {kind.upper() if kind != 'parquet' else 'Parquet'} cannot: write JSONL"
+            f"mine: contains word alignments, which {kind.upper() if kind != 'parquet' else 'Parquet'} cannot "
+            "represent: use JSONL"
         )
     assert "an empty reference" in refusal("x.csv", Record("x", [""], [Candidate("A", "a")]))
     assert "mine[1] has no candidate" in refusal("x.parquet", Record("x", [], []))
     for kind in ("text", "reference1", "mt", " fluency", "judge"):
         rated = Record("x", [], [Candidate("A", "a", [(kind, None, 1.0)])])
-        assert f"kind {kind!r} cannot be the name of a column" in refusal("x.csv", rated)
+        assert f"kind {kind!r} cannot be a column name" in refusal("x.csv", rated)
 
 
 @pytest.mark.parametrize("corpus", ["wmt12-rr", "wmt15-rr", "ted-fluency", "ted21-mqm"])
@@ -200,10 +201,10 @@ def test_places_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "directory.json").mkdir()
     os.mkfifo(tmp_path / "pipe.csv")
     for name, says in {
-        "x.txt": "unknown format; expected a name ending in .jsonl, .ndjson, .json, .csv, .tsv, .parquet (or .gz)",
-        "none/x.json": f"cannot be written: there is no directory {tmp_path}/none",
-        "directory.json": "cannot be written: exists and is no file; choose another name",
-        "pipe.csv": "cannot be written: exists and is no file; choose another name",
+        "x.txt": "unknown format; expected a file name ending in .jsonl, .ndjson, .json, .csv, .tsv, .parquet (or .gz)",
+        "none/x.json": f"cannot be written: the directory {tmp_path}/none",
+        "directory.json": "cannot be written: exists and is not a regular file; choose another name",
+        "pipe.csv": "cannot be written: exists and is not a regular file; choose another name",
         f"{'x' * 300}.json": "cannot be written: File name too long",
     }.items():
         with pytest.raises(DataError) as refused:

@@ -97,7 +97,7 @@ def perm_both(
         If the correlation is not one of `SWAPPED`.
     """
     if name not in SWAPPED:
-        raise OptionError(f"PERM-BOTH: no correlation {name!r}; there are: {', '.join(SWAPPED)}")
+        raise OptionError(f"PERM-BOTH: no correlation {name!r}; available: {', '.join(SWAPPED)}")
     target, one, offsets = grouped_table(human, first, average)
     two = grouped_table(human, second, average)[1]
     one, two = standardised(one), standardised(two)

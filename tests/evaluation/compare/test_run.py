@@ -218,7 +218,7 @@ def test_williams_test_is_that_of_the_correlations_of_a_language_pair(human):
     assert systems.p[0][2] == pytest.approx(float(williams(r[0, 1], r[0, 2], r[1, 2], 5)))
     assert found.contest("segment.pearson", "test+test/mean").test == "bootstrap"
     assert found.contest("segment.spearman", "test+test/xx-en").test == "bootstrap"
-    with pytest.raises(OptionError, match=r"--test williams has no resamples, .*: use --correction holm or none"):
+    with pytest.raises(OptionError, match=r"--test williams does not resample, .*: use --correction holm or none"):
         compare(data, test="williams")
 
 
@@ -252,7 +252,7 @@ def test_json_holds_everything_and_is_read_back(found, tmp_path):
         Comparison.from_json("{}")
     broken = json.loads(text)
     del broken["cells"][0]["value"]
-    with pytest.raises(DataError, match="not a whole comparison"):
+    with pytest.raises(DataError, match="not a complete comparison"):
         Comparison.from_json(json.dumps(broken))
 
 
@@ -296,7 +296,7 @@ def test_json_keeps_raw_and_corrected_p_values_and_the_notes(twelve):
     assert Comparison.from_json(json.dumps(older)).notes == twelve["holm"].notes
     for key, value in (("alpha", 0), ("alpha", None), ("resamples", "many"), ("correction", None)):
         older["settings"][key] = value
-        with pytest.raises(DataError, match="not a whole comparison"):
+        with pytest.raises(DataError, match="not a complete comparison"):
             Comparison.from_json(json.dumps(older))
         older["settings"] |= {"alpha": 0.05, "resamples": 1000, "correction": "holm"}
 
@@ -305,9 +305,9 @@ def test_levels_and_mistakes(human):
     scored = metrics(human, 1)[:1]
     found = compare([(graded(human), scored)], levels=["system"], resamples=0)
     assert {one.level for one in found.statistics} == {"system"}
-    with pytest.raises(OptionError, match="two of the metrics are called 'm0'"):
+    with pytest.raises(OptionError, match="two metrics are called 'm0'"):
         compare([(graded(human), scored * 2)])
-    with pytest.raises(OptionError, match="two of the data sets are called 'test'"):
+    with pytest.raises(OptionError, match="two data sets are called 'test'"):
         compare([(graded(human), scored)] * 2)
     with pytest.raises(OptionError, match="one of bootstrap, randomisation, perm-both, williams, found 't'"):
         compare([(graded(human), scored)], test="t")
@@ -319,7 +319,7 @@ def test_levels_and_mistakes(human):
     with pytest.raises(OptionError, match="nothing to compare"):
         compare([])
     lacking = CandidateScores("m", np.full(300, np.nan))
-    with pytest.raises(DataError, match="test: a judged candidate has no score by m"):
+    with pytest.raises(DataError, match="test: a judged candidate has no score for m"):
         compare([(graded(human), [lacking])])
 
 
@@ -334,8 +334,8 @@ def test_statistics_have_unique_keys_of_their_level():
 @pytest.mark.parametrize(
     ("shape", "level", "says"),
     [
-        ((1, 8000), "segment", "up to 8,000 judged candidates of one source are too many to compare every two"),
-        ((3, 300), "system", "300 systems are too many to compare every two, with 3 sources and 1,000 resamples"),
+        ((1, 8000), "segment", "up to 8,000 judged candidates per source are too many to compare all pairs"),
+        ((3, 300), "system", "300 systems are too many to compare all pairs, with 3 sources and 1,000 resamples"),
     ],
 )
 def test_what_does_not_fit_into_memory_is_refused_in_one_line(shape, level, says):

@@ -121,7 +121,7 @@ def group_correlation(human: npt.ArrayLike, scores: npt.ArrayLike, offsets: npt.
     if name in ("spearman", "spearman-ye07"):
         return group_spearman(scores, human, bounds, tie_corrected=name == "spearman")
     if name not in CORRELATIONS:
-        raise OptionError(f"no correlation is called {name!r}; there are: {', '.join(CORRELATIONS)}")
+        raise OptionError(f"no correlation is called {name!r}; available: {', '.join(CORRELATIONS)}")
     counts = count_pairs(human, scores, bounds)
     if name == "kendall-b":
         return tau_b(counts)

@@ -110,7 +110,7 @@ def test_coefficients_take_leading_axes_and_refuse_unknown_names():
     assert np.isnan(cohen_kappa_of(confusion([1, 1], [1, 1])))
     with pytest.raises(OptionError, match="no weights 'cubic'"):
         cohen_kappa_of(pair, "cubic")
-    with pytest.raises(OptionError, match="no distance 'ratio'"):
+    with pytest.raises(OptionError, match="unknown distance 'ratio'"):
         krippendorff_alpha_of(pair, "ratio")
 
 
@@ -260,7 +260,7 @@ def test_interval_of_alpha_is_that_of_resampling_sources():
 
 
 def test_judges_who_share_nothing_cannot_agree():
-    with pytest.raises(DataError, match="no two judges gave preferences judgements of the same candidates"):
+    with pytest.raises(DataError, match="no two judges gave preferences judgements for the same candidates"):
         judges_agreement(compared([(0, "a", ">"), (1, "b", "<")]))
-    with pytest.raises(DataError, match="holds no preferences of two judges by name"):
+    with pytest.raises(DataError, match="contains no preferences by two or more named judges"):
         judges_agreement(compared([(0, "a", ">"), (1, "a", "<")]))

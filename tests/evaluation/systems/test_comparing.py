@@ -144,7 +144,7 @@ def test_people_are_shown_where_they_judged(sample):
     )
     found = compare_systems(twice, scorers("bleu"), resamples=50)
     assert found.human == ()
-    assert found.notes[0].startswith("no ranking by people: test: several ratings may be the judgement: 'one', 'two'")
+    assert found.notes[0].startswith("no human ranking: test: several ratings could be the judgement: 'one', 'two'")
     with pytest.raises(DataError, match="no judgements of kind 'mqm'"):
         compare_systems(twice, scorers("bleu"), kind="mqm")
 
@@ -157,7 +157,7 @@ def test_every_language_pair_has_its_own_baseline():
         ("fr-en", "C", 60),
     ]
     assert found.language_pairs == ("de-en", "fr-en")
-    with pytest.raises(OptionError, match=r"--baseline: no system 'A' in made.* fr-en; there are: 'B', 'C'"):
+    with pytest.raises(OptionError, match=r"--baseline: no system 'A' in made.* fr-en; available: 'B', 'C'"):
         compare_systems(both, scorers("bleu"), baseline="A")
 
 
@@ -173,17 +173,17 @@ def test_too_few_resamples_are_noted():
 def test_systems_must_translate_the_same_sources():
     data = made({"A": 0.1, "B": 0.2}, sources=3)
     lacking = data.select_candidates(np.arange(6) != 3)
-    with pytest.raises(DataError, match=r"made\[de-en:2\] has no translation by system 'B', and systems are compared"):
+    with pytest.raises(DataError, match=r"made\[de-en:2\] has no translation by system 'B', but systems must be"):
         compare_systems(lacking, scorers("bleu"))
     twice = data.candidates.copy()
     twice.loc[3, "system"] = "A"
     doubled = dataclasses.replace(data, candidates=twice)
     with pytest.raises(DataError, match="has two translations by system 'A', and systems"):
         compare_systems(doubled.select_candidates(np.arange(6) // 2 == 1), scorers("bleu"))
-    with pytest.raises(DataError, match="made de-en has one source, which says nothing about others: give two or more"):
+    with pytest.raises(DataError, match="made de-en has only one source: comparing systems requires at least two"):
         compare_systems(made({"A": 0.1, "B": 0.2}, sources=1), scorers("bleu"))
     alone = data.select_candidates(np.arange(6) % 2 == 0)
-    with pytest.raises(OptionError, match="made de-en holds the output of one system, 'A': give those of two or more"):
+    with pytest.raises(OptionError, match="made de-en has the output of only one system, 'A'"):
         compare_systems(alone, scorers("bleu"))
 
 

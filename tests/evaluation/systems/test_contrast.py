@@ -299,7 +299,7 @@ def test_a_language_without_tagger_is_told_in_a_note() -> None:
     found = run(assemble(records, "test"), parser="shipped")
     assert found.breakdown("part of speech", WORD_F1) is None
     assert found.notes == (
-        "no words by part of speech: the included parser is for English, these are in de; choose --parser",
+        "no parts of speech: the included parser is for English, but the text is in de; use --parser",
     )
 
 
@@ -355,11 +355,11 @@ def test_rankers_contrast_systems_by_the_mean_of_their_scores() -> None:
 
 def test_systems_that_cannot_be_contrasted(tmp_path: Path) -> None:
     dataset = invented()
-    with pytest.raises(OptionError, match=r"no system 'D' in invented; there are: 'A', 'B', 'C'"):
+    with pytest.raises(OptionError, match=r"no system 'D' in invented; available: 'A', 'B', 'C'"):
         run(dataset, "A", "D")
     keep = np.ones(len(dataset), dtype=bool)
     keep[[4, 7]] = False
-    message = r"invented\[de-en:1\] has no translation by system 'B' \(2 of 24 sources have one of the two only\)"
+    message = r"invented\[de-en:1\] has no translation by system 'B' \(2 of 24 sources have only one of the two\)"
     with pytest.raises(DataError, match=message):
         run(dataset.select_candidates(keep))
     assert run(dataset.select_candidates(keep), "A", "C").sources == 24
@@ -371,7 +371,7 @@ def test_systems_that_cannot_be_contrasted(tmp_path: Path) -> None:
     several = [
         Record(f"x{lp}", ["a"], [Candidate(name, "a", []) for name in NAMES], lp=lp) for lp in ("en-zh", "en-de")
     ]
-    with pytest.raises(OptionError, match="--train-text is one text, and test is split by 13a, zh"):
+    with pytest.raises(OptionError, match="--train-text is a single text, but test uses the tokenizers 13a, zh"):
         run(assemble(several, "test"), tokenizer="auto", train_text=path)
 
 

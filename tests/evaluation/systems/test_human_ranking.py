@@ -70,5 +70,5 @@ def test_graded_systems_rank_by_their_mean():
     assert [(one.system, one.score, one.rank) for one in found.systems] == [
         *(("s1", pytest.approx(14 / 3), 1), ("s2", 3, 2), ("s0", pytest.approx(4 / 3), 3)),
     ]
-    with pytest.raises(OptionError, match="systems cannot be ranked by 'trueskill' from fluency; expected mean"):
+    with pytest.raises(OptionError, match="systems cannot be ranked with 'trueskill' from fluency; expected mean"):
         rank_systems(graded(human), method="trueskill")

@@ -190,5 +190,5 @@ def test_sources_needed_give_the_power_that_is_asked_for():
 
 
 def test_what_does_not_fit_into_memory_is_refused():
-    with pytest.raises(OptionError, match=r"10000: 5,050 pairs of 101 systems .* expected at most 9,900, or compare"):
+    with pytest.raises(OptionError, match=r"10000: 5,050 pairs of 101 systems .* expected at most 9,900, or fewer"):
         compare_pairs(ratio, np.ones((2, 101, 2)), resamples=10_000)

@@ -264,8 +264,8 @@ def test_semantic_matching_as_similarity(small, monkeypatch):
     [
         ("consensus[neighbours=0]", "consensus[neighbours=0]: expected a whole number from 1"),
         ("consensus[limit=1]", "consensus[limit=1]: expected a whole number from 2"),
-        ("consensus[metric=perp]", "expected a metric that learns nothing in training, or semantic"),
-        ("consensus[metric=nothing]", "no extractor is called 'nothing'"),
+        ("consensus[metric=perp]", "expected a metric without training, or semantic"),
+        ("consensus[metric=nothing]", "unknown metric or feature 'nothing'"),
         ("consensus[metric=semantic[idf=true]]", "candidates have no weights"),
         ("consensus[trust=nobody]", "trust"),
     ],

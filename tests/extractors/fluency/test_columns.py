@@ -110,7 +110,7 @@ def test_the_model_is_that_of_the_sorted_references(tmp_path):
 def test_too_few_references_make_the_column_unusable():
     made = corpus(99)
     features = FeatureSet.parse("bleu,perp")
-    assert features.unusable(made) == "99 reference sentences are too few for a language model, 100 are needed"
+    assert features.unusable(made) == "99 reference sentences are too few for a language model, which needs 100"
     assert features.unusable(corpus(100)) is None
     assert (features.transform(made)[:, 1] == 0).all()
 
@@ -123,12 +123,12 @@ def test_a_model_falls_back_on_what_it_can_use():
     few = sample.select_sources(np.arange(len(sample.sources)) < 3)
     assert ranker.note(sample) is None
     assert ranker.note(few) == (
-        "12 reference sentences are too few for a language model, 100 are needed; ranked without perp"
+        "12 reference sentences are too few for a language model, which needs 100; ranked without perp"
     )
     assert (ranker.contributions(few)[:, 1] == 0).all()
     assert ranker.contributions(sample)[:, 1].any()
     assert ranker.weight_sets.weights[1][0] == pytest.approx(Ranker("bleu").fit(sample).weights[0])
-    with pytest.raises(DataError, match=r"too few.*this model has no other column"):
+    with pytest.raises(DataError, match=r"too few.*the model has no other features"):
         Ranker("perp").fit(sample).candidate_scores(few)
     with pytest.raises(DataError, match="nothing can be learnt: 12 reference sentences are too few"):
         Ranker("bleu,perp").fit(few)

@@ -67,9 +67,9 @@ def digest(path: Path) -> str:
 
 
 def test_options_that_do_not_go_together(arpa, unreferenced):
-    with pytest.raises(OptionError, match="the model knows no references that could be left out"):
+    with pytest.raises(OptionError, match="a fixed model has no references to leave out"):
         Perplexity(leave_out=True, model=str(arpa))
-    with pytest.raises(DataError, match=r"small\.arpa: is a model of order 3, and perp\[order=4\] asks for another"):
+    with pytest.raises(DataError, match=r"small\.arpa: is a model of order 3, but perp\[order=4\] requests another"):
         FeatureSet((Perplexity(order=4, model=str(arpa)),)).transform(unreferenced)
     write_arpa_file(arpa, order=4)
     assert Perplexity(order=4, model=str(arpa)).transform(unreferenced).shape == (7, 1)
@@ -82,15 +82,15 @@ def test_notes_tell_of_another_vocabulary_and_of_other_words(arpa, unreferenced)
     assert Perplexity().note(unreferenced) is None
     russian = dataset_of([([], ["кошка сидит", "собака"])])
     assert perp.note(russian) == (
-        f"{arpa}: all of the candidates' words are unknown to this language model: expected one of their language, "
-        "trained with the same tokenizer and lowercase as perp uses"
+        f"{arpa}: all of the candidates' words are out of vocabulary for this language model: expected a "
+        "model of their language, trained with the same tokenizer and lowercase as perp"
     )
     mixed = dataset_of([([], ["кошка сидит на mat", "the собака"])])
-    assert "67% of the candidates' words are unknown" in perp.note(mixed)
+    assert "67% of the candidates' words are out of vocabulary" in perp.note(mixed)
     assert FeatureSet((perp,)).transform(russian).shape == (2, 1)
     assert dataclasses.replace(perp, lowercase=False).note(unreferenced) == (
-        f"{arpa}: was trained with tokenizer=13a,lowercase=true, and perp uses tokenizer=13a,lowercase=false: "
-        "choose the same"
+        f"{arpa}: was trained with tokenizer=13a,lowercase=true, but perp uses tokenizer=13a,lowercase=false: "
+        "use the same settings"
     )
     assert dataclasses.replace(perp, tokenizer="auto").note(unreferenced) is None
     assert "perp uses tokenizer=none" in dataclasses.replace(perp, tokenizer="none").note(unreferenced)

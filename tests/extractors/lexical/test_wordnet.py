@@ -98,7 +98,7 @@ def test_what_is_missing_or_damaged_is_named(tmp_path, monkeypatch):
     with pytest.raises(DataError, match=r"is no WordNet: index.noun or noun.exc cannot be read"):
         find_wordnet(str(tmp_path))
     (tmp_path / "other.db").write_bytes(b"no database at all" * 100)
-    with pytest.raises(DataError, match="is no database of the package wn"):
+    with pytest.raises(DataError, match="is not a database of the package wn"):
         find_wordnet(str(tmp_path / "other.db"))
     directory = write_wordnet(tmp_path / "damaged")
     (directory / "index.verb").write_text("  licence\ngo v 1 1 @ 1 1 00000001\nrun v two\n")
@@ -114,5 +114,5 @@ def test_a_database_without_english_is_refused(tmp_path):
             "CREATE TABLE senses (entry_rowid, synset_rowid);"
         )
     connection.close()
-    with pytest.raises(DataError, match="holds no English wordnet"):
+    with pytest.raises(DataError, match="contains no English wordnet"):
         find_wordnet(str(path))

@@ -123,7 +123,7 @@ def test_a_wide_beam_finds_the_best_alignment(problem):
     assert cost(found)[1] == chunks
 
 
-# "go" stands twice in the reference beside equal words in between; taking "going" costs a chunk
+# "go" is duplicated in the reference beside equal words in between; taking "going" costs a chunk
 RIVALS = [(0, 0, 1, 1, EXACT), (2, 3, 1, 1, STEM), (4, 2, 1, 1, EXACT), (6, 3, 1, 1, STEM)]
 
 

@@ -213,7 +213,7 @@ def test_without_wordnet_synonyms_are_left_out_and_it_is_said_once(monkeypatch, 
         scores(Meteor(), items)
     assert without == scores(Meteor(modules="exact+stem"), items)
     assert [record.getMessage() for record in caplog.records] == [
-        "ranker: note: meteor goes without synonyms: no WordNet found for synonyms: install the Debian package "
+        "ranker: note: meteor does not use synonyms: no WordNet found for synonyms: install the Debian package "
         "wordnet-base or NLTK's corpus 'wordnet', or name the directory of its files as wordnet=DIRECTORY"
     ]
     assert Meteor().signature() == Meteor(modules="exact+stem").signature()
@@ -245,11 +245,11 @@ def test_the_signature_names_contents_not_files(tmp_path, small_wordnet):
     [
         ("meteor[alpha=1.5]", r"meteor\[alpha=1.5\]: expected 0 to 1"),
         ("meteor[gamma=-1]", r"meteor\[gamma=-1.0\]: expected 0 to 1"),
-        ("meteor[beta=-1]", r"meteor\[beta=-1.0\]: expected a number not below 0"),
+        ("meteor[beta=-1]", r"meteor\[beta=-1.0\]: expected 0 or more"),
         ("meteor[beam=0]", r"meteor\[beam=0\]: expected 1 or more"),
-        ("meteor[lowercase=true]", "tokenizer 'meteor' lower-cases by itself"),
+        ("meteor[lowercase=true]", "tokenizer 'meteor' always lowercases"),
         ("meteor[modules=stem]", "expected exact | exact.stem"),
-        ("meteor[stemmer=englsh]", "no such stemmer .did you mean 'english'..; there are: arabic"),
+        ("meteor[stemmer=englsh]", "unknown stemmer .did you mean 'english'..; available: arabic"),
     ],
 )
 def test_options_out_of_range_are_refused(text, message):
@@ -259,7 +259,7 @@ def test_options_out_of_range_are_refused(text, message):
 
 def test_an_empty_list_of_function_words_is_refused(tmp_path):
     (tmp_path / "empty").write_text("\n")
-    with pytest.raises(DataError, match="holds no function word"):
+    with pytest.raises(DataError, match="contains no function word"):
         scores(Meteor(function_words=str(tmp_path / "empty")), [(["a"], ["a"])])
 
 

@@ -62,8 +62,8 @@ def test_the_digest_tells_tables_apart(path, tmp_path):
     ("text", "message"),
     [
         ("0.5\na\nb\nc\na\nb\n", r"table:4: expected a probability, then two lines .* found 'c'"),
-        ("0.5\na\n", r"table:1: an entry has three lines, found fewer"),
-        ("0.5\na\n\n", r"table:1: an entry has three lines, found fewer"),
+        ("0.5\na\n", r"table:1: expected three lines per entry, found fewer"),
+        ("0.5\na\n\n", r"table:1: expected three lines per entry, found fewer"),
     ],
 )
 def test_other_formats_are_refused(tmp_path, text, message):

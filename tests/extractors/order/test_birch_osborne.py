@@ -119,7 +119,7 @@ def test_empty_and_unlinked_sentences() -> None:
 
 def test_bad_input() -> None:
     links = make_links([[(0, 0)], [(3, 0), (0, 9)]])
-    with pytest.raises(DataError, match="pair 2: link 3-0 points behind the end of a source of 3 words"):
+    with pytest.raises(DataError, match="pair 2: link 3-0 is outside a source of 3 words"):
         source_orders(links, [1, 3])
     with pytest.raises(DataError, match="alignments of 2 pairs and 1 source lengths"):
         source_orders(links, [1])

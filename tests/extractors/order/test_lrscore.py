@@ -224,7 +224,7 @@ def test_an_aligner_fills_what_is_missing(bare, attached, tmp_path):
     )
     first = bilingual_orders(half, aligner=metric.aligner).source_ranks[:3]
     assert first.tolist() == [2, 1, 0]
-    with pytest.raises(OptionError, match="take tokenizer=13a"):
+    with pytest.raises(OptionError, match="set tokenizer=13a"):
         LRscore(aligner=metric.aligner, tokenizer="none").transform(half)
 
 
@@ -241,7 +241,7 @@ def test_what_is_missing_is_named():
 
 def test_an_aligner_is_of_one_language_pair(tmp_path):
     both = dataset_of([(["a b"], "a b")] * 2, lp=["cs-en", "de-en"])
-    with pytest.raises(DataError, match="holds the language pairs cs-en, de-en; an aligner is of one"):
+    with pytest.raises(DataError, match="contains the language pairs cs-en, de-en; an aligner is for one"):
         LRscore(aligner=str(tmp_path / "none")).transform(both)
 
 
@@ -263,12 +263,12 @@ def test_links_must_fit_the_translations():
         ("lrscore[alpha=2]", "expected a number from 0 to 1"),
         ("lrscore[theta=-1]", "expected a number from 0 to 1"),
         ("lrscore[alpha=0.2,theta=0.2]", "expected one of the two, alpha or theta"),
-        ("lrscore[theta=0.2,alignment=ribes]", "theta needs the order of the source"),
+        ("lrscore[theta=0.2,alignment=ribes]", "theta requires the source order"),
         ("lrscore[aligner=a,alignment=ribes]", "only alignment=bilingual takes an aligner"),
         ("pef[aligner=a]", "only alignment=bilingual takes an aligner"),
         ("lrscore[lexical=bleau]", "did you mean 'bleu'?"),
-        ("lrscore[lexical=ds]", "a metric is one of them"),
-        ("lrscore[lexical=given[file=x]]", "scores from elsewhere are no lexical metric"),
+        ("lrscore[lexical=ds]", "choose one of them as the metric"),
+        ("lrscore[lexical=given[file=x]]", "external scores are not a lexical metric"),
         ("lrscore[distance=spearman]", "expected hamming | kendall_sqrt"),
     ],
 )

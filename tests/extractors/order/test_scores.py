@@ -259,7 +259,7 @@ def test_many_permutations_are_scored_in_threads_as_one_by_one():
 @pytest.mark.parametrize(
     ("name", "options", "says"),
     [
-        ("kendal", {}, r"no score of permutations named 'kendal' \(did you mean 'kendall'\?\); known: hamming, "),
+        ("kendal", {}, r"unknown permutation score 'kendal' \(did you mean 'kendall'\?\); expected one of: hamming, "),
         ("pef", {"beta": 0.0}, r"beta=0.0: expected a number above 0 and at most 1"),
         ("pef", {"beta": 1.01}, r"beta=1.01"),
         ("pet", {"beta": math.nan}, r"beta=nan"),

@@ -381,7 +381,7 @@ def test_reading_what_people_write():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", r"^nothing is written, expected whole numbers as in 5 7 4 6 3 1 2$"),
+        ("", r"^it is empty, expected whole numbers such as 5 7 4 6 3 1 2$"),
         ("1 two 3", r"^word 2 is 'two', expected whole numbers"),
         ("1 2.0", r"^word 2 is '2.0'"),
         ("9999999999999999", r"^word 1 is '9999999999999999'"),

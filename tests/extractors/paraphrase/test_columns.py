@@ -312,5 +312,5 @@ def test_options_out_of_range():
         Paraphrase(least=1.5)
     with pytest.raises(OptionError, match=r"paraphrase\[folds=1\]: expected 2 or more"):
         Paraphrase(folds=1)
-    with pytest.raises(OptionError, match=r"tokenizer=char\]: expected a tokeniser that makes words"):
+    with pytest.raises(OptionError, match=r"tokenizer=char\]: expected a tokenizer that produces words"):
         Paraphrase(tokenizer="char")

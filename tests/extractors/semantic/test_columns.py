@@ -162,7 +162,9 @@ def test_a_trained_ranker_is_saved_and_loaded_and_explains(made, options, tmp_pa
             ".",
         ]
     monkeypatch.setattr(encoder_files.EncoderFiles, "digest", "0" * 64)
-    with pytest.raises(ModelError, match=r"trained with another encoder .* here under .all-minilm-l6-v2' \(00000000"):
+    with pytest.raises(
+        ModelError, match=r"trained with a different encoder .* here under .all-minilm-l6-v2' \(00000000"
+    ):
         again.candidate_scores(made)
 
 
@@ -178,7 +180,7 @@ def test_words_that_nobody_else_uses_weigh_more():
 
 
 def test_options_that_do_not_go_together():
-    with pytest.raises(OptionError, match="weights come from references"):
+    with pytest.raises(OptionError, match="weights are computed from references"):
         Semantic(idf=True, against="source")
     with pytest.raises(OptionError, match=r"semantic\[layer=0\]: expected a whole number from 1"):
         Semantic(layer=0)

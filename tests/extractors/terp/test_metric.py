@@ -333,7 +333,7 @@ def test_without_wordnet_synonyms_are_left_out_and_it_is_said_once(monkeypatch, 
         score(TranslationEditRatePlus(), *items)
     assert without == score(TranslationEditRatePlus(costs="terpa", wordnet="none"), *items) > 0
     assert [record.getMessage() for record in caplog.records] == [
-        "ranker: note: terp[costs=terpa] goes without synonyms: no WordNet found for synonyms: install the Debian "
+        "ranker: note: terp[costs=terpa] does not use synonyms: no WordNet found for synonyms: install the Debian "
         "package wordnet-base or NLTK's corpus 'wordnet', or name the directory of its files as wordnet=DIRECTORY"
     ]
     assert "wordnet" not in TranslationEditRatePlus(costs="terpa").signature()
@@ -368,7 +368,7 @@ def test_punctuation_may_be_removed():
         ("terp[max_size=-1]", "expected 0 or more"),
         ("terp[max_distance=-1]", "expected 0 or more"),
         ("terp[costs=terpb]", r"expected terp \| terpa \| terph \| ter"),
-        ("terp[costs=ter,paraphrases=table]", "costs=ter knows no paraphrases"),
+        ("terp[costs=ter,paraphrases=table]", "costs=ter does not use paraphrases"),
     ],
 )
 def test_wrong_options_are_refused(text, message):

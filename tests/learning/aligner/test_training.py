@@ -241,21 +241,21 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
 
 
 def test_a_model_of_numbers_aligns_no_words(text: ParallelText, model: AlignmentModel) -> None:
-    with pytest.raises(ModelError, match="trained on numbers alone"):
+    with pytest.raises(ModelError, match="trained on word ids only"):
         model.align([0], [0, 1], [0], [0, 1], source_vocabulary=["a"], target_vocabulary=["b"])
-    with pytest.raises(OptionError, match="of one side is given"):
+    with pytest.raises(OptionError, match="only one vocabulary is given"):
         model.align([0], [0, 1], [0], [0, 1], source_vocabulary=["a"])
 
 
 def test_files_that_are_no_aligner(tmp_path: Path) -> None:
     path = tmp_path / "x"
-    with pytest.raises(ModelError, match="no such aligner; make one with: ranker align train"):
+    with pytest.raises(ModelError, match="no such aligner; train one with: ranker align train"):
         AlignmentModel.load(path)
     write_model(path, StoredModel({"kind": "ranker"}, {}), "")
-    with pytest.raises(ModelError, match="is no word aligner"):
+    with pytest.raises(ModelError, match="is not a word aligner"):
         AlignmentModel.load(path)
     path.write_bytes(b"text")
-    with pytest.raises(ModelError, match="is no model file"):
+    with pytest.raises(ModelError, match="is not a model file"):
         AlignmentModel.load(path)
 
 
@@ -297,16 +297,16 @@ GOOD = ([0, 1, 2], [0, 2, 3], [0, 1], [0, 1, 2])
     [
         ({0: [0, -1, 2]}, "pair 1: source word -1, expected numbers from 0"),
         ({2: [0, 2**40]}, "pair 2: target word 1099511627776, expected numbers from 0"),
-        ({1: [0, 3]}, "1 source and 2 target sentences, expected as many"),
+        ({1: [0, 3]}, "1 source but 2 target sentences, expected equal numbers"),
         ({1: [0, 2, 4]}, "source offsets: expected numbers that rise from 0 to the number of words, 3"),
         ({1: [0, 4, 3]}, "source offsets"),
         ({3: []}, "target offsets"),
-        ({1: [0, 3, 3]}, "pair 2: the source sentence is empty; leave the pair out"),
-        ({3: [0, 0, 2]}, "pair 1: the target sentence is empty; leave the pair out"),
-        ({0: [], 1: [0], 2: [], 3: [0]}, "no sentence pair to learn from"),
+        ({1: [0, 3, 3]}, "pair 2: the source sentence is empty; remove the pair"),
+        ({3: [0, 0, 2]}, "pair 1: the target sentence is empty; remove the pair"),
+        ({0: [], 1: [0], 2: [], 3: [0]}, "no sentence pairs to train on"),
         (
             {0: np.zeros(5000), 1: [0, 1, 5000], 2: np.zeros(5000), 3: [0, 1, 5000]},
-            "pair 2: sentences of 4,999 and 4,999 words are too long to align; split them or leave them out",
+            "pair 2: sentences of 4,999 and 4,999 words are too long to align; split or remove them",
         ),
     ],
 )

@@ -48,7 +48,9 @@ def test_the_digest_changes_with_the_weights_and_not_with_the_card(directory):
 
 def test_pickled_weights_are_refused(directory):
     (directory / "model.safetensors").rename(directory / "pytorch_model.bin")
-    with pytest.raises(ModelError, match=r"pytorch_model\.bin only, which can run code .* expected model\.safetensors"):
+    with pytest.raises(
+        ModelError, match=r"only as pytorch_model\.bin, which can execute code .* expected model\.safetensors"
+    ):
         check(directory)
 
 
@@ -58,12 +60,12 @@ def test_pickled_weights_are_refused(directory):
         ({"config.json": None}, "is no encoder: there is no config.json"),
         ({"config.json": "{"}, "config.json cannot be read"),
         ({"config.json": "[]"}, "config.json is not a JSON object"),
-        ({"config.json": "{}"}, "is no encoder: config.json names no model_type"),
-        ({"model.safetensors": None}, "is no encoder: there is no model.safetensors"),
-        ({"tokenizer.json": None}, "has no tokenizer.json; save the tokeniser with"),
+        ({"config.json": "{}"}, "is not an encoder: config.json has no model_type"),
+        ({"model.safetensors": None}, "is not an encoder: model.safetensors is missing"),
+        ({"tokenizer.json": None}, "has no tokenizer.json; save the tokenizer with"),
         (
             {"model.safetensors": None, "model.safetensors.index.json": '{"weight_map": {"a": "../b.safetensors"}}'},
-            "names files that are not there",
+            "refers to missing files",
         ),
     ],
 )
@@ -85,7 +87,7 @@ def test_a_name_that_is_neither_known_nor_a_directory():
 def test_missing_weights_and_packages_name_the_command(monkeypatch):
     monkeypatch.setattr(encoder_files.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setenv("RANKER_ENCODERS", "/nowhere")
-    with pytest.raises(MissingError, match=rf"copy its config.json, .* to /nowhere/{SMALL}, or name another folder"):
+    with pytest.raises(MissingError, match=rf"copy its config.json, .* to /nowhere/{SMALL}, or give another directory"):
         find(SMALL)
     with pytest.raises(MissingError, match=r"need torch, transformers.*: pip install 'mt-ranker\[semantic\]'\Z"):
         check_installed()

@@ -72,31 +72,34 @@ def changed(pattern: str, replacement: str):
     [
         (lambda raw: b"", "is empty, expected a language model"),
         (lambda raw: b"\n\n", "is empty, expected a language model"),
-        (lambda raw: b"hello\nworld\n", r"lm:1: is no language model: found 'hello', expected \\data\\"),
-        (lambda raw: bytes(1000), r"is no language model: found '.x00"),
+        (lambda raw: b"hello\nworld\n", r"lm:1: is not a language model: found 'hello', expected \\data\\"),
+        (lambda raw: bytes(1000), r"is not a language model: found '.x00"),
         (lambda raw: raw.decode().encode("utf-16"), "is no language model"),
         (lambda raw: b"\x1f\x8b" + raw, "damaged or incomplete gzip file"),
         (lambda raw: gzip.compress(raw)[:20], "damaged or incomplete gzip file"),
-        (lambda raw: gzip.compress(raw)[:-200], "KenLM cannot read it: zlib"),
+        (lambda raw: gzip.compress(raw)[:-200], "cannot be read by KenLM: zlib"),
         (lambda raw: raw[: len(raw) // 2], r"is cut off: expected \\end\\ at its end"),
         (changed("ngram 3=38", "ngram 3=-4"), r"lm:5: found 'ngram 3=-4', expected ngram 3=COUNT"),
         (changed("ngram 3=38", "ngram 4=38"), r"lm:5: found 'ngram 4=38', expected ngram 3=COUNT"),
-        (changed("ngram 3=38", "ngram 3=0"), "holds no n-gram of order 3, though it announces"),
+        (changed("ngram 3=38", "ngram 3=0"), "declares order 3 but contains no n-grams"),
         (
             changed("ngram 3=38", "ngram 3=99999999"),
-            "is cut off: its [0-9,]+ bytes cannot hold the 100,000,050 n-grams",
+            "is truncated: [0-9,]+ bytes are too few for the 100,000,050 n-grams",
         ),
-        (changed("ngram 3=38", "ngram 3=39"), "KenLM cannot read it: .*3-gram"),
-        (changed("ngram 3=38", "ngram 3=37"), "KenLM cannot read it: Expected .end. but the ARPA file has"),
-        (changed(r"\\3-grams", r"\4-grams"), r"KenLM cannot read it: Was expecting n-gram header \\3-grams: but got"),
+        (changed("ngram 3=38", "ngram 3=39"), "cannot be read by KenLM: .*3-gram"),
+        (changed("ngram 3=38", "ngram 3=37"), "cannot be read by KenLM: Expected .end. but the ARPA file has"),
+        (
+            changed(r"\\3-grams", r"\4-grams"),
+            r"cannot be read by KenLM: Was expecting n-gram header \\3-grams: but got",
+        ),
         (changed(r"ngram 2=33\nngram 3=38\n", ""), "is a model of order 1: expected order 2 to 6"),
         (
             changed(r"ngram 3=38", "".join(f"ngram {order}=1\n" for order in range(3, 8)).rstrip()),
             "is a model of order 7: expected order 2 to 6",
         ),
-        (changed("\t<s>\t", "\tzzz\t"), "KenLM cannot read it: The ARPA file is missing <s>"),
-        (changed(r"\n-1\.\d+\tcat\t", "\n1.5\tcat\t"), "KenLM cannot read it: Positive log probability"),
-        (changed(r"\n-1\.\d+\tcat\t", "\nnan\tcat\t"), "KenLM cannot read it: Could not parse"),
+        (changed("\t<s>\t", "\tzzz\t"), "cannot be read by KenLM: The ARPA file is missing <s>"),
+        (changed(r"\n-1\.\d+\tcat\t", "\n1.5\tcat\t"), "cannot be read by KenLM: Positive log probability"),
+        (changed(r"\n-1\.\d+\tcat\t", "\nnan\tcat\t"), "cannot be read by KenLM: Could not parse"),
     ],
 )
 def test_broken_arpa_files_are_refused_in_one_line(arpa: Path, tmp_path: Path, change, message: str) -> None:
@@ -115,22 +118,22 @@ def patched(offset: int, form: str, value: float):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda raw: raw[:100], "is cut off after 100 bytes"),
-        (lambda raw: raw[: len(raw) // 2], "is cut off or damaged: found 0 of its 18 words"),
-        (lambda raw: raw[:-30], "is cut off or damaged: found"),
-        (lambda raw: raw[:1000] + raw[1100:], "KenLM cannot read it: "),
-        (lambda raw: raw.replace(b"version 5", b"version 4"), "is of another version of KenLM, expected 5"),
-        (lambda raw: b"mmap lm http://kheafield.com/code incomplete\n" + raw[45:], "was not finished"),
-        (patched(60, "<f", 2), "is damaged, or was built on another kind of computer"),
-        (patched(92, "<f", float("nan")), "is damaged, or was built on another kind of computer"),
-        (patched(96, "<I", 99), "is damaged, or was built on another kind of computer"),
-        (patched(96, "<I", 2), "KenLM cannot read it: "),
+        (lambda raw: raw[:100], "is truncated after 100 bytes"),
+        (lambda raw: raw[: len(raw) // 2], "is truncated or damaged: found 0 of its 18 words"),
+        (lambda raw: raw[:-30], "is truncated or damaged: found"),
+        (lambda raw: raw[:1000] + raw[1100:], "cannot be read by KenLM: "),
+        (lambda raw: raw.replace(b"version 5", b"version 4"), "was built by another version of KenLM, expected 5"),
+        (lambda raw: b"mmap lm http://kheafield.com/code incomplete\n" + raw[45:], "is incomplete"),
+        (patched(60, "<f", 2), "is damaged, or was built on another type of computer"),
+        (patched(92, "<f", float("nan")), "is damaged, or was built on another type of computer"),
+        (patched(96, "<I", 99), "is damaged, or was built on another type of computer"),
+        (patched(96, "<I", 2), "cannot be read by KenLM: "),
         (patched(88, "<B", 1), "is a model of order 1: expected order 2 to 6"),
         (patched(88, "<B", 9), "is a model of order 9: expected order 2 to 6"),
         # a count that is too small would keep KenLM busy for ever
         (patched(108, "<Q", 5), "found 18 of its 5 words"),
-        (patched(116, "<Q", 0), "its .* bytes cannot hold its n-grams"),
-        (patched(116, "<Q", 1 << 60), "its .* bytes cannot hold its n-grams"),
+        (patched(116, "<Q", 0), ".* bytes are too few for its n-grams"),
+        (patched(116, "<Q", 1 << 60), ".* bytes are too few for its n-grams"),
     ],
 )
 def test_broken_binary_files_are_refused_in_one_line(tmp_path: Path, change, message: str) -> None:
@@ -152,5 +155,5 @@ def test_no_file_no_model(tmp_path: Path) -> None:
 
 def test_kenlm_that_is_not_installed_is_named(arpa: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingError, match=r"need kenlm: pip install 'mt-ranker\[kenlm\]'"):
+    with pytest.raises(MissingError, match=r"require kenlm: pip install 'mt-ranker\[kenlm\]'"):
         kenlm_files.load(arpa)

@@ -323,7 +323,9 @@ def small_counts() -> NgramCounts:
 
 
 def test_text_that_is_too_small_is_refused_on_request() -> None:
-    with pytest.raises(DataError, match=r"too small or too regular to estimate discounts for 1-grams: give discounts"):
+    with pytest.raises(
+        DataError, match=r"too small or too repetitive to estimate discounts for 1-grams: provide fallback"
+    ):
         estimate(small_counts(), discount_fallback=None)
     table, fallback_orders = estimate_discounts(small_counts(), fallback=(0.4, 0.8, 1.2))
     assert fallback_orders == (1, 2)
@@ -337,7 +339,7 @@ def test_wrong_arguments_are_named() -> None:
         estimate(small_counts(), discounts=[[0.5, 1, 1.5], [0.5, 2.5, 1.5]])
     with pytest.raises(OptionError, match="n-gram order 7: expected 1 to 6"):
         count_ngrams([0], [0, 1], 7)
-    with pytest.raises(DataError, match="at least one sentence"):
+    with pytest.raises(DataError, match="at least one training sentence"):
         count_ngrams([], [0], 2)
     with pytest.raises(DataError, match="word id -1: expected ids from 0"):
         count_ngrams([0, -1], [0, 2], 2)
@@ -353,7 +355,7 @@ def test_wrong_arguments_are_named() -> None:
 @pytest.mark.parametrize(
     ("vocabulary", "message"),
     [
-        (["a", "<s>", "c"], r"'<s>' is a word of the training text, but ARPA files reserve it: replace it"),
+        (["a", "<s>", "c"], r"'<s>' occurs in the training text, but is reserved in ARPA files: replace it"),
         (["a", "b b", "c"], r"word 'b b' of the training text: expected words without white space"),
         (["a", "", "c"], r"word '' of the training text"),
         (["a", "b", "a"], r"word 'a' has two ids"),

@@ -100,7 +100,9 @@ def test_a_sentence_of_the_text_loses_by_being_left_out(
 
 def test_wrong_arguments_are_named(counts: NgramCounts, corpus: tuple[np.ndarray, np.ndarray]) -> None:
     discounts = estimate(counts).discounts
-    with pytest.raises(DataError, match=r"all 150 training sentences are of group de-1: leaving it out leaves nothing"):
+    with pytest.raises(
+        DataError, match=r"all 150 training sentences are of group de-1: leaving it out leaves no training data"
+    ):
         leave_out_scores(counts, discounts, ["de-1"] * 150, [0], [0, 1], ["de-1"])
     with pytest.raises(DataError, match=r"groups of shapes \(2,\) and \(1,\): expected one for each of the 150"):
         leave_out_scores(counts, discounts, [0, 1], [0], [0, 1], [0])

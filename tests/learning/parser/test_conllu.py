@@ -91,7 +91,7 @@ def test_plain_and_gzipped_files_say_the_same(tmp_path: Path) -> None:
         ),
         ([line("1-x", "I", "_", "_"), line(1, "I", 0, "root")], "x:1: id '1-x' is not a range"),
         ([line("1-2", "I", "_", "_"), line(1, "I", 0, "root")], "x:1: the range 1-2 overlaps"),
-        ([line(1, "", 0, "root")], "x:1: a word without form"),
+        ([line(1, "", 0, "root")], "x:1: a word without a form"),
         (["", line("1.1", "I", "_", "_")], "x:2: a sentence without words"),
     ],
 )
@@ -118,13 +118,13 @@ def test_a_treebank_is_found_by_folder_and_by_file(tmp_path: Path) -> None:
 
 
 def test_no_or_several_training_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"expected one file \*-train\.conllu\[\.gz\] in this folder, found none"):
+    with pytest.raises(DataError, match=r"expected one file \*-train\.conllu\[\.gz\] in this directory, found none"):
         find_treebank(tmp_path)
     for name in ("a-train.conllu", "b-train.conllu"):
         (tmp_path / name).touch()
     with pytest.raises(DataError, match=r"found a-train\.conllu, b-train\.conllu"):
         find_treebank(tmp_path)
-    with pytest.raises(DataError, match="no such file or folder"):
+    with pytest.raises(DataError, match="no such file or directory"):
         find_treebank(tmp_path / "absent")
-    with pytest.raises(DataError, match="holds no sentence"):
+    with pytest.raises(DataError, match="contains no sentence"):
         find_treebank(tmp_path / "a-train.conllu").read("train")

@@ -48,5 +48,5 @@ def test_json_round_trip() -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", '{"rules": {}}', '{"rules": {"N": {"s": [1]}}, "exceptions": {}}'])
 def test_a_damaged_table_is_refused(text: str) -> None:
-    with pytest.raises(ModelError, match=r"lemmas\.json: damaged table of lemmas"):
+    with pytest.raises(ModelError, match=r"lemmas\.json: damaged lemma table"):
         LemmaTable.from_json(text, "lemmas.json")

@@ -186,7 +186,7 @@ def test_a_pipeline_from_elsewhere(tmp_path: Path) -> None:
     parses = parser.parse(["Dogs bark. Cats sleep."])
     assert [parses.tag_names[code] for code in parses.tags] == ["VERB"] * 6
     assert (parses.heads == -1).sum() == 1
-    with pytest.raises(OptionError, match="the parser for 'en' gives no lemmas"):
+    with pytest.raises(OptionError, match="the parser for 'en' has no lemmas"):
         parser.parse(["a"], lemmas=True)
 
 

@@ -116,18 +116,18 @@ def test_an_unknown_language_and_a_treebank_without_test_file(tmp_path: Path) ->
     scores = train(folder, tmp_path / "new" / "qq", language="qq", options=SMALL, report=lines.append)
     assert scores == {}
     assert len(lines) == 1
-    assert lines[0].startswith("epoch 1 of 1: loss a word tagger ")
+    assert lines[0].startswith("epoch 1 of 1: loss per word tagger ")
     card = (tmp_path / "new" / "qq" / "CARD.md").read_text(encoding="utf-8")
     assert "--seed 0 --language qq`" in card
     assert "No development or test file" in card
-    assert "without a licence text" in (tmp_path / "new" / "qq" / "NOTICE").read_text(encoding="utf-8")
+    assert "had no licence text" in (tmp_path / "new" / "qq" / "NOTICE").read_text(encoding="utf-8")
     assert parsing.load(tmp_path / "new" / "qq").language == "xx"
 
 
 def test_a_parser_is_replaced_and_anything_else_is_not(treebank: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").touch()
-    with pytest.raises(DataError, match="exists and is not a parser: give another directory"):
+    with pytest.raises(DataError, match="exists and is not a parser: choose another directory"):
         train(treebank, tmp_path / "mine", options=SMALL)
     assert [file.name for file in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
     output = tmp_path / "parser"
@@ -144,7 +144,7 @@ def test_a_parser_is_replaced_and_anything_else_is_not(treebank: Path, tmp_path:
     ("options", "message"),
     [
         (ParserOptions(epochs=0), "epochs is 0, expected at least 1"),
-        (ParserOptions(dropout=1.5), "dropout is 1.5, expected a share"),
+        (ParserOptions(dropout=1.5), "dropout is 1.5, expected a proportion"),
         (ParserOptions(learning_rate=0), "learning_rate is 0, expected more than 0"),
     ],
 )

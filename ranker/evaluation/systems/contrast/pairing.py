@@ -62,7 +62,7 @@ class SystemPair:
             system = first if rows[source, 0] < 0 else second
             raise DataError(
                 f"{dataset.where(source)} has no translation by system {system!r} ({int(lacking.sum()):,} of "
-                f"{int(either.sum()):,} sources have one of the two only): contrast systems that translate the same "
+                f"{int(either.sum()):,} sources have only one of the two): contrast systems that translate the same "
                 "sources"
             )
         chosen = np.zeros(len(dataset), dtype=bool)

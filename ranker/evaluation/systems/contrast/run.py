@@ -65,7 +65,7 @@ def contrast(
     scorer : Scorer
         Of segments, documents, language pairs and the whole.
     train_text : Path, optional
-        A text, one sentence a line, in which the words are counted; by default the references.
+        A text, one sentence per line, in which the words are counted; by default the references.
     parser : str, default "shipped"
         What gives words their part of speech, as of `ds`; ``none`` for nothing.
     tokenizer : str, default "auto"
@@ -137,7 +137,7 @@ def _lines(dataset: Dataset, tokenizer: Tokenizer, path: Path | None) -> tuple[T
     names = language_tokenizers(dataset)[0] if tokenizer == "auto" else (tokenizer,)
     if len(names) > 1:
         raise OptionError(
-            f"--train-text is one text, and {dataset.name} is split by {', '.join(names)} for its target languages: "
+            f"--train-text is a single text, but {dataset.name} uses the tokenizers {', '.join(names)}: "
             "choose one language pair, or one --tokenizer"
         )
     return names[0], read_lines(path)
@@ -196,4 +196,4 @@ def _no_tags(dataset: Dataset, parser: str) -> str | None:
     other = other_language(dataset) if parser == SHIPPED else None
     if other is None:
         return None
-    return f"no words by part of speech: the included parser is for English, these are in {other}; choose --parser"
+    return f"no parts of speech: the included parser is for English, but the text is in {other}; use --parser"
