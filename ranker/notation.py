@@ -298,4 +298,5 @@ def _convert(text: str, hint: Any, where: str) -> object:
                 return one(text)
             except ValueError:
                 continue
-    raise OptionError(f"{where}: expected {_expected(hint)}")
+    choices = [write(choice) for one in _alternatives(hint) for choice in typing.get_args(one)]
+    raise OptionError(f"{where}: expected {_expected(hint)}{nearest(text, choices)}")

@@ -1,4 +1,4 @@
-"""The rankers that ship, by name, and which of them suits a data set.
+"""The included rankers, by name, and which of them suits a data set.
 
 Each is a directory of ``models/``: a model file unpacked, with a card that names the data, the figures and the limits.
 """
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ranker import share
 from ranker.corpora.dataset import Dataset
+from ranker.errors import ModelError, nearest
 from ranker.extractors.base import Extractor
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.target_language import looks_english
@@ -21,23 +22,34 @@ _MODEL = "model.json"
 
 
 def names() -> list[str]:
-    """Return the names of the rankers that ship."""
+    """Return the names of the included rankers."""
     return sorted(path.parent.name for path in share.directory("models").glob(f"*/{_MODEL}"))
 
 
 def locate(model: str | Path) -> Path:
-    """Return the file or directory `model`, or the ranker that ships under that name if there is no such file."""
+    """Return the file or directory `model`, or the included ranker of that name if there is no such file.
+
+    Raises
+    ------
+    ModelError
+        If there is neither, and the name is similar to that of an included ranker.
+    """
     path = Path(model)
-    if not path.exists() and str(model) in names():
+    if path.exists():
+        return path
+    if str(model) in names():
         return share.directory("models") / str(model)
+    hint = nearest(str(model), names())
+    if hint:
+        raise ModelError(f"{path}: no such model{hint}; included are {', '.join(names())}")
     return path
 
 
 def suited(dataset: Dataset) -> str:
-    """Return the name of the ranker that ships for translations like those of `dataset`.
+    """Return the name of the included ranker for translations like those of `dataset`.
 
-    ``consensus`` without any reference; else ``full`` for English and ``full-any`` for other languages or several.
-    Where the data set does not name its language pairs, English is told by its function words in the references.
+    ``consensus`` without references; otherwise ``full`` for English and ``full-any`` for other languages or several.
+    If the data set does not name its language pairs, English is detected by function words in the references.
     """
     if not len(dataset.references):
         return UNREFERENCED

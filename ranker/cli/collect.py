@@ -12,7 +12,7 @@ from ranker.cli.commands import Commands
 from ranker.cli.options import DataOption, FormatOption, LpOption, SeedOption, read_input, working
 from ranker.cli.output import Result, emit, print_table, say, say_note, say_progress
 from ranker.collect.tasks import KINDS, KindName, Next, Show
-from ranker.errors import OptionError
+from ranker.errors import OptionError, nearest
 
 app = Commands("Collect human judgements with a local web server.")
 CampaignArgument = Annotated[Path, typer.Argument(help="Campaign file.", metavar="CAMPAIGN")]
@@ -288,7 +288,7 @@ def link_command(
     with transaction(connection):
         if close:
             if not access.close_link(connection, code):
-                raise OptionError(f"no judge has the code {code!r}")
+                raise OptionError(f"no judge has the code {code!r}{nearest(code, access.codes(connection))}")
             say(f"closed: {code}")
             return
         token = access.give_link(connection, code, days)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ranker.errors import nearest
+
 _RENAMED = {"--arpa": "--output", "--out": "--output", "--to": "--output", "--write": "--output"}
 """Options of earlier versions that no nearest name leads to."""
 _WORDS = (
@@ -22,6 +24,16 @@ _WORDS = (
 )
 
 
+def _with_suggestion(message: str) -> str:
+    """Add the nearest name to a message that lists the possible values, and word suggestions alike."""
+    message = re.sub(r" \(Possible options: ([^,)]+)\)", r" (did you mean '\1'?).", message)
+    found = re.fullmatch(r"(.*?)('[^']*') is not one of (.*)\.", message)
+    if found is None:
+        return message
+    hint = nearest(found[2].strip("'"), re.findall("'([^']*)'", found[3]))
+    return f"{found[1]}{found[2]} is not one of {found[3]}{hint}."
+
+
 def usage_message(error: Any) -> str:
     """Return the message of a usage error of typer, with the new name of what was called otherwise."""
     renamed = _RENAMED.get(getattr(error, "option_name", ""))
@@ -33,6 +45,7 @@ def usage_message(error: Any) -> str:
     found = getattr(error.__cause__ or error.__context__, "errors", None)
     if found is not None and "expected" in said and "found" not in said:
         said = f"{said.rstrip('.')}, found {str(found()[0]['input'])[:40]!r}."
+    said = _with_suggestion(said)
     options = {one.name for one in error.ctx.command.params} if error.ctx else set()
     if getattr(getattr(error, "param", None), "name", "") == "form" and "features" in options:
         return f"{said} To choose features, use --features or -F."

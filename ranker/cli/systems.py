@@ -249,7 +249,7 @@ def _print_systems(found: SystemsResult, one: SystemComparison, title: str, scal
     print_table(rows, title, keys=["system"], together=["difference", "p", "adjusted", "needed"])
     if one.judged > 1:
         typer.echo(
-            f"agreement with human judgements, {one.judged} systems: Kendall's tau {show(one.kendall)}, "
+            f"agreement with human scores, {one.judged} systems: Kendall's tau {show(one.kendall)}, "
             f"Pearson's r {show(one.pearson)}"
         )
     typer.echo("")

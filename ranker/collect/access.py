@@ -73,6 +73,11 @@ def close_link(connection: sqlite3.Connection, code: str) -> bool:
     return changed.rowcount > 0
 
 
+def codes(connection: sqlite3.Connection) -> list[str]:
+    """Return the codes of all judges."""
+    return [row["code"] for row in connection.execute("SELECT code FROM person WHERE role = ?", (JUDGE,))]
+
+
 def person_of(connection: sqlite3.Connection, token: str, role: str | None = None) -> Person | None:
     """Return the owner of a token, or None if it is unknown, expired, revoked or of another role."""
     if not _TOKEN.match(token):

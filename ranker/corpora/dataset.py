@@ -37,7 +37,7 @@ import pyarrow as pa
 from ranker.arrays import BoolArray, Int64Array
 from ranker.corpora.conversions import Conversions
 from ranker.corpora.languages import target_language
-from ranker.errors import DataError
+from ranker.errors import DataError, nearest
 
 TEXT = pd.StringDtype("pyarrow")
 ALIGNMENT = "alignment"
@@ -329,7 +329,8 @@ class Dataset(Conversions):
             matched = [lp for lp in self.language_pairs if _matches(lp, pattern)]
             if not matched:
                 listed = ", ".join(self.language_pairs)
-                raise DataError(f"no sources of language pair {pattern!r}; available: {listed}", file=self.name)
+                hint = nearest(pattern, self.language_pairs)
+                raise DataError(f"no sources of language pair {pattern!r}{hint}; available: {listed}", file=self.name)
             keep |= np.isin(self.source_language_pairs, matched)
         return self.select_sources(keep)
 

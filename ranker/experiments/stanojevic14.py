@@ -174,7 +174,7 @@ def plot(experiment: Experiment, path: str | Path) -> None:
     """
     kind = Path(path).suffix
     if kind not in (".png", ".svg", ".pdf"):
-        raise OptionError(f"{path}: expected a name ending in .png, .svg or .pdf")
+        raise OptionError(f"{path}: expected a file name ending in .png, .svg or .pdf")
     try:
         import matplotlib as mpl
         from matplotlib.figure import Figure

@@ -151,7 +151,7 @@ def check_name(path: str | Path) -> None:
     OptionError
     """
     if Path(path).suffix not in FILE_FORMS:
-        raise OptionError(f"{path}: expected a name ending in {', '.join(FILE_FORMS)}")
+        raise OptionError(f"{path}: expected a file name ending in {', '.join(FILE_FORMS)}")
 
 
 def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ranker import notation, share
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import Dataset
-from ranker.errors import DataError, OptionError
+from ranker.errors import DataError, OptionError, nearest
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, join_notes
 from ranker.extractors.given import given_files
@@ -81,6 +81,9 @@ class FeatureSet:
             name = spec.partition("[")[0].strip()
             if name not in registry.BUILT_IN and name in declared:
                 raise OptionError(f"{spec!r}: a feature set has no options; list its extractors instead")
+            unknown = registry.registered(name.partition(".")[0]) not in registry.names()
+            if unknown and (hint := nearest(spec, [*declared, *registry.names()])):
+                raise OptionError(f"unknown metric, feature or feature set {spec!r}{hint}")
             extractors.append(registry.make_features(spec))
         made = cls(tuple(extractors))
         twice = [column for column in made.columns if made.columns.count(column) > 1]

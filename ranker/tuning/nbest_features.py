@@ -169,10 +169,9 @@ class _Maker:
         try:
             metric = make_metric(name)
         except OptionError as error:
-            raise OptionError(
-                f"unknown feature {name!r}{nearest(name, made)}; expected one of {', '.join(made)}, or a "
-                f"metric: {error}"
-            ) from None
+            hint = nearest(name, made)
+            what = f"unknown feature {name!r}{hint}" if hint else str(error)
+            raise OptionError(f"{what}; expected one of {', '.join(made)}, or a metric") from None
         number = self._named[metric.name] = self._named.get(metric.name, 0) + 1
         rows, of_row, _ = distinct_hypotheses(self.plain)
         outputs = np.bincount(self.plain.sentence)[self.plain.sentence]

@@ -140,5 +140,5 @@ def test_systems_as_people_rank_them(ranker):
 
 
 def test_refusals_of_agreement(refused):
-    refused("agreement", "--data", "good.json", says="contains no fluency scores of two judges by name")
+    refused("agreement", "--data", "good.json", says="contains no fluency scores by two or more named judges")
     refused("agreement", "--data", "good.json", "--systems", "trueskill", says="cannot be ranked with 'trueskill'")

@@ -161,7 +161,7 @@ REFUSALS = {
     "contrast no-reference-2.json A B": "has no reference",
     "contrast good.json A B --train-text none.txt": "none.txt: no such file",
     "contrast good.json A B --train-text empty.csv": "empty.csv: is empty",
-    "contrast good.json A B --tokenizer 13": r"--tokenizer 13: unknown tokenizer \(did you mean '13a'\?\); there",
+    "contrast good.json A B --tokenizer 13": r"--tokenizer 13: unknown tokenizer \(did you mean '13a'\?\); available",
     "contrast good.json A B --parser nope": "nope",
     "contrast good.json A B --resamples 0": "'--resamples'",
     "contrast good.json A B --segments -1": "'--segments'",

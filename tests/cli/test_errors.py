@@ -25,7 +25,7 @@ REFUSALS: dict[str, str] = {
     "data nope": "No such command 'nope'.*See: ranker data --help",
     "data show": "(?i)missing argument.*name",
     "data convert good.json": "(?i)missing argument.*target",
-    "features extra": "no metric, feature or feature set is called 'extra'",
+    "features extra": "unknown metric, feature or feature set 'extra'",
     # choices and numbers
     "train -d good.json --loss hinje": "'--loss'.*'hinge', 'squared_hinge'",
     "train -d good.json --pairs some": "'--pairs'.*'judgements', 'aggregated', .*'balanced'",
@@ -64,11 +64,11 @@ REFUSALS: dict[str, str] = {
     "rank good.json -s two -r two -t two -m bleu": "either a corpus or parallel files",
     "rank -r two -m bleu": "no translations given",
     "rank -s two -r two -m bleu": r"no translations given; expected at least one file of system output \(-t\)",
-    "rank -s two -r three -t two -m bleu": "three:3: has 3 lines, expected 2 as in two",
-    "rank -s two -r two -t two three -m bleu": "three:3: has 3 lines, expected 2 as in two",
+    "rank -s two -r three -t two -m bleu": "three:3: has 3 lines, expected 2, as in two",
+    "rank -s two -r two -t two three -m bleu": "three:3: has 3 lines, expected 2, as in two",
     "rank -s two -r two two -t two two -m bleu": "two files give the system name 'two'.*rename one of them",
     "rank -s none -r two -t two -m bleu": "none: no such file",
-    "rank -s two -r two -t empty.csv -m bleu": "empty.csv: has 0 lines, expected 2 as in two",
+    "rank -s two -r two -t empty.csv -m bleu": "empty.csv: has 0 lines, expected 2, as in two",
     "rank -s two -r two -t directory -m bleu": "directory: this is a directory, expected a file",
     "rank -s two -t three notes.txt -m bleu": "three:3: has 3 lines, expected 2",
     # language pairs and kinds of judgement
@@ -77,7 +77,7 @@ REFUSALS: dict[str, str] = {
     "data convert good.json out.csv --lp xx": "no sources of language pair 'xx'",
     "train -d good.json --kind fluencyy": r"kind 'fluencyy' \(did you mean 'fluency'\?\); available: fluency",
     "train -d good.json --kind preferences": "no judgements of kind 'preferences'",
-    "evaluate -d good.json -m bleu --kind adequacy": "no judgements of kind 'adequacy'.*there are: fluency",
+    "evaluate -d good.json -m bleu --kind adequacy": "no judgements of kind 'adequacy'.*available: fluency",
     "train -d not-judged.json": "not-judged: contains no human judgements",
     "evaluate -d not-judged.json -m bleu": "not-judged: contains no human judgements",
     "train -s two -r two -t two": "contains no human judgements",
@@ -98,16 +98,16 @@ REFUSALS: dict[str, str] = {
     "train -d good.json -F ,": "does not have the form name",
     "train -d good.json -F bleu,bleu": "column 'bleu' is duplicated",
     "train -d good.json -F bleu1-4[order=2]": "a feature set has no options",
-    "rank good.json -m bleu -M x.model": "give either --metric NAME, as --metric bleu, or --model FILE",
+    "rank good.json -m bleu -M x.model": "give either --metric NAME, such as --metric bleu, or --model FILE",
     "rank good.json -m blue": r"unknown metric or feature 'blue' \(did you mean 'bleu'\?\)",
     "rank good.json -m bleu --contributions": "--contributions requires --model",
     "score good.json": "give --metric NAME .* or --model FILE",
     "score good.json -m bleu -m nope": "unknown metric or feature 'nope'",
     "explain": "give --model FILE|NAME",
     # references
-    "rank no-reference.json -m bleu": r"no-reference\[1\] has no reference, and column 'bleu' needs one \(1 of 1",
-    "score no-reference.json -m bleu": "has no reference, and column 'bleu' needs one",
-    "rank -s two -t two -m bleu": r"two\[1\] has no reference, and column 'bleu' needs one \(2 of 2 sources",
+    "rank no-reference.json -m bleu": r"no-reference\[1\] has no reference, which column 'bleu' requires \(1 of 1",
+    "score no-reference.json -m bleu": "has no reference, which column 'bleu' requires",
+    "rank -s two -t two -m bleu": r"two\[1\] has no reference, which column 'bleu' requires \(2 of 2 sources",
     # models
     "rank good.json -M none.model": "none.model: no such model; train one with: ranker train",
     "rank good.json -M good.json": "good.json: is not a model file",
@@ -199,7 +199,7 @@ def test_a_seed_beyond_the_generator(refused: Refused) -> None:
 
 
 def test_names_with_line_breaks_do_not_break_the_message(folder: Path, refused: Refused) -> None:
-    refused("rank", "odd.json", "-m", "bleu", says="has no reference, and column 'bleu' needs one")
+    refused("rank", "odd.json", "-m", "bleu", says="has no reference, which column 'bleu' requires")
     refused("rank", "odd.json", "-m", "bleu", "--lp", "de-en", says="no sources of language pair 'de-en'; available: ")
     (folder / "a\nb.model").write_text("x")
     refused("explain", "-M", "a\nb.model", says="is not a model file")

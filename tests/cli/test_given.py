@@ -116,7 +116,7 @@ REFUSALS = {
     "rank good.json -m given[name=comet]": "given.name=comet.: the data has no column 'comet' .there are 'fluency'",
     "rank good.json -m given[direction=up]": r"given\[direction=up\]: expected auto \| higher \| lower",
     "compare -d good.json -m given[file=three] -m given[file=two,name=three]": "metric 'given.name=three.' is given",
-    "score good.json -m perp": "good: 3 reference sentences are too few for a language model, which needs 100: score",
+    "score good.json -m perp": "good: 3 reference sentences are too few for a language model, which needs 100: use",
     "rerank three --mbr given[file=three] --per-source 1": "given.* cannot score hypotheses against each other",
     "tune --nbest three --references three --metric given[file=three]": "three:1: ",
 }

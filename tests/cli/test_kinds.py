@@ -97,7 +97,7 @@ def test_a_model_upside_down_is_noted_in_one_line(
         ),
         ("preferences:lower", "--kind preferences:lower: preferences have no direction"),
         ("grade:up", "--kind grade:up: no direction 'up'; expected grade:lower or grade:higher"),
-        ("grades:up", "no judgements of kind 'grades:up' .did you mean 'grade'.*there are: grade, rank"),
+        ("grades:up", "no judgements of kind 'grades:up' .did you mean 'grade'.*available: grade, rank"),
     ],
 )
 @pytest.mark.parametrize("command", ["train", "evaluate -m bleu", "compare -m bleu", "agreement --systems mean"])

@@ -22,7 +22,7 @@ REFUSALS = {
     "report -M good.model -d good.json --lp de-en": "no sources of language pair 'de-en'",
     "report -M good.model -d not-judged.json --kind fluency": "no judgements of kind 'fluency'",
     "report -M good.model -d good.json -s two": "give either a corpus or parallel files",
-    "report -M good.model -t two": r"two\[1\] has no reference, and column 'bleu' needs one",
+    "report -M good.model -t two": r"two\[1\] has no reference, which column 'bleu' requires",
     "report -M good.model -d good.json --kind adequacy": "no judgements of kind 'adequacy'",
     "report -M good.model -d good.json --train-data tied.json": "tied: is not the model's training data",
     "report -M good.model -d good.json --html none/x.html": "none/x.html: cannot be written: the directory",
@@ -93,7 +93,7 @@ def test_outputs_without_judgements_have_a_report_that_is_opened(
     assert opened == [(folder / "report.html").resolve().as_uri()] * 2
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert 'id="all-sources"' in page
-    assert "People's order" not in page
+    assert "Human ranking" not in page
 
 
 def test_help_ends_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:

@@ -79,7 +79,7 @@ def test_the_tables_say_what_they_hold(printed: Printed) -> None:
         lines[2],
     )
     assert re.fullmatch(r"1-2 +sys2 +0\.6773 .*  1 +0\.431  1 +baseline +- +- +-", lines[3])
-    assert "agreement with human judgements, 7 systems: Kendall's tau 0.9048, Pearson's r 0.9890" in lines
+    assert "agreement with human scores, 7 systems: Kendall's tau 0.9048, Pearson's r 0.9890" in lines
     assert (
         "system  precision 1  precision 2  precision 3  precision 4  brevity penalty  length  reference length" in out
     )
@@ -91,7 +91,7 @@ def test_the_tables_say_what_they_hold(printed: Printed) -> None:
     percent = printed(*SAMPLE, "--percent", "--test", "ar", "--parity", "sacrebleu", "--seed", "3")
     assert "bleu in %, sample" in percent
     assert "  72.08 [" in percent
-    assert "p: approximate randomisation, 100 resamples, seed 3, counted as sacrebleu does" in percent
+    assert "p: approximate randomisation, 100 resamples, seed 3, computed like sacrebleu" in percent
     assert printed(*SAMPLE) == printed(*SAMPLE) != printed(*SAMPLE, "--seed", "1")
 
 

@@ -35,7 +35,7 @@ def test_wrong_input_is_refused_in_one_line(tmp_path, capsys, campaign):
         (["serve", str(tmp_path / "none")], "no such campaign; create one with: ranker collect new"),
         (["status", str(text)], "is not a campaign file, or is damaged"),
         (["export", str(empty), "--output", "x.jsonl"], "is not a campaign file; expected a file created by"),
-        (["new", str(path), "--data", "sample"], "exists already; choose another name"),
+        (["new", str(path), "--data", "sample"], "already exists; choose another name"),
         (["new", str(tmp_path / "a"), "--data", "sample", "--judges", "Ann Smith"], "use codes, not names"),
         (["new", str(tmp_path / "a"), "--data", "sample", "--judges", "a,a"], "'a' is listed twice"),
         (["new", str(tmp_path / "a"), "--data", "sample", "--kind", "fluency", "--show", "source"], "expected none"),

@@ -100,7 +100,7 @@ def test_a_name_that_is_almost_right_is_suggested(load, corpora):
     with pytest.raises(MissingError) as refused:
         load("smaple")
     assert "sample" in str(refused.value).split(";")[0]
-    assert str(refused.value).endswith(f"known by name: {', '.join(catalogue.cards())}")
+    assert str(refused.value).endswith(f"known corpora: {', '.join(catalogue.cards())}")
 
 
 @pytest.mark.parametrize("name", ["", "a\0b", "x" * 5000])

@@ -71,7 +71,9 @@ def test_numbers_that_are_no_judgements_unless_asked_for(ending: str, tmp_path: 
     assert human_scores(dataset).tolist() == [1, 2, 3, 4, 5, 6]
     assert human_scores(dataset, "id").tolist() == [5, 4, 3, 2, 1, 0]
     alone = read_dataset(write(with_columns(ter=[1, 2, 3, 4, 5, 6], id=[1] * 6), tmp_path / f"y.{ending}"))
-    with pytest.raises(DataError, match=r"y.*: contains no human judgements, .*'id', 'ter'; choose with --kind NAME"):
+    with pytest.raises(
+        DataError, match=r"y.*: contains no known kind of human judgements, .*'id', 'ter'; choose with --kind NAME"
+    ):
         resolve_kind(alone)
     assert human_scores(alone, "ter").tolist() == [-1, -2, -3, -4, -5, -6]
     assert human_scores(alone, "ter:higher").tolist() == [1, 2, 3, 4, 5, 6]
@@ -141,7 +143,7 @@ def test_rows_of_judges_as_json(tmp_path: Path) -> None:
     table, lines = (read_dataset(write(rows, tmp_path / name)) for name in ("x.csv", "x.jsonl"))
     assert len(lines.ratings) == 12
     assert lines.fingerprint == table.fingerprint
-    for again, says in (("a", "'fluency': system 'A' is judged twice"), (None, "system 'A' is duplicated")):
+    for again, says in (("a", "'fluency': system 'A' is judged twice"), (None, "system 'A' is listed twice")):
         path = write([*rows, {**rows[0], "judge": again}], tmp_path / "y.jsonl")
         refusal(lambda path=path: read_dataset(path), path, 13, says)  # type: ignore[misc]
 

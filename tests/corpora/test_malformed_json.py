@@ -227,7 +227,7 @@ def test_systems_that_stand_twice(tmp_path: Path) -> None:
         other_text = [*ROWS[3][:5], "j2", "4", "other"]
         damaged(tmp_path / name, table(delimiter, [HEADER, *ROWS, other_text]), 8, "is duplicated under one source")
         without_judge = [[*row[:5], "", *row[6:]] for row in ROWS[:1]]
-        damaged(tmp_path / name, table(delimiter, [HEADER, *without_judge, ROWS[0]]), 3, "judged again; expected once")
+        damaged(tmp_path / name, table(delimiter, [HEADER, *without_judge, ROWS[0]]), 3, "judged twice; expected one judgement")
 
 
 def test_sources_that_stand_twice(tmp_path: Path) -> None:

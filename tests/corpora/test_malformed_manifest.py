@@ -54,7 +54,7 @@ COLUMNS = 'columns = ["system", "doc", "segment", "judge", "fluency"]'
         (replaced('"E05"', '{ encoding = "gbk" }'), 7, r"\[systems\] E05: expected a path .*, found null"),
         (replaced('"E05"', '{ path = "x", name = "y" }'), 7, r"\[systems\] E05: unknown key 'name'; expected path"),
         (f"{MANIFEST}\n[systems.E07]\npfad = 'x'", 14, r"\[systems\] E07: unknown key 'pfad'"),
-        (replaced('E06 = "E06.sgm"', 'e05 = "E06.sgm"'), 7, r"\[systems\] E05: expected names that differ, not only"),
+        (replaced('E06 = "E06.sgm"', 'e05 = "E06.sgm"'), 7, r"\[systems\] E05: expected names that differ in more than"),
         (replaced("[systems]", "[systems]\nencoding = 'klingon'"), 8, "E05: expected an encoding such as 'utf-8'"),
         (replaced("[systems]", "[systems]\nundecodable = 'skip'"), 8, "undecodable: expected 'refuse' or 'replace'"),
         (
@@ -143,7 +143,7 @@ def test_wrong_manifests(manifest: str, line: int | None, says: str, tmp_path: P
             None,
             "system E06: expected documents of that sysid",
         ),
-        ("E06.sgm", story("d1", "E06", "a") + story("d1", None, "a"), 4, "document without sysid; expected one"),
+        ("E06.sgm", story("d1", "E06", "a") + story("d1", None, "a"), 4, "document without sysid, which is required"),
         ("E06.sgm", "<refset>" + story("d1", "E01", "a") + "</refset>", None, None),
         ("source.sgm", "<refset>" + story("d1", "E01", "a") + "</refset>", None, "source: expected documents of a sou"),
         ("E06.sgm", "", None, "contains no <doc>, expected at least one"),

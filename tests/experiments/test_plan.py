@@ -107,7 +107,7 @@ def test_the_command_reports_what_failed_and_prints_the_rest(monkeypatch, capsys
     files = [tmp_path / f"out{form}" for form in (".json", ".csv", ".md")]
     assert emit(monkeypatch, made, *(word for path in files for word in ("--output", str(path)))) == 2
     printed = capsys.readouterr()
-    assert printed.err == "ranker: error: table 'second' could not be made: wmt12: too few sources\n"
+    assert printed.err == "ranker: error: table 'second' could not be computed: wmt12: too few sources\n"
     assert [line for line in printed.out.splitlines() if line in ("first", "before", "second", "third")] == [
         "first",
         "before",
@@ -136,7 +136,7 @@ def test_a_fault_of_the_program_is_raised_after_everything_else(monkeypatch, cap
     with pytest.raises(ZeroDivisionError):
         run_command(["experiment", "ye07", "--train", "sample", "--output", str(tmp_path / "out.json")])
     printed = capsys.readouterr()
-    assert "table 'second' could not be made: unexpected ZeroDivisionError: division by zero" in printed.err
+    assert "table 'second' could not be computed: unexpected ZeroDivisionError: division by zero" in printed.err
     assert "third" in printed.out
     assert len(json.loads((tmp_path / "out.json").read_text())["tables"]) == 3
 
@@ -156,7 +156,7 @@ def test_files_are_written_although_nobody_reads_the_output(monkeypatch, tmp_pat
 def test_the_name_of_a_file_is_checked_before_the_work(monkeypatch, capsys):
     made = Plan("made up", (Task("first", lambda: pytest.fail("was made")),), "signature")
     assert emit(monkeypatch, made, "--output", "out.txt") == 2
-    assert "out.txt: expected a name ending in .json, .csv, .md" in capsys.readouterr().err
+    assert "out.txt: expected a file name ending in .json, .csv, .md" in capsys.readouterr().err
 
 
 def test_nothing_to_plot_is_said(monkeypatch, capsys, preferred):

@@ -69,7 +69,7 @@ def test_plots_are_drawn_the_same_each_time(experiment, tmp_path):
         plot(experiment, tmp_path / name)
     for kind in ("svg", "png", "pdf"):
         assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
-    with pytest.raises(OptionError, match=r"x\.gif: expected a name ending in \.png, \.svg or \.pdf"):
+    with pytest.raises(OptionError, match=r"x\.gif: expected a file name ending in \.png, \.svg or \.pdf"):
         plot(experiment, tmp_path / "x.gif")
 
 

@@ -195,7 +195,7 @@ def test_forms_hold_the_same_rows(experiment, tmp_path):
     for name in ("x.json", "x.csv", "x.md"):
         experiment.write(tmp_path / name)
     assert (tmp_path / "x.csv").read_text() == experiment.csv()
-    with pytest.raises(OptionError, match=r"x\.txt: expected a name ending in \.json, \.csv, \.md"):
+    with pytest.raises(OptionError, match=r"x\.txt: expected a file name ending in \.json, \.csv, \.md"):
         experiment.write(tmp_path / "x.txt")
 
 

@@ -104,7 +104,7 @@ def test_without_a_file_scores_are_a_column_of_the_data(data: Dataset) -> None:
             False,
             "given[name=metricx]: lower is taken to be better, because of its name; otherwise add direction=higher",
         ),
-        ("given[name=MetricX-24]", False, "lower is better, by its name"),
+        ("given[name=MetricX-24]", False, "lower is taken to be better, because of its name"),
         (
             "given[file=ter-refA.seg.score]",
             True,

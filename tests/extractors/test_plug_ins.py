@@ -104,7 +104,7 @@ def test_a_broken_plug_in_hides_no_other_from_the_list(call):
     out, err = call("features")
     assert "bleu" in out
     assert "Vowels" in out
-    assert "note: left out: plug-in 'gone' of the package stranger" in err
+    assert "note: skipped: plug-in 'gone' of the package stranger" in err
 
 
 def test_an_error_of_our_own_is_no_plug_in_s(call):

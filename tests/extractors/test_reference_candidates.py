@@ -78,7 +78,7 @@ def test_references_are_above_all_outputs_and_sources_with_one_are_left_out(capl
     assert human.tolist() == [-2, -1, 0, 0, 0, -3, 0, 0]
     assert added.is_reference.tolist() == [False, False, True, True, True, False, True, True]
     assert added.merge(np.zeros((3, 2)), np.ones((5, 2)))[:, 0].tolist() == [0, 0, 1, 1, 1, 0, 1, 1]
-    with pytest.raises(DataError, match=r"small: no judged source has two references.*leave out --references-as-cand"):
+    with pytest.raises(DataError, match=r"small: no judged source has two references.*remove --references-as-cand"):
         ReferenceCandidates.of(dataset.select_sources([False, True, False]), "rank")
     with pytest.raises(DataError, match=r"small: references as candidates require scores.*--kind win-rate"):
         ReferenceCandidates.of(dataset, "preferences")

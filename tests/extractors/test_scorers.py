@@ -56,7 +56,7 @@ def test_a_scorer_is_chosen_by_one_option():
     assert make_scorer("bleu", None).name == "bleu"
     assert make_scorer(None, "full-any").kind == "ranker"
     for both in ((None, None), ("bleu", "full")):
-        with pytest.raises(OptionError, match="give either --metric NAME, as --metric bleu, or --model FILE"):
+        with pytest.raises(OptionError, match="give either --metric NAME, such as --metric bleu, or --model FILE"):
             make_scorer(*both)
 
 

@@ -108,7 +108,7 @@ def test_other_settings_are_refused(pool):
     with pytest.raises(OptionError, match="mine: contains other files, expected an empty directory"):
         run(pool, state="mine")
     (pool[0] / "state" / "iteration1.json").write_text("{")
-    with pytest.raises(DataError, match=r"iteration1\.json: is damaged; remove it"):
+    with pytest.raises(DataError, match=r"iteration1\.json: is damaged; delete it"):
         run(pool)
 
 

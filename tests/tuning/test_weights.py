@@ -62,7 +62,7 @@ def test_unsound_files_are_refused(text, says, tmp_path):
         ({"fixed": ["TM9"]}, "--fix TM9: unknown feature 'TM9' (did you mean 'TM0'?); available: F, LM0, TM0"),
         ({"fixed": ["LM0=x"]}, "--fix LM0=x: expected a finite number, found 'x'"),
         ({"fixed": ["F", "LM0", "TM0"]}, "all weights are fixed"),
-        ({"bounds": ["LM0=1"]}, "--bounds LM0=1: expected NAME=LOW:HIGH, as LM0=0:1"),
+        ({"bounds": ["LM0=1"]}, "--bounds LM0=1: expected NAME=LOW:HIGH, such as LM0=0:1"),
         ({"bounds": ["LM0=1:0"]}, "--bounds LM0=1:0: expected a lower bound below the upper bound"),
         ({"bounds": ["LM0=a:"]}, "--bounds LM0=a:: expected a finite number, found 'a'"),
     ],

@@ -38,7 +38,7 @@ def write_dataset(dataset: Dataset, path: str | Path) -> list[Path]:
     path = Path(path)
     kind = format_of(path)
     if kind is None or kind not in FORMATS.values():
-        known = f"unknown format; expected a name ending in {', '.join(FORMATS)} (or .gz)"
+        known = f"unknown format; expected a file name ending in {', '.join(FORMATS)} (or .gz)"
         raise DataError(known, file=printable(str(path)))
     raw = _json(dataset, lines=".json" not in path.suffixes) if kind == "json" else _table(dataset, kind)
     finish_writing(path.parent)

@@ -169,7 +169,7 @@ def test_references_of_one_name_stay_apart_and_systems_may_not(tmp_path: Path) -
     dataset = read_parallel(paths["src"], [paths["r1"], paths["r2"]], [paths["t1"]])
     assert dataset.references["name"].tolist() == ["ref", "REF2"] * 3
     both = [paths["t1"], paths["t2"]]
-    says = "system 'same' stands in .*t1.sgm too; rename or remove one"
+    says = "system 'same' is also in .*t1.sgm; rename or remove one"
     refusal(lambda: read_parallel(paths["src"], [paths["r1"]], both), paths["t2"], 2, says)
 
 

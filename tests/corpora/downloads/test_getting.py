@@ -88,7 +88,7 @@ def test_an_archive_is_unpacked_and_kept_for_other_cards(server, card, corpora):
 def test_the_digest_of_the_first_download_is_checked_from_then_on(server, card, corpora):
     card(Download(f"{server.url}/data.txt"))
     with pytest.raises(
-        OptionError, match=r"no SHA-256 digest is known of data\.txt: give it with --sha256, or .*--unverified"
+        OptionError, match=r"no SHA-256 digest is known for data\.txt: give it with --sha256, or .*--unverified"
     ):
         get("made", limits=HASTY)
     assert server.requests == []
@@ -98,7 +98,7 @@ def test_the_digest_of_the_first_download_is_checked_from_then_on(server, card, 
     assert record.read_text() == f"{DIGEST}  data.txt\n"
     assert get("made", again=True, limits=HASTY)[0].checked == "first download"
     server.files["/data.txt"] = b"new"
-    with pytest.raises(FetchError, match=f"expected {DIGEST}: .*; if the change is intended, remove {record}"):
+    with pytest.raises(FetchError, match=f"expected {DIGEST}: .*; if the change is intended, delete {record}"):
         get("made", again=True, unverified=True, limits=HASTY)
     digest = hashlib.sha256(b"new").hexdigest()
     assert get("made", again=True, sha256={"": digest.upper()}, limits=HASTY)[0].checked == "--sha256"
@@ -181,7 +181,7 @@ def test_the_command_goes_on_where_ctrl_c_stopped_it(server, card, corpora, caps
         run(["data", "get", "made", "--max-gb", "0.001"])
     out, err = capsys.readouterr()
     assert ended.value.code == 0, err
-    assert out == f"data.txt: 12.0 kB, SHA-256 {DIGEST} (compared with: card); in {corpora}/made/data.txt\n"
+    assert out == f"data.txt: 12.0 kB, SHA-256 {DIGEST} (verified against: card); in {corpora}/made/data.txt\n"
     assert "fetching data.txt: 12.0 kB from 127.0.0.1" in caplog.text
 
 

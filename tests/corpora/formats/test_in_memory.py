@@ -117,7 +117,7 @@ def test_errors_name_the_record(records, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((["a", "b"], [["a", "b"]]), "as list(zip(*references)) gives them"),
+        ((["a", "b"], [["a", "b"]]), "transpose them with list(zip(*references))"),
         ((["a", "b"], ["a"]), "2 translations but references for 1"),
         (("ab", ["a"]), "translations: expected a list of strings, found 'ab'"),
         ((["a"], "a"), "references: expected a list, found a string"),

@@ -165,11 +165,11 @@ def test_alignments_that_do_not_fit_the_data_set(tmp_path: Path) -> None:
     dataset = corpus()
     with pytest.raises(DataError, match=r"x: alignments of the unknown system 'Aa' \(did you mean 'A'\?\)"):
         attach(dataset, candidates={"Aa": three})
-    with pytest.raises(DataError, match="two:2: has 2 lines, there are 3 in the data set"):
+    with pytest.raises(DataError, match="two:2: has 2 lines, expected 3, one for each of the"):
         attach(dataset, candidates={"A": two})
     with pytest.raises(DataError, match="x: alignments of 3 references given, no source has more than 2"):
         attach(dataset, references=[three, two, two])
-    with pytest.raises(DataError, match="two:2: has 2 lines, there are 1 of these"):
+    with pytest.raises(DataError, match="two:2: has 2 lines, expected 1, one for each of the"):
         attach(dataset, references=[three, two])
     with pytest.raises(DataError, match="three:3: link 2-5 is out of range: the target sentence has 3 words"):
         attach(dataset, candidates={"A": three}, source_lengths=[3] * 3, candidate_lengths=[3] * 5)

@@ -113,7 +113,7 @@ def test_one_score_a_line_is_of_the_only_system(read: Write) -> None:
     one = translated(systems="A")
     scores = read("scores.txt", "0.5\n-1.25\n3\n")
     assert scores.of_candidates(one).tolist() == SCORES["A"]
-    with pytest.raises(DataError, match=r"scores.txt:1: names no system, and data has 2: name them"):
+    with pytest.raises(DataError, match=r"scores.txt:1: has no system names, but data has 2 systems"):
         scores.of_candidates(translated())
 
 
@@ -181,7 +181,7 @@ WRONG = {
     "ambiguous": (
         "a.csv",
         "seg_id,system,score\n7,A,1\n",
-        r"a.csv:2: seg_id '7' stands for 2 segments of data: add the language pair in a column or key 'lp'",
+        r"a.csv:2: seg_id '7' matches 2 segments of data: add the language pair in a column or key 'lp'",
     ),
     "duplicate": (
         "a.csv",
@@ -202,7 +202,7 @@ WRONG = {
     "other text": (
         "a.json",
         comet_json().replace("B 2", "B\\u202e 3"),
-        r"a.json: 'out/B.txt'\[2\]: belongs to the translation 'B\\u202e 3', and data\[fr-en:7\] has 'B 2'",
+        r"a.json: 'out/B.txt'\[2\]: belongs to the translation 'B\\u202e 3', but data\[fr-en:7\] has 'B 2'",
     ),
     "NaN": ("a.tsv", "A\t1\nA\tNaN\n", r"a.tsv:2: expected a finite number or None, found 'NaN'"),
     "infinite": ("a.csv", "system,score\nA,-inf\n", r"a.csv:2: expected a finite number or None, found '-inf'"),
@@ -230,7 +230,7 @@ WRONG = {
     "no names": (
         "a.csv",
         "A,1\nB,2\n",
-        r"a.csv:1: found 'A,1' without names of columns; expected a system and a score",
+        r"a.csv:1: found 'A,1' without column names; expected lines with a system and a score",
     ),
     "three fields": ("a.txt", "A B 1\n", r"a.txt:1: expected a system and its score, found 'A B 1' \(3 fields\)"),
     "empty": ("a.txt", " \n", r"a.txt: is empty, expected lines with a system and a score"),

@@ -103,8 +103,8 @@ def test_what_is_passed_over_is_counted(tmp_path: Path, caplog: pytest.LogCaptur
     lines = [FIVE, five("_ref A.1 B.2", "1 2 3"), five("X Y", "1 2", "German,English,9,-1,9,j")]
     with caplog.at_level(logging.WARNING):
         assert len(added(corpus(), lines, tmp_path)) == 1
-    assert "rows of other language pairs, passed over: 1" in caplog.text
-    assert "ranks of references, passed over: 1" in caplog.text
+    assert "rows of other language pairs, ignored: 1" in caplog.text
+    assert "ranks of references, ignored: 1" in caplog.text
 
 
 REFUSED = {

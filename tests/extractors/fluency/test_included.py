@@ -49,18 +49,18 @@ def test_its_content_is_in_the_signature():
 
 
 def test_options_that_do_not_suit_it():
-    with pytest.raises(OptionError, match="has lower-cased words of tokenizer 13a; leave out tokenizer and lowercase"):
+    with pytest.raises(OptionError, match="uses lowercased words of tokenizer 13a; remove tokenizer and lowercase"):
         Perplexity(model="shipped", lowercase=False)
-    with pytest.raises(OptionError, match=r"perp\[leave_out=true,model=shipped\]: the model knows no references"):
+    with pytest.raises(OptionError, match=r"perp\[leave_out=true,model=shipped\]: a fixed model has no references"):
         Perplexity(model="shipped", leave_out=True)
-    with pytest.raises(DataError, match=r"shipped: is a model of order 3, and perp\[order=4\] asks for another"):
+    with pytest.raises(DataError, match=r"shipped: is a model of order 3, but perp\[order=4\] requests another"):
         Perplexity(model="shipped", order=4).transform(dataset_of([([], [GOOD])]))
     assert registry.make("perp[model=shipped,unit=tags]").english_only == ("model", "parser")
 
 
 def test_other_languages_are_noted_and_a_lack_of_it_is_said(monkeypatch, tmp_path):
     russian = dataset_of([([], ["кошка сидит", "собака"])])
-    expected = "shipped: all of the candidates' words are unknown to this language model"
+    expected = "shipped: all of the candidates' words are out of vocabulary for this language model"
     assert Perplexity(model="shipped").note(russian).startswith(expected)
     included.included_model.cache_clear()
     monkeypatch.setattr(share, "directory", lambda room: tmp_path)

@@ -95,7 +95,7 @@ def test_what_is_missing_or_damaged_is_named(tmp_path, monkeypatch):
         find_wordnet()
     with pytest.raises(MissingError, match="nowhere: no such file or directory"):
         find_wordnet(str(tmp_path / "nowhere"))
-    with pytest.raises(DataError, match=r"is no WordNet: index.noun or noun.exc cannot be read"):
+    with pytest.raises(DataError, match=r"is not a WordNet directory: index.noun or noun.exc cannot be read"):
         find_wordnet(str(tmp_path))
     (tmp_path / "other.db").write_bytes(b"no database at all" * 100)
     with pytest.raises(DataError, match="is not a database of the package wn"):

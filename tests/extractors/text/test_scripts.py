@@ -28,7 +28,7 @@ def translations(reference: str, *pairs: str | None):
             (name, CHINESE, "Chinese.*tokenizer=zh")
             for name in ("bleu", "nist", "wer", "per", "rouge_l", "gtm", "ribes")
         ),
-        ("ter", CHINESE, "Chinese, written without spaces, and tokenizer=none takes .*; better: tokenizer=zh"),
+        ("ter", CHINESE, "Chinese, written without spaces, so tokenizer=none treats .*; better use tokenizer=zh"),
         ("terp", CHINESE, "tokenizer=terp.*tokenizer=zh"),
         ("meteor[tokenizer=none]", CHINESE, "tokenizer=none.*tokenizer=zh"),
         ("meteor[tokenizer=meteor-words]", CHINESE, "tokenizer=meteor-words.*tokenizer=zh"),

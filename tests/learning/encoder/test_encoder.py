@@ -161,7 +161,7 @@ def test_damaged_encoders_are_refused_in_one_line(tiny, tmp_path, damage):
         says = "its weights are missing 'encoder.layer.1."
     elif damage == "generator":
         GPT2Model(GPT2Config(n_embd=16, n_layer=1, n_head=2, vocab_size=20)).save_pretrained(directory)
-        says = "'gpt2' is no encoder; expected a masked language model"
+        says = "'gpt2' is not an encoder; expected a masked language model"
     else:
         (directory / "tokenizer.json").write_text("{}")
         says = "the encoder cannot be loaded: "

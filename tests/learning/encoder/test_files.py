@@ -57,7 +57,7 @@ def test_pickled_weights_are_refused(directory):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"config.json": None}, "is no encoder: there is no config.json"),
+        ({"config.json": None}, "is not an encoder: config.json is missing"),
         ({"config.json": "{"}, "config.json cannot be read"),
         ({"config.json": "[]"}, "config.json is not a JSON object"),
         ({"config.json": "{}"}, "is not an encoder: config.json has no model_type"),

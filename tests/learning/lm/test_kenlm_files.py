@@ -78,7 +78,7 @@ def changed(pattern: str, replacement: str):
         (lambda raw: b"\x1f\x8b" + raw, "damaged or incomplete gzip file"),
         (lambda raw: gzip.compress(raw)[:20], "damaged or incomplete gzip file"),
         (lambda raw: gzip.compress(raw)[:-200], "cannot be read by KenLM: zlib"),
-        (lambda raw: raw[: len(raw) // 2], r"is cut off: expected \\end\\ at its end"),
+        (lambda raw: raw[: len(raw) // 2], r"is truncated: expected \\end\\ at its end"),
         (changed("ngram 3=38", "ngram 3=-4"), r"lm:5: found 'ngram 3=-4', expected ngram 3=COUNT"),
         (changed("ngram 3=38", "ngram 4=38"), r"lm:5: found 'ngram 4=38', expected ngram 3=COUNT"),
         (changed("ngram 3=38", "ngram 3=0"), "declares order 3 but contains no n-grams"),
