@@ -19,6 +19,7 @@ from packaging.requirements import Requirement
 
 import ranker
 from ranker import notation, share
+from ranker.cli.help import topics
 from ranker.cli.main import app
 from ranker.corpora import catalogue
 from ranker.extractors import registry
@@ -36,6 +37,7 @@ def reference_pages() -> dict[str, str]:
         **metric_pages(),
         "reference/feature-sets.md": feature_sets(),
         **command_pages(),
+        "reference/topics.md": topic_page(),
         "reference/python.md": python_interface(),
         "reference/corpora.md": corpora(),
         "reference/licences.md": licences(),
@@ -134,6 +136,12 @@ def command_pages() -> dict[str, str]:
         *table(("command", "what it does"), rows),
     ]
     return {"reference/commands.md": "\n".join(lines) + "\n", **pages}
+
+
+def topic_page() -> str:
+    """Return the texts of ``ranker help`` on one page."""
+    parts = ["# Topics\n\n`ranker help TOPIC` prints the same texts.\n"]
+    return "\n".join([*parts, *(re.sub("^#", "##", text, flags=re.MULTILINE) for text in topics().values())])
 
 
 def summary(command: Any) -> str:

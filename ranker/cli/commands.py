@@ -1,7 +1,7 @@
 """What all commands have in common: their help, and the options that say where and how results are printed.
 
-Every command takes ``--quiet``. One with a parameter `form` prints a result and takes ``--json`` and ``--output`` too.
-One with a parameter `data` takes data also without ``--data`` before them, unless it has other arguments.
+Every command takes ``--quiet`` and ``--no-color``. One with a parameter `form` prints a result and takes ``--json`` and
+``--output`` too. One with a parameter `data` takes data also without ``--data``, unless it has other arguments.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo
 
 from ranker.cli.options import OUTPUT, DataOption, listed_paths
-from ranker.cli.output import be_quiet, say_note, write_long_signatures
+from ranker.cli.output import be_quiet, say_note, without_styles, write_long_signatures
 from ranker.errors import OptionError
 
 _FORM, _JSON, _OUTPUT, _QUIET, _LONG = "form", "as_json", "output", "quiet", "long_signatures"
+_NO_COLOR = "no_color"
 _DATA, _DATA_ARGUMENT = "data", "named_data"
 _BY_SUFFIX = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 
@@ -49,6 +50,10 @@ _LongOption = Annotated[
 ]
 QuietOption = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print no notes and no progress, only errors.", rich_help_panel=OUTPUT)
+]
+NoColorOption = Annotated[
+    bool,
+    typer.Option("--no-color", help="Print tables without terminal styles, as with NO_COLOR.", rich_help_panel=OUTPUT),
 ]
 
 _DataArgument = Annotated[list[str] | None, typer.Argument(help="Same as --data.", metavar="DATA", show_default=False)]
@@ -141,11 +146,14 @@ def _with_options(function: Callable[..., None]) -> Callable[..., None]:
             parameters[_OUTPUT] = _option(_OUTPUT, OutputOption, None)
         parameters[_LONG] = _option(_LONG, _LongOption, False)
     parameters[_QUIET] = _option(_QUIET, QuietOption, False)
+    parameters[_NO_COLOR] = _option(_NO_COLOR, NoColorOption, False)
 
     @functools.wraps(function)
     def command(**values: Any) -> None:
         if values.pop(_QUIET):
             be_quiet()
+        if values.pop(_NO_COLOR):
+            without_styles()
         if has_data:
             values[_DATA] = listed_paths([*(values.pop(_DATA_ARGUMENT, None) or []), *(values[_DATA] or [])])
             if not values[_DATA] and signature.parameters[_DATA].default is inspect.Parameter.empty:
@@ -168,8 +176,8 @@ def _with_options(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _info(parameter: inspect.Parameter) -> object:
-    """Return how typer is to read a parameter."""
-    return typing.get_args(parameter.annotation)[1]
+    """Return how typer is to read a parameter, None for the context of the command."""
+    return next(iter(typing.get_args(parameter.annotation)[1:]), None)
 
 
 def _option(name: str, annotation: Any, default: object) -> inspect.Parameter:

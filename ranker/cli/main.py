@@ -23,6 +23,7 @@ from ranker.cli import (
     experiment,
     explain,
     features,
+    help,
     lm,
     nbest,
     parser,
@@ -36,9 +37,9 @@ from ranker.cli import (
     tune,
     warm_up,
 )
-from ranker.cli.commands import Commands, QuietOption
+from ranker.cli.commands import Commands, NoColorOption, QuietOption
 from ranker.cli.messages import usage_message
-from ranker.cli.output import be_quiet, begin, shortened
+from ranker.cli.output import be_quiet, begin, shortened, without_styles
 from ranker.errors import MissingError, RankerError
 from ranker.files import display_name
 from ranker.version import VERSION
@@ -57,7 +58,13 @@ for _heading, _commands in {
         "experiment": experiment,
     },
     "Rerank and tune": {"rerank": rerank, "tune": tune, "nbest": nbest},
-    "Data, features and set-up": {"data": data, "features": features, "permutation": permutation, "warm-up": warm_up},
+    "Data, features and set-up": {
+        "data": data,
+        "features": features,
+        "permutation": permutation,
+        "warm-up": warm_up,
+        "help": help,
+    },
     "Train components": {"lm": lm, "parser": parser, "align": align},
 }.items():
     for _name, _module in _commands.items():
@@ -90,9 +97,12 @@ def _options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
     quiet: QuietOption = False,
+    no_color: NoColorOption = False,
 ) -> None:
     if quiet:
         be_quiet()
+    if no_color:
+        without_styles()
 
 
 def spread(arguments: Sequence[str]) -> list[str]:

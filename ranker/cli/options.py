@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ranker.cli.output import say_note, shows_progress
+from ranker.cli.output import color_system, say_note, shows_progress
 from ranker.errors import OptionError
 from ranker.files import printable
 from ranker.progress import listening
@@ -210,7 +210,7 @@ def working(what: str) -> Iterator[None]:
     from rich.console import Console
     from rich.markup import escape
 
-    with Console(stderr=True).status(escape(printable(f"{what} ..."))) as status:
+    with Console(stderr=True, color_system=color_system()).status(escape(printable(f"{what} ..."))) as status:
 
         def show(part: str, done: int, total: int) -> None:
             number = f"{done:,} of {total:,}" if total else f"{done:,}"

@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import logging
 import math
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _quiet = ContextVar("quiet", default=False)
 _long_signatures = ContextVar("long_signatures", default=False)
+_styles = ContextVar("styles", default=True)
 _OPTIONS = re.compile(r"\[(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*\]")
 _LONG_ONLY = ("kind", "pairs", "loss", "C", "references_as_candidates", "data", "alpha")
 """Parts of a signature that a model's digest covers, or that never differ."""
@@ -106,9 +108,20 @@ def write_long_signatures() -> None:
     _long_signatures.set(True)
 
 
+def color_system() -> Literal["auto"] | None:
+    """Return which styles rich may use: those of the terminal, or none."""
+    return "auto" if _styles.get() else None
+
+
+def without_styles() -> None:
+    """Print tables without terminal styles from now on."""
+    _styles.set(False)
+
+
 def begin() -> None:
     """Print as by default, whatever an earlier command wanted."""
     be_quiet(False)
+    _styles.set(not os.environ.get("NO_COLOR"))
     _long_signatures.set(False)
     # what prints the notes of the library where a program sets up no logging of its own
     if logging.lastResort is not None:
@@ -178,7 +191,7 @@ def print_table(
     if len(rows) > _LONG:
         sys.stdout.writelines(_long_table(rows))
         return
-    console = Console(highlight=False, soft_wrap=False)
+    console = Console(highlight=False, soft_wrap=False, color_system=color_system())
     if keys and console.is_terminal:
         for number, columns in enumerate(_parts(rows, keys, together, console.width)):
             if number:

@@ -403,7 +403,7 @@ def _tables(mean: PairCorrelations, parts: Sequence[PairCorrelations], heads: Se
 def _note(mean: PairCorrelations, parts: Sequence[PairCorrelations], over: str) -> str:
     what = f"Mean over {len(parts)} {over}" if len(parts) > 1 else f"{parts[0].lp}, {parts[0].systems} systems"
     return (
-        f"{what}, {mean.sources:,} sources; low and high: 95 % bootstrap interval over sources, of the same systems. "
+        f"{what}, {mean.sources:,} sources; low and high: 95% bootstrap interval over sources, of the same systems. "
         "Published figures are of other data."
     )
 

@@ -76,7 +76,7 @@ class Failure:
 
     def markdown(self) -> str:
         """Return the reason as Markdown under the title of the table."""
-        return _section(self.title, f"This table could not be computed:  {markdown_text(self.reason)}")
+        return _section(self.title, f"This table could not be computed: {markdown_text(self.reason)}")
 
 
 @dataclass(frozen=True)

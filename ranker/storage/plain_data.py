@@ -159,7 +159,7 @@ def parse_toml(text: str, file: str) -> dict[str, Any]:
         values = tomllib.loads(text, parse_float=_finite_toml)
     except tomllib.TOMLDecodeError as error:
         place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
-        what = f"not TOML: {printable(str(error).split(' (at ')[0])[:200]}"
+        what = f"not TOML, expected valid TOML: {printable(str(error).split(' (at ')[0])[:200]}"
         line, column = (int(place[1]), int(place[2])) if place else (None, None)
         raise DataError(what, file=file, line=line, column=column) from None
     except RefusedError as error:

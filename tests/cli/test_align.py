@@ -140,7 +140,7 @@ def test_refusals_of_train(ranker: Ranker, refused: Refused, folder: Path) -> No
     refused(*base, "-s", "de", says="nothing to align")
     refused(*base, "-s", "de", "-t", "en", "gap", says="-t: expected one file, found 2")
     refused(*base, "-s", "de", "-t", "en", "-d", "corpus.json", says="not both")
-    refused(*base, "-s", "de", "-t", "two", says="two:2: has 2 lines, expected 24, as in de")
+    refused(*base, "-s", "de", "-t", "two", says="two:2: has 2 lines, expected 24 as in de")
     refused(*base, "-s", "de", "-t", "gap", says="gap:2: the translation has no words, expected at least one")
     refused(*base, "-s", "gap", "-t", "en", says="gap:2: the source has no words, expected at least one")
     refused(*base, "-s", "zh", "-t", "en", says="zh: the sources have 0.14 words per word of their translations")

@@ -214,7 +214,7 @@ def test_systems_that_stand_twice(tmp_path: Path) -> None:
         line = json.dumps({"source": "x", "candidates": candidates})
         damaged(path, f"{LINES[0]}\n{line}\n", 2, "is listed twice for one source; rename or remove one of them")
     one = '{"src": "x", "ref": "r", "mt": "m", "system": "A"}'
-    damaged(path, f"{one}\n{LINES[0]}\n{one}\n", 3, r"system 'A' is duplicated under one source.*\(line 1 has it too\)")
+    damaged(path, f"{one}\n{LINES[0]}\n{one}\n", 3, r"system 'A' is listed twice for one source.*\(line 1 has it too\)")
     damaged(path, '{"src": "x", "tgt": {"A": "a", "A": "b"}}', 1, "key 'A' is duplicated in an object")
     damaged(path, '{"src": "x", "tgt": {"": "a"}}', 1, "tgt: expected a name, found ''")
     for delimiter, name in ((",", "x.csv"), ("\t", "x.tsv")):
@@ -222,12 +222,17 @@ def test_systems_that_stand_twice(tmp_path: Path) -> None:
         damaged(tmp_path / name, table(delimiter, rows), 8, "column 'fluency': system 'B' is judged twice")
         unjudged = [[*row[:5], "", "", row[7]] for row in rows]
         damaged(
-            tmp_path / name, table(delimiter, [HEADER, *unjudged[1:]]), 8, "system 'B' is duplicated under one source"
+            tmp_path / name, table(delimiter, [HEADER, *unjudged[1:]]), 8, "system 'B' is listed twice for one source"
         )
         other_text = [*ROWS[3][:5], "j2", "4", "other"]
-        damaged(tmp_path / name, table(delimiter, [HEADER, *ROWS, other_text]), 8, "is duplicated under one source")
+        damaged(tmp_path / name, table(delimiter, [HEADER, *ROWS, other_text]), 8, "is listed twice for one source")
         without_judge = [[*row[:5], "", *row[6:]] for row in ROWS[:1]]
-        damaged(tmp_path / name, table(delimiter, [HEADER, *without_judge, ROWS[0]]), 3, "judged twice; expected one judgement")
+        damaged(
+            tmp_path / name,
+            table(delimiter, [HEADER, *without_judge, ROWS[0]]),
+            3,
+            "judged twice; expected one judgement",
+        )
 
 
 def test_sources_that_stand_twice(tmp_path: Path) -> None:

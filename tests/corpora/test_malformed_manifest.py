@@ -30,8 +30,8 @@ COLUMNS = 'columns = ["system", "doc", "segment", "judge", "fluency"]'
 @pytest.mark.parametrize(
     ("manifest", "line", "says"),
     [
-        ("language_pair = \n", 1, "not TOML: Invalid value"),
-        (f"language_pair = 'zh-en'\n{MANIFEST}", 2, "not TOML: Cannot overwrite a value"),
+        ("language_pair = \n", 1, "not TOML, expected valid TOML: Invalid value"),
+        (f"language_pair = 'zh-en'\n{MANIFEST}", 2, "not TOML, expected valid TOML: Cannot overwrite a value"),
         ("", None, "language_pair: expected a language pair such as 'zh-en', found null"),
         (replaced("zh-en", "Chinese"), 1, "language_pair: expected a language pair such as 'zh-en', found 'Chinese'"),
         ("language_pair = 'zh-en'\n", None, "source: is missing; expected the path of the source"),
@@ -54,13 +54,17 @@ COLUMNS = 'columns = ["system", "doc", "segment", "judge", "fluency"]'
         (replaced('"E05"', '{ encoding = "gbk" }'), 7, r"\[systems\] E05: expected a path .*, found null"),
         (replaced('"E05"', '{ path = "x", name = "y" }'), 7, r"\[systems\] E05: unknown key 'name'; expected path"),
         (f"{MANIFEST}\n[systems.E07]\npfad = 'x'", 14, r"\[systems\] E07: unknown key 'pfad'"),
-        (replaced('E06 = "E06.sgm"', 'e05 = "E06.sgm"'), 7, r"\[systems\] E05: expected names that differ in more than"),
+        (
+            replaced('E06 = "E06.sgm"', 'e05 = "E06.sgm"'),
+            7,
+            r"\[systems\] E05: expected names that differ in more than",
+        ),
         (replaced("[systems]", "[systems]\nencoding = 'klingon'"), 8, "E05: expected an encoding such as 'utf-8'"),
         (replaced("[systems]", "[systems]\nundecodable = 'skip'"), 8, "undecodable: expected 'refuse' or 'replace'"),
         (
             replaced("[systems]", "[systems]\nundecodable = 'replace'"),
             8,
-            "undecodable = 'replace' also needs an encoding",
+            "expected an encoding with undecodable = 'replace'",
         ),
         (
             replaced('path = "scores.txt"', ""),
@@ -90,7 +94,7 @@ COLUMNS = 'columns = ["system", "doc", "segment", "judge", "fluency"]'
         (
             replaced('"doc", ', ""),
             11,
-            "columns: 'doc' is missing: give its column here, or its constant value in fixed",
+            "columns: 'doc' is missing: expected its column here, or its constant value in fixed",
         ),
         (
             replaced('"judge", ', '"doc", '),
@@ -143,13 +147,13 @@ def test_wrong_manifests(manifest: str, line: int | None, says: str, tmp_path: P
             None,
             "system E06: expected documents of that sysid",
         ),
-        ("E06.sgm", story("d1", "E06", "a") + story("d1", None, "a"), 4, "document without sysid, which is required"),
+        ("E06.sgm", story("d1", "E06", "a") + story("d1", None, "a"), 4, "document without sysid; expected one"),
         ("E06.sgm", "<refset>" + story("d1", "E01", "a") + "</refset>", None, None),
         ("source.sgm", "<refset>" + story("d1", "E01", "a") + "</refset>", None, "source: expected documents of a sou"),
         ("E06.sgm", "", None, "contains no <doc>, expected at least one"),
         ("E06.sgm", story("d1", "E06", "a", "b")[:-4], 1, "<doc> is not closed before the file ends"),
         ("E06.sgm", story("d1", "E06", "a", "b")[:-9], 3, "<seg> is not closed before the file ends"),
-        ("E06.sgm", b"<doc docid=d1>\n<seg id=1>\x81 \xff\x90</seg></doc>", 2, "byte 0x81 is not utf-8: name the"),
+        ("E06.sgm", b"<doc docid=d1>\n<seg id=1>\x81 \xff\x90</seg></doc>", 2, "byte 0x81 is not utf-8: specify the"),
         ("E06.sgm", story("d1", "E06", "a").encode("utf-16"), 1, "byte 0x00 is not text"),
         ("E06.sgm", b"\x1f\x8b\x08broken", None, "damaged or incomplete gzip file"),
     ],

@@ -219,7 +219,7 @@ def test_pairs_that_cannot_be_explained(ranker: Ranker, sample: Dataset) -> None
     matrix = ranker.contributions(sample)
     with pytest.raises(OptionError, match=r"no system 'syss1' in sample \(did you mean 'sys1'\?\); available: 'sys1'"):
         explain_systems(ranker, sample, matrix, "syss1", "sys2")
-    with pytest.raises(OptionError, match="'sys1' is given twice"):
+    with pytest.raises(OptionError, match="found 'sys1' twice"):
         explain_systems(ranker, sample, matrix, "sys1", "sys1")
 
 

@@ -47,7 +47,7 @@ def test_names_and_extractors_are_put_in_one_list():
         ("bleu,ter,bleu", "column 'bleu' is duplicated in 'bleu,ter,bleu'"),
         ("bleu1-4,bleu[smoothing=add-one]", r"column 'bleu\[smoothing=add-one\]' is duplicated"),
         ("bleu1-4[order=2]", r"a feature set has no options; list its extractors instead"),
-        ("bleu,terr", "unknown metric or feature 'terr'.*ter"),
+        ("bleu,terr", "unknown metric, feature or feature set 'terr'.*ter"),
         ("bleu[ordr=2]", "ordr"),
         ("bleu[order=0]", "expected 1 to"),
     ],

@@ -40,7 +40,7 @@ def test_it_prints_as_one_line():
     ("name", "arguments", "message"),
     [
         ("bleu", (["a"],), "texts: references are missing; bleu requires one per translation"),
-        ("bleu", (["a", "b"], ["a", []]), r"texts: references\[1\] is empty, and bleu needs one"),
+        ("bleu", (["a", "b"], ["a", []]), r"texts: references\[1\] is empty; bleu requires one"),
         ("chrf", ("abc", ["a"]), "translations: expected a list of strings, found 'abc'"),
         ("chrf", (["a", "b"], ["a"]), "2 translations but references for 1"),
     ],

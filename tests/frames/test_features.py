@@ -67,7 +67,7 @@ def test_its_conventions_are_those_of_scikit_learn(frame):
 
 
 def test_what_is_no_frame_is_refused(frame):
-    with pytest.raises(DataError, match=r"X: expected a data frame .*, found list: Dataset\.to_frame\(\) makes one"):
+    with pytest.raises(DataError, match=r"X: expected a data frame .*, found list: use Dataset\.to_frame\(\)"):
         Features().fit([["a"]])
     with pytest.raises(DataError, match="X: column 'text' is missing"):
         Features().fit(frame.drop(columns="text"))

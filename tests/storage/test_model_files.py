@@ -151,7 +151,7 @@ NOT_ARRAYS = {
 def test_what_is_no_array_is_refused_before_anything_is_allocated(path, raw):
     rewrite(path, "extractor0.npz", raw)
     resign(path, {"extractor0.npz": {"a": "0"}})
-    with pytest.raises(ModelError, match=r"extractor0\.npz contains no plain arrays"):
+    with pytest.raises(ModelError, match=r"extractor0\.npz does not contain plain arrays"):
         read_model(path)
 
 

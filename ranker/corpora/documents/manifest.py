@@ -204,7 +204,7 @@ def _own(documents: list[sgml.Document], part: ManifestPart, file: str) -> list[
         own = [one for one in group if sgml.key(one.sysid or "") == sgml.key(part.name)]
         nameless = next((one for one in group if not one.sysid), None)
         if own and nameless is not None:
-            what = "document without sysid, which is required because the file contains several systems"
+            what = "document without sysid; expected one, because the file contains several systems"
             raise DataError(what, file=file, line=nameless.line)
         if own:
             return own

@@ -148,7 +148,7 @@ class _ManifestReader:
             self.fail(f"undecodable: expected 'refuse' or 'replace', found {shown(undecodable)}", *where)
         encoding = self.encoding(values.get("encoding"), *where)
         if undecodable == "replace" and encoding is None:
-            self.fail("undecodable = 'replace' also needs an encoding", *where)
+            self.fail("expected an encoding with undecodable = 'replace'", *where)
         return ManifestPart(role, name, self.paths(values.get("path"), *where), encoding, undecodable == "replace")
 
     def paths(self, value: Any, table: str, name: str, index: int = 0) -> tuple[str, ...]:
@@ -220,7 +220,7 @@ class _ManifestReader:
         if both := sorted(set(columns) & set(fixed)):
             what = f"{shown(both[0])} is also in fixed; keep one of them"
         elif lacking := [name for name in PLACE if name not in said]:
-            what = f"{lacking[0]!r} is missing: give its column here, or its constant value in fixed"
+            what = f"{lacking[0]!r} is missing: expected its column here, or its constant value in fixed"
         kinds = said - {*PLACE, "judge", "kind", "value"}
         if what is None and not (kinds if not {"kind", "value"} & said else {"kind", "value"} <= said and not kinds):
             found = ", ".join(map(shown, columns))

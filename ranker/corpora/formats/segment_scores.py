@@ -96,7 +96,7 @@ class SegmentScores:
             text, inside = read_text(part), display_name(part)
             numbers = _lines_of_scores(text.split("\n"), inside)
             if numbers is None:
-                raise DataError("expected one score a line, as in every file of a folder", file=inside, line=1)
+                raise DataError("expected one score per line, as in every file of a directory", file=inside, line=1)
             rows += [Row(one.score, f"{part.name}:{one.where}", system=part.name) for one in numbers]
             digests.append(sha256(text.encode()))
         return cls(file, rows, sha256("".join(digests).encode()))

@@ -160,7 +160,7 @@ class Perplexity(Extractor):
                 used, wanted = (
                     ",".join(f"{name}={value}" for name, value in one.items()) for one in (options, trained)
                 )
-                return f"{display_name(self.model)}: was trained with {wanted}, but perp uses {used}: use the same"
+                return f"{display_name(self.model)}: was trained with {wanted}, but perp uses {used}: match them"
         segments, candidate = self._candidates(dataset)
         known = model.knows(segments.vocabulary)[segments.take(candidate)[0]]
         if not len(known) or known.mean() >= FEWEST_KNOWN:

@@ -131,7 +131,7 @@ def _card(directory: Path, treebank: Treebank, scores: Scores, language: str, se
         f"{options.width}; {options.depth} convolutional layers over one word to either side, shared by a linear "
         f"tagger and a greedy arc-eager parser (pseudo-projective); {options.epochs} epochs, the last state taken, so "
         "that the development file serves for nothing but a score. In training "
-        f"{options.lowercase:.0%} of the sentences are lower-cased, {options.unfinished:.0%} lose their final mark, "
+        f"{options.lowercase:.0%} of the sentences are lowercased, {options.unfinished:.0%} lose their final mark, "
         f"and {options.invented:.0%} of the words seen once are replaced by invented words of the same outline."
     )
     return f"""# parser-{language}

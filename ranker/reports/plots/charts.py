@@ -71,7 +71,7 @@ def _headlines(judged: Sequence[tuple[Dataset, Agreement]]) -> Plot:
     return rows_plot(
         "agreement",
         "Agreement with human judgements",
-        f"Correlation coefficients with 95 % intervals: {_read_out(names, series)}.",
+        f"Correlation coefficients with 95% intervals: {_read_out(names, series)}.",
         names,
         series,
         axis="correlation with human judgements",
@@ -98,7 +98,7 @@ def _bars(name: str, title: str, shown: Sequence[tuple[str, dict[str, Estimate]]
         for figure, title in (("Spearman", "Spearman"), ("primary", "tau"))
         if any(figure in figures for _, figures in shown)
     ]
-    description = f"Bars with 95 % intervals: {_read_out(labels, series)}."
+    description = f"Bars with 95% intervals: {_read_out(labels, series)}."
     return rows_plot(name, title, description, labels, series, axis="correlation with human judgements", bars=True)
 
 

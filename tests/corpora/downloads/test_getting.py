@@ -182,7 +182,7 @@ def test_the_command_goes_on_where_ctrl_c_stopped_it(server, card, corpora, caps
     out, err = capsys.readouterr()
     assert ended.value.code == 0, err
     assert out == f"data.txt: 12.0 kB, SHA-256 {DIGEST} (verified against: card); in {corpora}/made/data.txt\n"
-    assert "fetching data.txt: 12.0 kB from 127.0.0.1" in caplog.text
+    assert "downloading data.txt: 12.0 kB from 127.0.0.1" in caplog.text
 
 
 def test_the_command_says_in_one_line_what_is_wrong(server, card, capsys):

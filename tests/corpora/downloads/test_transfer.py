@@ -42,7 +42,7 @@ def check(target, content=CONTENT):
 def test_a_file_comes_whole(server, target, caplog):
     assert fetch(f"{server.url}/data.txt", target, sha256=DIGEST, size=len(CONTENT), limits=HASTY) == DIGEST
     check(target)
-    assert "fetching data.txt: 12.0 kB from 127.0.0.1" in caplog.text
+    assert "downloading data.txt: 12.0 kB from 127.0.0.1" in caplog.text
     assert server.requests[0][1]["Accept-Encoding"] == "identity"
 
 

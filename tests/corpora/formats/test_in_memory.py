@@ -76,7 +76,7 @@ def test_a_frame_goes_round(sample):
     [
         ({"fluency": [1, "x", 3]}, "frame, row 1 (index 20): column 'fluency': expected a finite number"),
         ({"system": ["A", None, "B"]}, "frame, row 1 (index 20): column 'system': expected a name, found nothing"),
-        ({"system": "A"}, "frame, row 2 (index 30): system 'A' is duplicated under one source"),
+        ({"system": "A"}, "frame, row 2 (index 30): system 'A' is listed twice for one source"),
         ({"seg_id": 1}, "frame, row 1 (index 20): seg_id '1': source, references or doc differ from row 0"),
         ({"mt": ["a", "b\0", "c"]}, "frame, row 1 (index 20): text contains the character NUL"),
     ],

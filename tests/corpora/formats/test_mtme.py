@@ -117,7 +117,7 @@ def test_languages_may_name_their_script_and_region(folder: Path) -> None:
 
 
 DAMAGE = {
-    "system-outputs/en-de/S1.txt": ("ein\n\n", 2, "has 2 lines, expected 3, as in .*sources/en-de.txt"),
+    "system-outputs/en-de/S1.txt": ("ein\n\n", 2, "has 2 lines, expected 3 as in .*sources/en-de.txt"),
     "references/en-de.refA.txt": ("eins\nzwei\ndrei\nvier\n", 4, "has 4 lines, expected 3"),
     "documents/en-de.docs": ("news d1\nnews d 1\nx d2\n", 2, "expected a domain and a document, found 'news d 1'"),
     "human-scores/en-de.wmt-z.seg.score": (

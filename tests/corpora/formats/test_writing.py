@@ -202,7 +202,7 @@ def test_places_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
     os.mkfifo(tmp_path / "pipe.csv")
     for name, says in {
         "x.txt": "unknown format; expected a file name ending in .jsonl, .ndjson, .json, .csv, .tsv, .parquet (or .gz)",
-        "none/x.json": f"cannot be written: the directory {tmp_path}/none",
+        "none/x.json": f"cannot be written: the directory {tmp_path}/none does not exist",
         "directory.json": "cannot be written: exists and is not a regular file; choose another name",
         "pipe.csv": "cannot be written: exists and is not a regular file; choose another name",
         f"{'x' * 300}.json": "cannot be written: File name too long",

@@ -108,7 +108,7 @@ def test_coefficients_take_leading_axes_and_refuse_unknown_names():
     assert pair.tolist() == [[2, 0, 0], [0, 1, 0], [1, 0, 0]]
     assert cohen_kappa_of(np.stack([pair, 2 * pair])).tolist() == pytest.approx([float(cohen_kappa_of(pair))] * 2)
     assert np.isnan(cohen_kappa_of(confusion([1, 1], [1, 1])))
-    with pytest.raises(OptionError, match="no weights 'cubic'"):
+    with pytest.raises(OptionError, match="unknown weights 'cubic'"):
         cohen_kappa_of(pair, "cubic")
     with pytest.raises(OptionError, match="unknown distance 'ratio'"):
         krippendorff_alpha_of(pair, "ratio")

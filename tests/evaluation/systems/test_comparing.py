@@ -178,7 +178,7 @@ def test_systems_must_translate_the_same_sources():
     twice = data.candidates.copy()
     twice.loc[3, "system"] = "A"
     doubled = dataclasses.replace(data, candidates=twice)
-    with pytest.raises(DataError, match="has two translations by system 'A', and systems"):
+    with pytest.raises(DataError, match="has two translations by system 'A', but systems"):
         compare_systems(doubled.select_candidates(np.arange(6) // 2 == 1), scorers("bleu"))
     with pytest.raises(DataError, match="made de-en has only one source: comparing systems requires at least two"):
         compare_systems(made({"A": 0.1, "B": 0.2}, sources=1), scorers("bleu"))

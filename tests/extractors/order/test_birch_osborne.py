@@ -121,7 +121,7 @@ def test_bad_input() -> None:
     links = make_links([[(0, 0)], [(3, 0), (0, 9)]])
     with pytest.raises(DataError, match="pair 2: link 3-0 is outside a source of 3 words"):
         source_orders(links, [1, 3])
-    with pytest.raises(DataError, match="alignments of 2 pairs and 1 source lengths"):
+    with pytest.raises(DataError, match="alignments of 2 pairs but 1 source lengths"):
         source_orders(links, [1])
     with pytest.raises(OptionError, match="expected one of same-key, plus-one"):
         source_orders(links, [1, 4], rule="other")  # type: ignore[arg-type]

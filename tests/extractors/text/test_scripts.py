@@ -35,7 +35,7 @@ def translations(reference: str, *pairs: str | None):
         ("combine[wer - chrf]", CHINESE, "tokenizer=13a.*tokenizer=zh"),
         ("lrscore[lexical=ter,tokenizer=zh,alignment=isozaki]", CHINESE, "tokenizer=none.*tokenizer=zh"),
         ("bleu", JAPANESE, "Japanese.*tokenizer=ja-mecab or char"),
-        ("wer[tokenizer=zh]", JAPANESE, "tokenizer=zh takes .*tokenizer=ja-mecab or char"),
+        ("wer[tokenizer=zh]", JAPANESE, "tokenizer=zh treats .*tokenizer=ja-mecab or char"),
         ("bleu", THAI, "Thai.*tokenizer=char or flores200"),
         ("meteor", THAI, "tokenizer=meteor .*tokenizer=char"),
     ],

@@ -62,7 +62,7 @@ def test_mecab_equals_sacrebleu(name, package):
 def test_mecab_that_is_missing_is_named_with_the_extra(name, monkeypatch):
     monkeypatch.setitem(sys.modules, f"sacrebleu.tokenizers.tokenizer_{name.replace('-', '_')}", None)
     trained_tokenizers._mecab.cache_clear()
-    with pytest.raises(MissingError, match=rf"'{name}' requires sacrebleu\[.*pip install 'mt-ranker\[tokenizers\]'"):
+    with pytest.raises(MissingError, match=rf"'{name}' needs sacrebleu\[.*pip install 'mt-ranker\[tokenizers\]'"):
         make_metric("bleu").transform(translations(f"en-{name[:2]}"))
 
 
@@ -78,7 +78,9 @@ def test_pieces_are_of_the_model_in_the_directory_of_sacrebleu(monkeypatch, tmp_
     monkeypatch.setitem(sys.modules, "sentencepiece", SimpleNamespace(SentencePieceProcessor=Processor))
     monkeypatch.setenv("SACREBLEU", str(tmp_path))
     path = tmp_path / "models" / "flores200sacrebleuspm"
-    with pytest.raises(MissingError, match=f"needs the model {path}, .*not downloaded automatically: download https://"):
+    with pytest.raises(
+        MissingError, match=f"needs the model {path}, .*not downloaded automatically: download https://"
+    ):
         tokens(["a"], "flores200")
     path.parent.mkdir()
     path.write_text("_")

@@ -89,7 +89,7 @@ def test_missing_weights_and_packages_name_the_command(monkeypatch):
     monkeypatch.setenv("RANKER_ENCODERS", "/nowhere")
     with pytest.raises(MissingError, match=rf"copy its config.json, .* to /nowhere/{SMALL}, or give another directory"):
         find(SMALL)
-    with pytest.raises(MissingError, match=r"need torch, transformers.*: pip install 'mt-ranker\[semantic\]'\Z"):
+    with pytest.raises(MissingError, match=r"require torch, transformers.*: pip install 'mt-ranker\[semantic\]'\Z"):
         check_installed()
 
 
