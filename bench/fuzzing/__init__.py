@@ -1,0 +1,1 @@
+"""Parts of `bench/fuzz.py`: sound files of every format, edits that damage them, and what commands must do."""

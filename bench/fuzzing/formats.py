@@ -1,0 +1,198 @@
+"""Sound files of every format that commands read, made from the bundled sample, and the commands."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.fuzzing.running import run_command
+
+_SCORES = ["score", "IN", "-m", "bleu,chrf,ter", "-f", "json"]
+
+
+@dataclass(frozen=True)
+class Format:
+    """Sound files, the one to damage, and the commands that read it; ``IN`` is its path."""
+
+    files: dict[str, bytes]
+    target: str
+    commands: tuple[list[str], ...] = (_SCORES, ["rank", "IN", "-m", "chrf", "-f", "jsonl"])
+    read: str = ""
+    """What ``IN`` is, if it is not the target: the folder that holds it."""
+    signed: bool = False
+    """Whether the target is a model file that is damaged in what it says, with valid digests."""
+
+
+def formats(folder: Path) -> dict[str, Format]:
+    """Make sound files of every format."""
+    from ranker import Ranker, load_dataset
+    from ranker.corpora.formats.reading import read_dataset
+    from ranker.corpora.formats.writing import write_dataset
+
+    folder.mkdir(parents=True, exist_ok=True)
+    whole = load_dataset("sample")
+    write_dataset(whole, folder / "whole.jsonl")
+    first = (folder / "whole.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)[:3]
+    (folder / "corpus.jsonl").write_text("".join(first), encoding="utf-8")
+    few = read_dataset(folder / "corpus.jsonl")
+    made: dict[str, Format] = {}
+    for ending in ("json", "jsonl", "jsonl.gz", "csv", "tsv", "parquet"):
+        write_dataset(few, folder / f"corpus.{ending}")
+        name = f"corpus.{ending}"
+        made[ending] = Format({name: (folder / name).read_bytes()}, name)
+    records = json.loads(made["json"].files["corpus.json"])
+    convert = ["data", "convert", "IN", "out.jsonl"]
+    judged = ["evaluate", "--data", "IN", "-m", "bleu", "--resamples", "10", "-f", "json"]
+    made["jsonl"] = Format(made["jsonl"].files, "corpus.jsonl", (_SCORES, convert, judged))
+    pairs = "lp\tseg_id\tjudge\tsysA\tsysB\trelation\trankA\trankB\ttask\tprimary\n" + "".join(
+        f"{one['lp']}\t{one['seg_id']}\t{judge}\tsys{n}\tsys{n + 1}\t{'><='[n % 3]}\t{n}\t{n + 1}\t{n}\t1\n"
+        for one in records
+        for n in range(1, 6)
+        for judge in ("j1", "j2")
+    )
+    beside = {"corpus.jsonl": made["jsonl"].files["corpus.jsonl"], "corpus.pairs.tsv": pairs.encode()}
+    unjudged = [{**one, "candidates": [{**each, "human": {}} for each in one["candidates"]]} for one in records]
+    beside["corpus.jsonl"] = "".join(json.dumps(one) + "\n" for one in unjudged).encode()
+    by_pairs = [word if word != "IN" else "corpus.jsonl" for word in judged]
+    made["pairs"] = Format(
+        beside, "corpus.pairs.tsv", (by_pairs, ["agreement", "--data", "corpus.jsonl", "-f", "json"])
+    )
+    texts = [f"{line}\n" for line in ("one two three", "four five", "six seven eight nine")]
+    lines = {name: "".join(texts).encode() for name in ("src.txt", "ref.txt", "hyp.txt")}
+    parallel = ["score", "-s", "src.txt", "-r", "ref.txt", "-t", "IN", "-m", "bleu,ter", "-f", "json"]
+    made["parallel"] = Format(lines, "hyp.txt", (parallel,))
+    rankings = (
+        "srclang,trglang,srcIndex,segmentId,judgeID,system1Id,system1rank,system2Id,system2rank,rankingID\n"
+        + "".join(
+            f"Chinese,English,{one['seg_id']},{one['seg_id']},j1,sys{n},{n},sys{n + 1},{n + 1},{n}\n"
+            for one in records
+            for n in range(1, 6)
+        )
+    )
+    add = ["data", "convert", "corpus.jsonl", "out.jsonl", "--judgements", "IN"]
+    made["rankings"] = Format({**beside, "rr.csv": rankings.encode()}, "rr.csv", (add,))
+    del beside
+    mqm = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\tcomment\n" + "".join(
+        f"S{n}\td\t1\t{seg}\tr1\tsource {seg}\tone <v>two</v> {n}\tAccuracy/Mistranslation\tMajor\tx\n"
+        f"refA\td\t1\t{seg}\tr1\tsource {seg}\tone two\tNo-error\tNo-error\t\n"
+        for seg in range(3)
+        for n in range(1)
+    )
+    made["mqm"] = Format({"mqm.tsv": mqm.encode()}, "mqm.tsv")
+    esa = {
+        "doc_id": "en-de_DE_#_news_#_d1_#_0",
+        "src_text": "one two",
+        "tgt_text": {"refA": "eins zwei", "A": "eins", "B": "zwei"},
+        "scores": {"A": {"human1": 80, "annotator1": "j1"}, "B": {"human1": 20.5, "annotator1": "j1", "human2": 3}},
+    }
+    made["wmt-esa"] = Format({"esa.jsonl": (json.dumps(esa) + "\n").encode()}, "esa.jsonl")
+    mtme = {
+        "set/sources/en-de.txt": b"one\ntwo\nthree\n",
+        "set/references/en-de.refA.txt": b"eins\nzwei\ndrei\n",
+        "set/system-outputs/en-de/S1.txt": b"ein\nzwo\ndrei\n",
+        "set/system-outputs/en-de/S2.txt": b"eins\nzwo\n\n",
+        "set/documents/en-de.docs": b"news d1\nnews d1\nsocial d2\n",
+        "set/human-scores/en-de.wmt-z.seg.score": b"S1 0.25\nS1 None\nS1 1\nS2 1\nS2 2\nS2 -3\n",
+    }
+    for name in mtme:
+        made[f"mtme:{name.split('/')[1]}"] = Format(mtme, name, read="set")
+    for kind, test in (("sgml", _sgml()), ("xml", _xml())):
+        made[kind] = Format({f"test.{kind}": test.encode()}, f"test.{kind}")
+    made["manifest"] = Format(_manifest(), "ldc/manifest.toml", read="ldc")
+    nbest = "".join(
+        f"{n} ||| {words} ||| LM0= -{n}.5 TM0= 1 2 ||| -{k}.25\n"
+        for n in range(3)
+        for k, words in enumerate(("one two", "one three", "two"))
+    )
+    lists = {"dev.nbest": nbest.encode(), "dev.ref0": "".join(texts).encode(), "w.json": _weights().encode()}
+    by_oracle = ["rerank", "dev.nbest", "--oracle", "bleu", "-r", "dev.ref0"]
+    by_weights = ["rerank", "dev.nbest", "--weights", "w.json", "-f", "json"]
+    made["nbest"] = Format(lists, "dev.nbest", (["nbest", "check", "dev.nbest"], by_oracle, by_weights))
+    made["weights"] = Format(lists, "w.json", (by_weights,))
+    given = "lp\tseg_id\tsystem\tscore\n" + "".join(
+        f"{one['lp']}\t{one['seg_id']}\t{each['system']}\t{len(each['text']) / 7}\n"
+        for one in records
+        for each in one["candidates"]
+    )
+    by_given = ["score", "corpus.jsonl", "-m", "given[file=scores.tsv]", "-f", "json"]
+    made["given"] = Format({**made["jsonl"].files, "scores.tsv": given.encode()}, "scores.tsv", (by_given,))
+    made |= _models(folder, Ranker, whole)
+    return made
+
+
+def _models(folder: Path, ranker: type, whole: object) -> dict[str, Format]:
+    candidates = [{"source": "x", "references": ["a b c"], "candidates": {"A": "a b", "B": "c a", "C": "d"}}]
+    data = {"c.json": json.dumps(candidates).encode()}
+    ranker("bleu1-4,paraphrase", C=0.01).fit(whole).save(folder / "x.model")
+    ranker("bleu,paraphrase,combine[paraphrase.f - ter]", C=0.01).fit(whole).save(folder / "y.model")
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        run_command(
+            ["compare", "--data", "sample", "-m", "bleu", "-m", "chrf", "--resamples", "5", "-f", "json"],
+            folder / "c.json",
+        )
+        for name in ("s", "t"):
+            (folder / name).write_text("a b c\nb c d\na d\n" * 3)
+        train = ["align", "train", "-s", str(folder / "s"), "-t", str(folder / "t"), "--model", str(folder / "x.align")]
+        run_command(train, None)
+    plain = {"s": b"a b\nc d\n", "t": b"b a\nd\n"}
+    rank = ["rank", "c.json", "--model", "IN", "-f", "jsonl"]
+    score = ["score", "c.json", "--model", "IN", "-f", "json"]
+    models = {name: (folder / name).read_bytes() for name in ("x.model", "y.model", "x.align")}
+    aligned = ["align", "apply", "--model", "IN", "-s", "s", "-t", "t"]
+    report = ["report", "--comparison", "IN", "--html", "out.html"]
+    return {
+        "model": Format({**data, "x.model": models["x.model"]}, "x.model", (rank,)),
+        "signed model": Format({**data, "y.model": models["y.model"]}, "y.model", (rank, score), signed=True),
+        "aligner": Format({**plain, "x.align": models["x.align"]}, "x.align", (aligned,)),
+        "signed aligner": Format({**plain, "x.align": models["x.align"]}, "x.align", (aligned,), signed=True),
+        "comparison": Format({"x.json": (folder / "c.json").read_bytes()}, "x.json", (report,)),
+    }
+
+
+def _sgml() -> str:
+    def part(kind: str, tag: str, extra: str, lines: list[str]) -> str:
+        segments = "".join(f'<seg id="{n}">{line}</seg>\n' for n, line in enumerate(lines, 1))
+        head = f'<{kind} setid="t" srclang="German" trglang="English"{extra}>'
+        return f'{head}\n<doc docid="d1" sysid="{tag}">\n{segments}</doc>\n</{kind}>\n'
+
+    return (
+        part("srcset", "source", "", ["Eins &amp; zwei", "Drei"])
+        + part("refset", "ref", ' refid="A"', ["One &amp; two", "Three"])
+        + part("tstset", "S1", ' sysid="S1"', ["One and two", "Tree"])
+    )
+
+
+def _xml() -> str:
+    def seg(lines: list[str]) -> str:
+        return "".join(f'<seg id="{n}">{line}</seg>' for n, line in enumerate(lines, 1))
+
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n<dataset id="t"><collection id="c"><doc origlang="de" id="d1">\n'
+        f'<src lang="de"><p>{seg(["Eins", "Zwei"])}</p></src>\n'
+        f'<ref lang="en" translator="A"><p>{seg(["One", "Two"])}</p></ref>\n'
+        f'<hyp system="S1" language="en"><p>{seg(["On", "Two"])}</p></hyp>\n</doc></collection></dataset>\n'
+    )
+
+
+def _manifest() -> dict[str, bytes]:
+    def document(kind: str, tag: str, lines: list[str]) -> bytes:
+        segments = "".join(f'<seg id="{n}">{line}</seg>\n' for n, line in enumerate(lines, 1))
+        return f'<{kind} setid="t"><doc docid="d1" sysid="{tag}">\n{segments}</doc></{kind}>\n'.encode()
+
+    text = (
+        'language_pair = "de-en"\n\n[source]\npath = "src.sgm"\n\n[references]\nR1 = "ref.sgm"\n\n'
+        '[systems]\nencoding = "utf-8"\nundecodable = "replace"\nS1 = "s1.sgm"\n'
+    )
+    return {
+        "ldc/manifest.toml": text.encode(),
+        "ldc/src.sgm": document("srcset", "src", ["Eins", "Zwei"]),
+        "ldc/ref.sgm": document("refset", "R1", ["One", "Two"]),
+        "ldc/s1.sgm": document("tstset", "S1", ["On", "Two"]),
+    }
+
+
+def _weights() -> str:
+    return json.dumps({"features": [{"name": "LM0", "weights": [0.5]}, {"name": "TM0", "weights": [0.2, 0.3]}]})
