@@ -59,9 +59,10 @@ def damage(raw: bytes, choose: random.Random) -> bytes:
     }
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("model.json", json.dumps(document))
+        # without the time, so that the same input is the same file
+        archive.writestr(zipfile.ZipInfo("model.json"), json.dumps(document))
         for name, arrays_of in arrays.items():
-            archive.writestr(f"{name}.npz", model_files._npz(arrays_of))
+            archive.writestr(zipfile.ZipInfo(f"{name}.npz"), model_files._npz(arrays_of))
     return buffer.getvalue()
 
 

@@ -253,6 +253,8 @@ class Ranker(LabelledScores):
         model = stored.model
         try:
             training = record(Training, model["training"])
+            if not isinstance(model["features"], str):
+                raise TypeError
             columns = model["columns"]
             # files of before there was a record of settings say what was done
             kept = record(Settings, model.get("settings") or dataclasses.asdict(training.settings(model["features"])))

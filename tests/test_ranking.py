@@ -288,6 +288,7 @@ def told(part, **values):
         (lambda model: model.update(weights=None), "model.json is incomplete"),
         (changed("mean", "x"), "model.json is incomplete"),
         (lambda model: model.pop("training"), "model.json is incomplete"),
+        (lambda model: model.update(features=["bleu"]), "model.json is incomplete"),
         (told("training", C=None), "model.json is incomplete"),
         (told("training", sources="many"), "model.json is incomplete"),
         (told("settings", seed=[1]), "model.json is incomplete"),
