@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import functools
 import math
 import multiprocessing
@@ -160,12 +161,13 @@ def main() -> None:
     if options.only:
         made = {name: made[name] for name in options.only.split(",")}
     counts: collections.Counter[tuple[str, str]] = collections.Counter()
-    for name, number, found in findings(
-        made, options.seed, range(options.first, options.first + options.inputs), options.out
-    ):
-        counts[name, "refused" if found.refused else "finding" if found.finding else "read"] += 1
-        if found.finding:
-            print(f"{name} {number}: {found.finding}", flush=True)
+    numbers = range(options.first, options.first + options.inputs)
+    # what a run that is interrupted found is printed too
+    with contextlib.suppress(KeyboardInterrupt):
+        for name, number, found in findings(made, options.seed, numbers, options.out):
+            counts[name, "refused" if found.refused else "finding" if found.finding else "read"] += 1
+            if found.finding:
+                print(f"{name} {number}: {found.finding}", flush=True)
     print("\n| format | inputs | read | refused | findings |\n|---|---|---|---|---|")
     for name in sorted(made):
         read, refused, bad = (counts[name, what] for what in ("read", "refused", "finding"))

@@ -330,7 +330,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with serving(inputs):
             for name in names:
                 choose = random.Random(f"{options.seed} {name}")
-                kills = options.random // len(names)
+                kills = -(-options.random // len(names))
                 child = os.fork()
                 if not child:
                     code = 70
