@@ -104,7 +104,7 @@ def _ties(before: float, value: float, tie: float) -> bool:
     return value - before <= tie or value == before
 
 
-@kernel(parallel=True)
+@kernel(parallel=True, elements=200_000)
 def _merge(values: FloatArray, offsets: Int64Array, order: Int64Array) -> None:
     for group in prange(len(offsets) - 1):
         start, stop = offsets[group], offsets[group + 1]
@@ -153,7 +153,7 @@ def _rank_block(values: FloatArray, tie: float, order: Int64Array, ranks: FloatA
         start = stop
 
 
-@kernel(parallel=True)
+@kernel(parallel=True, elements=200_000)
 def _average_ranks(values: FloatArray, offsets: Int64Array, tie: float) -> FloatArray:
     ranks = np.full(len(values), np.nan)
     order = np.empty(len(values), dtype=np.int64)
@@ -163,7 +163,7 @@ def _average_ranks(values: FloatArray, offsets: Int64Array, tie: float) -> Float
     return ranks
 
 
-@kernel(parallel=True)
+@kernel(parallel=True, elements=200_000)
 def _correlate(
     first: FloatArray, second: FloatArray, offsets: Int64Array, tie_corrected: bool, constant: bool
 ) -> FloatArray:

@@ -194,8 +194,10 @@ class Dataset(Conversions):
         return f"{place}{self.name}[{_short(key) or source + 1}]"
 
     def select_sources(self, keep: npt.ArrayLike) -> Dataset:
-        """Return the data set of the sources where the mask `keep` (sources,) is true."""
+        """Return the data set of the sources where the mask `keep` (sources,) is true; itself if all are."""
         chosen = np.asarray(keep, dtype=bool)
+        if chosen.all():
+            return self
         code = np.cumsum(chosen) - 1
         references = self.references[chosen[self.references["source"].to_numpy()]]
         kept = Dataset(
@@ -218,7 +220,8 @@ class Dataset(Conversions):
     def select_candidates(self, keep: npt.ArrayLike, *, peers: bool = False) -> Dataset:
         """Return the data set without the candidates where the mask `keep` (candidates,) is false.
 
-        Sources that keep no candidate stay, with their references.
+        Sources that keep no candidate stay, with their references. Where all are kept it is this very data set, with
+        its views.
 
         Parameters
         ----------
@@ -227,6 +230,8 @@ class Dataset(Conversions):
             Whether the other candidates are still there to compare with; see `peers`.
         """
         rows = np.asarray(keep, dtype=bool)
+        if rows.all() and (peers or self._peers is None):
+            return self
         kept = self._keep_candidates(rows)
         return kept._compared_with(self.peers[0], self.peers[1][rows]) if peers else kept
 

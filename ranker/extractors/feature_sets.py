@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ranker import notation, share
 from ranker.arrays import BoolArray, FloatArray
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, view
 from ranker.errors import DataError, OptionError, nearest
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, join_notes
@@ -21,6 +21,8 @@ from ranker.files import display_name, read_text, sha256
 from ranker.storage.plain_data import parse_toml
 
 _LOG = logging.getLogger(__name__)
+_KEPT_ROWS = 20_000
+"""Columns of data sets with up to so many candidates are kept as views: a training uses the same ones several times."""
 
 
 @dataclass(frozen=True)
@@ -219,11 +221,11 @@ class FeatureSet:
             if made is not None:
                 parts.append(made)
             elif not one.needs_references:
-                parts.append(one.fit_ranked(dataset).transform(dataset))
+                parts.append(_columns(one, dataset))
             else:
                 part = np.zeros((len(dataset), len(one.columns)))
                 if len(referenced) and one.unusable(dataset) is None:
-                    part[rows] = one.fit_ranked(referenced).transform(referenced)
+                    part[rows] = _columns(one, referenced)
                 parts.append(part)
         return self._joined(dataset, parts)
 
@@ -296,3 +298,17 @@ class FeatureSet:
                 f"({int(empty.sum())} of {len(empty)} sources have none): add references, or "
                 "choose features that need none, such as consensus"
             )
+
+
+def _columns(extractor: Extractor, dataset: Dataset) -> FloatArray:
+    """Return the columns of one extractor, which learns from `dataset` first if it is of scope ``ranked``."""
+    # what was learnt in training is no part of the value by which a view is found
+    learnt = any(part.fit_scope == "train" for part in (extractor, *extractor.members))
+    if learnt or len(dataset) > _KEPT_ROWS or not isinstance(extractor, Hashable):
+        return extractor.fit_ranked(dataset).transform(dataset)
+    return _kept_columns(dataset, extractor)
+
+
+@view
+def _kept_columns(dataset: Dataset, extractor: Extractor) -> FloatArray:
+    return extractor.fit_ranked(dataset).transform(dataset)

@@ -32,7 +32,15 @@ ELEMENTS = 8_192
 """Array elements that a kernel takes in one process before it is compiled, unless it says otherwise."""
 
 _compiled = 0
-_state = threading.local()
+
+
+class _State(threading.local):
+    """Whether this thread runs the insides of a plain kernel."""
+
+    plain = False
+
+
+_state = _State()
 _MODES: dict[str, Mode] = {"compiled": "compiled", "plain": "plain"}
 _mode: Mode = _MODES.get(os.environ.get("RANKER_KERNELS", ""), "auto")
 
@@ -42,12 +50,14 @@ class Kernel(CPUDispatcher):
 
     elements: int
     tables: frozenset[int]
+    size: Callable[..., int] | None
+    plain: Callable[..., Any]
     seen: int
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the compiled function or the plain one."""
-        if getattr(_state, "plain", False):
-            return self.py_func(*arguments)
+        if _state.plain:
+            return self.plain(*arguments)
         if self.overloads and _mode != "plain":
             return super().__call__(*arguments)
         if not self._stays_plain(arguments):
@@ -56,7 +66,7 @@ class Kernel(CPUDispatcher):
         try:
             # what wraps round in compiled integers does so here, with a warning of NumPy's
             with np.errstate(all="ignore"):
-                return self.py_func(*arguments)
+                return self.plain(*arguments)
         finally:
             _state.plain = False
 
@@ -73,10 +83,15 @@ class Kernel(CPUDispatcher):
             return _mode == "plain" and self.elements > 0
         if not self.seen and self._is_on_disk():
             return False
-        self.seen += sum(
+        self.seen += self._size(arguments)
+        return self.seen <= self.elements
+
+    def _size(self, arguments: tuple[Any, ...]) -> int:
+        if self.size is not None:
+            return self.size(*arguments)
+        return sum(
             one.size for place, one in enumerate(arguments) if isinstance(one, np.ndarray) and place not in self.tables
         )
-        return self.seen <= self.elements
 
     def _is_on_disk(self) -> bool:
         file = getattr(getattr(self, "_cache", None), "_cache_file", None)
@@ -89,12 +104,24 @@ def kernel(function: F, *, elements: int = ELEMENTS, tables: Sequence[str] = (),
 
 @overload
 def kernel(
-    function: None = None, *, elements: int = ELEMENTS, tables: Sequence[str] = (), **options: Any
+    function: None = None,
+    *,
+    elements: int = ELEMENTS,
+    tables: Sequence[str] = (),
+    size: Callable[..., int] | None = None,
+    plain: Callable[..., Any] | None = None,
+    **options: Any,
 ) -> Callable[[F], F]: ...
 
 
 def kernel(
-    function: Callable[..., Any] | None = None, *, elements: int = ELEMENTS, tables: Sequence[str] = (), **options: Any
+    function: Callable[..., Any] | None = None,
+    *,
+    elements: int = ELEMENTS,
+    tables: Sequence[str] = (),
+    size: Callable[..., int] | None = None,
+    plain: Callable[..., Any] | None = None,
+    **options: Any,
 ) -> Any:
     """Decorate a function that numba compiles, keeps on disk and runs without the interpreter's lock.
 
@@ -107,11 +134,15 @@ def kernel(
         Python some tenths of a second. 0 for a function that may not give the same bits then.
     tables : sequence of str
         Array arguments of which it only looks at a few elements, as those of named tuples.
+    size : callable, optional
+        Takes the arguments, and returns how much there is to do; by default the elements of the array arguments.
+    plain : callable, optional
+        Gives the same bits faster without numba, with NumPy or on lists; by default the function itself.
     **options
         Further options of ``numba.njit``, as ``parallel=True``.
     """
     if function is None:
-        return functools.partial(kernel, elements=elements, tables=tables, **options)
+        return functools.partial(kernel, elements=elements, tables=tables, size=size, plain=plain, **options)
     made: Any = njit(cache=True, nogil=True, **options)(function)
     if not hasattr(made, "py_func"):
         # with NUMBA_DISABLE_JIT it is the function itself
@@ -119,6 +150,7 @@ def kernel(
     names = list(inspect.signature(function).parameters)
     made.__class__ = Kernel
     made.elements, made.tables, made.seen = elements, frozenset(map(names.index, tables)), 0
+    made.size, made.plain = size, plain or function
     return made
 
 

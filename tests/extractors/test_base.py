@@ -10,6 +10,7 @@ import pytest
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import DataError, MissingError, ModelError, OptionError
 from ranker.extractors.base import FittedExtractor, Metric, join_notes
+from ranker.extractors.edit.wer import WordErrorRate
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.lexical.word_classes import class_batch
 from ranker.extractors.order.metrics import word_permutations
@@ -80,6 +81,18 @@ def test_derived_data_sets_have_views_of_their_own(derive):
     scores = make("bleu").transform(derived)
     again = dataclasses.replace(derived)
     np.testing.assert_array_equal(scores, make("bleu").transform(again))
+
+
+def test_columns_are_made_once_for_all_that_keep_every_candidate(monkeypatch):
+    data = dataset(range(2))
+    made = []
+    transform = WordErrorRate.transform
+    monkeypatch.setattr(WordErrorRate, "transform", lambda self, dataset: made.append(self) or transform(self, dataset))
+    whole = data.select_candidates([True] * len(data), peers=True).select_sources([True] * len(data.sources))
+    for features, scored in (("wer", data), ("chrf,wer", whole), ("wer[lowercase=false]", whole)):
+        FeatureSet.parse(features).transform(scored)
+    assert whole is data
+    assert list(map(str, made)) == ["wer", "wer[lowercase=false]"]
 
 
 def test_pairs_are_the_same_however_words_are_made():

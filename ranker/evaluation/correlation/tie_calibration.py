@@ -36,7 +36,7 @@ class Calibration:
     groups: int
 
 
-@kernel(elements=0, parallel=True)
+@kernel(elements=50_000, parallel=True)
 def _pairs(
     human: FloatArray,
     scores: FloatArray,

@@ -7,7 +7,7 @@ own dynamic programme runs once for every shift made, and hardly ever for one th
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -161,7 +161,26 @@ def realign(search: ShiftSearch) -> int:
     return distance
 
 
-@kernel
+def _exact_distance_of_integers(search: ShiftSearch, first: int) -> int:
+    """Return what `_exact_distance` does, with one integer for all words of a reference of up to 64."""
+    columns, masks, last_row = search.columns, search.reference.masks, int(search.reference.last_row)
+    if masks.shape[1] > 1:
+        return cast(int, _exact_distance.py_func(search, first))  # type: ignore[attr-defined]
+    every = (1 << BLOCK) - 1
+    matches = masks[search.trial.words[first:], 0].tolist()
+    above, below = int(columns.above[first, 0]), int(columns.below[first, 0])
+    distance = int(columns.distance[first])
+    for match in matches:
+        vertical = match | below
+        horizontal = ((((match & above) + above) & every) ^ above) | match
+        more, less = below | (every & ~(horizontal | above)), above & horizontal
+        distance += ((more >> last_row) & 1) - ((less >> last_row) & 1)
+        more, less = ((more << 1) & every) | 1, (less << 1) & every
+        above, below = less | (every & ~(vertical | more)), more & vertical
+    return distance
+
+
+@kernel(plain=_exact_distance_of_integers)
 def _exact_distance(search: ShiftSearch, first: int) -> int:
     """Return the exact edit distance of the candidate after the shift that is tried, `first` the first word moved."""
     words, above, below = search.trial.words, search.trial.above, search.trial.below

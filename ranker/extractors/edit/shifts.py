@@ -191,7 +191,7 @@ def shift_edits(candidate: Int32Array, reference: Int32Array, limits: Limits) ->
     return distance + shifts
 
 
-@kernel(parallel=True)
+@kernel(elements=50_000, parallel=True)
 def shift_edits_of_pairs(
     values: Int32Array,
     offsets: Int64Array,

@@ -15,7 +15,7 @@ With ``as_meteor`` the search has two peculiarities of the program Meteor 1.5, f
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import prange
@@ -122,7 +122,60 @@ def _free(used: BoolArray, match: Int32Array) -> bool:
     return not bool(used[match[0] : match[0] + match[1]].any())
 
 
-@kernel
+def _align_lists(
+    size: int, length: int, offsets: Int64Array, matches: Int32Array, options: SearchOptions
+) -> tuple[int, Int64Array, Int64Array]:
+    """Return what `align` does, on lists: words used are bits of an integer, matches taken linked tuples."""
+    sure = _undisputed(size, length, offsets, matches).tolist()
+    covered = _match_weights(matches, options).tolist()
+    rows, bounds = matches.tolist(), offsets.tolist()
+    # weight covered, chunks closed, distance, next free reference word, what continues the open chunk, words used,
+    # matches taken
+    paths: list[tuple[int, int, int, int, int, int, Any]] = [(0, 0, 0, 0, _OPEN, 0, None)]
+    for j in range(length):
+        disputed = sure[j] < 0
+        following = []
+        for path in paths:
+            weight, chunks, distance, after, continues, used, taken = path
+            if after > j:
+                following.append(path)
+                continue
+            closed = chunks + (continues != _OPEN)
+            for match in range(bounds[j], bounds[j + 1]):
+                first, mine, theirs, _ = rows[match]
+                words = ((1 << mine) - 1) << first
+                if disputed and used & words:
+                    continue
+                gap = abs(j - first)
+                following.append(
+                    (
+                        weight + covered[match],
+                        chunks if continues == first else closed,
+                        distance if options.as_meteor else distance + gap,
+                        j + theirs,
+                        first + mine,
+                        used | words,
+                        (taken, j, match),
+                    )
+                )
+                if options.as_meteor and disputed:
+                    distance += gap
+            if disputed:
+                following.append((weight, closed, distance, j + 1, _OPEN, used, taken))
+        if len(following) > 1:
+            following.sort(key=lambda path: (-path[0], path[1], path[2]))
+        paths = following[: options.beam]
+    best = min(paths, key=lambda path: (-path[0], path[1] + (path[4] != _OPEN), path[2]))
+    chosen = []
+    taken = best[-1]
+    while taken is not None:
+        taken, j, match = taken
+        chosen.append((j, match))
+    both = np.array(chosen[::-1], dtype=np.int64).reshape(-1, 2)
+    return best[1] + (best[4] != _OPEN), both[:, 0], both[:, 1]
+
+
+@kernel(plain=_align_lists)
 def align(
     size: int, length: int, offsets: Int64Array, matches: Int32Array, options: SearchOptions
 ) -> tuple[int, Int64Array, Int64Array]:
@@ -223,7 +276,7 @@ def _count_words(words: Int32Array, is_function: BoolArray, row: FloatArray, col
         row[column + is_function[word]] += 1
 
 
-@kernel(parallel=True)
+@kernel(elements=50_000, parallel=True)
 def alignment_statistics(
     values: Int32Array,
     offsets: Int64Array,

@@ -33,7 +33,30 @@ def _are_paraphrases(paraphrases: Paraphrases, first: np.int32, second: np.int32
     return bool(place < stop and paraphrases.values[place] == second)
 
 
-@kernel
+def _list_matches_by_word(
+    candidate: Int32Array, reference: Int32Array, sentences: tuple[int, int], tables: MatchTables
+) -> tuple[Int64Array, Int32Array]:
+    """Return what `list_matches` does, by dictionaries where only forms and stems match."""
+    phrases, stems = tables.paraphrases.sentence_offsets, tables.words.stems
+    if len(tables.words.synsets) or phrases[sentences[1]] < phrases[sentences[1] + 1]:
+        made: tuple[Int64Array, Int32Array] = list_matches.py_func(candidate, reference, sentences, tables)  # type: ignore[attr-defined]
+        return made
+    ours, theirs = candidate.tolist(), reference.tolist()
+    stem = dict(zip(theirs, stems[reference].tolist() if len(stems) else theirs, strict=True))
+    places: dict[int, list[int]] = {}
+    for place, one in enumerate(stems[candidate].tolist() if len(stems) else ours):
+        places.setdefault(one, []).append(place)
+    matches: list[tuple[int, int, int, int]] = []
+    offsets = [0]
+    for word in theirs:
+        alike = places.get(stem[word], [])
+        matches.extend((place, 1, 1, EXACT) for place in alike if ours[place] == word)
+        matches.extend((place, 1, 1, STEM) for place in alike if ours[place] != word)
+        offsets.append(len(matches))
+    return np.array(offsets, dtype=np.int64), np.array(matches, dtype=np.int32).reshape(-1, 4)
+
+
+@kernel(plain=_list_matches_by_word)
 def list_matches(
     candidate: Int32Array, reference: Int32Array, sentences: tuple[int, int], tables: MatchTables
 ) -> tuple[Int64Array, Int32Array]:

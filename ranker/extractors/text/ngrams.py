@@ -7,6 +7,8 @@ whose prefix or last word the references lack cannot match.
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 from numba import prange
 
@@ -110,7 +112,35 @@ def _count_source(
             matches[row, n] = matched
 
 
-@kernel(parallel=True)
+def _matches_of_counters(
+    values: Int32Array,
+    offsets: Int64Array,
+    candidate: Int64Array,
+    reference: Int64Array,
+    candidate_offsets: Int64Array,
+    reference_offsets: Int64Array,
+    order: int,
+) -> Int64Array:
+    """Return what `_matches` does, by dictionaries."""
+    words = values.tolist()
+    bounds = offsets.tolist()
+    result = np.zeros((len(candidate), order), dtype=np.int64)
+    for source in range(len(candidate_offsets) - 1):
+        rows = range(candidate_offsets[source], candidate_offsets[source + 1])
+        theirs = reference[reference_offsets[source] : reference_offsets[source + 1]].tolist() if rows else []
+        references = [words[bounds[segment] : bounds[segment + 1]] for segment in theirs]
+        candidates = [words[bounds[segment] : bounds[segment + 1]] for segment in candidate[rows.start : rows.stop]]
+        for n in range(order):
+            most: Counter[tuple[int, ...]] = Counter()
+            for one in references:
+                most |= Counter(zip(*(one[at:] for at in range(n + 1)), strict=False))
+            for row, one in zip(rows, candidates, strict=True):
+                counts = Counter(zip(*(one[at:] for at in range(n + 1)), strict=False))
+                result[row, n] = sum(min(count, most[gram]) for gram, count in counts.items() if gram in most)
+    return result
+
+
+@kernel(parallel=True, elements=800_000, plain=_matches_of_counters)
 def _matches(
     values: Int32Array,
     offsets: Int64Array,

@@ -12,6 +12,7 @@ one over the scored text, whatever the number of groups.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -45,7 +46,7 @@ class _Groups(NamedTuple):
     offsets: Int64Array
 
 
-@kernel(elements=0)
+@kernel
 def _adjust(counts: _Counts, node: int, change: int) -> None:
     context, before = counts.context[node], counts.adjusted[node]
     after = before + change
@@ -55,7 +56,7 @@ def _adjust(counts: _Counts, node: int, change: int) -> None:
     counts.followers[context, min(after, 3)] += 1
 
 
-@kernel(elements=0)
+@kernel
 def _add_sentence(counts: _Counts, longest: Int32Array, change: int) -> int:
     """Put a training sentence in (`change` 1) or take it out (-1); return by how many words the vocabulary grows."""
     words = 0
@@ -76,7 +77,7 @@ def _add_sentence(counts: _Counts, longest: Int32Array, change: int) -> int:
     return words
 
 
-@kernel(elements=0)
+@kernel
 def _score_sentence(
     counts: _Counts, discounts: FloatArray, vocabulary_size: int, words: Int32Array
 ) -> tuple[float, int, int]:
@@ -100,13 +101,15 @@ def _score_sentence(
             matched -= 1
             child = find_child(counts.first_child, counts.word, contexts[matched - 1], wanted)
 
-        log10_prob += np.log10(_probability(counts, discounts, vocabulary_size, contexts[: length + 1], child, matched))
+        log10_prob += math.log10(
+            _probability(counts, discounts, vocabulary_size, contexts[: length + 1], child, matched)
+        )
         lengths += matched
         node, length = (child, matched) if matched < order else (counts.suffix[child], matched - 1)
     return log10_prob, unknown, lengths
 
 
-@kernel(elements=0)
+@kernel
 def _probability(
     counts: _Counts,
     discounts: FloatArray,
@@ -134,7 +137,7 @@ def _probability(
     return min(prob, 1.0)
 
 
-@kernel(elements=0)
+@kernel(elements=120_000)
 def _score_groups(
     counts: _Counts,
     discounts: FloatArray,

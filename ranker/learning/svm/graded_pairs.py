@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.learning.svm.loss import PairLoss
@@ -31,7 +32,13 @@ class Groups(NamedTuple):
     """Columns low, middle, high."""
 
 
-@kernel(elements=0)
+def _sort_all_by_grade(order: Int64Array, offsets: Int64Array, grades: FloatArray) -> None:
+    group = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    rows = order[offsets[0] : offsets[-1]]
+    order[offsets[0] : offsets[-1]] = rows[np.lexsort((-grades[rows], group))]
+
+
+@kernel(elements=500_000, plain=_sort_all_by_grade)
 def sort_by_grade(order: Int64Array, offsets: Int64Array, grades: FloatArray) -> None:
     """Sort the rows of every group from the best grade to the worst, in place and stably.
 
@@ -56,7 +63,7 @@ def sort_by_grade(order: Int64Array, offsets: Int64Array, grades: FloatArray) ->
             rows[position] = row
 
 
-@kernel(elements=0)
+@kernel(elements=200_000)
 def plan_cuts(
     offsets: Int64Array, level_start: Int64Array, level_stop: Int64Array, cut_offsets: Int64Array
 ) -> Int64Array:
@@ -100,7 +107,71 @@ def plan_cuts(
     return cuts
 
 
-@kernel(elements=0)
+def _listed(blocks: Int64Array, block: int, groups: Groups) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Return the better and the worse row of every pair of a block of small groups, sorted, and their groups."""
+    offsets = groups.offsets[blocks[block] : blocks[block + 1] + 1]
+    rows = np.arange(offsets[0], offsets[-1])
+    group = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    first = groups.level_stop[rows]
+    count = offsets[1:][group] - first
+    better = np.repeat(rows, count)
+    starts = np.cumsum(count) - count
+    return better, np.arange(len(better)) + np.repeat(first - starts, count), np.repeat(group, count)
+
+
+def _alphas_of_list(
+    block: int,
+    blocks: Int64Array,
+    groups: Groups,
+    scores: FloatArray,
+    loss: PairLoss,
+    row_alpha: FloatArray,
+    totals: FloatArray,
+) -> None:
+    """Do what `graded_alphas` does, with the same additions in the same order."""
+    better, worse, group = _listed(blocks, block, groups)
+    slack = 1.0 - (scores[better] - scores[worse])
+    zone = np.where((slack > 0.0) & (slack <= loss.width), slack, 0.0)
+    cap = np.where((slack > 0.0) & (slack > loss.width), slack, 0.0)
+    alpha = np.where(cap > 0.0, loss.cap, loss.slope * zone)
+    # a row loses to the rows before it, and wins from those behind it
+    first, last = groups.offsets[blocks[block]], groups.offsets[blocks[block + 1]]
+    lost = np.bincount(worse - first, -alpha, last - first)
+    row_alpha[first:last] += lost + np.bincount(better - first, alpha, last - first)
+    for place, values in enumerate((cap, zone, zone * zone)):
+        totals[block, place] += np.cumsum(np.bincount(group, values))[-1] if len(group) else 0.0
+
+
+def _laplacian_of_list(
+    block: int,
+    blocks: Int64Array,
+    groups: Groups,
+    scores: FloatArray,
+    rows: FloatArray,
+    width: float,
+    product: FloatArray,
+    touched: BoolArray,
+) -> None:
+    """Do what `graded_laplacian` does, with the same additions in the same order."""
+    better, worse, _ = _listed(blocks, block, groups)
+    slack = 1.0 - (scores[better] - scores[worse])
+    zone = (slack > 0.0) & (slack <= width)
+    better, worse = better[zone], worse[zone]
+    first = groups.offsets[blocks[block]]
+    pairs = np.arange(len(better))
+    signs = np.repeat([-1.0, 1.0], len(better))
+    members = np.concatenate([worse, better]) - first, np.concatenate([pairs, pairs])
+    # a row of this matrix holds first the pairs that it loses, then those that it wins
+    product += csr_array((signs, members), (len(product), len(pairs))) @ (rows[better] - rows[worse])
+    touched[better - first] = touched[worse - first] = True
+
+
+def _pairs_to_list(block: int, blocks: Int64Array, groups: Groups, *_: object) -> int:
+    """Return a bound of the pairs of all groups, beyond all bounds if some are large."""
+    return 1 << 40 if groups.is_large.any() else int((np.diff(groups.offsets) ** 2).sum())
+
+
+@kernel(elements=10_000_000, size=_pairs_to_list, plain=_alphas_of_list)
 def graded_alphas(
     block: int,
     blocks: Int64Array,
@@ -120,7 +191,7 @@ def graded_alphas(
             _add_alphas(scores, groups.level_stop, first, last, loss, row_alpha, totals[block])
 
 
-@kernel(elements=0)
+@kernel(elements=4_000_000, size=_pairs_to_list, plain=_laplacian_of_list)
 def graded_laplacian(
     block: int,
     blocks: Int64Array,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import logging
 import time
@@ -114,7 +115,7 @@ def test_means_equal_plain_loops(small, metric):
 def test_blocks_change_nothing(small, monkeypatch):
     for text in ("consensus", "consensus[trust=source]"):
         whole = make(text).fit(small).transform(small)
-        fresh = small.select_candidates(np.ones(len(small), dtype=bool))
+        fresh = dataclasses.replace(small)
         with monkeypatch.context() as patch:
             patch.setattr(similarities, "PAIRS", 7)
             patch.setattr(module, "_KEPT", 0)
