@@ -57,7 +57,6 @@ def test_a_view_is_made_once_for_a_data_set_and_its_options():
         lambda made: made.select_sources([True, True, False, True]),
         lambda made: made.select_candidates(np.arange(len(made)) % 5 > 0),
         lambda made: made.with_references_as_candidates(),
-        lambda made: made.select_language_pairs(["de-en"]),
         lambda made: dataclasses.replace(made, candidates=made.candidates.assign(text="x y z")),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -99,7 +101,7 @@ def test_a_feature_that_is_no_finite_number_is_refused(few, monkeypatch):
     values = np.array([[0.5], [np.nan], [1.0], [1.0]])
     monkeypatch.setattr(Bleu, "transform", lambda self, dataset: values)
     with pytest.raises(DataError, match=r"column 'bleu' is nan for system 's1' of test\[1\]"):
-        FeatureSet.parse("ter,bleu").transform(few)
+        FeatureSet.parse("ter,bleu").transform(dataclasses.replace(few))
 
 
 def test_features_that_learn_from_what_is_ranked_are_0_where_that_is_too_little(sample, few):
