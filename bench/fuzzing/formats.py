@@ -130,7 +130,7 @@ def _models(folder: Path, ranker: type, whole: object) -> dict[str, Format]:
     ranker("bleu,paraphrase,combine[paraphrase.f - ter]", C=0.01).fit(whole).save(folder / "y.model")
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         run_command(
-            ["compare", "--data", "sample", "-m", "bleu", "-m", "chrf", "--resamples", "5", "-f", "json"],
+            ["compare", "sample", "-m", "bleu,chrf", "--level", "segment", "--resamples", "5", "-f", "json"],
             folder / "c.json",
         )
         for name in ("s", "t"):

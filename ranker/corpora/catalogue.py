@@ -7,6 +7,7 @@ downloaded here: a card may say where its files are, and `ranker.corpora.downloa
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 from dataclasses import dataclass, field
@@ -121,17 +122,20 @@ def cards() -> dict[str, Card]:
     found = {}
     for path in sorted(share.directory("data").glob("*.toml"), key=lambda path: path.stem):
         try:
-            values = parse_toml(read_text(path), display_name(path))
-            parts = tuple(
-                Download(**{**part, "only": tuple(part.get("only", ()))}) for part in values.pop("download", ())
-            )
-            found[path.stem] = Card(**{**values, "name": path.stem, "files": tuple(values["files"]), "download": parts})
+            found[path.stem] = _card(path.stem, read_text(path), display_name(path))
         except (DataError, KeyError, TypeError, AttributeError) as error:
             problem = (
                 error if isinstance(error, DataError) else f"{display_name(path)}: not a valid corpus card ({error})"
             )
             _LOG.warning("ranker: note: corpus skipped: %s", problem)
     return found
+
+
+@functools.lru_cache(maxsize=256)
+def _card(name: str, text: str, file: str) -> Card:
+    values = parse_toml(text, file)
+    parts = tuple(Download(**{**part, "only": tuple(part.get("only", ()))}) for part in values.pop("download", ()))
+    return Card(**{**values, "name": name, "files": tuple(values["files"]), "download": parts})
 
 
 def card(name: str) -> Card:

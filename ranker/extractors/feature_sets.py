@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,16 +41,19 @@ def declarations() -> dict[str, Declaration]:
     found = {}
     for path in sorted(share.directory("features").glob("*.toml")):
         try:
-            fields = parse_toml(read_text(path), display_name(path))
-            found[path.stem] = Declaration(
-                path.stem, str(fields["description"]), tuple(fields["extractors"]), str(fields.get("source", ""))
-            )
+            found[path.stem] = _declaration(path.stem, read_text(path), display_name(path))
         except DataError as error:
             _LOG.warning("ranker: note: feature set skipped: %s", error)
         except (KeyError, TypeError):
             what = "expected description and extractors"
             _LOG.warning("ranker: note: feature set skipped: %s: %s", display_name(path), what)
     return found
+
+
+@functools.lru_cache(maxsize=256)
+def _declaration(name: str, text: str, file: str) -> Declaration:
+    fields = parse_toml(text, file)
+    return Declaration(name, str(fields["description"]), tuple(fields["extractors"]), str(fields.get("source", "")))
 
 
 @dataclass(frozen=True)
