@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import gzip
+import re
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
 
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.records import Candidate, Record, assemble
@@ -42,3 +45,29 @@ def dataset_of(
         ],
         "test",
     )
+
+
+def part_of_corpus(
+    corpus: Path, folder: Path, lps: Collection[str] = (), *, most: int | None = None, step: int = 1
+) -> Path:
+    """Write a part of a corpus ``NAME.jsonl.gz`` under the same name, with the preferences on it, and return its file.
+
+    Reading a whole one takes seconds. The part has the `most` first sources of some language pairs, by default all, or
+    of them every `step`-th.
+    """
+    name = corpus.name.removesuffix(".jsonl.gz")
+    sources = []
+    for line in gzip.decompress(corpus.read_bytes()).decode().splitlines(keepends=True):
+        key = re.search(r'"lp":"([^"]*)".*?"seg_id":(\d+)', line).groups()
+        if not lps or key[0] in lps:
+            sources.append((key, line))
+    sources = sources[:most:step]
+    keys = {key for key, _ in sources}
+    made = folder / f"{name}.jsonl"
+    made.write_text("".join(line for _, line in sources), encoding="utf-8")
+    preferences = corpus.with_name(f"{name}.pairs.tsv.gz")
+    if preferences.is_file():
+        header, *rows = gzip.decompress(preferences.read_bytes()).decode().splitlines(keepends=True)
+        kept = [row for row in rows if tuple(row.split("\t", 2)[:2]) in keys]
+        (folder / f"{name}.pairs.tsv").write_text("".join([header, *kept]), encoding="utf-8")
+    return made

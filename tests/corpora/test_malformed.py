@@ -192,9 +192,9 @@ def test_bad_values_of_ten_megabytes_are_not_shown_whole(name: str, tmp_path: Pa
     ids=lambda value: ascii(value[-12:]) if isinstance(value, str) else "",
 )
 def test_hostile_megabytes_are_refused_in_seconds(name: str, raw: str, line: int, tmp_path: Path) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     damaged(tmp_path / name, raw, line)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 @pytest.mark.parametrize("key", ["lp", "seg_id", "system", "kind", "judge"])

@@ -17,6 +17,7 @@ from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError
 from tests.corpora.damage import refusal
+from tests.datasets import part_of_corpus
 
 FIVE = (
     "srclang,trglang,srcIndex,documentId,segmentId,judgeId,"
@@ -165,7 +166,7 @@ def test_convert_adds_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
 
 
 def test_rankings_are_the_pairs_that_others_made_of_them(shared: Path, tmp_path: Path) -> None:
-    dataset = read_dataset(shared / "data" / "wmt12-rr.jsonl.gz").select_language_pairs(["cs-en"])
+    dataset = read_dataset(part_of_corpus(shared / "data" / "wmt12-rr.jsonl.gz", tmp_path, ["cs-en"]))
     first, second = (dataset.preferences[side].to_numpy() for side in ("first", "second"))
     sources, systems = dataset.sources.iloc[dataset.candidate_source[first]]["seg_id"], dataset.candidates["system"]
     rows = [
