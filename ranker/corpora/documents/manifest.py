@@ -184,6 +184,9 @@ def _matching(folder: Path, pattern: str) -> list[Path]:
     if path.exists():
         found = [path]
     else:
+        if any("**" in part and part != "**" for part in path.parts):
+            # from Python 3.13 on, this would mean the same as "*"
+            raise ValueError("Invalid pattern: '**' can only be an entire path component")
         # pathlib matches relative patterns only
         anchor = Path(path.anchor)
         found = list(anchor.glob(str(path.relative_to(anchor))) if Path(pattern).anchor else folder.glob(pattern))
