@@ -63,7 +63,7 @@ def evidence_of(
         return Evidence()
     if family == "word order":
         return _only(_out_of_order(dataset, rows), names, "has out of order")
-    if family == "fluency":
+    if family == "fluency" and any(one.fit_scope == "ranked" for one in extractors):
         return _only(_unseen(dataset, rows), names, "has, in no other reference:")
     if family in ("words", "meaning"):
         return _only(words_matched_by_one(readable_batch(dataset), *rows), names, "matches")

@@ -9,6 +9,7 @@ import pytest
 
 from ranker import share
 from ranker.errors import DataError, MissingError, OptionError
+from ranker.evaluation.explanations.evidence import evidence_of
 from ranker.extractors import registry
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.fluency import included
@@ -77,3 +78,10 @@ def test_its_card_says_what_it_is_made_of():
         assert "Silveira" in text
     assert (directory / "LICENSE-CC-BY-SA-4.0.txt").is_file()
     assert sum(file.stat().st_size for file in directory.iterdir()) < 6_000_000
+
+
+def test_no_references_are_named_as_the_reason_where_the_model_learnt_from_none():
+    made = dataset_of([([GOOD], [GOOD, BAD]), ([ALIEN], [ALIEN])])
+    learning, frozen = FeatureSet.parse("perp").extractors, FeatureSet.parse(BOTH).extractors
+    assert "found in no other reference" in evidence_of(learning, made, (0, 1), ("A", "B")).text
+    assert evidence_of(frozen, made, (0, 1), ("A", "B")).text == ""
