@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.leaderboard import Board, load, remembered, say
+from bench.board import Board, load, read, remembered, say
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged, resolve_kind
@@ -161,7 +161,7 @@ def main() -> None:
     parser.add_argument("--only", choices=("wmt14", "ted21-mqm"))
     options = parser.parse_args()
     full = Ranker.load("full")
-    older = Board(options.work, {"full": full}).unseen("full", full, "wmt14")
+    older = Board(options.work, {"full": full}).unseen("full", full, read("wmt14"))
     cases = (
         ("wmt14 de-en, tested on wmt15 de-en: tau", older, ("wmt14", "de-en"), ("wmt15", "de-en")),
         ("ted21-mqm, tested on its other half: Spearman per source", full, ("ted21-mqm", "*-en"), None),

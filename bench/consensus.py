@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from bench.leaderboard import INTO_ENGLISH, Board, load, say
+from bench.board import INTO_ENGLISH, Board, load, read, say
+from bench.with_less import ALONE, rows_of
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import TEXT, Dataset
 from ranker.corpora.judgements import human_scores, judged
@@ -286,7 +287,7 @@ def main() -> None:
         dataset = dataclasses.replace(load((name,), (INTO_ENGLISH,)), name=name)
         scores = np.zeros(len(dataset))
         if not options.crowds:
-            scores[judged(dataset)] = board.scored(dataset.select_candidates(judged(dataset)), ())[0].scores
+            scores[judged(dataset)] = rows_of(board, read(name))[f"full {ALONE}"]
         corpora[name] = Corpus(dataset, scores)
     print("\n".join(crowds(corpora) if options.crowds else worth(corpora)))
 

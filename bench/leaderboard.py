@@ -10,43 +10,27 @@ empty it after a change to an extractor.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import functools
-import io
 import itertools
-import os
-import re
-import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
+from bench import with_less
+from bench.board import NORMALISED, TWO_SYSTEMS, Board, corpora_of, language_pairs, learnt, read, say
 from ranker import shipped
-from ranker.arrays import FloatArray
-from ranker.corpora import catalogue
-from ranker.corpora.dataset import TEXT, Dataset
-from ranker.corpora.judgements import judged
-from ranker.errors import DataError, OptionError
-from ranker.evaluation.compare.candidates import CandidateScores
+from ranker.corpora.dataset import Dataset
+from ranker.errors import OptionError
 from ranker.evaluation.compare.result import Cell, Comparison, Scope
 from ranker.evaluation.compare.run import compare
 from ranker.extractors.base import Metric
-from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.registry import extractor_class, make_metric, names
-from ranker.files import cache_directory, read_bytes, sha256, write_bytes
+from ranker.files import cache_directory, write_bytes
 from ranker.ranking import Ranker
-from ranker.settings import Training
-from ranker.version import VERSION
 
-SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "leaderboard.md"
-INTO_ENGLISH = "*-en"
 CORPORA = ("wmt12", "wmt13", "wmt14", "wmt15", "ted-fluency", "ted21-mqm")
-NORMALISED = "ted-fluency"
-TWO_SYSTEMS = "ted-fluency-fa-ko"
 METRICS = (
     *("bleu", "bleu[smoothing=add-one]"),
     *(f"bleu[order={order},smoothing=add-one]" for order in (1, 2, 3)),
@@ -91,8 +75,9 @@ Every metric of the project, and the rankers that ship, beside what people said.
   counts the rows that a row is ahead of by the same test. Both belong to the figure on their left. P-values are not
   corrected for the number of rows.
 - No ranker is shown on judgements that it learnt from: see [Rankers](#rankers). But the extractors of rankers were
-  chosen by training on two of the years 2012 to 2014 and testing on the third, so their figures on these years may
-  flatter them; wmt15 and the TED sets took no part in it.
+  chosen by training on two of the years 2012 to 2014 and testing on the third, and those for consensus and the language
+  model on wmt19-darr and ted21-mqm too, so their figures on these may flatter them; wmt15 and ted-fluency took no part
+  in it.
 - This is a reporting table. Every row is one look at wmt15; nothing is chosen by what stands here.
 - `meteor` and `terp` use this project's own function words, so their figures are not exactly those of the Java
   programs.
@@ -108,48 +93,6 @@ APART = (
     "Aggregate figures of programs that were run apart, not by the command above: same judged candidates, one "
     "reference, same tau."
 )
-_CLITIC = re.compile(r" (n't|'(?:s|re|ve|ll|d|m))(?!\w)")
-
-
-def say(what: str) -> None:
-    """Tell on stderr what is being done."""
-    print(what, file=sys.stderr, flush=True)
-
-
-def locate(name: str) -> str:
-    """Return the shared corpus of that name, or the name itself."""
-    paths = [SHARED / "data" / f"{name}{ending}.jsonl.gz" for ending in ("-rr", "")]
-    return next((str(path) for path in paths if path.is_file()), name)
-
-
-@functools.lru_cache(maxsize=4)
-def load(corpora: tuple[str, ...], lp: tuple[str, ...]) -> Dataset:
-    """Read corpora, those language pairs."""
-    dataset = catalogue.load_all([locate(name) for name in corpora])
-    return dataset.select_language_pairs(list(lp)) if lp else dataset
-
-
-def read(name: str) -> Dataset:
-    """Read a corpus of the page: into English, what was judged."""
-    source = NORMALISED if name == TWO_SYSTEMS else name
-    dataset = load((source,), (INTO_ENGLISH,))
-    keep = judged(dataset)
-    if name == TWO_SYSTEMS:
-        keep &= ~dataset.candidates["system"].str.startswith("ar").to_numpy(bool)
-    dataset = dataset.select_candidates(keep)
-    if source == NORMALISED:
-        dataset = normalised(dataset)
-    return dataclasses.replace(dataset, name=name)
-
-
-def normalised(dataset: Dataset) -> Dataset:
-    """Lower-case all text but the sources, and join the endings that only some of the systems split off."""
-
-    def plain(rows: pd.DataFrame) -> pd.DataFrame:
-        texts = [_CLITIC.sub(r"\1", text.lower()) for text in rows["text"]]
-        return rows.assign(text=pd.Series(texts, dtype=TEXT, index=rows.index))
-
-    return dataclasses.replace(dataset, references=plain(dataset.references), candidates=plain(dataset.candidates))
 
 
 def check_rows(metrics: Sequence[str]) -> None:
@@ -162,95 +105,6 @@ def check_rows(metrics: Sequence[str]) -> None:
     ]
     if lacking:
         raise OptionError(f"METRICS of {Path(__file__).name} lacks {', '.join(lacking)}: add a row for each")
-
-
-def remembered(path: Path, make: Callable[[], FloatArray]) -> FloatArray:
-    """Return the scores in a file, made and kept there on first use."""
-    if not path.is_file():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        raw = io.BytesIO()
-        np.save(raw, make())
-        write_bytes(path, raw.getvalue())
-    return np.asarray(np.load(io.BytesIO(read_bytes(path))))
-
-
-@dataclass
-class Board:
-    """Scores of corpora by metrics and rankers, kept in a directory."""
-
-    work: Path
-    rankers: dict[str, Ranker]
-
-    def scored(self, corpus: Dataset, metrics: Sequence[str]) -> list[CandidateScores]:
-        """Return the scores of all rows."""
-        return [
-            *(self._by_ranker(corpus, name, ranker) for name, ranker in self.rankers.items()),
-            *(self._by_metric(corpus, text) for text in metrics),
-        ]
-
-    def _scores(self, corpus: Dataset, row: str, signature: str, make: Callable[[], FloatArray]) -> FloatArray:
-        def made() -> FloatArray:
-            say(f"{corpus.name}: {row}")
-            return make()
-
-        folder = f"{corpus.name}-{corpus.fingerprint[:12]}"
-        return remembered(self.work / "scores" / folder / f"{sha256(signature.encode())[:24]}.npy", made)
-
-    def _by_metric(self, corpus: Dataset, text: str) -> CandidateScores:
-        metric = make_metric(text)
-        signature = f"{VERSION}|{metric.signature()}"
-        scores = self._scores(corpus, text, signature, lambda: FeatureSet((metric,)).transform(corpus)[:, 0])
-        note = metric.note(corpus)
-        return CandidateScores(
-            text,
-            scores if metric.higher_is_better else -scores,
-            type="metric",
-            signature=signature,
-            notes=(note,) if note else (),
-        )
-
-    def _by_ranker(self, corpus: Dataset, name: str, ranker: Ranker) -> CandidateScores:
-        used = self.unseen(name, ranker, corpus.name)
-        scores = self._scores(corpus, name, used.signature(), lambda: used.candidate_scores(corpus))
-        note = used.note(corpus)
-        return CandidateScores(name, scores, type="ranker", signature=used.signature(), notes=(note,) if note else ())
-
-    def unseen(self, name: str, ranker: Ranker, corpus: str) -> Ranker:
-        """Return the ranker, or one with its settings that was trained without that corpus."""
-        if corpus not in corpora_of(ranker):
-            return ranker
-        path = self.work / "models" / f"{name}-{ranker.digest[:12]}-without-{corpus}.model"
-        if path.is_file():
-            return Ranker.load(path)
-        say(f"training {name} without {corpus}")
-        lp = language_pairs(name, ranker)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        others = tuple(one for one in corpora_of(ranker) if one != corpus)
-        fitted = Ranker(**dataclasses.asdict(ranker.settings)).fit(load(others, lp))
-        fitted.save(path)
-        return fitted
-
-
-def learnt(ranker: Ranker) -> Training:
-    """Return what a ranker was trained on."""
-    assert ranker.training is not None
-    return ranker.training
-
-
-def corpora_of(ranker: Ranker) -> tuple[str, ...]:
-    """Return the names of the corpora that a ranker was trained on."""
-    return tuple(name.removesuffix("-rr") for name in learnt(ranker).data.split("+"))
-
-
-def language_pairs(name: str, ranker: Ranker) -> tuple[str, ...]:
-    """Return the language pairs that a ranker was trained on: none for all."""
-    for lp in ((INTO_ENGLISH,), ()):
-        if load(corpora_of(ranker), lp).fingerprint == learnt(ranker).data_hash:
-            return lp
-    raise DataError(
-        f"{name} was trained on other data than {'+'.join(corpora_of(ranker))} here, neither on all pairs nor on "
-        f"{INTO_ENGLISH}: leave it out with --rankers"
-    )
 
 
 def figure(cell: Cell | None) -> str:
@@ -370,6 +224,7 @@ def page(
         lines += corpus_table(found, corpus, rows, marked)
         if corpus.name == NORMALISED and more is not None:
             lines += corpus_table(more, read(TWO_SYSTEMS), rows, [])
+    lines += ["", *with_less.section(board, with_less.CORPORA, settings.resamples)]
     head = ["program", "wmt12", "wmt13", "wmt14", "wmt15 official", "wmt15 primary", "wmt15 Spearman"]
     lines += ["", "## Other programs as measured on the same data", "", APART, "", *table(head, PEERS)]
     return "\n".join([*lines, "", f"`{found.signature}`"]) + "\n"

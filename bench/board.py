@@ -1,0 +1,278 @@
+"""What the pages on rankers share: corpora, columns and scores kept in files, rankers trained without a corpus.
+
+Used by `bench/leaderboard.py` and `bench/consensus.py`. Corpora are names, or files of the shared data
+($RANKER_SHARED/data).
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import functools
+import io
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ranker.arrays import BoolArray, FloatArray
+from ranker.corpora import catalogue
+from ranker.corpora.dataset import TEXT, Dataset, concatenate
+from ranker.corpora.judgements import judged
+from ranker.errors import DataError
+from ranker.evaluation.compare.candidates import CandidateScores
+from ranker.extractors.base import Extractor
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.registry import make_metric
+from ranker.files import read_bytes, sha256, write_bytes
+from ranker.ranking import Ranker
+from ranker.settings import Training
+from ranker.storage.model_files import read_arrays, write_arrays
+from ranker.version import VERSION
+
+SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+INTO_ENGLISH = "*-en"
+NORMALISED = "ted-fluency"
+TWO_SYSTEMS = "ted-fluency-fa-ko"
+_CLITIC = re.compile(r" (n't|'(?:s|re|ve|ll|d|m))(?!\w)")
+
+
+def say(what: str) -> None:
+    """Tell on stderr what is being done."""
+    print(what, file=sys.stderr, flush=True)
+
+
+def locate(name: str) -> str:
+    """Return the shared corpus of that name, or the name itself."""
+    paths = [SHARED / "data" / f"{name}{ending}.jsonl.gz" for ending in ("-rr", "")]
+    return next((str(path) for path in paths if path.is_file()), name)
+
+
+@functools.lru_cache(maxsize=6)
+def _load(name: str, lp: tuple[str, ...]) -> Dataset:
+    dataset = dataclasses.replace(catalogue.load(locate(name)), name=name)
+    return dataset.select_language_pairs(list(lp)) if lp else dataset
+
+
+def load(corpora: tuple[str, ...], lp: tuple[str, ...]) -> Dataset:
+    """Read corpora, those language pairs."""
+    return concatenate([_load(name, lp) for name in corpora])
+
+
+def read(name: str) -> Dataset:
+    """Read a corpus of the page: into English, what was judged; other outputs are there to compare with."""
+    source = NORMALISED if name == TWO_SYSTEMS else name
+    dataset = load((source,), (INTO_ENGLISH,))
+    if source == NORMALISED:
+        dataset = normalised(dataset)
+    if name == TWO_SYSTEMS:
+        dataset = dataset.select_candidates(~dataset.candidates["system"].str.startswith("ar").to_numpy(bool))
+    dataset = dataclasses.replace(dataset, name=name)
+    return dataset.select_candidates(judged(dataset), peers=True)
+
+
+def normalised(dataset: Dataset) -> Dataset:
+    """Lower-case all text but the sources, and join the endings that only some of the systems split off."""
+
+    def plain(rows: pd.DataFrame) -> pd.DataFrame:
+        texts = [_CLITIC.sub(r"\1", text.lower()) for text in rows["text"]]
+        return rows.assign(text=pd.Series(texts, dtype=TEXT, index=rows.index))
+
+    return dataclasses.replace(dataset, references=plain(dataset.references), candidates=plain(dataset.candidates))
+
+
+def remembered(path: Path, make: Callable[[], FloatArray]) -> FloatArray:
+    """Return the scores in a file, made and kept there on first use."""
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        raw = io.BytesIO()
+        np.save(raw, make())
+        write_bytes(path, raw.getvalue())
+    return np.asarray(np.load(io.BytesIO(read_bytes(path))))
+
+
+def named(dataset: Dataset) -> str:
+    """Return the name of a corpus with the start of its digest."""
+    return f"{dataset.name}-{dataset.fingerprint[:12]}"
+
+
+def hashed(signature: str) -> str:
+    """Return the name of a file for what has this signature."""
+    return sha256(signature.encode())[:24]
+
+
+@dataclass(frozen=True)
+class KeptColumns(FeatureSet):
+    """A feature set that keeps the columns of corpora in files, each made once, whatever they are put together to.
+
+    Parameters
+    ----------
+    work : Path
+    corpora : tuple of Dataset
+        Judged candidates. Data sets to transform are one of them, or candidates of one of them.
+    """
+
+    work: Path = field(default=Path("work"))
+    corpora: tuple[Dataset, ...] = ()
+
+    def fit_transform(self, dataset: Dataset) -> tuple[FeatureSet, FloatArray]:
+        """Return what is fitted to all corpora together, and their columns."""
+        assert [len(dataset)] == [sum(map(len, self.corpora))]
+        self.check_ready()
+        fitted, parts = [], []
+        for one in self.extractors:
+            if one.fit_scope == "train":
+                made, columns = self._learnt(one, dataset)
+            else:
+                made, columns = one, np.concatenate([self._columns(one, corpus) for corpus in self.corpora])
+            fitted.append(made)
+            parts.append(columns)
+        return dataclasses.replace(self, extractors=tuple(fitted)), np.concatenate(parts, axis=1)
+
+    def transform(self, dataset: Dataset, *, partial: bool = False, used: BoolArray | None = None) -> FloatArray:
+        """Return all columns; only those that depend on which other candidates there are, or were learnt, are new."""
+        whole = next((one for one in self.corpora if one.origin[0] is dataset.origin[0]), None)
+        if whole is None:
+            return super().transform(dataset, partial=partial, used=used)
+        place = np.full(len(whole.origin[0]), -1)
+        place[whole.origin[1]] = np.arange(len(whole))
+        rows = place[dataset.origin[1]]
+        alike = len(rows) == len(whole) and dataset.peers[0] is whole.peers[0]
+        parts = []
+        for one, kept in zip(
+            self.extractors, np.ones(len(self.extractors), bool) if used is None else used, strict=True
+        ):
+            if not kept:
+                parts.append(np.zeros((len(dataset), len(one.columns))))
+            elif one.fewest_candidates > 1 and not alike:
+                parts.append(one.fit_ranked(dataset).transform(dataset))
+            else:
+                parts.append(self._columns(one, whole)[rows])
+        return np.concatenate(parts, axis=1)
+
+    def _columns(self, one: Extractor, corpus: Dataset) -> FloatArray:
+        learnt = "".join(sha256(values.tobytes()) for values in one.state().values())
+        path = self.work / "columns" / named(corpus) / f"{hashed(f'{VERSION}|{one.signature()}|{learnt}')}.npy"
+
+        def made() -> FloatArray:
+            say(f"{corpus.name}: {one}")
+            return one.fit_ranked(corpus).transform(corpus)
+
+        return remembered(path, made)
+
+    def _learnt(self, one: Extractor, dataset: Dataset) -> tuple[Extractor, FloatArray]:
+        key = "|".join([VERSION, one.signature(), *map(named, self.corpora)])
+        path = self.work / "learnt" / f"{hashed(key)}.npz"
+        if not path.is_file():
+            say(f"{'+'.join(corpus.name for corpus in self.corpora)}: learning {one}")
+            made, columns = one.fit_transform(dataset)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_arrays(path, {**made.state(), "columns": columns})
+        arrays = read_arrays(path)
+        columns = arrays.pop("columns")
+        return (one.with_state(arrays) if arrays else one), columns
+
+
+@dataclass
+class Board:
+    """Scores of corpora by metrics and rankers, kept in a directory."""
+
+    work: Path
+    rankers: dict[str, Ranker]
+
+    def scored(self, corpus: Dataset, metrics: Sequence[str]) -> list[CandidateScores]:
+        """Return the scores of all rows."""
+        return [
+            *(self._by_ranker(corpus, name, ranker) for name, ranker in self.rankers.items()),
+            *(self.by_metric(corpus, text) for text in metrics),
+        ]
+
+    def _scores(self, corpus: Dataset, row: str, signature: str, make: Callable[[], FloatArray]) -> FloatArray:
+        def made() -> FloatArray:
+            say(f"{corpus.name}: {row}")
+            return make()
+
+        return remembered(self.work / "scores" / named(corpus) / f"{hashed(signature)}.npy", made)
+
+    def by_metric(self, corpus: Dataset, text: str) -> CandidateScores:
+        """Return the scores of a metric."""
+        metric = make_metric(text)
+        signature = f"{VERSION}|{metric.signature()}"
+        scores = self._scores(corpus, text, signature, lambda: FeatureSet((metric,)).transform(corpus)[:, 0])
+        note = metric.note(corpus)
+        return CandidateScores(
+            text,
+            scores if metric.higher_is_better else -scores,
+            type="metric",
+            signature=signature,
+            notes=(note,) if note else (),
+        )
+
+    def _by_ranker(self, corpus: Dataset, name: str, ranker: Ranker) -> CandidateScores:
+        used = self.unseen(name, ranker, corpus)
+        scores = self._scores(corpus, name, used.signature(), lambda: used.candidate_scores(corpus))
+        note = used.note(corpus)
+        return CandidateScores(name, scores, type="ranker", signature=used.signature(), notes=(note,) if note else ())
+
+    def unseen(self, name: str, ranker: Ranker, corpus: Dataset) -> Ranker:
+        """Return the ranker, or one with its settings that was trained without that corpus; its columns are kept."""
+        used = ranker
+        if corpus.name in corpora_of(ranker):
+            path = self.work / "models" / f"{name}-{ranker.digest[:12]}-without-{corpus.name}.model"
+            others = tuple(one for one in corpora_of(ranker) if one != corpus.name)
+            if not path.is_file():
+                self.train(others, language_pairs(name, ranker), ranker).save(path)
+            used = Ranker.load(path)
+        return self._keeping(used, (corpus,))
+
+    def train(self, corpora: tuple[str, ...], lp: tuple[str, ...], like: Ranker) -> Ranker:
+        """Return a ranker with the settings of another, trained on those corpora."""
+        say(f"training {like.settings.features} on {'+'.join(corpora)}")
+        (self.work / "models").mkdir(parents=True, exist_ok=True)
+        fitted = Ranker(**dataclasses.asdict(like.settings))
+        if lp == (INTO_ENGLISH,) and needs_references(like):
+            fitted = self._keeping(fitted, tuple(read(one) for one in corpora))
+        return fitted.fit(training_data(like, corpora, lp))
+
+    def _keeping(self, ranker: Ranker, corpora: tuple[Dataset, ...]) -> Ranker:
+        made = copy.copy(ranker)
+        made.feature_set = KeptColumns(ranker.feature_set.extractors, self.work, corpora)
+        return made
+
+
+def learnt(ranker: Ranker) -> Training:
+    """Return what a ranker was trained on."""
+    assert ranker.training is not None
+    return ranker.training
+
+
+def corpora_of(ranker: Ranker) -> tuple[str, ...]:
+    """Return the names of the corpora that a ranker was trained on."""
+    return tuple(name.removesuffix("-rr") for name in learnt(ranker).data.split("+"))
+
+
+def needs_references(ranker: Ranker) -> bool:
+    """Tell whether a feature of a ranker needs references."""
+    return any(one.needs_references for one in ranker.feature_set.extractors)
+
+
+def training_data(ranker: Ranker, corpora: tuple[str, ...], lp: tuple[str, ...]) -> Dataset:
+    """Read what a ranker learns from: without references if it needs none."""
+    dataset = load(corpora, lp)
+    return dataset if needs_references(ranker) else dataset.without_references()
+
+
+def language_pairs(name: str, ranker: Ranker) -> tuple[str, ...]:
+    """Return the language pairs that a ranker was trained on: none for all."""
+    for lp in ((INTO_ENGLISH,), ()):
+        if training_data(ranker, corpora_of(ranker), lp).fingerprint == learnt(ranker).data_hash:
+            return lp
+    raise DataError(
+        f"{name} was trained on other data than {'+'.join(corpora_of(ranker))} here, neither on all pairs nor on "
+        f"{INTO_ENGLISH}: leave it out with --rankers"
+    )

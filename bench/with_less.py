@@ -1,0 +1,215 @@
+"""What the included rankers are worth with and without consensus, without references, and with few candidates.
+
+Makes a part of the page of `bench/leaderboard.py`; `python -m bench.with_less --work DIR` prints it alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from bench.board import TWO_SYSTEMS, Board, corpora_of, read
+from ranker import shipped
+from ranker.arrays import FloatArray, Int64Array
+from ranker.corpora.dataset import Dataset
+from ranker.errors import DataError
+from ranker.evaluation.compare.candidates import CandidateScores
+from ranker.evaluation.compare.evaluation import evaluate
+from ranker.evaluation.compare.result import Comparison, Scope
+from ranker.evaluation.compare.run import compare
+from ranker.extractors.registry import make_metric
+from ranker.files import cache_directory
+from ranker.ranking import Ranker
+
+CORPORA = ("wmt12", "wmt13", "wmt14", "wmt15", "wmt19-darr", "ted-fluency", TWO_SYSTEMS, "ted21-mqm")
+CHRF = "chrf"
+PRIMARY, OFFICIAL, SPEARMAN = "segment.tau.primary", "segment.tau.official", "segment.spearman"
+FEW = (2, 3, 5, 8)
+ALONE, BLIND = "without consensus", "without references"
+TEXT = """\
+Kendall's tau as above (*official* and *primary* of wmt15); on TED data, whose tables above show tau, mean Spearman per
+source here. A row *without consensus* is the same model with the weights that it has for sources of fewer than three
+candidates, a row *without references* with those for sources without any. Candidates: judged ones per source, which are
+compared, and in brackets all that vote. p: paired bootstrap over sources, two-sided, against the row without consensus
+and against chrF; *above* and *below* where it is under 0.05. Rankers that do not use consensus have no row."""
+TEXT_FEW = """\
+The same with sources cut down to some of their judged candidates, drawn at random. Sources with fewer are
+left out, and nothing else votes. `consensus.mean` is the mean chrF against the other candidates."""
+
+
+def main_statistic(corpus: Dataset) -> str:
+    """Return the statistic of a corpus."""
+    return PRIMARY if len(corpus.preferences) else SPEARMAN
+
+
+def uses_consensus(ranker: Ranker) -> bool:
+    """Tell whether a ranker compares the candidates of a source with each other."""
+    return any(one.fewest_candidates > 2 for one in ranker.feature_set.extractors)
+
+
+def variants(ranker: Ranker, dataset: Dataset) -> Iterator[tuple[str, FloatArray]]:
+    """Yield what is missing, nothing first, and the weights of every candidate where that is missing."""
+    sets = ranker.weight_sets
+    yield "", sets.of_candidates(dataset)
+    parts = ranker.feature_set.extractors
+    if not any(one.needs_references for one in parts):
+        return
+    alone = np.array([one.fewest_candidates == 1 for one in parts])
+    found = np.flatnonzero((sets.used == alone).all(axis=1))
+    if len(found) and not alone.all():
+        yield ALONE, sets.weights[found[0]]
+    # two candidates alone may be too little to rank by
+    with contextlib.suppress(DataError):
+        yield BLIND, sets.of_candidates(dataset.without_references())
+
+
+def rows_of(board: Board, corpus: Dataset, fresh: Dataset | None = None) -> dict[str, FloatArray]:
+    """Return the scores of all rows for a corpus, or for some of its candidates."""
+    dataset = corpus if fresh is None else fresh
+    place = np.searchsorted(corpus.origin[1], dataset.origin[1])
+    rows = {CHRF: board.by_metric(corpus, CHRF).scores[place]}
+    rows["consensus.mean"] = board.by_metric(corpus, "consensus[trust=source].mean").scores
+    if fresh is not None:
+        rows["consensus.mean"] = make_metric("consensus[trust=source].mean").transform(fresh)[:, 0]
+    for name, ranker in board.rankers.items():
+        used = board.unseen(name, ranker, corpus)
+        columns = (used.feature_set.transform(dataset, partial=True) - used.mean) / used.scale
+        for title, weights in variants(used, dataset):
+            rows[f"{name} {title}".strip()] = (columns * weights).sum(axis=1)
+    return rows
+
+
+def scope_of(found: Comparison, corpus: str) -> Scope:
+    """Return the scope that sums a corpus up."""
+    return [one for one in found.scopes if one.data == corpus][-1]
+
+
+def verdict(found: Comparison, statistic: str, scope: str, row: str, other: str) -> str:
+    """Return the p-value of two rows, and which is above."""
+    names = [one.name for one in found.metrics]
+    contest = found.contest(statistic, scope)
+    if contest is None or other not in names or row == other:
+        return "-"
+    first, second = names.index(row), names.index(other)
+    word = "above " if contest.ahead[first][second] else "below " if contest.ahead[second][first] else ""
+    return f"{word}{contest.p[first][second]:.3f}"
+
+
+def corpus_lines(board: Board, corpus: Dataset, resamples: int) -> list[str]:
+    """Return the table of one corpus."""
+    rows = rows_of(board, corpus)
+    scored = [CandidateScores(name, scores, type="metric", signature=name) for name, scores in rows.items()]
+    found = compare([(corpus, scored)], levels=["segment"], resamples=resamples, correction="none")
+    scope, statistic = scope_of(found, corpus.name).id, main_statistic(corpus)
+    official = found.values(OFFICIAL, scope) if statistic == PRIMARY else np.array([np.nan])
+    both = statistic == PRIMARY and not np.allclose(official, found.values(PRIMARY, scope))
+    sizes, voting = (np.diff(one.candidate_offsets) for one in (corpus, corpus.peers[0]))
+    seen = sizes > 0
+    named = "Spearman" if statistic == SPEARMAN else "tau primary" if both else "tau"
+    unseen = [name for name, ranker in board.rankers.items() if name in rows and corpus.name in corpora_of(ranker)]
+    remark = f" Trained again without it: {', '.join(f'`{one}`' for one in unseen)}." if unseen else ""
+    lines = [
+        f"### {corpus.name}",
+        "",
+        f"{seen.sum():,} sources, {sizes[seen].mean():.1f} candidates ({voting[seen].mean():.1f}).{remark}",
+        "",
+        f"| row | {'tau official | ' if both else ''}{named} | p, without consensus | p, chrF |",
+        f"|{'---|' * (5 if both else 4)}",
+    ]
+    for name in rows:
+        base = name.removesuffix(BLIND).removesuffix(ALONE).strip()
+        cells = [found.cell(one, scope, name) for one in ([OFFICIAL] if both else []) + [statistic]]
+        shown = [f"{one.value:.3f} [{one.low:.3f} {one.high:.3f}]" if one else "-" for one in cells]
+        tests = [
+            verdict(found, statistic, scope, name, f"{base} {ALONE}") if name == base else "-",
+            verdict(found, statistic, scope, name, CHRF),
+        ]
+        lines.append(f"| `{base}`{name.removeprefix(base)} | {' | '.join([*shown, *tests])} |")
+    pairs = corpus.language_pairs
+    if len(pairs) > 1:
+        by_pair = {name: evaluated(corpus, scores) for name, scores in rows.items()}
+        lines += ["", f"| row | {' | '.join(pairs)} |", f"|{'---|' * (len(pairs) + 1)}"]
+        for name, figures in by_pair.items():
+            base = name.removesuffix(BLIND).removesuffix(ALONE).strip()
+            shown = [f"{figures[pair]:.3f}" for pair in pairs]
+            lines.append(f"| `{base}`{name.removeprefix(base)} | {' | '.join(shown)} |")
+    return [*lines, ""]
+
+
+def evaluated(corpus: Dataset, scores: FloatArray) -> dict[str, float]:
+    """Return the figure of every language pair."""
+    found = evaluate(corpus, scores, resamples=0)
+    return {one.lp: float(found.values(main_statistic(corpus), one.id)[0]) for one in found.scopes if one.lp}
+
+
+def drawn(corpus: Dataset, number: int) -> Dataset:
+    """Return the corpus with `number` random candidates of every source that has as many, and no others."""
+    rng = np.random.default_rng(number)
+    sizes = np.diff(corpus.candidate_offsets)
+    order: Int64Array = np.lexsort((rng.random(len(corpus)), corpus.candidate_source))
+    rank = np.empty(len(corpus), dtype=np.int64)
+    rank[order] = np.arange(len(corpus)) - corpus.candidate_offsets[corpus.candidate_source[order]]
+    return corpus.select_candidates((rank < number) & (sizes >= number)[corpus.candidate_source])
+
+
+def few_lines(board: Board, corpora: Sequence[str]) -> list[str]:
+    """Return the table of cut-down sources, mean over language pairs."""
+    lines = [TEXT_FEW, ""]
+    head = [f"{name}, {number}" for name in corpora for number in FEW]
+    figures: dict[str, list[float]] = {}
+    kept = []
+    for name in corpora:
+        corpus = read(name)
+        for number in FEW:
+            if (np.diff(corpus.candidate_offsets) >= number).sum() < 100:
+                head.remove(f"{name}, {number}")
+                continue
+            some = drawn(corpus, number)
+            kept.append((name, number))
+            for row, scores in rows_of(board, corpus, some).items():
+                figures.setdefault(row, []).append(float(np.mean(list(evaluated(some, scores).values()))))
+    figures = {row: values for row, values in figures.items() if len(values) == len(kept)}
+    means = {
+        row: [np.mean([v for (_, n), v in zip(kept, values, strict=True) if n == k]) for k in FEW]
+        for row, values in figures.items()
+    }
+    lines += [
+        f"| row | {' | '.join(f'mean, {k}' for k in FEW)} | {' | '.join(head)} |",
+        f"|{'---|' * (len(head) + len(FEW) + 1)}",
+    ]
+    for row, values in figures.items():
+        base = row.removesuffix(BLIND).removesuffix(ALONE).strip()
+        lines.append(
+            f"| `{base}`{row.removeprefix(base)} | {' | '.join(f'{one:.3f}' for one in [*means[row], *values])} |"
+        )
+    return lines
+
+
+def section(board: Board, corpora: Sequence[str], resamples: int) -> list[str]:
+    """Return the section of the page, Markdown."""
+    board = Board(board.work, {name: one for name, one in board.rankers.items() if uses_consensus(one)})
+    lines = ["## Rankers with and without consensus and references", "", TEXT, ""]
+    for name in corpora:
+        lines += corpus_lines(board, read(name), resamples)
+    few = [one for one in corpora if one not in ("ted-fluency", TWO_SYSTEMS)]
+    return [*lines, "### Few candidates", "", *few_lines(board, few)]
+
+
+def main() -> None:
+    """Print the section."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--work", type=Path, default=cache_directory() / "leaderboard", help="keeps scores and models")
+    parser.add_argument("--corpora", nargs="+", default=list(CORPORA))
+    parser.add_argument("--rankers", nargs="*", default=shipped.names())
+    parser.add_argument("--resamples", type=int, default=1000)
+    options = parser.parse_args()
+    board = Board(options.work, {name: Ranker.load(name) for name in options.rankers})
+    print("\n".join(section(board, options.corpora, options.resamples)))
+
+
+if __name__ == "__main__":
+    main()
