@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parents[1] / "ranker"
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "ranker"
 HABITS = {
     r"\bstands? (twice|beside|behind|too)\b|\bBehind a figure stand": "is duplicated, is next to, is followed by",
     r"\bholds? no\b|\bit holds none\b": "contains no, has no",
@@ -49,6 +50,13 @@ def texts() -> dict[str, list[str]]:
     found = {name: _strings(ast.parse(source), name.startswith("cli/")) for name, source in sources().items()}
     for path in (*PACKAGE.rglob("*.html"), *PACKAGE.rglob("*.js"), *PACKAGE.rglob("topics/*.md")):
         found[str(path.relative_to(PACKAGE))] = [path.read_text(encoding="utf-8")]
+    for path in (
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("models/*/*.md"),
+        *ROOT.glob("data/*.toml"),
+    ):
+        found[str(path.relative_to(ROOT))] = [path.read_text(encoding="utf-8")]
     return found
 
 

@@ -55,11 +55,11 @@ def test_split_at_outer_commas_only():
     ("text", "message"),
     [
         ("", "'' does not have the form name[option=value,...]"),
-        ("a[x=1", "'a[x=1' is not of the form"),
+        ("a[x=1", "'a[x=1' does not have the form"),
         ("a[x]", "'a[x]': 'x' does not have the form option=value"),
         ("a[x=1,x=2]", "'a[x=1,x=2]': option 'x' is given twice"),
         ("a[x=]", "'x=' does not have the form option=value"),
-        ("1a", "'1a' is not of the form"),
+        ("1a", "'1a' does not have the form"),
     ],
 )
 def test_malformed_notation(text, message):

@@ -152,7 +152,7 @@ def test_what_cannot_be_moved_is_said(tmp_path):
     (tmp_path / ".ranker-committed").mkdir()
     (tmp_path / ".ranker-committed" / "a").write_text("new")
     (tmp_path / "a").mkdir()
-    with pytest.raises(DataError, match=r"a killed run left \.ranker-committed there, which cannot be moved"):
+    with pytest.raises(DataError, match=r"an interrupted run left \.ranker-committed there, which cannot be moved"):
         read_text(tmp_path / "b")
     (tmp_path / "a").rmdir()
     finish_writing(tmp_path)

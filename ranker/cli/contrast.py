@@ -317,7 +317,7 @@ def _show_segment(segment: SegmentContrast, names: tuple[str, str]) -> None:
         (names[1], segment.second_text, segment.second_score, segment.second_only),
     )
     for name, text, score, only in sides:
-        told = f" (only it matches {', '.join(map(repr, only))})" if only else ""
+        told = f" (matched only here: {', '.join(map(repr, only))})" if only else ""
         say(f"    {name} {score:.3f}: {text}{told}")
     if segment.missed:
         say(f"    both miss {', '.join(map(repr, segment.missed))}")

@@ -172,6 +172,9 @@ def run(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         _fail_of_plug_in(error)
         raise
+    finally:
+        # a program that runs commands hears the notes of the library again
+        be_quiet(False)
 
 
 def _fail_of_plug_in(error: Exception) -> None:

@@ -68,7 +68,7 @@ class CrossValidation:
     data, kind : str
     folds, sources, resamples, seed : int
     rows : tuple of HeldOut
-        The model first. Figures are means over language pairs, with 95 % bootstrap intervals over sources.
+        The model first. Figures are means over language pairs, with 95% bootstrap intervals over sources.
     verdicts : tuple of str
         One sentence for everything that ranks the held-out sources better than the model.
     """

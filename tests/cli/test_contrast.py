@@ -64,7 +64,7 @@ def test_two_files_are_contrasted(printed: Printed) -> None:
     titles += [f"segments that {one} translates better by ter" for one in "AB"]
     places = [text.index(f"\n{title}\n") for title in titles]
     assert places == sorted(places)
-    assert "(only it matches 'the committee approved')" in text
+    assert "(matched only here: 'the committee approved')" in text
     assert "A 0.500: the end\n" in text
     assert len(text.splitlines()) < 60
     assert printed("B", "A", *FILES, *QUICK).startswith("B and A on ")

@@ -72,7 +72,7 @@ REFUSALS: dict[str, str] = {
     "rank -s two -r two -t directory -m bleu": "directory: this is a directory, expected a file",
     "rank -s two -t three notes.txt -m bleu": "three:3: has 3 lines, expected 2",
     # language pairs and kinds of judgement
-    "rank good.json -m bleu --lp de-en": "good: no sources of language pair 'de-en'; available: zh-en",
+    "rank good.json -m bleu --lp de-en": "good: no sources of language pair 'de-en' .did you mean 'zh-en'.*: zh-en",
     "train -d good.json --lp zh-en --lp fr-en": "no sources of language pair 'fr-en'",
     "data convert good.json out.csv --lp xx": "no sources of language pair 'xx'",
     "train -d good.json --kind fluencyy": r"kind 'fluencyy' \(did you mean 'fluency'\?\); available: fluency",
@@ -84,7 +84,7 @@ REFUSALS: dict[str, str] = {
     "train -d one-candidate.json": "do not order any two candidates of a source; nothing can be learnt",
     "train -d tied.json": "do not order any two candidates of a source; nothing can be learnt",
     # features and metrics
-    "train -d good.json -F bleuu": r"unknown metric or feature 'bleuu' \(did you mean 'bleu'\?\); available: bleu",
+    "train -d good.json -F bleuu": r"unknown metric, feature or feature set 'bleuu' \(did you mean 'bleu'\?\)",
     "train -d good.json -F bleu,nope": "unknown metric or feature 'nope'; available: bleu",
     "train -d good.json -F bleu[ordr=2]": r"no option 'ordr' \(did you mean 'order'\?\); its options are: order",
     "train -d good.json -F bleu[order=x]": r"bleu\[order=x\]: expected a whole number",
@@ -200,13 +200,21 @@ def test_a_seed_beyond_the_generator(refused: Refused) -> None:
 
 def test_names_with_line_breaks_do_not_break_the_message(folder: Path, refused: Refused) -> None:
     refused("rank", "odd.json", "-m", "bleu", says="has no reference, which column 'bleu' requires")
-    refused("rank", "odd.json", "-m", "bleu", "--lp", "de-en", says="no sources of language pair 'de-en'; available: ")
+    refused(
+        "rank",
+        "odd.json",
+        "-m",
+        "bleu",
+        "--lp",
+        "de-en",
+        says="no sources of language pair 'de-en'; available: ",
+    )
     (folder / "a\nb.model").write_text("x")
     refused("explain", "-M", "a\nb.model", says="is not a model file")
 
 
 def test_system_scores_need_references_too(refused: Refused) -> None:
-    refused("score", "no-reference.json", "-m", "bleu", "--level", "system", says="column 'bleu' needs one")
+    refused("score", "no-reference.json", "-m", "bleu", "--level", "system", says="column 'bleu' requires")
 
 
 def test_no_command_is_no_mashed_help(refused: Refused, capsys: pytest.CaptureFixture[str]) -> None:

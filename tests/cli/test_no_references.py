@@ -150,22 +150,22 @@ def test_an_n_best_list(call, tmp_path):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("rank none.json --metric chrf", r"none\.json:\d+: none\[1\] has no reference, which column 'chrf' needs one"),
+        ("rank none.json --metric chrf", r"none\.json:\d+: none\[1\] has no reference, which column 'chrf' requires"),
         ("rank some.jsonl --metric chrf", r"some\.jsonl:1: some\[1\] has no reference, .*\(2 of 4 sources have none\)"),
         (
             "rank some.jsonl --model chrf.model",
-            r"some\.jsonl:1: some\[1\] has no reference, which column 'chrf' needs one",
+            r"some\.jsonl:1: some\[1\] has no reference, which column 'chrf' requires",
         ),
-        ("rank none.csv --model chrf.model", r"none\.csv:2: none\[1\] has no reference, which column 'chrf' needs one"),
+        ("rank none.csv --model chrf.model", r"none\.csv:2: none\[1\] has no reference, which column 'chrf' requires"),
         ("train -d none.json -F bleu,consensus", r"none\.json:\d+: .* has no reference, which column 'bleu' requires"),
         (
             "train -d all.json --no-references -F chrf,perp",
-            r"all\.json:\d+: .* has no reference, which column 'chrf' needs",
+            r"all\.json:\d+: .* has no reference, which column 'chrf' requires",
         ),
-        ("train -d some.jsonl --C 1", r"some\.jsonl:1: .* has no reference, which column .* needs one"),
+        ("train -d some.jsonl --C 1", r"some\.jsonl:1: .* has no reference, which column .* requires"),
         (
             "compare -d all.json -m chrf --no-references",
-            r"all\.json:\d+: .* has no reference, which column 'chrf' needs one",
+            r"all\.json:\d+: .* has no reference, which column 'chrf' requires",
         ),
         (
             "rank -s source.txt -r system0.txt -t system1.txt --no-references",

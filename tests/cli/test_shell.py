@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import logging
 import re
 import subprocess
 import sys
@@ -78,7 +79,7 @@ def test_every_command_is_quiet_and_every_result_has_json_and_a_file():
         options = options_of(command)
         if not hasattr(command, "commands"):
             assert options["-q"] == "quiet", name
-            printed_otherwise = ("report", "align apply", "collect serve", "collect link")
+            printed_otherwise = ("help", "report", "align apply", "collect serve", "collect link")
             assert {"--json", "--format", "-f", "--output", "-o"} <= {*options} or name in printed_otherwise, name
 
 
@@ -136,8 +137,9 @@ def test_quiet_leaves_out_notes_but_no_errors(ranker, caplog):
     Path("m.csv").write_text("source,system,text,reference,comment\na,A,b,c,so so\n")
     ranker("score m.csv -m chrf --quiet")
     assert not caplog.records
+    assert logging.getLogger("ranker").level == logging.NOTSET
     ranker("score m.csv -m chrf")
-    assert "not read" in caplog.text
+    assert "ignored" in caplog.text
 
 
 def test_completion_completes_commands_without_anything_heavy():

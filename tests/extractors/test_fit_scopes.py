@@ -131,7 +131,11 @@ def test_no_command_scores_by_what_must_learn_first(tmp_path, monkeypatch, capsy
         run([*words, text + column])
     assert ended.value.code == 2
     err = capsys.readouterr().err
-    said = f"{text} is not fitted, and would learn from the data that it scores" if column else "columns, and"
+    said = (
+        f"{text} is not fitted, and would learn from the data that it scores"
+        if column
+        else "choose one of them as the metric"
+    )
     assert said in err
     with pytest.raises(OptionError):
         make(f"combine[{text} - ter]")

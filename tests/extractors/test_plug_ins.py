@@ -87,7 +87,10 @@ def test_a_metric_of_another_package_is_one_like_all(call):
     [
         ("score c.json -m gone", "plug-in 'gone' of the package stranger cannot be loaded: AttributeError: "),
         ("train -d c.json -F away", "plug-in 'away' of the package stranger cannot be loaded: ModuleNotFoundError: "),
-        ("score c.json -m three", "plug-in 'three' of the package stranger: stranger_metrics:number is no extractor"),
+        (
+            "score c.json -m three",
+            "plug-in 'three' of the package stranger: stranger_metrics:number is not an extractor",
+        ),
         (
             "score c.json -m Vowels[letters=none]",
             "plug-in 'Vowels' of the package stranger failed in stranger_metrics.py:27: KeyError: 'no\\nletters'",

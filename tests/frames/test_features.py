@@ -71,7 +71,7 @@ def test_what_is_no_frame_is_refused(frame):
         Features().fit([["a"]])
     with pytest.raises(DataError, match="X: column 'text' is missing"):
         Features().fit(frame.drop(columns="text"))
-    with pytest.raises(OptionError, match="unknown metric or feature 'blue'"):
+    with pytest.raises(OptionError, match="unknown metric, feature or feature set 'blue'"):
         Features("blue").fit(frame)
 
 

@@ -115,7 +115,7 @@ def test_evaluate_takes_frames(learnt, data):
     assert found.estimate("segment.spearman").value == pytest.approx(1)
     again = evaluate(data, learnt.rank(data), resamples=0)
     assert again.estimate("segment.spearman").value == pytest.approx(1)
-    with pytest.raises(DataError, match="a frame of 8 rows as scores of 9 candidates"):
+    with pytest.raises(DataError, match="a data frame with 8 rows as scores of 9 candidates"):
         evaluate(data, learnt.score(data).iloc[:8], resamples=0)
 
 

@@ -296,7 +296,7 @@ def test_outputs_that_nobody_judged_have_a_report(model, preferred):
     assert "nobody" not in plots
     assert not {"agreement", "calibration", "sources", "lengths-1"} & set(plots)
     assert {"weights", "shares", "correlations", "system-lengths-1"} <= set(plots)
-    assert "bare: contains no human judgements" in page.text
+    assert "bare: has no human judgements, so this report does not measure agreement" in page.text
     assert "people:" not in page.text
     assert all(row[5] is None and not one[4] for row in unpacked(text)["sources"] for one in row[6])
     # with judged data beside it, only that is compared

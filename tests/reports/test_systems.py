@@ -149,7 +149,7 @@ def test_the_contrast_says_the_figures(sample):
     for segment in (*found.first_segments, *found.second_segments):
         assert segment.source in page.text
         assert f"{segment.difference:+.3f}" in page.text
-    assert page.text.count("only it matches: ") == sum(
+    assert page.text.count("matched only here: ") == sum(
         bool(only)
         for one in (*found.first_segments, *found.second_segments)
         for only in (one.first_only, one.second_only)
@@ -168,7 +168,7 @@ def test_segments_are_marked_on_both_sides_and_compared():
     assert marks[0] == ("missing", "here")
     assert ("same", "cat sat") in marks
     assert [words for name, words in marks if name == "only"] == ["the old", "sat", "a", "was the the"]
-    assert "only it matches: <bdi>sat</bdi>" in segment
+    assert "matched only here: <bdi>sat</bdi>" in segment
 
 
 @given(st.lists(st.sampled_from("abcd"), max_size=8), st.lists(st.sampled_from("abcd"), max_size=8))

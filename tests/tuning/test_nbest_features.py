@@ -111,7 +111,10 @@ def test_list_references_and_sources_are_written_beside_each_other(tmp_path):
 
 
 def test_unknown_features_and_corpora_without_outputs_are_refused():
-    with pytest.raises(OptionError, match="feature 'word' is none of words, lm, systems, parser, nor a metric"):
+    with pytest.raises(
+        OptionError,
+        match=r"unknown feature 'word' \(did you mean 'words'\?\); expected one of words, lm, .*, or a metric",
+    ):
         from_dataset(corpus(), FeatureOptions("word"))
     with pytest.raises(DataError, match="contains no system outputs"):
         from_dataset(corpus().select_candidates(np.zeros(7, dtype=bool)))

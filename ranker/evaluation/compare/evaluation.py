@@ -47,7 +47,7 @@ def evaluate(
     human : float array, shape (candidates,), optional
         Human scores; by default those of `kind`.
     resamples : int, default 1000
-        Bootstrap samples of sources, for 95 % intervals; 0 gives none.
+        Bootstrap samples of sources, for 95% intervals; 0 gives none.
     seed : int, default 0
 
     Returns

@@ -162,7 +162,7 @@ def judges_agreement(
         ``preferences`` compares judgements on pairs of candidates, a rating as ``fluency`` the scores of candidates
         and the orders that they give.
     resamples : int, default 1000
-        Bootstrap samples of sources for the 95 % intervals.
+        Bootstrap samples of sources for the 95% intervals.
     seed : int, default 0
 
     Raises

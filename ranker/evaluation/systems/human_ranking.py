@@ -31,7 +31,7 @@ class RankedSystem:
     rank : int
         1 best; equal scores share the better place.
     low, high : int
-        Range of its rank in 95 % of the resamples.
+        Range of its rank in 95% of the resamples.
     cluster : int
         1 best; ranges of ranks of different clusters do not overlap (Koehn 2012).
     judgements : int

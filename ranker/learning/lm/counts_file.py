@@ -19,7 +19,7 @@ from ranker.learning.lm.kneser_ney import NgramModel, SentenceScores, estimate, 
 from ranker.storage.array_rules import ArrayRule, check_arrays
 
 _FIRST_WORD = SENTENCE_END + 1
-_UNSOUND = "language model: its arrays do not fit each other; the file is damaged or was changed, copy it again"
+_UNSOUND = "language model: its arrays do not fit each other; the file is damaged or was modified: copy it again"
 SCHEMA = {
     "words": ArrayRule("uint8", ("bytes",)),
     "starts": ArrayRule("int64", ("orders",), least=0, increasing=True),

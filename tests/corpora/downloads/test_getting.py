@@ -52,7 +52,7 @@ def test_a_file_is_put_where_the_corpus_is_looked_for(server, card, corpora, cap
     assert written(corpora) == ["made/data.txt"]
     server.files.clear()
     assert get("made", limits=HASTY) == []
-    assert "made is here already" in caplog.text
+    assert "(use --again to download it again)" in caplog.text
     with pytest.raises(FetchError, match="answered 404"):
         get("made", again=True, limits=HASTY)
     assert made.find()
@@ -122,14 +122,12 @@ def test_a_file_that_the_user_brought_is_checked_and_taken(server, card, corpora
     card(Download(f"{server.url}/data.txt", sha256=DIGEST))
     (corpora / "downloads").mkdir(parents=True)
     (corpora / "downloads" / "data.txt").write_bytes(b"other")
-    with pytest.raises(
-        FetchError, match=rf"data\.txt: has the SHA-256 digest .*, expected {DIGEST} \(card\): remove it"
-    ):
+    with pytest.raises(FetchError, match=rf"data\.txt: has the SHA-256 digest .*, expected {DIGEST} \(card\): delete"):
         get("made", limits=HASTY)
     (corpora / "downloads" / "data.txt").write_bytes(CONTENT)
     get("made", limits=HASTY)
     assert server.requests == []
-    assert "data.txt is among the downloads" in caplog.text
+    assert "using the downloaded data.txt" in caplog.text
 
 
 @pytest.mark.skipif(not FORMATS.is_file(), reason="documents are not part of the wheel")
@@ -148,7 +146,9 @@ def test_direct_assessment_in_csv_becomes_a_corpus_as_the_documents_say(tmp_path
     assert human_scores(dataset, "score")[:2].tolist() == [0.625, -1.5]
 
 
-@pytest.mark.parametrize(("name", "says"), [("wmt12", "gives no address.*results page"), ("sample", "comes with")])
+@pytest.mark.parametrize(
+    ("name", "says"), [("wmt12", "has no download address.*results page"), ("sample", "is included in")]
+)
 def test_a_card_without_an_address_says_how_to_get_it(name, says, card):
     card()
     with pytest.raises(MissingError, match=says):

@@ -275,7 +275,7 @@ def test_json_holds_everything_and_is_read_back(found, tmp_path):
 def test_json_whose_parts_do_not_belong_together_is_refused(found, change):
     broken = json.loads(found.to_json())
     change(broken)
-    with pytest.raises(DataError, match=r"x: not a whole comparison"):
+    with pytest.raises(DataError, match=r"x: not a complete comparison"):
         Comparison.from_json(json.dumps(broken), file="x")
 
 

@@ -154,7 +154,7 @@ def test_kappa_is_scikit_learns():
 
 
 def test_one_judge_is_not_enough():
-    with pytest.raises(DataError, match="no fluency scores of two judges"):
+    with pytest.raises(DataError, match="contains no fluency scores by two or more named judges"):
         consistency(scored([{"a": 1}, {"a": 2}]), "fluency")
 
 

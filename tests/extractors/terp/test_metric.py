@@ -381,7 +381,7 @@ def test_parity_names_what_is_missing_for_the_scores_of_the_program(small_wordne
     assert make_metric("terp[costs=terpa]").note(dataset) is None
     assert make_metric("terp[costs=ter,parity=terp]").note(dataset) is None
     note = make_metric("terp[costs=terpa,parity=terp,wordnet=none]").note(dataset)
-    for part in ("TERp exactly", "stop_words=FILE", "WordNet 3.0", "paraphrases=FILE"):
+    for part in ("differ slightly from those of TERp", "stop_words=FILE", "WordNet 3.0", "paraphrases=FILE"):
         assert part in note
     table = golden / "terp_phrasetable.txt"
     rest = f"wordnet={small_wordnet},stop_words={stop_words}"

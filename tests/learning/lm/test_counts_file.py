@@ -57,11 +57,11 @@ def test_what_was_changed_is_refused(tmp_path):
         {name: array for name, array in made.items() if name != "adjusted"},
     ]
     for one in wrong:
-        with pytest.raises(ModelError, match=r"language model: .*the file is damaged or was changed"):
+        with pytest.raises(ModelError, match=r"language model: .*the file is damaged or was modified"):
             CountsModel(one)
     path = tmp_path / "lm.npz"
     path.write_bytes(b"PK")
-    with pytest.raises(ModelError, match=r"lm\.npz holds no plain arrays"):
+    with pytest.raises(ModelError, match=r"lm.npz does not contain plain arrays"):
         read_arrays(path)
     with pytest.raises(ModelError, match=r"none\.npz: cannot be read: No such file"):
         read_arrays(tmp_path / "none.npz")

@@ -22,7 +22,7 @@ class Bucket:
     size : int
         Number of reference words (a mean of both systems if there are several references), or of segments.
     first, second : Estimate
-        The figure of either system, with its 95 % bootstrap interval over sources; NaN where it is undefined.
+        The figure of either system, with its 95% bootstrap interval over sources; NaN where it is undefined.
     difference : Estimate
         First minus second, with the interval of the paired resamples.
     """
