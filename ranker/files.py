@@ -40,16 +40,12 @@ _OTHER_FORMATS = {
     b"PK\x03\x04": "a zip archive",
     b"PAR1": "a Parquet file",
 }
-
-
 _GZIP_RATIO, _GZIP_FREE, _PART = 200, 1 << 26, 1 << 20
 _LONGEST_NAME = 200
 _NOT_EMPTY = errno.ENOTEMPTY, errno.EEXIST
 _TEMPORARY, _COMMITTED = ".ranker-writing-", ".ranker-committed"
 _NOT_IN_NAMES = re.compile(r'[/\\:*?"<>|]')
 _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|\Z)", re.IGNORECASE)
-
-
 _HARMLESS = {"\u200c", "\u200d"}
 """Joiners that words of Persian and of Indian languages are written with."""
 
@@ -202,8 +198,8 @@ def replacing(path: str | Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
         If the directory is missing or cannot be written to, or `path` is a directory or a device.
     """
     target = Path(path)
+    check_target(target)
     try:
-        _check_target(target)
         finish_writing(target.parent)
         descriptor, temporary = _make_temporary(target.parent)
     except OSError as error:
@@ -352,12 +348,16 @@ def _remove_if_left(path: Path) -> None:
         os.close(descriptor)
 
 
-def _check_target(target: Path) -> None:
-    name = display_name(target)
-    if not target.parent.is_dir():
-        raise DataError(f"cannot be written: the directory {display_name(target.parent)} does not exist", file=name)
-    if target.exists() and not target.is_file():
-        raise DataError("cannot be written: exists and is not a regular file; choose another name", file=name)
+def check_target(path: str | Path) -> None:
+    """Raise a `DataError` if `path` cannot become a file, before anything is computed that would be written there."""
+    target, name = Path(path), display_name(path)
+    try:
+        if not target.parent.is_dir():
+            raise DataError(f"cannot be written: the directory {display_name(target.parent)} does not exist", file=name)
+        if target.exists() and not target.is_file():
+            raise DataError("cannot be written: exists and is not a regular file; choose another name", file=name)
+    except OSError as error:
+        raise _unwritable(target, error) from None
 
 
 def _unwritable(path: Path, error: OSError) -> DataError:
@@ -403,10 +403,7 @@ def write_bytes(path: str | Path, raw: bytes) -> None:
 def write_together(files: Mapping[Path, bytes]) -> None:
     """Replace files that are read together, those of one folder all at once; gzipped if the name ends in ``.gz``."""
     for target in files:
-        try:
-            _check_target(target)
-        except OSError as error:
-            raise _unwritable(target, error) from None
+        check_target(target)
     for folder in dict.fromkeys(target.parent for target in files):
         with replacing_together(folder) as temporary:
             for target, raw in files.items():

@@ -63,7 +63,9 @@ def train_command(
     """
     dataset, files = _read(data, lp, source, target)
     from ranker.extractors.order.aligner import learn_aligner
+    from ranker.storage.model_files import check_target
 
+    check_target(model)
     with working("training"):
         made = learn_aligner(
             dataset,

@@ -242,7 +242,9 @@ def export_command(
     from ranker.collect.campaign import connect, settings_of
     from ranker.collect.exporting import dataset_of, export
     from ranker.collect.quality import Thresholds, agreement_of, judge_qualities, left_out
+    from ranker.files import check_target
 
+    check_target(output)
     connection = connect(campaign)
     settings = settings_of(connection)
     thresholds = Thresholds(min_checks, min_self, min_kappa, max_fast)

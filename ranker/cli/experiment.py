@@ -28,6 +28,25 @@ app = Commands(
 )
 
 
+def _check_files(paths: list[Path] | None) -> list[Path] | None:
+    """Refuse files that could not be written, before hours of computing."""
+    from ranker.experiments.tables import check_name
+    from ranker.files import check_target
+
+    for path in paths or []:
+        check_name(path)
+        check_target(path)
+    return paths
+
+
+def _check_plot(path: Path | None) -> Path | None:
+    from ranker.files import check_target
+
+    if path is not None:
+        check_target(path)
+    return path
+
+
 Form = Literal["table", "json", "csv", "markdown"]
 """Forms of output."""
 TrainOption = Annotated[
@@ -45,6 +64,7 @@ FilesOption = Annotated[
         help="Also write the tables to FILE: .json, .csv or .md; may be repeated.",
         metavar="FILE",
         rich_help_panel=OUTPUT,
+        callback=_check_files,
     ),
 ]
 LmDataOption = Annotated[
@@ -184,7 +204,10 @@ def stanojevic14(
     lexical: Annotated[Literal["bleu1", "f1"], typer.Option("--lexical", help="Lexical score.")] = "bleu1",
     sweeps: Annotated[bool, typer.Option("--sweeps/--no-sweeps", help="Vary alpha, beta and gamma.")] = True,
     draw: Annotated[
-        Path | None, typer.Option("--plot", help="Plot the sweeps to FILE: .png, .svg or .pdf.", metavar="FILE")
+        Path | None,
+        typer.Option(
+            "--plot", help="Plot the sweeps to FILE: .png, .svg or .pdf.", metavar="FILE", callback=_check_plot
+        ),
     ] = None,
     output: FilesOption = None,
     jobs: JobsOption = None,
@@ -299,10 +322,8 @@ def _emit(plan: Plan, write: list[Path] | None, form: Form, draw: Callable[[Expe
     A table that fails is reported in one line on stderr; the others follow, and the exit code is 2. JSON and CSV are
     one document, which is printed when all tables are made.
     """
-    from ranker.experiments.tables import Experiment, Failure, check_name
+    from ranker.experiments.tables import Experiment, Failure
 
-    for path in write or []:
-        check_name(path)
     tables, failures = [], []
     unread: list[OSError] = []
 

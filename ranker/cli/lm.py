@@ -54,7 +54,9 @@ def train_command(
     """
     from ranker.extractors.fluency.training import train_language_model
     from ranker.extractors.text.tokens import checked_tokenizer
+    from ranker.files import check_target
 
+    check_target(output)
     chosen = checked_tokenizer(tokenizer)
     with working("training"):
         made = train_language_model(text, output, order=order, tokenizer=chosen, lowercase=not keep_case, memory=memory)

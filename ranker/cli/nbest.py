@@ -56,8 +56,10 @@ def from_dataset_command(
     """
     dataset = read_input(data or [], None, None, None, lp)
     from ranker.corpora import catalogue
+    from ranker.files import check_target
     from ranker.tuning import nbest_features as making
 
+    check_target(target)
     text = [line for path in lm_text or [] for line in making.lm_lines(path)]
     for name in lm_data or []:
         text += catalogue.load(name).references["text"].tolist()

@@ -127,8 +127,9 @@ def command(
     from ranker.tuning.iterations import IterationPlan, tune
     from ranker.tuning.mert import MertSearch
     from ranker.tuning.state import State
-    from ranker.tuning.weights import read_weights, write_weights
+    from ranker.tuning.weights import read_weights, weights_files, write_weights
 
+    weights_files(weights)
     objective = make_scorer(single(metric), model)
     others = (make_scorer(one, None) for one in listed(report))
     reported = list({one.name: one for one in (objective, *others)}.values())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ranker.errors import DataError
-from ranker.files import display_name, printable, write_together
+from ranker.files import check_target, display_name, printable, write_together
 from ranker.reports.plots.drawing import Plot
 from ranker.reports.texts import LONG, START, visible
 from ranker.version import VERSION
@@ -136,17 +136,24 @@ def check_targets(page: Path, plots: Path | None) -> None:
     try:
         if page.is_dir():
             raise DataError("is a directory; expected the name of an HTML file", file=name)
+        check_target(page)
         if page.exists() and not page.read_bytes().startswith(_FIRST_BYTES):
             raise DataError("already exists and is not an HTML file; delete it or choose another name", file=name)
-        if not page.parent.is_dir():
-            raise DataError(f"cannot be written: the directory {display_name(page.parent)} does not exist", file=name)
-        if plots and plots.exists() and not plots.is_dir():
-            raise DataError("is not a directory; choose another directory for the plots", file=display_name(plots))
-        if plots and not plots.parent.is_dir():
-            missing = display_name(plots.parent)
-            raise DataError(f"cannot be created: the directory {missing} does not exist", file=display_name(plots))
     except OSError as error:
         raise DataError(f"cannot be written: {error.strerror or error}", file=name) from None
+    if plots is not None:
+        _check_folder(plots)
+
+
+def _check_folder(plots: Path) -> None:
+    name = display_name(plots)
+    try:
+        if plots.exists() and not plots.is_dir():
+            raise DataError("is not a directory; choose another directory for the plots", file=name)
+        if not plots.parent.is_dir():
+            raise DataError(f"cannot be created: the directory {display_name(plots.parent)} does not exist", file=name)
+    except OSError as error:
+        raise DataError(f"cannot be created: {error.strerror or error}", file=name) from None
 
 
 def write_plots(plots: Mapping[str, Plot], directory: str | Path) -> list[Path]:

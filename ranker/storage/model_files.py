@@ -132,6 +132,8 @@ def check_target(path: Path) -> None:
     try:
         if path.is_dir():
             raise ModelError(f"{path}: is a directory, expected the name of a model file")
+        if path.exists() and not path.is_file():
+            raise ModelError(f"{path}: exists and is not a regular file; choose another name")
         if path.exists() and not zipfile.is_zipfile(path):
             raise ModelError(f"{path}: already exists and is not a model file; delete it or choose another name")
         if not path.parent.is_dir():

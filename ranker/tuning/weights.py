@@ -15,7 +15,7 @@ from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.formats.nbest import NAMELESS, Layout, column_names, describe_layout
 from ranker.corpora.records import shown
 from ranker.errors import DataError, OptionError, nearest
-from ranker.files import display_name, read_text, write_together
+from ranker.files import check_target, display_name, read_text, write_together
 from ranker.storage.plain_data import parse_json
 
 _EXPECTED = 'expected lines such as "LM0= 0.5", or JSON as written by ranker tune'
@@ -77,9 +77,24 @@ def _short(value: float) -> str:
     return repr(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
 
 
+def weights_files(prefix: str | Path) -> list[Path]:
+    """Return the files that `write_weights` writes, where they can be written.
+
+    Raises
+    ------
+    DataError
+    """
+    if Path(prefix).name in ("", ".."):
+        raise DataError("cannot be written: expected the first part of a file name", file=display_name(prefix))
+    paths = [Path(f"{prefix}.json"), Path(f"{prefix}.ini")]
+    for path in paths:
+        check_target(path)
+    return paths
+
+
 def write_weights(weights: Weights, prefix: str | Path, **facts: Any) -> list[Path]:
     """Write ``PREFIX.json``, with `facts`, and ``PREFIX.ini``, in Moses' form; return both paths."""
-    paths = [Path(f"{prefix}.json"), Path(f"{prefix}.ini")]
+    paths = weights_files(prefix)
     texts = weights.json(**facts), weights.moses()
     write_together({path: text.encode() for path, text in zip(paths, texts, strict=True)})
     return paths

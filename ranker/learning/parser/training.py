@@ -17,7 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ranker.errors import OptionError
+from ranker.errors import DataError, OptionError
+from ranker.files import display_name
 from ranker.learning.parser.conllu import ROOT, Sentence
 from ranker.learning.parser.lemmas import LemmaTable
 from ranker.learning.parser.options import ParserOptions
@@ -79,6 +80,10 @@ def train(
     check_output(Path(output))
     source = find_treebank(treebank)
     sentences = source.read("train")
+    tags = {tag for sentence in sentences for tag in sentence.tags}
+    if len(tags) < 2:
+        what = f"all words have the tag {next(iter(tags))!r}, expected at least two tags"
+        raise DataError(what, file=display_name(source.files["train"]))
     parts = {part: source.read(part) for part in ("dev", "test")}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

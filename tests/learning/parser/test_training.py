@@ -159,3 +159,10 @@ def test_a_wrong_treebank_is_named_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"a-train\.conllu:1: head 'x' is not an integer"):
         train(file, tmp_path / "parser", options=SMALL)
     assert not (tmp_path / "parser").exists()
+
+
+def test_a_treebank_of_one_tag_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "a-train.conllu"
+    file.write_text("1\tGo\tgo\tVERB\t_\t_\t0\troot\t_\t_\n\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"a-train\.conllu: all words have the tag 'VERB', expected at least two tags"):
+        train(file, tmp_path / "parser", options=SMALL)
