@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
 from bench import fuzz
+from bench.fuzzing.checking import Outcome
 
 
 @pytest.fixture(scope="module")
@@ -54,3 +56,32 @@ def test_findings_are_found(made: dict[str, fuzz.Format], tmp_path: Path, monkey
     ):
         assert fuzz._problem(form, ["score"], code, printed, messages) == finding
     assert fuzz.smaller(form, b"", "none", tmp_path) == b""
+
+
+@pytest.mark.parametrize(("slow", "finding"), [(1, "sound"), (2, "more than"), (99, "more than")])
+def test_a_command_that_compiles_is_tried_again_and_one_that_hangs_is_found(
+    slow: int, finding: str, made: dict[str, fuzz.Format], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fuzz, "SECONDS", 0.02)
+    monkeypatch.setattr(fuzz, "COMPILING", 0.04)
+    monkeypatch.setattr(fuzz, "_PATIENCE", 1)
+    monkeypatch.setattr(fuzz.Worker, "start", lambda self: None)
+    worker = fuzz.Worker({"json": made["json"]}, 0)
+    worker.pipe, worker.process = _SlowAtFirst(slow), MagicMock(pid=os.getpid())
+    assert worker.ask("json", 1, reduce=False)[0].finding.startswith(finding)
+
+
+class _SlowAtFirst:
+    """A pipe whose first answers come too late, or never if there are ten of them."""
+
+    def __init__(self, slow: int) -> None:
+        self.asked, self.slow = 0, slow
+
+    def send(self, request: object) -> None:
+        self.asked += 1
+
+    def poll(self, seconds: float) -> bool:
+        return self.asked > self.slow or (seconds == fuzz.COMPILING and self.slow < 10)
+
+    def recv(self) -> tuple[Outcome, bytes]:
+        return Outcome("sound"), b""
