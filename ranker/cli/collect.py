@@ -147,11 +147,11 @@ def serve_command(
 
     Example: ranker collect serve demo.campaign
     """
-    from ranker.collect.campaign import connect
+    from ranker.collect.campaign import opened
     from ranker.collect.web.pages import environment
 
-    connect(campaign).close()
-    environment()
+    with opened(campaign):
+        environment()
     from ranker.collect.web.server import serve
 
     if host not in ("127.0.0.1", "localhost", "::1"):
@@ -171,13 +171,11 @@ def status_command(campaign: CampaignArgument, form: FormatOption = "table") -> 
     """
     from dataclasses import asdict, replace
 
-    from ranker.collect.campaign import connect, settings_of
+    from ranker.collect.campaign import opened
     from ranker.collect.figures import figures_of
     from ranker.collect.web.owner import progress_of
 
-    connection = connect(campaign)
-    settings = settings_of(connection)
-    with working("computing"):
+    with opened(campaign) as (connection, settings), working("computing"):
         progress = progress_of(connection)
         figures = figures_of(connection, settings, curve=False).document(KINDS[settings.kind])
     rows = [
@@ -239,16 +237,14 @@ def export_command(
 
     Example: ranker collect export demo.campaign -o judgements.jsonl
     """
-    from ranker.collect.campaign import connect, settings_of
+    from ranker.collect.campaign import opened
     from ranker.collect.exporting import dataset_of, export
     from ranker.collect.quality import Thresholds, agreement_of, judge_qualities, left_out
     from ranker.files import check_target
 
     check_target(output)
-    connection = connect(campaign)
-    settings = settings_of(connection)
     thresholds = Thresholds(min_checks, min_self, min_kappa, max_fast)
-    with working("exporting"):
+    with opened(campaign) as (connection, settings), working("exporting"):
         excluded = []
         if thresholds != Thresholds():
             agreement = agreement_of(dataset_of(connection, settings), KINDS[settings.kind], resamples=0)
@@ -283,11 +279,9 @@ def link_command(
     Example: ranker collect link demo.campaign judge07
     """
     from ranker.collect import access
-    from ranker.collect.campaign import connect, settings_of, transaction
+    from ranker.collect.campaign import opened, transaction
 
-    connection = connect(campaign)
-    settings = settings_of(connection)
-    with transaction(connection):
+    with opened(campaign) as (connection, settings), transaction(connection):
         if close:
             if not access.close_link(connection, code):
                 raise OptionError(f"no judge has the code {code!r}{nearest(code, access.codes(connection))}")

@@ -11,13 +11,15 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ranker.collect.tasks import KINDS
 from ranker.errors import DataError
 from ranker.files import display_name, replacing
+from ranker.storage.plain_data import record
 
 _APPLICATION = 0x524B4C43
 _VERSION = 1
@@ -135,6 +137,26 @@ def connect(path: str | Path) -> sqlite3.Connection:
     return connection
 
 
+@contextmanager
+def opened(path: str | Path) -> Iterator[tuple[sqlite3.Connection, Settings]]:
+    """Open a campaign file that may be damaged, and return it with its settings; it is closed after the block.
+
+    Raises
+    ------
+    DataError
+        As `connect`, and where damage shows, also inside the block.
+    """
+    with closing(connect(path)) as connection:
+        try:
+            problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if problem != "ok":
+                raise sqlite3.DatabaseError(problem)
+            yield connection, settings_of(connection)
+        except sqlite3.Error as error:
+            what = f"cannot be used ({error}): wait if another process is using it, or restore it from a copy"
+            raise DataError(what, file=display_name(path)) from None
+
+
 def _open(path: str | Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
@@ -183,9 +205,21 @@ def save(connection: sqlite3.Connection, path: str | Path) -> None:
 
 
 def settings_of(connection: sqlite3.Connection) -> Settings:
-    """Return the settings of an open campaign."""
+    """Return the settings of an open campaign.
+
+    Raises
+    ------
+    sqlite3.DatabaseError
+        If they are missing or incomplete.
+    """
     row = connection.execute("SELECT value FROM setting WHERE name = 'settings'").fetchone()
-    return Settings(**json.loads(row["value"]))
+    try:
+        settings = record(Settings, json.loads(row["value"]))
+    except (KeyError, TypeError, ValueError):
+        settings = None
+    if settings is None or settings.kind not in KINDS:
+        raise sqlite3.DatabaseError("its settings are incomplete")
+    return settings
 
 
 @contextmanager

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import socket
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from ranker.cli.main import run
+from tests.collect.conftest import small
 
 
 def test_a_port_that_is_taken_and_an_address_of_nobody(campaign, capsys):
@@ -51,6 +56,43 @@ def test_wrong_input_is_refused_in_one_line(tmp_path, capsys, campaign):
         assert expected in said, words
         assert said.count("\n") == 1
     assert not (tmp_path / "a").exists()
+
+
+def _garbage_in_the_middle(path: Path) -> None:
+    raw = bytearray(path.read_bytes())
+    raw[4096:] = b"\x07" * (len(raw) - 4096)
+    path.write_bytes(raw)
+
+
+def _changed_settings(statement: str) -> Callable[[Path], None]:
+    def change(path: Path) -> None:
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute(statement)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        _garbage_in_the_middle,
+        _changed_settings("DELETE FROM setting"),
+        _changed_settings("UPDATE setting SET value = '[]'"),
+        _changed_settings("UPDATE setting SET value = json_set(value, '$.seed', 'x')"),
+        _changed_settings("UPDATE setting SET value = json_set(value, '$.kind', 'x')"),
+        _changed_settings("DROP TABLE assignment"),
+    ],
+)
+def test_a_damaged_campaign_is_refused_in_one_line(damage, tmp_path, capsys, campaign):
+    path, _ = campaign("fluency", data=small())
+    damage(path)
+    for words in (["status", str(path)], ["export", str(path), "-o", str(tmp_path / "x.jsonl")]):
+        with pytest.raises(SystemExit) as ended:
+            run(["collect", *words])
+        said = capsys.readouterr().err
+        assert ended.value.code == 2
+        assert said.startswith(f"ranker: error: {path}: cannot be used (")
+        assert said.count("\n") == 1
 
 
 def test_active_selection_without_references_is_refused(tmp_path, capsys):
