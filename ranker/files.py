@@ -107,6 +107,8 @@ def read_bytes(path: str | Path) -> bytes:
     if str(path) != STDIN:
         finish_writing(Path(path).parent)
     with reading(name):
+        if str(path) != STDIN and Path(path).is_char_device():
+            raise DataError("this is a device, expected a file", file=name)
         raw = sys.stdin.buffer.read() if str(path) == STDIN else Path(path).read_bytes()
     if not name.endswith(".toml"):  # declarations are of a few lines
         progress.report_file(name, len(raw))

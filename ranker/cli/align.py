@@ -41,8 +41,8 @@ def train_command(
     target: TargetOption = None,
     tokenizer: Annotated[Tokens, typer.Option("--tokenizer", help="Tokenizer.")] = "13a",
     keep_case: Annotated[bool, typer.Option("--keep-case", help="Do not lowercase the text.")] = False,
-    ibm1: Annotated[int, typer.Option("--ibm1", help="EM iterations of IBM model 1.", min=0)] = 5,
-    hmm: Annotated[int, typer.Option("--hmm", help="EM iterations of the HMM.", min=0)] = 5,
+    ibm1: Annotated[int, typer.Option("--ibm1", help="EM iterations of IBM model 1.", min=0, max=1000)] = 5,
+    hmm: Annotated[int, typer.Option("--hmm", help="EM iterations of the HMM.", min=0, max=1000)] = 5,
     agreement: Annotated[
         bool,
         typer.Option("--agreement/--no-agreement", help="Train both directions jointly to agree, or each separately."),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 import typer
 
 from ranker.cli.options import (
+    MOST_RESAMPLES,
     DataOption,
     FormatOption,
     JobsOption,
@@ -55,7 +56,12 @@ def command(
     ] = None,
     resamples: Annotated[
         int,
-        typer.Option("--resamples", help="Bootstrap samples and permutations (0: no intervals or tests).", min=0),
+        typer.Option(
+            "--resamples",
+            help="Bootstrap samples and permutations (0: no intervals or tests).",
+            min=0,
+            max=MOST_RESAMPLES,
+        ),
     ] = 1000,
     test: Annotated[Test, typer.Option("--test", help="Significance test for two metrics.")] = "bootstrap",
     correction: Annotated[

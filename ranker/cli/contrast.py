@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ranker.cli.options import (
+    MOST_RESAMPLES,
     DataOption,
     FormatOption,
     JobsOption,
@@ -97,7 +98,9 @@ def command(
     source: SourceOption = None,
     references: ReferencesOption = None,
     translations: TranslationsOption = None,
-    resamples: Annotated[int, typer.Option("--resamples", help="Bootstrap samples of sources.", min=1)] = 1000,
+    resamples: Annotated[
+        int, typer.Option("--resamples", help="Bootstrap samples of sources.", min=1, max=MOST_RESAMPLES)
+    ] = 1000,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     form: FormatOption = "table",

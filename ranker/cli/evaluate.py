@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ranker.cli.options import (
+    MOST_RESAMPLES,
     DataOption,
     FormatOption,
     JobsOption,
@@ -43,7 +44,10 @@ def command(
     resamples: Annotated[
         int,
         typer.Option(
-            "--resamples", help="Bootstrap samples for the 95% confidence intervals (0: no intervals).", min=0
+            "--resamples",
+            help="Bootstrap samples for the 95% confidence intervals (0: no intervals).",
+            min=0,
+            max=MOST_RESAMPLES,
         ),
     ] = 1000,
     source: SourceOption = None,

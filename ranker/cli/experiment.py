@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ranker.cli.commands import Commands
-from ranker.cli.options import OUTPUT, DataOption, JobsOption, KindOption, LpOption, SeedOption, read_input, working
+from ranker.cli.options import (
+    MOST_RESAMPLES,
+    OUTPUT,
+    DataOption,
+    JobsOption,
+    KindOption,
+    LpOption,
+    SeedOption,
+    read_input,
+    working,
+)
 from ranker.cli.output import print_table, print_text, say
 from ranker.errors import RankerError
 from ranker.settings import Loss
@@ -235,7 +245,9 @@ def isozaki10(
     lowercase: Annotated[
         bool, typer.Option("--lowercase", help="Lowercase the text for all metrics, not only those that always do.")
     ] = False,
-    resamples: Annotated[int, typer.Option("--resamples", help="Bootstrap samples over sources.", min=0)] = 1000,
+    resamples: Annotated[
+        int, typer.Option("--resamples", help="Bootstrap samples over sources.", min=0, max=MOST_RESAMPLES)
+    ] = 1000,
     output: FilesOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,

@@ -137,6 +137,9 @@ class _Shortened(logging.Formatter):
 def shortened(line: str) -> str:
     """Return a message that a terminal shows as one line, without the middle of what nobody reads to its end."""
     line = printable(line)
+    # stricter than for texts: no wide spaces, no joiners
+    if not line.isprintable():
+        line = "".join(character if character.isprintable() else ascii(character)[1:-1] for character in line)
     return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 205]} ... {line[-200:]}"
 
 

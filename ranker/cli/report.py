@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ranker.cli.options import (
+    MOST_RESAMPLES,
     DataOption,
     JobsOption,
     KindOption,
@@ -67,7 +68,10 @@ def command(
     resamples: Annotated[
         int,
         typer.Option(
-            "--resamples", help="Bootstrap samples for the 95% confidence intervals (0: no intervals).", min=0
+            "--resamples",
+            help="Bootstrap samples for the 95% confidence intervals (0: no intervals).",
+            min=0,
+            max=MOST_RESAMPLES,
         ),
     ] = 1000,
     source: SourceOption = None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ranker.cli.options import (
+    MOST_RESAMPLES,
     OUTPUT,
     DataOption,
     JobsOption,
@@ -58,6 +59,7 @@ def command(
             "--resamples",
             help="Number of bootstrap samples or random swaps.",
             min=1,
+            max=MOST_RESAMPLES,
             show_default="bs: 1000; ar: 10000",
         ),
     ] = None,

@@ -26,6 +26,15 @@ T = TypeVar("T")
 MOST_CHARACTERS = 1 << 26
 """Longest text that is read by `parse_json`; records of corpora are read one at a time."""
 _MOST_TOML = 1 << 20
+_WORDS = {
+    bool: "true or false",
+    float: "a number",
+    int: "a whole number",
+    str: "text",
+    tuple: "a list",
+    Mapping: "an object",
+    type(None): "null",
+}
 
 
 class RefusedError(Exception):
@@ -132,8 +141,16 @@ def _typed(value: Any, kind: Any) -> Any:
     else:
         fits = origin is None and isinstance(value, kind)
     if not fits:
-        raise TypeError(f"expected {getattr(kind, '__name__', kind)}, found {printable(str(value))[:30]!r}")
+        raise TypeError(f"expected {_words(kind)}, found {printable(str(value))[:30]!r}")
     return value
+
+
+def _words(kind: Any) -> str:
+    """Return what an annotation allows, for people who write JSON."""
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (Union, types.UnionType):
+        return " or ".join(map(_words, inner))
+    return " or ".join(map(repr, inner)) if origin is Literal else _WORDS.get(origin or kind, str(kind))
 
 
 def with_nan(value: Any) -> Any:

@@ -46,6 +46,10 @@ REFUSALS: dict[str, str] = {
     "train -d good.json --C nan": "C=nan: expected a number from 1e-30 to 1e.30, or 'auto'",
     "train -d good.json --C 1e200": "C=1e.200: expected a number from 1e-30 to 1e.30",
     "train -d good.json --C inf": "C=inf: expected a number from 1e-30 to 1e.30, or 'auto'",
+    "evaluate good.json -m bleu --resamples 1000001": "'--resamples'.*1000001",
+    "systems good.json -m bleu --resamples 9223372036854775808": "'--resamples'",
+    "align train -s two -t two -M x.align --ibm1 1001": "'--ibm1'",
+    "rank good.json -m bleu --given \u200c": r"--given \\u200c: expected NAME=FILE",
     # corpora
     "train": "no data: give a corpus name, a file, - for stdin, or -r REF",
     "evaluate -m bleu": "no data: give",

@@ -99,6 +99,23 @@ def test_a_record_of_other_values_is_refused(key, value):
         record(Example, {**SOUND, key: value})
 
 
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("count", "a whole number"),
+        ("share", "a number"),
+        ("kind", "'a' or 'b'"),
+        ("C", "a number or 'auto'"),
+        ("rows", "a list"),
+        ("more", "an object"),
+        ("seed", "a whole number or null"),
+    ],
+)
+def test_what_was_expected_is_said_in_words(key, expected):
+    with pytest.raises(TypeError, match=f"expected {expected}, found 'x'"):
+        record(Example, {**SOUND, key: "x"})
+
+
 @pytest.mark.parametrize("fields", [None, [1], "x", {}, 5])
 def test_what_is_no_object_is_no_record(fields):
     with pytest.raises((KeyError, TypeError, ValueError)):
