@@ -263,12 +263,12 @@ def estimate(
     return NgramModel(trie, np.minimum(np.log10(prob), 0.0), np.log10(backoff), table[:, 1:], fallback_orders)
 
 
-@kernel(elements=0)
+@kernel(tables=("first_child", "word"))
 def find_child(first_child: Int32Array, word: Int32Array, node: int, wanted: int) -> int:
     """Return the child of `node` that ends in the unigram node `wanted`, or -1."""
     if node == 0:
         return wanted
-    low, high = first_child[node], first_child[node + 1]
+    low, high = int(first_child[node]), int(first_child[node + 1])
     while low < high:
         middle = (low + high) // 2
         if word[middle] < wanted:
@@ -279,7 +279,7 @@ def find_child(first_child: Int32Array, word: Int32Array, node: int, wanted: int
     return found
 
 
-@kernel(elements=0, parallel=True)
+@kernel(elements=50_000, parallel=True, tables=("first_child", "word", "suffix", "log10_prob", "log10_backoff"))
 def _score(
     words: Int32Array,
     offsets: Int64Array,
