@@ -61,37 +61,38 @@ PEERS = (
 INTRODUCTION = """\
 # Leaderboard
 
-Every metric of the project, and the rankers that ship, beside what people said. Made by `{command}`.
+All metrics and all included rankers, compared with human judgements. Written by `{command}`.
 
-- The figure of a corpus is the mean over its language pairs into English of the segment-level Kendall tau, wmt14
-  variant: on WMT data over strict human preferences (*primary* counts each judgement once, *official* as the shared
-  tasks did; where there is one column they are the same), on TED data over the candidates of a source whose human
-  scores differ.
-- Rows are sorted by the mean of these figures over the corpora (of wmt15 the primary one), in all tables alike.
-- Spearman is the mean over sources of the tie-corrected rho against win rates or human scores; *undefined* counts the
-  sources left out because people or the metric scored all candidates alike.
-- In brackets stands the 95 % interval of {resamples} bootstrap samples of sources. Each row is tested against the row
-  below it by paired bootstrap over sources: two-sided p, with *ahead* or *behind* where it is below {alpha}. *beats*
-  counts the rows that a row is ahead of by the same test. Both belong to the figure on their left. P-values are not
-  corrected for the number of rows.
-- No ranker is shown on judgements that it learnt from: see [Rankers](#rankers). But the extractors of rankers were
-  chosen by training on two of the years 2012 to 2014 and testing on the third, and those for consensus and the language
-  model on wmt19-darr and ted21-mqm too, so their figures on these may flatter them; wmt15 and ted-fluency took no part
-  in it.
-- This is a reporting table. Every row is one look at wmt15; nothing is chosen by what stands here.
+- The result for a corpus is the mean over its language pairs into English of the segment-level Kendall tau, wmt14
+  variant. On WMT data it is computed over strict human preferences: *primary* counts each judgement once, *official*
+  counts as the shared tasks did (a table with one column: both are equal). On TED data it is computed over the
+  candidates of a source whose human scores differ.
+- All tables list the rows in the same order: by the mean of these results over the corpora (of wmt15 the primary one).
+- Spearman is the mean over sources of the tie-corrected rho with win rates or human scores. *undefined* is the number
+  of sources left out because people or the metric gave all candidates the same score.
+- Brackets contain the 95% confidence interval from {resamples} bootstrap samples of sources. Each row is tested against
+  the next row by a paired bootstrap over sources: two-sided p, with *ahead* or *behind* if p is below {alpha}. *beats*
+  is the number of rows that a row is ahead of by the same test. Both refer to the column on their left. P-values are
+  not corrected for the number of rows.
+- No ranker is tested on judgements that it was trained on: see [Rankers](#rankers). But the features of the rankers
+  were chosen by training on two of the years 2012 to 2014 and testing on the third, and those for consensus and the
+  language model on wmt19-darr and ted21-mqm too, so the results on these corpora may be optimistic. wmt15 and
+  ted-fluency were not used for any choice.
+- This page only reports. Every row is one test on wmt15; nothing is chosen from this page.
 - `meteor` and `terp` use this project's own function words, so their figures are not exactly those of the Java
   programs.
 - `combine`, a sum of metrics that its user writes, has no row. Metrics of word order take exact matches here instead
   of alignments with the source; those with `alpha=0.5` weigh order and unigram precision alike."""
 REMARKS = {
-    NORMALISED: "Three systems, one for each source language, which differ in case and tokenisation: here all English "
-    "is lower-cased, and endings that some split off, as *n't*, are joined. People mostly prefer the system from "
-    "Arabic to that from Farsi to that from Korean; the latter two, alike in form, stand apart in the next table.",
+    NORMALISED: "Three systems, one for each source language, which differ in case and tokenization: here all English "
+    "is lowercase, and endings that some split off, such as *n't*, are joined. People mostly prefer the system from "
+    "Arabic to that from Farsi, and that to the one from Korean. The next table compares the latter two, which are "
+    "formatted alike.",
     TWO_SYSTEMS: "The table above without the system from Arabic; not in the mean over corpora.",
 }
 APART = (
-    "Aggregate figures of programs that were run apart, not by the command above: same judged candidates, one "
-    "reference, same tau."
+    "Results of other programs, run separately and not by the command above, on the same judged candidates with one "
+    "reference and the same tau."
 )
 
 
@@ -226,7 +227,7 @@ def page(
             lines += corpus_table(more, read(TWO_SYSTEMS), rows, [])
     lines += ["", *with_less.section(board, with_less.CORPORA, settings.resamples)]
     head = ["program", "wmt12", "wmt13", "wmt14", "wmt15 official", "wmt15 primary", "wmt15 Spearman"]
-    lines += ["", "## Other programs as measured on the same data", "", APART, "", *table(head, PEERS)]
+    lines += ["", "## Other programs on the same data", "", APART, "", *table(head, PEERS)]
     return "\n".join([*lines, "", f"`{found.signature}`"]) + "\n"
 
 

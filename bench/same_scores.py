@@ -24,8 +24,11 @@ from ranker.extractors.base import Metric
 from ranker.extractors.feature_sets import FeatureSet
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
-MODELS = ("full", "full-any", "full-semantic")
-SETS = ("lexical", "word-order", "full-semantic", "full-any", "ye07", "ye07-order", "standard", "standard-any")
+MODELS = ("full", "full-any", "full-semantic", "consensus")
+SETS = (
+    *("lexical", "word-order", "full", "full-semantic", "full-any", "reference-free"),
+    *("ye07", "ye07-order", "standard", "standard-any"),
+)
 CANDIDATES = 2_000
 
 

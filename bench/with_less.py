@@ -31,14 +31,15 @@ PRIMARY, OFFICIAL, SPEARMAN = "segment.tau.primary", "segment.tau.official", "se
 FEW = (2, 3, 5, 8)
 ALONE, BLIND = "without consensus", "without references"
 TEXT = """\
-Kendall's tau as above (*official* and *primary* of wmt15); on TED data, whose tables above show tau, mean Spearman per
-source here. A row *without consensus* is the same model with the weights that it has for sources of fewer than three
-candidates, a row *without references* with those for sources without any. Candidates: judged ones per source, which are
-compared, and in brackets all that vote. p: paired bootstrap over sources, two-sided, against the row without consensus
-and against chrF; *above* and *below* where it is under 0.05. Rankers that do not use consensus have no row."""
+Kendall's tau as above (*official* and *primary* of wmt15), but on TED data the mean Spearman's rho per source. A row
+*without consensus* is the same model with the weights that it uses for sources with fewer than three candidates; a row
+*without references* uses its weights for sources without references. The number of candidates is the mean per source
+of the judged candidates, which are compared; in brackets of all candidates, which vote. p: paired bootstrap over
+sources, two-sided, against the row without consensus and against chrF, with *above* or *below* if p is under 0.05.
+Rankers that do not use consensus are left out."""
 TEXT_FEW = """\
-The same with sources cut down to some of their judged candidates, drawn at random. Sources with fewer are
-left out, and nothing else votes. `consensus.mean` is the mean chrF against the other candidates."""
+The same with 2, 3, 5 or 8 of the judged candidates of each source, drawn at random; no other candidate votes, and
+sources with fewer candidates are left out. `consensus.mean` is the mean chrF with the other candidates."""
 
 
 def main_statistic(corpus: Dataset) -> str:
