@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from ranker import shipped
+from ranker import load_dataset, shipped
 from ranker.cli.main import run
 from ranker.errors import MissingError, ModelError
 from ranker.extractors.feature_sets import FeatureSet
@@ -52,13 +52,32 @@ def test_what_ships():
 def test_a_ranker_that_ships_is_what_its_feature_set_says(name):
     ranker = Ranker.load(name)
     assert str(ranker.feature_set) == str(FeatureSet.parse({"consensus": "reference-free"}.get(name, name)))
-    assert len(ranker.weight_sets.weights) > 1 or name == shipped.UNREFERENCED
-    assert ranker.weight_sets.need_references == (name != shipped.UNREFERENCED)
+    assert len(ranker.weight_sets.weights) > 1
+    # full-semantic learns language models from whatever is ranked, and has no weights without references
+    assert ranker.weight_sets.need_references == (name == "full-semantic")
     assert ranker.training is not None
     assert ranker.training.data == "wmt12+wmt13+wmt14"
     card = (shipped.locate(name) / "CARD.md").read_text(encoding="utf-8")
     assert f"model:{ranker.digest[:8]}|" in card
     assert "wmt15" in card
+
+
+@pytest.mark.parametrize("name", ["consensus", "full", "full-any"])
+def test_agreement_is_never_a_reason_against_a_candidate(name):
+    ranker = Ranker.load(name)
+    agreement = [column.startswith("consensus") for column in map(str, ranker.feature_set.columns)]
+    assert (ranker.weight_sets.weights[:, agreement] >= 0).all()
+    assert (ranker.weight_sets.weights[0, agreement] > 0).all()
+
+
+@pytest.mark.parametrize("name", ["full", "full-any"])
+def test_the_scores_of_a_source_do_not_depend_on_the_other_sources(name):
+    sample = load_dataset("sample")
+    some = np.arange(len(sample.sources)) < 8
+    part = some & (np.arange(len(sample.sources)) % 4 == 0)
+    together, ranker = sample.select_sources(some), Ranker.load(name)
+    apart = ranker.candidate_scores(sample.select_sources(part))
+    np.testing.assert_array_equal(ranker.candidate_scores(together)[part[together.candidate_source]], apart)
 
 
 @pytest.mark.parametrize("name", ["full", "full-any"])
@@ -94,7 +113,7 @@ def test_rank_without_a_model_says_which_it_takes(tmp_path, capsys):
     out, err = capsys.readouterr()
     assert [one["system"] for one in json.loads(out)["sources"][0]["ranking"]] == ["B", "A"]
     assert "ranker: note: using the included model full" in err
-    assert "2 reference sentences are too few for a language model, which needs 100; ranked without perp\n" in err
+    assert "all 1 source with fewer than 3 candidates; ranked without consensus\n" in err
     command("rank", str(path), "-M", "full", "-f", "json")
     assert capsys.readouterr().out == out
 
