@@ -32,6 +32,26 @@ def offsets_of(lengths: npt.ArrayLike) -> Int64Array:
     return offsets
 
 
+def take_rows(offsets: Int64Array, rows: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Return where the values of `rows` are, one row after the other, repeated where they repeat.
+
+    Parameters
+    ----------
+    offsets : int64 array, shape (all rows + 1,)
+        Where rows begin, as of `offsets_of`.
+    rows : int64 array, shape (rows,)
+
+    Returns
+    -------
+    positions : int64 array, shape (values of these rows,)
+    offsets : int64 array, shape (rows + 1,)
+        Which of `positions` belong to every row.
+    """
+    lengths = np.diff(offsets)[rows]
+    taken = offsets_of(lengths)
+    return np.repeat(offsets[rows] - taken[:-1], lengths) + np.arange(taken[-1]), taken
+
+
 def pairs_in_blocks(offsets: npt.ArrayLike) -> tuple[Int64Array, Int64Array]:
     """Return every two rows of one block, blocks of the same size one after the other.
 

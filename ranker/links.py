@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ranker.arrays import Int32Array, Int64Array, offsets_of
+from ranker.arrays import Int32Array, Int64Array, offsets_of, take_rows
 from ranker.errors import DataError
 
 
@@ -43,10 +43,7 @@ class Links:
 
     def take(self, pairs: npt.ArrayLike) -> Links:
         """Return the links of `pairs`, in that order, repeated where they repeat."""
-        rows = np.asarray(pairs, dtype=np.int64)
-        sizes = np.diff(self.offsets)[rows]
-        offsets = offsets_of(sizes)
-        positions = np.repeat(self.offsets[rows] - offsets[:-1], sizes) + np.arange(offsets[-1])
+        positions, offsets = take_rows(self.offsets, np.asarray(pairs, dtype=np.int64))
         return Links(self.source[positions], self.target[positions], offsets)
 
     def first_outside(self, source_lengths: npt.ArrayLike, target_lengths: npt.ArrayLike) -> tuple[int, int] | None:

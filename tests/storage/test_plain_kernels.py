@@ -17,7 +17,7 @@ from ranker.extractors.edit.shifts import Limits
 from ranker.extractors.lexical.words import word_tables
 from ranker.extractors.meteor import alignment, matching
 from ranker.extractors.meteor.phrases import no_paraphrases
-from ranker.extractors.text import ngrams
+from ranker.extractors.text import ngrams, sequences
 from ranker.learning.svm import graded_pairs, polish
 from ranker.learning.svm.loss import PairLoss
 from ranker.learning.svm.pair_sums import GradedPairs
@@ -83,12 +83,25 @@ def to_align(random):
     return words, reference, int(random.integers(1, 9)), np.zeros((size + 1, length + 1), dtype=np.uint8)
 
 
-def shifted(random):
+def two_sentences(random):
+    return tuple(random.integers(0, 8, size).astype(np.int32) for size in random.integers(0, 30, 2))
+
+
+def weighted(random):
+    return *two_sentences(random), float(random.choice([1.0, 1.2, 2.0]))
+
+
+def started(random):
     size, length = random.integers(1, 90, 2)
     words, reference = (random.integers(0, 20, one).astype(np.int32) for one in (size, length))
     search = shift_trials.start_search(words, reference, Limits(shift_trials.TERCOM, 20, 50, 10))
-    for space in (search.alignment.operations, search.trial.best, search.trial.above, search.trial.below):
+    for space in (*search.alignment, *search.columns, *search.trial):
         space[:] = 0
+    return (search,)
+
+
+def shifted(random):
+    (search,) = started(random)
     shift_trials.realign(search)
     search.trial.words[:] = random.permutation(search.words)
     return search, 0
@@ -121,6 +134,9 @@ TWINS = {
     pair_counts._count: pairs_to_count,
     edit_alignment.align_in_beam: to_align,
     shift_trials._exact_distance: shifted,
+    shift_trials._fill_columns: started,
+    sequences._lcs: two_sentences,
+    sequences._weighted_lcs: weighted,
     matching.list_matches: to_match,
     alignment.align: to_choose,
 }

@@ -7,6 +7,7 @@ own dynamic programme runs once for every shift made, and hardly ever for one th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -32,6 +33,7 @@ from ranker.extractors.edit.distance import (
 from ranker.storage.kernels import kernel
 
 TERCOM, SACREBLEU = 0, 1
+_EVERY = int(ALL)
 
 
 class Limits(NamedTuple):
@@ -139,12 +141,38 @@ def _align(search: ShiftSearch, words: Int32Array) -> int:
     return align_in_band(words, reference, limits.beam, operations)
 
 
-@kernel
-def realign(search: ShiftSearch) -> int:
-    """Bring alignment and columns up to date with the candidate as shifted so far, and return its distance."""
+def _advance_integers(
+    matches: list[int], above: int, below: int, distance: int, last_row: int
+) -> Iterator[tuple[int, int, int]]:
+    """Yield signs and distance of the columns after that of `above` and `below`, as `advance` gives them."""
+    for match in matches:
+        vertical = match | below
+        horizontal = ((((match & above) + above) & _EVERY) ^ above) | match
+        more, less = below | (_EVERY & ~(horizontal | above)), above & horizontal
+        distance += ((more >> last_row) & 1) - ((less >> last_row) & 1)
+        more, less = ((more << 1) & _EVERY) | 1, (less << 1) & _EVERY
+        above, below = less | (_EVERY & ~(vertical | more)), more & vertical
+        yield above, below, distance
+
+
+def _fill_columns_of_integers(search: ShiftSearch) -> int:
+    """Do what `_fill_columns` does, with one integer for all words of a reference of up to 64."""
+    columns, masks = search.columns, search.reference.masks
+    if masks.shape[1] > 1:
+        return cast(int, _fill_columns.py_func(search))  # type: ignore[attr-defined]
+    size = len(search.reference.words)
+    steps = list(_advance_integers(masks[search.words, 0].tolist(), _EVERY, 0, size, size - 1))
+    columns.above[0], columns.below[0], columns.distance[0] = ALL, NONE, size
+    if steps:
+        above, below, distance = zip(*steps, strict=True)
+        columns.above[1:, 0], columns.below[1:, 0], columns.distance[1:] = above, below, distance
+    return int(columns.distance[-1])
+
+
+@kernel(plain=_fill_columns_of_integers)
+def _fill_columns(search: ShiftSearch) -> int:
+    """Fill the columns of the exact edit distance of the candidate as shifted so far, and return that distance."""
     words, reference, columns = search.words, search.reference, search.columns
-    distance = _align(search, words)
-    read_alignment(words, reference.words, search.alignment)
     columns.above[0] = ALL
     columns.below[0] = NONE
     columns.distance[0] = len(reference.words)
@@ -158,6 +186,20 @@ def realign(search: ShiftSearch) -> int:
             reference.last_row,
         )
         columns.distance[at + 1] = columns.distance[at] + change
+    return int(columns.distance[len(words)])
+
+
+@kernel
+def realign(search: ShiftSearch) -> int:
+    """Bring columns and alignment up to date with the candidate as shifted so far, and return its distance.
+
+    No alignment is made if no shift can shorten that distance.
+    """
+    distance = _fill_columns(search)
+    if distance <= search.reference.fewest and _is_exact(search, distance):
+        return distance
+    distance = _align(search, search.words)
+    read_alignment(search.words, search.reference.words, search.alignment)
     return distance
 
 
@@ -166,17 +208,12 @@ def _exact_distance_of_integers(search: ShiftSearch, first: int) -> int:
     columns, masks, last_row = search.columns, search.reference.masks, int(search.reference.last_row)
     if masks.shape[1] > 1:
         return cast(int, _exact_distance.py_func(search, first))  # type: ignore[attr-defined]
-    every = (1 << BLOCK) - 1
     matches = masks[search.trial.words[first:], 0].tolist()
-    above, below = int(columns.above[first, 0]), int(columns.below[first, 0])
     distance = int(columns.distance[first])
-    for match in matches:
-        vertical = match | below
-        horizontal = ((((match & above) + above) & every) ^ above) | match
-        more, less = below | (every & ~(horizontal | above)), above & horizontal
-        distance += ((more >> last_row) & 1) - ((less >> last_row) & 1)
-        more, less = ((more << 1) & every) | 1, (less << 1) & every
-        above, below = less | (every & ~(vertical | more)), more & vertical
+    for column in _advance_integers(
+        matches, int(columns.above[first, 0]), int(columns.below[first, 0]), distance, last_row
+    ):
+        distance = column[-1]
     return distance
 
 

@@ -7,12 +7,10 @@ whose prefix or last word the references lack cannot match.
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 from numba import prange
 
-from ranker.arrays import Int32Array, Int64Array
+from ranker.arrays import Int32Array, Int64Array, take_rows
 from ranker.extractors.text.tokens import TokenBatch
 from ranker.storage.kernels import kernel
 
@@ -112,7 +110,12 @@ def _count_source(
             matches[row, n] = matched
 
 
-def _matches_of_counters(
+def words_left(offsets: Int64Array) -> Int64Array:
+    """Return how many words there are from every one to the end of its sentence."""
+    return np.repeat(offsets[1:], np.diff(offsets)) - np.arange(offsets[-1])
+
+
+def _matches_of_tables(
     values: Int32Array,
     offsets: Int64Array,
     candidate: Int64Array,
@@ -121,26 +124,37 @@ def _matches_of_counters(
     reference_offsets: Int64Array,
     order: int,
 ) -> Int64Array:
-    """Return what `_matches` does, by dictionaries."""
-    words = values.tolist()
-    bounds = offsets.tolist()
+    """Return what `_matches` does, by sorting the n-grams of all sentences."""
     result = np.zeros((len(candidate), order), dtype=np.int64)
-    for source in range(len(candidate_offsets) - 1):
-        rows = range(candidate_offsets[source], candidate_offsets[source + 1])
-        theirs = reference[reference_offsets[source] : reference_offsets[source + 1]].tolist() if rows else []
-        references = [words[bounds[segment] : bounds[segment + 1]] for segment in theirs]
-        candidates = [words[bounds[segment] : bounds[segment + 1]] for segment in candidate[rows.start : rows.stop]]
-        for n in range(order):
-            most: Counter[tuple[int, ...]] = Counter()
-            for one in references:
-                most |= Counter(zip(*(one[at:] for at in range(n + 1)), strict=False))
-            for row, one in zip(rows, candidates, strict=True):
-                counts = Counter(zip(*(one[at:] for at in range(n + 1)), strict=False))
-                result[row, n] = sum(min(count, most[gram]) for gram, count in counts.items() if gram in most)
+    sources = np.arange(len(candidate_offsets) - 1)
+    candidate_source = np.repeat(sources, np.diff(candidate_offsets))
+    reference_source = np.repeat(sources, np.diff(reference_offsets))
+    left, sentence = words_left(offsets), np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    words = values.astype(np.int64)
+    gram = words.copy()
+    for n in range(order):
+        starts = np.flatnonzero(left > n)
+        if n:
+            _, gram[starts] = np.unique((gram[starts] << 32) | words[starts + n], return_inverse=True)
+        # how often every sentence has each of its n-grams, the rows of a sentence together
+        keys, counts = np.unique((sentence[starts] << 32) | gram[starts], return_counts=True)
+        grams, rows = keys & 0xFFFFFFFF, np.searchsorted(keys >> 32, np.arange(len(offsets)))
+        # how often the references of every source have an n-gram at most
+        entries, ends = take_rows(rows, reference)
+        theirs = (np.repeat(reference_source, np.diff(ends)) << 32) | grams[entries]
+        known, number = np.unique(theirs, return_inverse=True)
+        most = np.zeros(len(known) + 1, dtype=np.int64)
+        np.maximum.at(most, number, counts[entries])
+        entries, ends = take_rows(rows, candidate)
+        wanted = (np.repeat(candidate_source, np.diff(ends)) << 32) | grams[entries]
+        place = np.searchsorted(known, wanted)
+        place[np.append(known, -1)[place] != wanted] = len(known)
+        matched = np.append(0, np.cumsum(np.minimum(counts[entries], most[place])))
+        result[:, n] = matched[ends[1:]] - matched[ends[:-1]]
     return result
 
 
-@kernel(parallel=True, elements=800_000, plain=_matches_of_counters)
+@kernel(parallel=True, elements=800_000, plain=_matches_of_tables)
 def _matches(
     values: Int32Array,
     offsets: Int64Array,

@@ -12,7 +12,20 @@ from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.storage.kernels import kernel
 
 
-@kernel
+def _lcs_of_integers(one: Int32Array, other: Int32Array) -> int:
+    """Return what `_lcs` does, with one integer for all words of `one` (Hyyrö 2004)."""
+    places: dict[int, int] = {}
+    for at, word in enumerate(one.tolist()):
+        places[word] = places.get(word, 0) | (1 << at)
+    every = (1 << len(one)) - 1
+    unmatched = every
+    for word in other.tolist():
+        matched = unmatched & places.get(word, 0)
+        unmatched = ((unmatched + matched) | (unmatched - matched)) & every
+    return len(one) - unmatched.bit_count()
+
+
+@kernel(plain=_lcs_of_integers)
 def _lcs(one: Int32Array, other: Int32Array) -> np.int64:
     best = np.zeros((2, len(other) + 1), dtype=np.int64)
     for i in range(len(one)):
@@ -36,7 +49,45 @@ def lcs_lengths(values: Int32Array, offsets: Int64Array, first: Int64Array, seco
     return result
 
 
-@kernel
+def _weighted_lcs_of_lists(one: Int32Array, other: Int32Array, weight: float) -> float:
+    """Return what `_weighted_lcs` does, on lists."""
+    ours, theirs, columns = one.tolist(), other.tolist(), len(one)
+    power = [(1.0 * length) ** weight for length in range(min(len(ours), len(theirs)) + 1)]
+    best = [[0.0] * (columns + 1)]
+    runs = [0] * (columns + 1)
+    for word in theirs:
+        before, now, last_runs, runs, left = best[-1], [0.0], runs, [0], 0.0
+        for j in range(columns):
+            if ours[j] == word:
+                length = last_runs[j]
+                left = before[j] + power[length + 1] - power[length]
+                runs.append(length + 1)
+            else:
+                above = before[j + 1]
+                if above > left:
+                    left = above
+                runs.append(0)
+            now.append(left)
+        best.append(now)
+    total = 0.0
+    i, j, length, last = len(theirs), columns, 0, -1
+    while i > 0 and j > 0:
+        if theirs[i - 1] == ours[j - 1]:
+            if last != i:
+                total += power[length] if length else 0.0
+                length = 0
+            length += 1
+            last = i - 1
+            i -= 1
+            j -= 1
+        elif best[i - 1][j] >= best[i][j - 1]:
+            i -= 1
+        else:
+            j -= 1
+    return total + (power[length] if length else 0.0)
+
+
+@kernel(plain=_weighted_lcs_of_lists)
 def _weighted_lcs(one: Int32Array, other: Int32Array, weight: float) -> float:
     """Weigh the runs of words of `other` on the best path of Lin (2004, section 4), k consecutive words by k^weight."""
     rows, columns = len(other), len(one)

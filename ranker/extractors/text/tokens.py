@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ranker.arrays import Int32Array, Int64Array, offsets_of
+from ranker.arrays import Int32Array, Int64Array, offsets_of, take_rows
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import DataError, MissingError, OptionError, nearest
 from ranker.extractors.text.tokenizers import OF_LANGUAGE, SPLITTING, TOKENIZERS, WORDWISE, split_and_number
@@ -84,10 +84,7 @@ class Segments:
 
     def take(self, sentences: npt.ArrayLike) -> tuple[Int32Array, Int64Array]:
         """Return values and offsets of `sentences`, in that order, repeated where they repeat."""
-        rows = np.asarray(sentences, dtype=np.int64)
-        lengths = self.lengths[rows]
-        offsets = offsets_of(lengths)
-        positions = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        positions, offsets = take_rows(self.offsets, np.asarray(sentences, dtype=np.int64))
         return self.values[positions], offsets
 
     def words(self, sentence: int) -> list[str]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from numba import prange
 
 from ranker.arrays import FloatArray, Int64Array
+from ranker.extractors.text.ngrams import words_left
 from ranker.extractors.text.tokens import Segments, TokenBatch
 from ranker.storage.kernels import kernel
 
@@ -42,7 +43,7 @@ class ReferenceNgrams:
         values, offsets = batch.segments.take(sentences)
         weight = np.repeat(uses[sentences], np.diff(offsets))
         ids = words = values.astype(np.int64)
-        left = _words_left(offsets)
+        left = words_left(offsets)
         keys, counts = [], [np.bincount(words, weight, minlength=len(batch.segments.vocabulary)).astype(np.int64)]
         for n in range(1, order):
             starts = np.flatnonzero(left > n)
@@ -66,7 +67,7 @@ class ReferenceNgrams:
         if segments.vocabulary is not self.vocabulary:
             number = {word: number for number, word in enumerate(self.vocabulary)}
             words = np.array([number.get(word, -1) for word in segments.vocabulary], dtype=np.int64)[words]
-        left = _words_left(segments.offsets)
+        left = words_left(segments.offsets)
         found = [words]
         for n, keys in enumerate(self.keys, 1):
             starts = np.flatnonzero((left > n) & (found[-1] >= 0))
@@ -77,11 +78,6 @@ class ReferenceNgrams:
             numbers[starts[there]] = place[there]
             found.append(numbers)
         return found
-
-
-def _words_left(offsets: Int64Array) -> Int64Array:
-    """Return how many words there are from every one to the end of its sentence."""
-    return np.repeat(offsets[1:], np.diff(offsets)) - np.arange(offsets[-1])
 
 
 @kernel(parallel=True)
