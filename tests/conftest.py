@@ -20,8 +20,6 @@ from tests.golden_values import INCLUDED
 
 # Where several tests run at once, a thread that spins while it waits takes the processor from another test. Read when
 # the libraries are loaded, in the processes that tests start too.
-# Tests are about what is compiled; those of kernels themselves say otherwise.
-os.environ.setdefault("RANKER_KERNELS", "compiled")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # A kernel that is compiled, or another program on the machine, makes an example slow, not wrong. What runs unattended
@@ -34,7 +32,20 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("suite")
 
+COMPILED = frozenset({"extractors", "learning", "evaluation", "tuning"})
+"""Folders of tests that are about compiled kernels. Elsewhere small inputs run them as plain Python, as for a user."""
+
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Compile what the tests of kernels and their fixtures call, however small; else begin as a new process does."""
+    from ranker.storage import kernels  # slow, and not all processes need it
+
+    small: Any = os.environ.get("RANKER_KERNELS", "auto")
+    with kernels.using(small if COMPILED.isdisjoint(item.path.parts) else "compiled"):
+        return (yield)
 
 
 @pytest.fixture(scope="session")

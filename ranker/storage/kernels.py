@@ -15,6 +15,7 @@ import functools
 import inspect
 import os
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, TypeVar, overload
@@ -32,6 +33,8 @@ ELEMENTS = 8_192
 """Array elements that a kernel takes in one process before it is compiled, unless it says otherwise."""
 
 _compiled = 0
+_seen: Counter[int] = Counter()
+"""Array elements that each kernel, by its id, has taken."""
 
 
 class _State(threading.local):
@@ -52,7 +55,6 @@ class Kernel(CPUDispatcher):
     tables: frozenset[int]
     size: Callable[..., int] | None
     plain: Callable[..., Any]
-    seen: int
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the compiled function or the plain one."""
@@ -81,10 +83,10 @@ class Kernel(CPUDispatcher):
     def _stays_plain(self, arguments: tuple[Any, ...]) -> bool:
         if _mode != "auto" or not self.elements:
             return _mode == "plain" and self.elements > 0
-        if not self.seen and self._is_on_disk():
+        if not _seen[id(self)] and self._is_on_disk():
             return False
-        self.seen += self._size(arguments)
-        return self.seen <= self.elements
+        _seen[id(self)] += self._size(arguments)
+        return _seen[id(self)] <= self.elements
 
     def _size(self, arguments: tuple[Any, ...]) -> int:
         if self.size is not None:
@@ -149,7 +151,7 @@ def kernel(
         return made
     names = list(inspect.signature(function).parameters)
     made.__class__ = Kernel
-    made.elements, made.tables, made.seen = elements, frozenset(map(names.index, tables)), 0
+    made.elements, made.tables = elements, frozenset(map(names.index, tables))
     made.size, made.plain = size, plain or function
     return made
 
@@ -161,10 +163,10 @@ def compiled() -> int:
 
 @contextmanager
 def using(mode: Mode) -> Iterator[None]:
-    """Run all kernels called inside the block as `mode` says."""
-    global _mode
-    before, _mode = _mode, mode
+    """Run all kernels called inside the block as `mode` says, and count anew what they take."""
+    global _mode, _seen
+    before, (_mode, _seen) = (_mode, _seen), (mode, Counter())
     try:
         yield
     finally:
-        _mode = before
+        _mode, _seen = before

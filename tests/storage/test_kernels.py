@@ -64,6 +64,15 @@ def test_plain_results_equal_compiled_ones_and_much_to_do_is_compiled(automatic)
     assert len(added.signatures) == 1
 
 
+def test_a_block_counts_anew(automatic):
+    added = kernel(total)
+    values = np.arange(kernels.ELEMENTS // 2 - 1)
+    for _ in range(3):
+        with kernels.using("auto"):
+            added(values, values)
+    assert added.signatures == []
+
+
 def test_a_kernel_that_may_differ_is_always_compiled(automatic):
     added = kernel(total, elements=0)
     assert added(np.arange(10), np.zeros(3)) == 90
