@@ -48,26 +48,36 @@ def dataset_of(
 
 
 def part_of_corpus(
-    corpus: Path, folder: Path, lps: Collection[str] = (), *, most: int | None = None, step: int = 1
+    corpus: Path,
+    folder: Path,
+    lps: Collection[str] = (),
+    *,
+    most: int | None = None,
+    step: int = 1,
+    judged: bool = False,
 ) -> Path:
     """Write a part of a corpus ``NAME.jsonl.gz`` under the same name, with the preferences on it, and return its file.
 
     Reading a whole one takes seconds. The part has the `most` first sources of some language pairs, by default all, or
-    of them every `step`-th.
+    of them every `step`-th. Only sources with preferences if `judged`.
     """
     name = corpus.name.removesuffix(".jsonl.gz")
+    preferences = corpus.with_name(f"{name}.pairs.tsv.gz")
+    header, rows = "", []
+    if preferences.is_file():
+        header, *rows = gzip.decompress(preferences.read_bytes()).decode().splitlines(keepends=True)
+    places = [tuple(row.split("\t", 2)[:2]) for row in rows]
+    there = set(places)
     sources = []
     for line in gzip.decompress(corpus.read_bytes()).decode().splitlines(keepends=True):
         key = re.search(r'"lp":"([^"]*)".*?"seg_id":(\d+)', line).groups()
-        if not lps or key[0] in lps:
+        if (not lps or key[0] in lps) and (key in there or not judged):
             sources.append((key, line))
     sources = sources[:most:step]
     keys = {key for key, _ in sources}
     made = folder / f"{name}.jsonl"
     made.write_text("".join(line for _, line in sources), encoding="utf-8")
-    preferences = corpus.with_name(f"{name}.pairs.tsv.gz")
-    if preferences.is_file():
-        header, *rows = gzip.decompress(preferences.read_bytes()).decode().splitlines(keepends=True)
-        kept = [row for row in rows if tuple(row.split("\t", 2)[:2]) in keys]
+    if rows:
+        kept = [row for row, key in zip(rows, places, strict=True) if key in keys]
         (folder / f"{name}.pairs.tsv").write_text("".join([header, *kept]), encoding="utf-8")
     return made

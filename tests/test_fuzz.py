@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import functools
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import MagicMock
 
+import numba
 import pytest
 
 from bench import fuzz
 from bench.fuzzing.checking import Outcome
+from ranker.corpora import catalogue
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, fuzz.Format]:
     return fuzz.formats(tmp_path_factory.mktemp("sound"))
+
+
+@pytest.fixture(autouse=True)
+def _small_inputs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As in a run of the fuzzer: one thread, and cards read once."""
+    monkeypatch.setattr(catalogue, "cards", functools.cache(catalogue.cards))
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    yield
+    numba.set_num_threads(before)
 
 
 @pytest.mark.parametrize("part", range(4))

@@ -33,7 +33,7 @@ def ranker(command):
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "sample.model"
     with pytest.raises(SystemExit) as ended:
-        run(["train", "--data", "sample", "--features", "bleu1-4", "--model", str(path)])
+        run(["train", "--data", "sample", "--features", "bleu1-4", "--folds", "0", "--model", str(path)])
     assert ended.value.code == 0
     return str(path)
 
@@ -60,10 +60,10 @@ def test_train_says_what_it_learnt_and_writes_the_model(ranker, tmp_path, monkey
     assert facts["weights"][0]["weight"] > 0
 
 
-def test_same_input_same_bytes(ranker, tmp_path):
+def test_same_input_same_bytes(ranker, folder):
     for name in "ab":
-        ranker("train", "--data", "sample", "--features", "bleu1-4", "--C", "auto", "--model", str(tmp_path / name))
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+        ranker("train", "--data", "good.json", "--features", "bleu1-4", "--C", "auto", "--model", name)
+    assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
 
 
 def test_rank_orders_best_first_with_explicit_ties(ranker, model, candidates):
@@ -161,7 +161,7 @@ def test_explain_weights_and_contributions(ranker, model, candidates):
 
 def test_explain_shows_matched_triplets(ranker, tmp_path, candidates):
     path = str(tmp_path / "ds.model")
-    ranker("train", "--data", "sample", "--features", "bleu,ds", "--model", path)
+    ranker("train", "--data", "sample", "--features", "bleu,ds", "--folds", "0", "--model", path)
     table = ranker("explain", candidates, "--model", path)
     assert "contribution of" in table
     assert "matches in reference 1: agent-verb(sat, cat)" in table
@@ -204,6 +204,9 @@ def test_version_and_help(ranker):
         assert "Example: ranker " in ranker(*command.split(), "--help")
 
 
+PAIRS = [*(f"{language}-en" for language in ("cs", "de", "fi", "fr", "ru")), "en-ru"]
+
+
 def test_wmt_figures_for_bleu(ranker, shared, tmp_path):
     """A single positive column ranks as the metric does, and the metric's figures are known."""
     data = shared / "data"
@@ -211,7 +214,9 @@ def test_wmt_figures_for_bleu(ranker, shared, tmp_path):
     ranker(
         "train",
         "--data",
-        str(part_of_corpus(data / "wmt12-rr.jsonl.gz", tmp_path, ["es-en"])),
+        str(part_of_corpus(data / "wmt12-rr.jsonl.gz", tmp_path, ["es-en"], judged=True)),
+        "--folds",
+        "0",
         "--lp",
         "es-en",
         "--features",
@@ -222,7 +227,7 @@ def test_wmt_figures_for_bleu(ranker, shared, tmp_path):
     printed = ranker(
         "evaluate",
         "--data",
-        str(data / "wmt15-rr.jsonl.gz"),
+        str(part_of_corpus(data / "wmt15-rr.jsonl.gz", tmp_path, PAIRS, judged=True)),
         "--lp",
         "*-en",
         "--lp",

@@ -108,7 +108,7 @@ def test_refused_kinds(command: str, kind: str, says: str, folder: Path, refused
 
 def test_references_as_candidates(printed: Printed, refused: Refused) -> None:
     arguments = ["-d", "sample", "--references-as-candidates"]
-    out, _ = printed("train", *arguments, "-F", "bleu[order=1]", "-M", "x.model")
+    out, _ = printed("train", *arguments, "-F", "bleu[order=1]", "--folds", "0", "-M", "x.model")
     assert "840 judged candidates and 480 references, fluency scores" in out
     out, _ = printed("evaluate", *arguments, "-M", "x.model", "--resamples", "0")
     titles = re.findall("agreement with human fluency, (.*)", out)

@@ -60,18 +60,19 @@ def test_by_default_the_standard_features_are_learnt_and_compared_on_held_out_so
 
 
 def test_the_json_holds_the_same_figures(train):
-    printed, _ = train("--data", "sample", "--features", "bleu1-4", "--format", "json", "--model", "m.model")
+    words = ["--data", "data.json", "--features", "bleu1-4", "--model", "m.model"]
+    printed, _ = train(*words, "--format", "json", records=graded(20, judges=2))
     found = json.loads(printed)["cross_validation"]
-    shown, _ = train("--data", "sample", "--features", "bleu1-4", "--model", "m.model")
+    shown, _ = train(*words)
     for row in found["rows"]:
         assert f"{row['spearman']['value']:.3f} [{row['spearman']['low']:.3f} " in shown
-    assert (found["folds"], found["sources"], found["seed"]) == (5, 120, 0)
+    assert (found["folds"], found["sources"], found["seed"]) == (5, 20, 0)
     assert all(verdict in shown for verdict in found["verdicts"])
 
 
 def test_python_and_the_command_line_have_the_same_defaults(train):
-    train("--data", "sample", "--folds", "0", "--model", "m.model")
-    there, here = Ranker.load("m.model"), Ranker().fit(catalogue.load("sample"))
+    train("--data", "data.json", "--folds", "0", "--model", "m.model", records=graded(20))
+    there, here = Ranker.load("m.model"), Ranker().fit(catalogue.load("data.json"))
     assert there.digest == here.digest
     assert there.settings == here.settings == Settings()
 
