@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types clean wheel docs
+.PHONY: demo test lint types pytest clean wheel docs
 
 demo: $(VENV)/.report
 	@echo "== learn a ranker from the bundled sample (synthetic, so the figures prove nothing)"
@@ -17,8 +17,12 @@ demo: $(VENV)/.report
 	@$(BIN)/ranker report --data sample --model demo.model --html demo.html > /dev/null
 	@echo; echo "== a report on the ranker: $(CURDIR)/demo.html"
 
-test: $(VENV)/.test lint types
-	$(BIN)/python -m pytest -n auto
+test: $(VENV)/.test lint
+	@$(MAKE) --no-print-directory --jobs=2 types pytest
+
+# each process begins with its own part of the tests, so that few kernels are compiled by more than one
+pytest: $(VENV)/.test
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.test
 	$(BIN)/ruff format --check --quiet .
