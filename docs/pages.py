@@ -1,7 +1,6 @@
 """Plays the README and the pages of ``docs/stories``: runs every block as a user would, and fills in what it prints.
 
-A page is played from top to bottom, in one Python session: a story in a copy of its folder, the README in an empty
-folder. In a block of ``console`` every line that begins with ``$`` is a command, with pipes and ``>``; in one of
+A page is played from top to bottom, in one Python session, in a copy of the folder of stories. In a block of ``console`` every line that begins with ``$`` is a command, with pipes and ``>``; in one of
 ``pycon`` Python runs what follows ``>>>``. Below them is what they print. A line of three dots stands for lines that
 are left out, three dots inside a line for anything. A block that follows "as `NAME`:" is written to that file first.
 """
@@ -139,11 +138,10 @@ def _python(block: str, names: dict[str, Any]) -> str:
 
 
 @contextlib.contextmanager
-def _in_copy(folder: Path | None) -> Iterator[None]:
+def _in_copy(folder: Path) -> Iterator[None]:
     before, path = Path.cwd(), list(sys.path)
     with tempfile.TemporaryDirectory() as copy:
-        if folder:
-            shutil.copytree(folder, copy, dirs_exist_ok=True)
+        shutil.copytree(folder, copy, dirs_exist_ok=True)
         os.chdir(copy)
         try:
             with pd.option_context("display.width", 120, "display.max_columns", 12, "display.max_colwidth", 40):
@@ -168,7 +166,7 @@ def play(page: Path) -> str:
         return f"```{kind}\n{_console(block) if kind == 'console' else _python(block, names)}```"
 
     text = page.read_text(encoding="utf-8")
-    with _in_copy(None if page == README else page.parent):
+    with _in_copy(STORIES):
         for name, content in _FILE.findall(text):
             Path(name).write_text(content, encoding="utf-8")
         return _BLOCK.sub(filled, text)
