@@ -26,6 +26,7 @@ T = TypeVar("T")
 MOST_CHARACTERS = 1 << 26
 """Longest text that is read by `parse_json`; records of corpora are read one at a time."""
 _MOST_TOML = 1 << 20
+_DEEPEST = 100
 _WORDS = {
     bool: "true or false",
     float: "a number",
@@ -104,7 +105,20 @@ def parse_json(text: str, file: str, *, most: int = MOST_CHARACTERS) -> Any:
     if text[end:].strip(" \t\r\n"):
         line = text.count("\n", 0, end) + 1
         raise DataError("not JSON: text after the end", file=file, line=line)
+    if isinstance(value, dict | list):
+        _check_depth(value, file)
     return value
+
+
+def _check_depth(value: Any, file: str) -> None:
+    """Refuse what code that walks through a document by calling itself could not."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        parts = [one.values() if isinstance(one, dict) else one for one in level]
+        level = [one for part in parts for one in part if isinstance(one, dict | list)]
+        if not level:
+            return
+    raise DataError("not JSON as expected: too deeply nested", file=file)
 
 
 def record(kind: type[T], fields: Mapping[str, Any]) -> T:

@@ -38,6 +38,8 @@ SOUND = {"count": 1, "share": 0.5, "kind": "a", "C": "auto", "rows": [[1.0], []]
         ("[1e999]", "number 1e999 is too large"),
         ('{"a": 1, "a": 2}', "key 'a' is duplicated"),
         ("[" * 100_000, "too deeply nested"),
+        ("[" * 101 + "]" * 101, "x: not JSON as expected: too deeply nested"),
+        ('{"a": ' * 101 + "1" + "}" * 101, "x: not JSON as expected: too deeply nested"),
         ("[" + "1" * 5000 + "]", "a number has too many digits"),
         ("[1, 2, 3]" + " " * 100, "has 109 characters, expected at most 50"),
     ],
@@ -49,6 +51,7 @@ def test_json_that_is_refused(text, says):
 
 
 def test_json_that_is_read():
+    assert parse_json("[" * 100 + "]" * 100, "x")
     assert parse_json(' \n{"a": [1, -2.5e3, "\\u00e9", null, true]}\n ', "x") == {"a": [1, -2500.0, "é", None, True]}
 
 
