@@ -149,6 +149,7 @@ OTHER = {
     "comment": b'// mine\n{"source": "x", "candidates": {"A": "a"}}',
     "header alone": b"source,system,text\n",
     "header alone, tabs": b"source\tsystem\ttext",
+    "header alone, without systems": b"source,text\n",
     "bars": b"source|system|text\nx|A|a\n",
     "no candidate": b'{"source": "x", "candidates": []}',
     "no candidates": b'{"source": "x", "candidates": {}}\n{"source": "y", "candidates": []}',

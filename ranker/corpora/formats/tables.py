@@ -281,7 +281,8 @@ class LongTable:
     def _number_systems(self, group: Int64Array) -> None:
         """Call the outputs of every source candidate1, candidate2, ..., as they are called in JSON."""
         places = pd.Series(group).groupby(group).cumcount() + 1
-        self.columns["system"] = pa.chunked_array([pa.array("candidate" + places.astype(str), pa.large_string())])
+        systems = pa.array(("candidate" + places.astype(str)).to_numpy(object), pa.large_string())
+        self.columns["system"] = pa.chunked_array([systems])
 
     def _cell(self, column: str, row: int) -> object:
         return self.columns[column][int(row)].as_py()
