@@ -14,6 +14,7 @@ import typer
 from ranker.cli.commands import Commands
 from ranker.cli.options import (
     MOST_RESAMPLES,
+    MOST_SEARCHES,
     OUTPUT,
     DataOption,
     JobsOption,
@@ -162,7 +163,9 @@ def birch11(
     train: TrainOption,
     test: TestOption = None,
     lp: LpOption = None,
-    restarts: Annotated[int, typer.Option("--restarts", help="Random restarts of the hill climbing.", min=1)] = 20,
+    restarts: Annotated[
+        int, typer.Option("--restarts", help="Random restarts of the hill climbing.", min=1, max=MOST_SEARCHES)
+    ] = 20,
     aligner: AlignerOption = None,
     bitext: BitextOption = None,
     align_candidates: AlignCandidatesOption = False,
@@ -170,7 +173,8 @@ def birch11(
         bool, typer.Option("--mert", help="Also tune the choice among outputs to BLEU and to LRscore.")
     ] = False,
     mert_restarts: Annotated[
-        int, typer.Option("--mert-restarts", help="Random starting points per MERT iteration.", min=0)
+        int,
+        typer.Option("--mert-restarts", help="Random starting points per MERT iteration.", min=0, max=MOST_SEARCHES),
     ] = 20,
     features: FeaturesOption = None,
     lm_data: LmDataOption = None,
@@ -287,12 +291,23 @@ def cer10(
     lm_data: LmDataOption = None,
     aligner: AlignerOption = None,
     bitext: BitextOption = None,
-    restarts: Annotated[int, typer.Option("--restarts", help="Random starting points per iteration.", min=0)] = 20,
+    restarts: Annotated[
+        int, typer.Option("--restarts", help="Random starting points per iteration.", min=0, max=MOST_SEARCHES)
+    ] = 20,
     iterations: Annotated[
-        int, typer.Option("--iterations", help="Maximum number of iterations; stops at one without improvement.", min=1)
+        int,
+        typer.Option(
+            "--iterations",
+            help="Maximum number of iterations; stops at one without improvement.",
+            min=1,
+            max=MOST_SEARCHES,
+        ),
     ] = 25,
     runs: Annotated[
-        int, typer.Option("--runs", help="Runs with different random starts, for the standard deviation.", min=1)
+        int,
+        typer.Option(
+            "--runs", help="Runs with different random starts, for the standard deviation.", min=1, max=MOST_SEARCHES
+        ),
     ] = 5,
     times: Annotated[bool, typer.Option("--times", help="Report the CPU time of the searches.")] = False,
     output: FilesOption = None,

@@ -53,7 +53,7 @@ DocumentFormatOption = Annotated[
 ]
 LevelName = Literal["segment", "document", "system", "corpus"]
 """Names of levels, including what other programs call them."""
-MOST_RESAMPLES = 1_000_000
+MOST_RESAMPLES, MOST_SEARCHES = 1_000_000, 100_000
 SeedOption = Annotated[int, typer.Option("--seed", help="Random seed.", min=0, max=2**32 - 1)]
 JobsOption = Annotated[
     int | None,

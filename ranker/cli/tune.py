@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ranker.cli.options import DocumentFormat, DocumentFormatOption, JobsOption, SeedOption
+from ranker.cli.options import MOST_SEARCHES, DocumentFormat, DocumentFormatOption, JobsOption, SeedOption
 from ranker.cli.output import Result, emit, print_table, say, say_signatures, shows_progress
 from ranker.cli.scorer import listed, say_notes, single
 from ranker.errors import OptionError
@@ -58,8 +58,12 @@ def command(
         list[str] | None,
         typer.Option("--bounds", help="Bounds for the weights of a feature or column.", metavar="NAME=LOW:HIGH"),
     ] = None,
-    restarts: Annotated[int, typer.Option("--restarts", help="Random starting points per iteration.", min=0)] = 20,
-    directions: Annotated[int, typer.Option("--directions", help="Random search directions per round.", min=0)] = 5,
+    restarts: Annotated[
+        int, typer.Option("--restarts", help="Random starting points per iteration.", min=0, max=MOST_SEARCHES)
+    ] = 20,
+    directions: Annotated[
+        int, typer.Option("--directions", help="Random search directions per round.", min=0, max=MOST_SEARCHES)
+    ] = 5,
     tolerance: Annotated[
         float,
         typer.Option("--tolerance", help="Stop the search when a round improves the score by less than this.", min=0),
@@ -75,7 +79,12 @@ def command(
     ] = 86_400.0,
     iterations: Annotated[
         int | None,
-        typer.Option("--iterations", help="Maximum number of iterations (default 1, or 25 with --decoder).", min=1),
+        typer.Option(
+            "--iterations",
+            help="Maximum number of iterations (default 1, or 25 with --decoder).",
+            min=1,
+            max=MOST_SEARCHES,
+        ),
     ] = None,
     state: Annotated[
         Path | None,

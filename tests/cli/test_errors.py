@@ -49,6 +49,8 @@ REFUSALS: dict[str, str] = {
     "evaluate good.json -m bleu --resamples 1000001": "'--resamples'.*1000001",
     "systems good.json -m bleu --resamples 9223372036854775808": "'--resamples'",
     "align train -s two -t two -M x.align --ibm1 1001": "'--ibm1'",
+    "tune --nbest two -r two -m bleu --directions 999999999999": "'--directions'",
+    "tune --nbest two -r two -m bleu --restarts 999999999999": "'--restarts'",
     "rank good.json -m bleu --given \u200c": r"--given \\u200c: expected NAME=FILE",
     # corpora
     "train": "no data: give a corpus name, a file, - for stdin, or -r REF",
