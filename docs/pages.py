@@ -1,8 +1,8 @@
 """Plays the README and the pages of ``docs/stories``: runs every block as a user would, and fills in what it prints.
 
-A page is played from top to bottom, in one Python session, in a copy of the folder of stories. In a block of ``console``
+A page is played from top to bottom, in one Python session, in a copy of the stories. In a block of ``console``
 every line that begins with ``$`` is a command, with pipes and ``>``; in one of ``pycon`` Python runs what follows
-``>>>``. Below them is what they print. A line of three dots stands for lines that are left out, three dots inside a line
+``>>>``. Below them is what they print. A line of three dots stands for lines that are left out, three dots in a line
 for anything. A block that follows "as `NAME`:" is written to that file first.
 """
 
