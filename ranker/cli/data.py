@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ranker.cli.commands import Commands
-from ranker.cli.options import DocumentFormatOption, FormatOption, LpOption, working
+from ranker.cli.options import DocumentFormatOption, FormatOption, LpOption, OutputForm, working
 from ranker.cli.output import Result, emit, say
 
 if TYPE_CHECKING:
     from ranker.corpora.catalogue import Download
+    from ranker.corpora.shards.shards import Shards
 
 app = Commands("List, download, check and convert corpora.")
 
@@ -132,13 +133,20 @@ def get(
 def check(data: NameOrPath, form: FormatOption = "table") -> None:
     """Check a corpus and summarise its contents.
 
+    Shards are read one at a time and compared with their manifest: digests, rows, and that no source is in two shards.
+
     Example: ranker data check candidates.json
     """
     from ranker.corpora import catalogue
     from ranker.corpora.columns import is_reserved
     from ranker.corpora.judgements import kinds, rating_names
+    from ranker.corpora.shards.shards import Shards
     from ranker.corpora.summary import summarise
 
+    shards = Shards.open([data])
+    if shards is not None:
+        _check_shards(shards, form)
+        return
     with working("reading"):
         dataset = catalogue.load(data)
         rows = summarise(dataset)
@@ -146,6 +154,56 @@ def check(data: NameOrPath, form: FormatOption = "table") -> None:
     reserved = ", ".join(name for name in rating_names(dataset) if is_reserved(name))
     others = f"\nused only if selected by --kind: {reserved}" if reserved else ""
     emit(Result.of_rows(rows, signature=f"judgements: {judgements}{others}\nfingerprint: {dataset.fingerprint}"), form)
+
+
+def _check_shards(shards: Shards, form: OutputForm) -> None:
+    from ranker.corpora.shards.making import check_shards
+
+    with working("checking"):
+        rows = [
+            {
+                "shard": Path(shard.file).name,
+                "sources": len(part.sources),
+                "references": len(part.references),
+                "candidates": len(part),
+                "ratings": len(part.ratings),
+                "preferences": len(part.preferences),
+                "verified": shard.sha256 is not None,
+            }
+            for shard, part in zip(shards.shards, check_shards(shards), strict=True)
+        ]
+    emit(Result.of_rows(rows, signature=f"{shards.name}: {len(rows):,} shards"), form)
+
+
+@app.command()
+def shard(
+    data: NameOrPath,
+    out: Annotated[Path, typer.Option("--out", help="Directory for the shards.", metavar="DIR")],
+    rows: Annotated[int, typer.Option("--rows", help="Maximum number of candidates per shard.", min=1)] = 100_000,
+    jsonl: Annotated[
+        bool,
+        typer.Option(
+            "--jsonl",
+            help="Write compressed JSONL instead of Parquet: slower, but it can hold word alignments and names of "
+            "references.",
+        ),
+    ] = False,
+    lp: LpOption = None,
+    form: FormatOption = "table",
+) -> None:
+    """Split a corpus into shards, for data larger than memory.
+
+    JSONL and Parquet files are read as a stream. No source is split, and the order stays the same; a source with more
+    candidates than --rows is a shard of its own. The directory can be given to --data.
+
+    Example: ranker data shard sample --out shards --rows 300
+    """
+    from ranker.corpora.shards.making import ENDINGS, make_shards
+
+    with working("sharding"):
+        made = make_shards(data, out, rows, ending=ENDINGS[jsonl], lp=lp or ())
+    listed = [{"shard": one.file, "sources": one.sources, "candidates": one.rows} for one in made.shards]
+    emit(Result.of_rows(listed, signature=f"{made.rows:,} candidates in {len(made.shards):,} shards: {out}"), form)
 
 
 @app.command()

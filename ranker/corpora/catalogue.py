@@ -20,6 +20,7 @@ from ranker.corpora.documents.manifest_schema import FILE_NAME
 from ranker.corpora.formats.mtme import is_mtme, read_mtme
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.records import shown
+from ranker.corpora.shards.shards import Shards
 from ranker.errors import DataError, MissingError, nearest
 from ranker.files import STDIN, display_name, read_text
 from ranker.storage.plain_data import parse_toml
@@ -155,6 +156,8 @@ def card(name: str) -> Card:
 def load(name_or_path: str | Path) -> Dataset:
     """Load a corpus by name, or by the path of a file or of a folder with a manifest (``-`` is standard input).
 
+    Shards, a directory of them or a pattern for their files, are loaded as one data set.
+
     Raises
     ------
     MissingError
@@ -166,6 +169,9 @@ def load(name_or_path: str | Path) -> Dataset:
     known = cards()
     text = str(name_or_path)
     if text not in known:
+        shards = None if text == STDIN else Shards.open([text])
+        if shards is not None:
+            return shards.load()
         if text != STDIN and not _exists(text):
             raise MissingError(
                 f"{shown(text)} is neither a file nor a known corpus{nearest(text, known)}; "

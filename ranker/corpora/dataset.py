@@ -104,6 +104,7 @@ class Dataset(Conversions):
     _views: dict[Hashable, Any] = field(init=False, default_factory=dict, repr=False)
     _origin: tuple[Dataset, Int64Array] | None = field(init=False, default=None, repr=False)
     _peers: tuple[Dataset, Int64Array] | None = field(init=False, default=None, repr=False)
+    _whole: tuple[Dataset, int] | None = field(init=False, default=None, repr=False)
 
     def __len__(self) -> int:
         """Return the number of candidates, the rows of every feature matrix."""
@@ -138,6 +139,32 @@ class Dataset(Conversions):
         It has the same sources. Only `select_candidates` with ``peers=True`` makes it another than this one.
         """
         return self._peers or (self, np.arange(len(self)))
+
+    @property
+    def whole(self) -> tuple[Dataset, Int64Array]:
+        """The data set to learn from, and the source there of every candidate of this one.
+
+        It is this data set, unless this is a shard or a selection from one; see `within`.
+        """
+        shard, rows = self.origin
+        if shard._whole is None:
+            return self, self.candidate_source
+        whole, first = shard._whole
+        return whole, first + shard.candidate_source[rows]
+
+    def within(self, whole: Dataset, first: int) -> Dataset:
+        """Return this data set as a shard: what learns from the data being ranked learns from `whole`.
+
+        Parameters
+        ----------
+        whole : Dataset
+            Sources and references of all shards. It may have no candidates.
+        first : int
+            Number of the first source of this data set in `whole`.
+        """
+        made = dataclasses.replace(self)
+        object.__setattr__(made, "_whole", (whole, first))
+        return made
 
     @functools.cached_property
     def candidate_source(self) -> Int64Array:

@@ -68,7 +68,9 @@ class Record:
     line: int | None = None
 
 
-def assemble(records: Iterable[Record], name: str, file: str | None = None, unit: str = "line") -> Dataset:
+def assemble(
+    records: Iterable[Record], name: str, file: str | None = None, unit: str = "line", *, first: int = 1
+) -> Dataset:
     """Make a `Dataset` of `records`, in their order, as `build_dataset` does.
 
     Raises
@@ -103,6 +105,7 @@ def assemble(records: Iterable[Record], name: str, file: str | None = None, unit
         file=file,
         lines=[record.line for record in made],
         unit=unit,
+        first=first,
     )
 
 
@@ -120,8 +123,9 @@ def build_dataset(
     file: str | None = None,
     lines: Sequence[int | None] = (),
     unit: str = "line",
+    first: int = 1,
 ) -> Dataset:
-    """Make a `Dataset` of columns; missing ``seg_id`` are numbered from 1.
+    """Make a `Dataset` of columns; missing ``seg_id`` are numbered.
 
     An empty ``lp``, ``doc`` or judge, and the ``lp`` that pairs files write as ``-``, are not known; -0 is 0. Not every
     format can tell these apart.
@@ -137,6 +141,8 @@ def build_dataset(
         Line of every source in `file`.
     unit : str, default "line"
         What `lines` counts; the data set remembers the places in files only.
+    first : int, default 1
+        Number of the first source.
 
     Raises
     ------
@@ -151,7 +157,7 @@ def build_dataset(
         raise DataError("contains no source, expected at least one", file=file or name)
     keys = made["sources"]
     lp, seg_id = keys["lp"].mask(keys["lp"].isin(["", "-"])), keys["seg_id"]
-    numbered = pd.Series(np.arange(1, len(keys) + 1), dtype=TEXT)
+    numbered = pd.Series(np.arange(first, first + len(keys)), dtype=TEXT)
     seg_id = seg_id.mask(seg_id.isna() | (seg_id == ""), numbered)
     keys = keys.assign(lp=lp, doc=keys["doc"].mask(keys["doc"] == ""), seg_id=seg_id)
     _check_keys(keys, made["candidates"], file, lines, unit)

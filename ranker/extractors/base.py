@@ -55,6 +55,8 @@ class Extractor(ABC):
     fit_scope: ClassVar[FitScope] = "none"
     """Data for `fit`: none; ``train``, the training data, stored with the model; ``ranked``, the data being
     ranked, fitted again each time."""
+    by_shards: ClassVar[bool] = True
+    """Whether the columns of a shard are the same as in the whole data set, once it has learnt from all references."""
 
     @classmethod
     def from_notation(cls, text: str) -> Extractor:
@@ -157,7 +159,7 @@ class Extractor(ABC):
 
     def unusable(self, dataset: Dataset) -> str | None:
         """Return why there are too few references in `dataset` to learn from, or None."""
-        references = len(dataset.references)
+        references = len(dataset.whole[0].references)
         if references >= self.fewest_references:
             return None
         return (

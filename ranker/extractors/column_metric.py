@@ -91,6 +91,11 @@ class ColumnMetric(SentenceMean):
         return self.extractor.fewest_candidates
 
     @property
+    def by_shards(self) -> bool:  # type: ignore[override]
+        """As of the extractor."""
+        return self.extractor.by_shards
+
+    @property
     def fit_scope(self) -> FitScope:  # type: ignore[override]
         """As of the extractor; nothing if it has learnt in training, or can do without."""
         scope = self.extractor.fit_scope

@@ -130,6 +130,11 @@ class Combination(Metric):
         """What the metrics learn from."""
         return next((metric.fit_scope for metric in self.metrics if metric.fit_scope != "none"), "none")
 
+    @property
+    def by_shards(self) -> bool:  # type: ignore[override]
+        """Whether that is so of all metrics."""
+        return all(metric.by_shards for metric in self.metrics)
+
     def fit(self, dataset: Dataset) -> Combination:
         """Let every metric learn from `dataset`."""
         if self.fit_scope == "none":

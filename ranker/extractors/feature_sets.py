@@ -309,10 +309,10 @@ def _columns(extractor: Extractor, dataset: Dataset) -> FloatArray:
     # what was learnt in training is no part of the value by which a view is found
     learnt = any(part.fit_scope == "train" for part in (extractor, *extractor.members))
     if learnt or len(dataset) > _KEPT_ROWS or not isinstance(extractor, Hashable):
-        return extractor.fit_ranked(dataset).transform(dataset)
+        return extractor.fit_ranked(dataset.whole[0]).transform(dataset)
     return _kept_columns(dataset, extractor)
 
 
 @view
 def _kept_columns(dataset: Dataset, extractor: Extractor) -> FloatArray:
-    return extractor.fit_ranked(dataset).transform(dataset)
+    return extractor.fit_ranked(dataset.whole[0]).transform(dataset)

@@ -218,7 +218,7 @@ class MetricScorer(Scorer):
         """Return the statistics of the metric."""
         self.metric.check_ready()
         FeatureSet((self.metric,)).check_references(dataset)
-        return np.asarray(self.metric.fit_ranked(dataset).statistics(dataset), dtype=np.float64)
+        return np.asarray(self.metric.fit_ranked(dataset.whole[0]).statistics(dataset), dtype=np.float64)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return the metric's score of statistics."""

@@ -51,8 +51,14 @@ def in_english(dataset: Dataset) -> BoolArray:
     unknown = dataset.target_languages == ""
     english = dataset.target_languages == ENGLISH
     if unknown.any():
-        english |= unknown & looks_english(dataset.select_sources(unknown), fewest=_ENOUGH_WORDS)
+        english |= unknown & _unknown_looks_english(dataset.whole[0])
     return np.asarray(english, dtype=bool)
+
+
+@view
+def _unknown_looks_english(dataset: Dataset) -> bool:
+    """Tell whether the sources whose language pair is not known are translated into English."""
+    return looks_english(dataset.select_sources(dataset.target_languages == ""), fewest=_ENOUGH_WORDS)
 
 
 @view
@@ -69,8 +75,7 @@ def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
     others = sorted(known - {language, ""})
     if others:
         return ", ".join(others)
-    unknown = dataset.select_sources(dataset.target_languages == "") if "" in known else None
-    if unknown is None or language != ENGLISH or looks_english(unknown, fewest=_ENOUGH_WORDS):
+    if "" not in known or language != ENGLISH or _unknown_looks_english(dataset.whole[0]):
         return None
     return "another language"
 

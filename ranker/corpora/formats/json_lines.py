@@ -128,9 +128,22 @@ def json_values(text: str, file: str) -> Iterator[tuple[int, Any]]:
         yield filled[0], value
         return
     for number in filled:
-        value, end = _decode(lines[number - 1], 0, file, number)
-        _expect_end(lines[number - 1], end, file, number)
-        yield number, value
+        yield number, json_line(lines[number - 1], file, number)
+
+
+def json_line(text: str, file: str, line: int) -> Any:
+    """Return the value of one line of JSONL."""
+    value, end = _decode(text, 0, file, line)
+    _expect_end(text, end, file, line)
+    return value
+
+
+def source_key(value: object) -> str | None:
+    """Return what tells the source of a record of one candidate from others, None for any other record."""
+    if not isinstance(value, dict) or any(key in value for key in _CANDIDATES):
+        return None
+    keys = [key for key in value if key in _SOURCE_KEYS or names.canonical(key).startswith("reference")]
+    return repr([(key, value[key]) for key in sorted(keys)])
 
 
 def _array(text: str, file: str) -> Iterator[tuple[int, Any]]:

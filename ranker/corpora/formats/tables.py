@@ -18,6 +18,7 @@ import logging
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -98,17 +99,24 @@ def read_parquet(path: str | Path, name: str, file: str) -> Dataset:
         As `parse_table`, or if the file is not Parquet.
     """
     raw = read_bytes(path)
-    try:
+    with parquet_errors(file):
         table = pyarrow.parquet.ParquetFile(pa.BufferReader(raw)).read()
-        header, values = table.column_names, table.columns
-        for column in values:
-            column.validate(full=True)
+        table.validate(full=True)
+    return long_table(table.column_names, table.columns, np.arange(1, table.num_rows + 1), file).dataset(name)
+
+
+@contextmanager
+def parquet_errors(file: str) -> Iterator[None]:
+    """Turn what is wrong with the Parquet file `file` into an error that names it."""
+    try:
+        yield
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        if isinstance(error, DataError):
+            raise
         first_line = printable(str(error).split("\n")[0])[:200]
         raise DataError(
             f"cannot be read as a Parquet file ({first_line}): copy or create it again", file=file
         ) from None
-    return long_table(header, values, np.arange(1, table.num_rows + 1), file).dataset(name)
 
 
 def long_table(
@@ -216,11 +224,14 @@ class LongTable:
         self.columns, self.lines, self.file, self.unit = dict(columns), lines, file, unit
         self.problems: list[tuple[int, DataError]] = []
 
-    def dataset(self, name: str) -> Dataset:
-        """Return the data set, or raise what is wrong in the first row with something wrong."""
-        return self.dataset_and_candidates(name)[0]
+    def dataset(self, name: str, *, first: int = 1) -> Dataset:
+        """Return the data set, or raise what is wrong in the first row with something wrong.
 
-    def dataset_and_candidates(self, name: str) -> tuple[Dataset, Int64Array]:
+        Sources without ``seg_id`` are numbered; the first source is number `first`.
+        """
+        return self.dataset_and_candidates(name, first=first)[0]
+
+    def dataset_and_candidates(self, name: str, *, first: int = 1) -> tuple[Dataset, Int64Array]:
         """Return `dataset`, and which of its candidates every row of the table is, shape (rows,)."""
         lp, doc, seg_id, judge = (self._codes(key) for key in ("lp", "doc", "seg_id", "judge"))
         references, reference_texts = self._references()
@@ -235,12 +246,12 @@ class LongTable:
             self._number_systems(group)
         systems = self._codes("system")
         self._refuse(systems < 0, lambda row: "column 'system': expected a name, found nothing")
-        first = _first(group)[group]
+        opening = _first(group)[group]
         self._refuse(
-            (content != content[first]) | (doc != doc[first]),
+            (content != content[opening]) | (doc != doc[opening]),
             lambda row: (
                 f"seg_id {shown(self._cell('seg_id', row))}: source, references or doc differ from {self.unit} "
-                f"{self.lines[first[row]]}, expected the same"
+                f"{self.lines[opening[row]]}, expected the same"
             ),
         )
         output = _joined(group, systems)
@@ -255,7 +266,7 @@ class LongTable:
         ratings = self._ratings(output, before, judge)
         if self.problems:
             raise min(self.problems, key=lambda problem: problem[0])[1]
-        rows = np.unique(first)
+        rows = np.unique(opening)
         rows = rows[np.argsort(group[rows])]
         outputs = np.flatnonzero(~repeated)
         outputs = outputs[np.argsort(group[outputs], kind="stable")]
@@ -275,6 +286,7 @@ class LongTable:
             file=self.file,
             lines=self.lines[rows].tolist(),
             unit=self.unit,
+            first=first,
         )
         return dataset, place[output]
 

@@ -133,6 +133,11 @@ class Consensus(Extractor):
         return "ranked" if self.trust == "data" else "none"
 
     @property
+    def by_shards(self) -> bool:  # type: ignore[override]
+        """Not if relatives are learnt from the candidates of all sources."""
+        return self.trust == "source" and self._compared.by_shards
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """``consensus.mean``, ``.distinct``, ``.near`` and so on."""
         return tuple(f"{self}.{column}" for column in COLUMNS)

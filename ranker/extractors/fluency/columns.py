@@ -239,8 +239,10 @@ class FittedPerplexity(Perplexity, FittedExtractor):
         if not self.leave_out:
             found = log10_scores(self.learnt.model, values.values, values.offsets)
             return self._columns_of(found)[batch.candidate]
-        own = batch.segments.vocabulary is self.learnt.vocabulary
-        group = batch.candidate_source if own else np.full(len(dataset), -1)
+        whole, source = dataset.whole
+        of_whole = unit_batch(whole, self.unit, self.parser, self.tokenizer, lowercase=self.lowercase)
+        own = of_whole.segments.vocabulary is self.learnt.vocabulary
+        group = source if own else np.full(len(dataset), -1)
         return self._left_out(self.learnt.source, values, batch.candidate, group)
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:

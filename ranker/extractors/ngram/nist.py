@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -69,7 +70,8 @@ class Nist(Metric):
     def fit(self, dataset: Dataset) -> FittedNist:
         """Learn the information of n-grams from the references of `dataset`."""
         batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
-        ngrams = ReferenceNgrams.of(batch, self.order)
+        # sums over n-grams must not depend on the other texts of the data set
+        ngrams = ReferenceNgrams.of(dataclasses.replace(batch, segments=batch.segments.by_code_points()), self.order)
         parents = [np.zeros(len(ngrams.vocabulary), dtype=np.int64), *(keys >> 32 for keys in ngrams.keys)]
         shorter = np.array([int(batch.reference_lengths.sum())])
         information = []

@@ -130,6 +130,11 @@ class LRscore(Metric):
         """``ranked`` if the order's weight or the lexical metric follows the references of whatever is ranked."""
         return self._lexical_metric.fit_scope if self.theta is None else "ranked"
 
+    @property
+    def by_shards(self) -> bool:  # type: ignore[override]
+        """Not if alpha is learnt from the order of all references."""
+        return self.theta is None and self._lexical_metric.by_shards
+
     @functools.cached_property
     def _lexical_metric(self) -> Metric:
         return registry.make_metric(self.lexical)

@@ -100,6 +100,7 @@ class Semantic(FittedExtractor):
     name: ClassVar[str] = "semantic"
     family = "meaning"
     fit_scope: ClassVar[FitScope] = "train"
+    by_shards: ClassVar[bool] = False  # the last bits depend on which sentences are encoded together
     encoder: str = SMALL
     layer: int | None = None
     special_tokens: Literal["drop", "match"] = "drop"

@@ -87,6 +87,12 @@ class Segments:
         positions, offsets = take_rows(self.offsets, np.asarray(sentences, dtype=np.int64))
         return self.values[positions], offsets
 
+    def by_code_points(self) -> Segments:
+        """Return the same sentences with words numbered in the order of their code points."""
+        order = sorted(range(len(self.vocabulary)), key=self.vocabulary.__getitem__)
+        number = np.argsort(order).astype(np.int32)
+        return Segments(number[self.values], self.offsets, [self.vocabulary[word] for word in order])
+
     def words(self, sentence: int) -> list[str]:
         """Return the tokens of one sentence."""
         return [self.vocabulary[word] for word in self.values[slice(*self.offsets[sentence : sentence + 2])]]

@@ -252,7 +252,10 @@ def estimate(
         place = trie.context[nodes] - contexts.start
         size = contexts.stop - contexts.start
         total = np.bincount(place, weights=adjusted, minlength=size)
-        taken = np.bincount(place, weights=discount, minlength=size)
+        # by whole numbers, so that the sum does not depend on how the words are numbered
+        taken = np.zeros(size)
+        for count in range(1, 4):
+            taken += table[order - 1][count] * np.bincount(place[np.minimum(adjusted, 3) == count], minlength=size)
         np.divide(taken, total, out=backoff[contexts], where=total > 0)
         np.maximum(backoff[contexts], ZERO, out=backoff[contexts])
         lower = prob[trie.suffix[nodes]]

@@ -1,0 +1,137 @@
+"""Writes a corpus as shards, and checks shards."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow.parquet
+
+from ranker import progress
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.preference_pairs import companion_name
+from ranker.corpora.formats.writing import write_dataset
+from ranker.corpora.shards.shards import FORMAT, MANIFEST, VERSION, Manifest, Shard, Shards, digest
+from ranker.corpora.shards.streaming import Part, SourceKeys, parts_of
+from ranker.errors import DataError, OptionError
+from ranker.files import display_name, write_bytes
+
+ENDINGS = (".parquet", ".jsonl.gz")
+"""Endings of the names of shards: tables, or records that hold everything."""
+_NOTED = ("ranker.corpora.formats.json_lines", "ranker.corpora.formats.tables")
+
+
+def make_shards(
+    data: str, folder: str | Path, rows: int, *, ending: str = ".parquet", lp: Sequence[str] = ()
+) -> Manifest:
+    """Write a corpus, by name or path, as shards of up to `rows` rows.
+
+    The corpus is read as a stream where its format allows it (`ranker.corpora.shards.streaming`). Sources are never
+    cut and stay in order. The manifest is written last: a directory without one is not complete.
+
+    Parameters
+    ----------
+    data : str
+    folder : path
+        Made if it does not exist.
+    rows : int
+        Candidates in a shard at most, unless a source has more.
+    ending : {".parquet", ".jsonl.gz"}
+    lp : sequence of str
+        Language pairs to keep, by default all.
+
+    Raises
+    ------
+    DataError
+        If the corpus is not what its format promises, or `folder` has shards already.
+    """
+    folder = Path(folder)
+    if rows < 1:
+        raise OptionError(f"--rows {rows}: expected a whole number from 1")
+    _prepare(folder)
+    shards: list[Shard] = []
+    columns: dict[str, str] = {}
+    name, kept = "", 0
+    with notes_once():
+        for part in parts_of(data, rows):
+            chosen = part.select_language_pairs([one for one in lp if _has(part, one)]) if lp else part
+            if not len(chosen.sources):
+                continue
+            name, kept = chosen.name, kept + len(chosen)
+            path = folder / f"part-{len(shards):05d}{ending}"
+            write_dataset(chosen, path)
+            if ending == ".parquet":
+                schema = pyarrow.parquet.read_schema(path)
+                columns |= {column: str(kind) for column, kind in zip(schema.names, schema.types, strict=True)}
+            shards.append(Shard(path.name, len(chosen), len(chosen.sources), digest(str(path))))
+            progress.report("candidates", kept, 0)
+    if not shards:
+        raise DataError(f"has no sources of {', '.join(lp)}", file=display_name(data))
+    sources = sum(one.sources or 0 for one in shards)
+    manifest = Manifest(FORMAT, VERSION, name, kept, sources, columns, tuple(shards))
+    write_bytes(folder / MANIFEST, manifest.text().encode())
+    return manifest
+
+
+def check_shards(shards: Shards) -> Iterator[Dataset]:
+    """Read all shards one by one and check digests, rows and that no source is in two of them.
+
+    Raises
+    ------
+    DataError
+        Naming the first shard that is not as it should be.
+    """
+    keys = SourceKeys(shards.name)
+    with notes_once():
+        for number, shard in enumerate(shards.shards):
+            part = shards.read(number)
+            if shard.sha256 is not None:
+                keys.add(Part(part))
+            progress.report("shards", number + 1, len(shards))
+            yield part
+
+
+@contextmanager
+def notes_once() -> Iterator[None]:
+    """Give each note about ignored columns once, not once per shard."""
+    said: set[str] = set()
+
+    def is_new(entry: logging.LogRecord) -> bool:
+        # what follows the name of the file
+        text = entry.getMessage().rpartition(": ignored")[2]
+        new = text not in said
+        said.add(text)
+        return new
+
+    for name in _NOTED:
+        logging.getLogger(name).addFilter(is_new)
+    try:
+        yield
+    finally:
+        for name in _NOTED:
+            logging.getLogger(name).removeFilter(is_new)
+
+
+def _has(part: Dataset, lp: str) -> bool:
+    try:
+        part.select_language_pairs([lp])
+    except DataError:
+        return False
+    return True
+
+
+def _prepare(folder: Path) -> None:
+    """Make the directory, and remove what a run without an end left there."""
+    if (folder / MANIFEST).exists():
+        what = f"already has {MANIFEST}"
+        raise DataError(f"{what}: delete the directory, or choose another", file=display_name(folder))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        left = [path for ending in ENDINGS for path in folder.glob(f"part-[0-9]*{ending}")]
+        for path in left:
+            path.unlink()
+            path.with_name(companion_name(path)).unlink(missing_ok=True)
+    except OSError as error:
+        raise DataError(f"cannot be written: {error.strerror or error}", file=display_name(folder)) from None

@@ -1,0 +1,205 @@
+"""Reads a corpus of any size in parts of whole sources.
+
+JSON lines and Parquet are read as a stream. All other formats, and corpora with preferences, are read at once and then
+cut. Candidates of one source must be next to each other in a stream: a source that comes back later is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet
+
+from ranker.arrays import UInt64Array
+from ranker.corpora import catalogue
+from ranker.corpora.columns import canonical
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.json_lines import json_line, read_records, source_key
+from ranker.corpora.formats.preference_pairs import companion
+from ranker.corpora.formats.reading import format_of
+from ranker.corpora.formats.tables import long_table, parquet_errors
+from ranker.corpora.formats.wmt_esa import is_wmt_esa
+from ranker.corpora.records import assemble, shown
+from ranker.errors import DataError
+from ranker.files import STDIN, display_name
+from ranker.storage.text_lines import line_batches
+
+_OF_SOURCES = ("lp", "doc", "seg_id", "source")
+
+
+class Part(NamedTuple):
+    """Some consecutive sources of a corpus; `by_content`: candidates of equal sources are of one source."""
+
+    dataset: Dataset
+    by_content: bool = False
+
+
+def parts_of(data: str, rows: int) -> Iterator[Dataset]:
+    """Read a corpus, by name or path, in parts of up to `rows` rows, or of one source with more.
+
+    Rows are candidates; in tables with several judges, rows of the table. Put one after the other, the parts are the
+    data set that `ranker.corpora.catalogue.load` returns.
+
+    Raises
+    ------
+    DataError
+        As `ranker.corpora.formats.reading.read_dataset`, and if the candidates of a source are not together.
+    """
+    keys = SourceKeys(display_name(data))
+    for part in _parts(data, rows):
+        keys.add(part)
+        yield part.dataset
+
+
+def _parts(data: str, rows: int) -> Iterator[Part]:
+    path = Path(data)
+    kind = format_of(data) if data != STDIN and data not in catalogue.cards() else None
+    name = display_name(path.name.removesuffix(".gz").rsplit(".", 1)[0])
+    streamed = kind is not None and path.is_file() and companion(path) is None
+    if streamed and kind == "parquet" and not data.endswith(".gz"):
+        yield from _table_parts(path, name, rows)
+    elif streamed and kind == "json" and _is_json_lines(path):
+        yield from _json_parts(path, name, rows)
+    else:
+        yield from _cut(catalogue.load(data), rows)
+
+
+def _cut(dataset: Dataset, rows: int) -> Iterator[Part]:
+    """Yield consecutive sources of a data set in memory."""
+    offsets, sources = dataset.candidate_offsets, len(dataset.sources)
+    start = 0
+    while start < sources:
+        stop = int(np.searchsorted(offsets, offsets[start] + rows, side="right")) - 1
+        stop = min(max(stop, start + 1), sources)
+        place = np.arange(sources)
+        yield Part(dataset.select_sources((place >= start) & (place < stop)))
+        start = stop
+
+
+def _is_json_lines(path: Path) -> bool:
+    """Whether the first line that is not empty is a record of its own, of our form."""
+    for lines in line_batches(path):
+        for line in lines:
+            if line.strip():
+                try:
+                    value = json_line(line, "", 1)
+                except DataError:
+                    return False
+                return isinstance(value, dict) and not is_wmt_esa(line)
+    return False
+
+
+def _json_parts(path: Path, name: str, rows: int) -> Iterator[Part]:
+    file = display_name(path)
+    values: list[tuple[int, Any]] = []
+    size, line, first = 0, 0, 1
+    last: str | None = None
+    for lines in line_batches(path):
+        for text in lines:
+            line += 1
+            if not text.strip():
+                continue
+            value = json_line(text, file, line)
+            key = source_key(value)
+            candidates = _candidates(value)
+            if values and size + candidates > rows and (key is None or key != last):
+                part = _of_records(values, name, file, first)
+                first += len(part.dataset.sources)
+                yield part
+                values, size = [], 0
+            values.append((line, value))
+            size, last = size + candidates, key
+    yield _of_records(values, name, file, first)
+
+
+def _of_records(values: list[tuple[int, Any]], name: str, file: str, first: int) -> Part:
+    dataset = assemble(read_records(values, file), name, file, first=first)
+    return Part(dataset, any(source_key(value) is not None and value.get("seg_id") is None for _, value in values))
+
+
+def _candidates(value: Any) -> int:
+    several = value.get("candidates") or value.get("tgt") if isinstance(value, dict) else None
+    return len(several) if isinstance(several, list | dict) else 1
+
+
+def _table_parts(path: Path, name: str, rows: int) -> Iterator[Part]:
+    file = display_name(path)
+    done, first = 0, 1
+    for table in _whole_sources(path, file, rows):
+        lines = np.arange(done + 1, done + table.num_rows + 1)
+        part = long_table(table.column_names, table.columns, lines, file).dataset(name, first=first)
+        done, first = done + table.num_rows, first + len(part.sources)
+        yield Part(part, "seg_id" not in map(canonical, table.column_names))
+
+
+def _whole_sources(path: Path, file: str, rows: int) -> Iterator[pa.Table]:
+    """Yield the rows of a Parquet file in tables that no source is cut by."""
+    kept: pa.Table | None = None
+    with parquet_errors(file):
+        opened = pyarrow.parquet.ParquetFile(path)
+        for batch in opened.iter_batches(batch_size=rows):
+            table = pa.Table.from_batches([batch])
+            table.validate(full=True)
+            kept = table if kept is None else pa.concat_tables([kept, table])
+            while kept.num_rows > rows and (cut := _cut_at(kept, rows)) < kept.num_rows:
+                yield kept.slice(0, cut)
+                kept = kept.slice(cut)
+    if kept is not None:
+        yield kept
+
+
+def _cut_at(table: pa.Table, rows: int) -> int:
+    """Return how many rows the first table has: up to `rows`, or all of the first source."""
+    changes = np.zeros(table.num_rows, dtype=bool)
+    changes[0] = True
+    for name in table.column_names:
+        known = canonical(name)
+        if known not in _OF_SOURCES and not known.startswith("reference"):
+            continue
+        column = table.column(name).combine_chunks()
+        missing = column.is_null().to_numpy(zero_copy_only=False)
+        same = pc.equal(column[1:], column[:-1]).fill_null(False).to_numpy(zero_copy_only=False)
+        changes[1:] |= ~(same | (missing[1:] & missing[:-1]))
+    starts = np.append(np.flatnonzero(changes), table.num_rows)
+    fitting = int(starts[starts <= rows][-1])
+    return fitting or int(starts[1])
+
+
+class SourceKeys:
+    """The keys of all sources read, to find one that comes back; a number each, so that millions fit into memory."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.seen: UInt64Array = np.zeros(0, dtype=np.uint64)
+
+    def add(self, part: Part) -> None:
+        """Add the sources of a part.
+
+        Raises
+        ------
+        DataError
+            If one of them has been there.
+        """
+        sources = part.dataset.sources
+        columns = [sources[column].fillna("") for column in ("lp", "doc" if part.by_content else "seg_id")]
+        if part.by_content:
+            texts = part.dataset.references.groupby("source")["text"].agg("\t".join)
+            columns += [sources["text"], texts.reindex(range(len(sources)), fill_value="")]
+        keys = pd.Series(["\t".join(key) for key in zip(*columns, strict=True)], dtype=object)
+        numbers = pd.util.hash_array(keys.to_numpy(object), categorize=False)
+        # rows without a source are a source each
+        told = (sources["text"] != "").to_numpy(bool) | (not part.by_content)
+        place = np.searchsorted(self.seen, numbers)
+        again = told & (np.append(self.seen, 0)[place] == numbers)
+        if again.any():
+            row = sources.iloc[int(np.argmax(again))]
+            which = f"source {shown(row['text'])}" if part.by_content else f"seg_id {shown(row['seg_id'])}"
+            what = f"{which} comes back after other sources: put all candidates of a source next to each other"
+            raise DataError(f"{what}, or give each source a unique seg_id", file=self.file)
+        self.seen = np.sort(np.concatenate([self.seen, numbers[told]]), kind="stable")

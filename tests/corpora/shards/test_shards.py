@@ -1,0 +1,175 @@
+"""Shards hold what the corpus held: whole sources, in order, from any format; what is damaged is named."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ranker.corpora import catalogue
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.writing import write_dataset
+from ranker.corpora.shards.making import check_shards, make_shards
+from ranker.corpora.shards.shards import MANIFEST, Shards
+from ranker.corpora.shards.streaming import parts_of
+from ranker.errors import DataError
+from tests.command_line import Command
+from tests.datasets import dataset_of
+
+
+@pytest.fixture(scope="module")
+def sample() -> Dataset:
+    whole = catalogue.load("sample")
+    return whole.select_sources(np.arange(len(whole.sources)) < 8)
+
+
+def written(dataset: Dataset, path: Path) -> str:
+    write_dataset(dataset, path)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("ending", "rows"), [(".jsonl", 1), (".jsonl.gz", 20), (".json", 20), (".csv", 20), (".parquet", 20)]
+)
+def test_shards_of_any_format_are_the_corpus(tmp_path, sample, ending, rows):
+    data = written(sample, tmp_path / f"corpus{ending}")
+    manifest = make_shards(data, tmp_path / "shards", rows)
+    assert manifest.rows == len(sample)
+    # judges have a row each in a table, so a part of a table may have fewer candidates
+    assert all(one.rows <= max(rows, 7) for one in manifest.shards)
+    loaded = catalogue.load(str(tmp_path / "shards"))
+    assert loaded.fingerprint == catalogue.load(data).fingerprint
+    assert loaded.name == catalogue.load(data).name
+
+
+def test_jsonl_shards_keep_names_of_references(tmp_path):
+    record = {"source": "s", "references": ["r"], "reference_names": ["A"], "candidates": {"x": "a", "y": "b"}}
+    data = tmp_path / "corpus.jsonl"
+    data.write_text(f"{json.dumps(record)}\n" * 3, encoding="utf-8")
+    make_shards(str(data), tmp_path / "shards", 2, ending=".jsonl.gz")
+    loaded = catalogue.load(str(tmp_path / "shards"))
+    assert loaded.fingerprint == catalogue.load(str(data)).fingerprint
+    assert loaded.references["name"].tolist() == ["A"] * 3
+
+
+def test_sources_without_a_number_are_numbered_through(tmp_path):
+    rows = [{"src": f"s{number // 3}", "ref": "r", "mt": f"t{number}"} for number in range(12)]
+    data = tmp_path / "corpus.jsonl"
+    data.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    make_shards(str(data), tmp_path / "shards", 4)
+    loaded = catalogue.load(str(tmp_path / "shards"))
+    assert loaded.sources["seg_id"].tolist() == ["1", "2", "3", "4"]
+    assert loaded.fingerprint == catalogue.load(str(data)).fingerprint
+
+
+@pytest.mark.parametrize("key", [{}, {"seg_id": 1}])
+def test_a_source_that_comes_back_is_refused(tmp_path, key):
+    rows = [{"src": "s0", "ref": "r", "mt": "a", "system": "A", **key}]
+    rows += [{"src": "s1", "ref": "r", "mt": "b", "system": "A", **dict.fromkeys(key, 2)}]
+    rows += [{"src": "s0", "ref": "r", "mt": "c", "system": "B", **key}]
+    data = tmp_path / "corpus.jsonl"
+    data.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    with pytest.raises(DataError, match="comes back after other sources: put all candidates of a source next to each"):
+        make_shards(str(data), tmp_path / "shards", 1)
+    assert not (tmp_path / "shards" / MANIFEST).exists()
+
+
+def test_preferences_go_with_their_sources(tmp_path, shared):
+    lines = gzip.decompress((shared / "data" / "wmt14-rr.jsonl.gz").read_bytes()).decode().splitlines()[:9]
+    keys = [(one["lp"], str(one["seg_id"])) for one in map(json.loads, lines)]
+    pairs = gzip.decompress((shared / "data" / "wmt14-rr.pairs.tsv.gz").read_bytes()).decode().splitlines()
+    (tmp_path / "corpus.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    kept = [row for row in pairs[1:] if tuple(row.split("\t")[:2]) in keys]
+    (tmp_path / "corpus.pairs.tsv").write_text("\n".join([pairs[0], *kept]), encoding="utf-8")
+    whole = catalogue.load(str(tmp_path / "corpus.jsonl"))
+    make_shards(str(tmp_path / "corpus.jsonl"), tmp_path / "shards", 20)
+    loaded = catalogue.load(str(tmp_path / "shards"))
+    assert len(whole.preferences) == len(kept) > 0
+    columns = ["first", "second", "relation", "judge"]
+    found, expected = (one.preferences[columns].sort_values(columns, ignore_index=True) for one in (loaded, whole))
+    assert found.equals(expected)
+
+
+def test_a_pattern_stands_for_its_files_by_name(tmp_path, sample):
+    make_shards(written(sample, tmp_path / "corpus.jsonl"), tmp_path / "shards", 20)
+    shards = Shards.open([str(tmp_path / "shards" / "part-*.parquet")])
+    assert shards.load().fingerprint == sample.fingerprint
+    with pytest.raises(DataError, match=r"no\*: no file matches this pattern"):
+        Shards.open([str(tmp_path / "no*")])
+    assert Shards.open([str(tmp_path / "corpus.jsonl"), "sample"]) is None
+
+
+def test_what_is_wrong_with_a_shard_is_said(tmp_path, sample):
+    make_shards(written(sample, tmp_path / "corpus.jsonl"), tmp_path / "shards", 20)
+    shards = Shards.open([str(tmp_path / "shards")])
+    assert sum(map(len, check_shards(shards))) == len(sample)
+    third = tmp_path / "shards" / "part-00002.parquet"
+    before = third.read_bytes()
+    third.write_bytes(before[:-50])
+    with pytest.raises(DataError, match=r"part-00002\.parquet: is not the file that shards\.json describes \(SHA-256"):
+        list(check_shards(shards))
+    third.unlink()
+    with pytest.raises(DataError, match=r"part-00002\.parquet: no such file"):
+        list(check_shards(shards))
+
+
+def test_a_damaged_manifest_is_refused(tmp_path, sample):
+    make_shards(written(sample, tmp_path / "corpus.jsonl"), tmp_path / "shards", 20)
+    manifest = tmp_path / "shards" / MANIFEST
+    document = json.loads(manifest.read_text(encoding="utf-8"))
+    for change, message in (
+        ({"version": 2}, "has version 2 of the format 'ranker-shards', which is not supported"),
+        ({"rows": 1}, "lists 1 rows, but its shards do not add up to that"),
+        ({"shards": [{"file": 3}]}, "is not a complete manifest"),
+        ({"shards": [{**document["shards"][0], "file": "../other.parquet"}], "rows": 14}, "is not a valid file name"),
+    ):
+        manifest.write_text(json.dumps({**document, **change}), encoding="utf-8")
+        with pytest.raises(DataError, match=message):
+            Shards.open([str(tmp_path / "shards")])
+
+
+def test_a_run_without_an_end_leaves_nothing_to_the_next(tmp_path, sample):
+    data = written(sample, tmp_path / "corpus.jsonl")
+    make_shards(data, tmp_path / "shards", 7)
+    with pytest.raises(DataError, match=r"already has shards\.json: delete the directory, or choose another"):
+        make_shards(data, tmp_path / "shards", 40)
+    (tmp_path / "shards" / MANIFEST).unlink()
+    make_shards(data, tmp_path / "shards", 40)
+    assert len(list((tmp_path / "shards").glob("part-*"))) == 2
+
+
+def test_a_stream_is_not_read_ahead(tmp_path):
+    record = json.dumps({"source": "s", "references": ["r"], "candidates": {"x": "a"}})
+    data = tmp_path / "corpus.jsonl"
+    data.write_text(f"{record}\n" * 50_000 + "damaged\n", encoding="utf-8")
+    parts = parts_of(str(data), 10)
+    assert len(next(parts)) == 10
+
+
+def test_damaged_lines_are_named(tmp_path):
+    record = json.dumps({"source": "s", "references": ["r"], "candidates": {"x": "a"}})
+    data = tmp_path / "corpus.jsonl"
+    data.write_text(f"{record}\n" * 5 + "damaged\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"corpus\.jsonl:6:1: not JSON"):
+        list(parts_of(str(data), 2))
+
+
+def test_language_pairs_are_chosen_when_shards_are_made(tmp_path):
+    several = dataset_of([(["r"], ["a", "b"])] * 6, lp=["de-en", "cs-en", "de-en", "fr-en", "cs-en", "cs-en"])
+    data = written(several, tmp_path / "corpus.jsonl")
+    manifest = make_shards(data, tmp_path / "shards", 4, lp=["cs-en"])
+    assert (manifest.rows, manifest.sources) == (6, 3)
+    with pytest.raises(DataError, match="has no sources of ru-en"):
+        make_shards(data, tmp_path / "others", 4, lp=["ru-en"])
+
+
+def test_shards_on_the_command_line(command: Command, tmp_path):
+    out = str(tmp_path / "shards")
+    printed = command("data", "shard", "sample", "--out", out, "--rows", "300").out
+    assert f"840 candidates in 3 shards: {out}" in printed
+    assert "yes" in command("data", "check", out).out
+    fingerprint = command("data", "check", str(Path(out) / "part-00000.parquet")).out
+    assert "fingerprint" in fingerprint
