@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,6 +14,7 @@ from ranker.cli.options import (
     LpOption,
     ModelOption,
     NoReferencesOption,
+    OutputForm,
     ReferencesOption,
     SourceOption,
     TranslationsOption,
@@ -20,10 +22,12 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import Result, emit, print_table, say_signatures, show
-from ranker.cli.scorer import GivenOption, MetricOption, chosen, result_signature, say_notes
+from ranker.cli.scorer import GivenOption, MetricOption, chosen, result_signature, say_notes, single, suited_model
+from ranker.cli.sharded import EngineOption, OutOption, SchedulerOption, WorkersOption, finish, run_of, written_files
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
+    from ranker.scaling.plan import Run
 
 
 def command(
@@ -44,6 +48,10 @@ def command(
     references: ReferencesOption = None,
     no_references: NoReferencesOption = False,
     translations: TranslationsOption = None,
+    engine: EngineOption = None,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+    out: OutOption = None,
     jobs: JobsOption = None,
     form: FormatOption = "table",
 ) -> None:
@@ -53,8 +61,22 @@ def command(
     references, consensus, which compares the candidates of a source with each other. Scores are comparable only among
     the candidates of the same source.
 
+    Shards (ranker data shard) are ranked one at a time, and the ranks are written to --out.
+
     Example: ranker rank candidates.json
     """
+    unsuited = {
+        "--lp": lp,
+        "-s": source,
+        "-r": references,
+        "-t": translations,
+        "--given": given,
+        "--contributions": contributions,
+    }
+    with run_of(data or [], engine, workers, scheduler, out, unsuited=unsuited, must_write=True) as run:
+        if run is not None:
+            _rank_shards(run, single(metric), model, form, references=not no_references)
+            return
     scorer, dataset = chosen(
         model,
         metric,
@@ -92,6 +114,29 @@ def command(
 
     flat = [_flat(group, row) for group in groups for row in group["ranking"]]
     emit(Result({"signature": signature, "sources": groups}, flat, show_all, groups), form)
+
+
+def _rank_shards(run: Run, metric: str | None, model: Path | None, form: OutputForm, *, references: bool) -> None:
+    from ranker.ranking import make_scorer
+    from ranker.scaling.scorers import NamedScorers
+    from ranker.scaling.scoring import RankCandidates
+
+    whole = None
+    if metric is None and model is None:
+        whole = run.collect_references(references=references)
+        model = Path(suited_model(whole.dataset()))
+    # says what is wrong with two of them
+    make_scorer(metric, model)
+    named = NamedScorers.of([metric] if metric else [], model)
+    if whole is None and named.need_all_references:
+        whole = run.collect_references(references=references)
+    stage = RankCandidates(named, whole if named.need_all_references else None, references)
+    finished = run.map(stage, run.folder)
+    scorer = named.scorers()[0]
+    notes = [] if stage.whole is None else [scorer.note(stage.whole.dataset())]
+    signatures = [f"{scorer.head()}|ranked:{run.signature(finished)}"]
+    finish(run, stage, finished, notes, signatures=signatures)
+    emit(written_files(run, finished, signatures), form)
 
 
 def _groups(dataset: Dataset, sources: list[int], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

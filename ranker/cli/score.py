@@ -23,7 +23,8 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import Result, emit, print_table, say, say_signatures
-from ranker.cli.scorer import GivenOption, MetricsOption, given_scorers, result_signature, say_notes
+from ranker.cli.scorer import GivenOption, MetricsOption, given_scorers, listed, result_signature, say_notes
+from ranker.cli.sharded import EngineOption, OutOption, SchedulerOption, WorkersOption, finish, run_of, written_files
 from ranker.errors import OptionError
 from ranker.evaluation.choices import LEVELS, Level
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
     from ranker.evaluation.systems.levels import Units
     from ranker.extractors.scorers import Scorer
+    from ranker.scaling.plan import Run
 
 
 Form = Literal["table", "json", "jsonl", "csv", "mtme"]
@@ -58,6 +60,10 @@ def command(
     source: SourceOption = None,
     references: ReferencesOption = None,
     translations: TranslationsOption = None,
+    engine: EngineOption = None,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+    out: OutOption = None,
     jobs: JobsOption = None,
     form: Annotated[
         Form, typer.Option("--format", "-f", help="Format of the result:", metavar="FORMAT", rich_help_panel=OUTPUT)
@@ -71,6 +77,8 @@ def command(
     language pair and level; scores where lower is better are negated. To find out which system is significantly better,
     use ranker systems.
 
+    Shards (ranker data shard) are scored one at a time; segment scores are written to --out.
+
     Example: ranker score candidates.json --metric "bleu,bleu[order=2]" --level system
     """
     scorers = given_scorers(metric, model, given)
@@ -78,6 +86,20 @@ def command(
         raise OptionError(f"--percent applies to tables only; --format {form} contains fractions")
     if form == "mtme" and output is None:
         raise OptionError("--format mtme writes several files: give -o DIRECTORY")
+    unsuited = {
+        "--lp": lp,
+        "-s": source,
+        "-r": references,
+        "-t": translations,
+        "--given": given,
+        "--format mtme": form == "mtme",
+    }
+    to_score = level_of(level) or "segment"
+    segments = to_score == "segment"
+    with run_of(data or [], engine, workers, scheduler, out, unsuited=unsuited, must_write=segments) as run:
+        if run is not None:
+            _score_shards(run, listed(metric), model, to_score, form, output, percent=percent)
+            return
     dataset = read_input(data or [], source, references, translations, lp)
     from ranker.evaluation.systems.levels import Units
 
@@ -88,10 +110,21 @@ def command(
     if form == "mtme" and output is not None:
         _write(output, dataset, scorers, statistics, levels)
         return
-    lower = [name for name, scorer in scorers.items() if not scorer.higher_is_better]
     about: dict[str, Any] = {"level": levels[0].level}
     rows = _rows(levels[0], scorers, statistics, percent=percent)
     signatures = [result_signature(one, dataset, about["level"], **about) for one in scorers.values()]
+    _print(rows, scorers, signatures, about, form, output)
+
+
+def _print(
+    rows: list[dict[str, Any]],
+    scorers: dict[str, Scorer],
+    signatures: list[str],
+    about: dict[str, Any],
+    form: Form,
+    output: Path | None = None,
+) -> None:
+    lower = [name for name, scorer in scorers.items() if not scorer.higher_is_better]
 
     def show() -> None:
         print_table(rows)
@@ -101,6 +134,27 @@ def command(
     document = {"signature": "\n".join(signatures), **about, "lower_is_better": lower, "rows": rows}
     with written_to(output):
         emit(Result(document, rows, show), form)
+
+
+def _score_shards(
+    run: Run, metrics: list[str], model: Path | None, level: Level, form: Form, output: Path | None, *, percent: bool
+) -> None:
+    from ranker.scaling.scorers import NamedScorers
+    from ranker.scaling.scoring import ScoreSegments, SumStatistics, totals
+
+    named = NamedScorers.of(metrics, model)
+    scorers = {one.name: one for one in named.scorers()}
+    whole = run.collect_references() if named.need_all_references else None
+    stage = ScoreSegments(named, whole) if level == "segment" else SumStatistics(named, whole, level=level)
+    finished = run.map(stage, run.folder)
+    notes = [] if whole is None else [one.note(whole.dataset()) for one in scorers.values()]
+    signatures = [f"{one.head()}|ranked:{run.signature(finished)}|level:{level}" for one in scorers.values()]
+    finish(run, stage, finished, notes, signatures=signatures)
+    if level == "segment":
+        emit(written_files(run, finished, signatures), form)
+        return
+    units, sums = totals(run, [*scorers], level)
+    _print(_rows(units, scorers, sums, percent=percent), scorers, signatures, {"level": level}, form, output)
 
 
 def _levels(dataset: Dataset, level: Level | None, form: Form) -> list[Level]:

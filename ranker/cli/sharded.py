@@ -1,0 +1,152 @@
+"""Options of commands that also run shard by shard, and what these runs print."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from ranker.cli.output import Result, say, say_note, say_progress, say_signatures
+from ranker.errors import DataError, OptionError, counted
+from ranker.files import display_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ranker.scaling.plan import Run
+    from ranker.scaling.tasks import Finished, Stage
+
+SHARDS = "Data larger than memory"
+"""Heading of the options for shards in the help of a command."""
+EngineName = Literal["local", "dask"]
+EngineOption = Annotated[
+    EngineName | None,
+    typer.Option(
+        "--engine",
+        help="Where shards are processed: local (the default: one after the other in this process) or dask (several "
+        "processes; needs mt-ranker[dask]).",
+        metavar="NAME",
+        rich_help_panel=SHARDS,
+    ),
+]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        help="Number of processes with --engine dask (default: all cores).",
+        metavar="N",
+        min=1,
+        rich_help_panel=SHARDS,
+    ),
+]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        help="Address of a running Dask scheduler, such as tcp://host:8786.",
+        metavar="ADDRESS",
+        rich_help_panel=SHARDS,
+    ),
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        help="Directory for one result file (Parquet) per shard and results.json. If it has results of an interrupted "
+        "run, the run continues.",
+        metavar="DIR",
+        rich_help_panel=SHARDS,
+    ),
+]
+
+
+@contextmanager
+def run_of(
+    data: Sequence[str],
+    engine: EngineName | None,
+    workers: int | None,
+    scheduler: str | None,
+    out: Path | None,
+    *,
+    unsuited: Mapping[str, object],
+    must_write: bool,
+) -> Iterator[Run | None]:
+    """Give the run on shards that the options ask for, or None if the data are no shards.
+
+    Parameters
+    ----------
+    data : list of str
+    engine, workers, scheduler, out
+        The options.
+    unsuited : mapping of str to object
+        Options that shards have not, with their values.
+    must_write : bool
+        Whether the result is a file per shard, which needs a directory.
+    """
+    from ranker.corpora.shards.shards import Shards
+
+    shards = Shards.open(data)
+    if shards is None:
+        given = {"--engine": engine, "--workers": workers, "--scheduler": scheduler, "--out": out}
+        asked = [option for option, value in given.items() if value is not None]
+        if asked:
+            what = "for shards only: make them with ranker data shard, or give a pattern such as 'data/*.jsonl.gz'"
+            raise OptionError(f"{asked[0]}: {what}")
+        yield None
+        return
+    refused = [option for option, value in unsuited.items() if value]
+    if refused:
+        raise OptionError(f"{refused[0]}: not available for shards")
+    if must_write and out is None:
+        raise OptionError("the result has one file per shard: give a directory for them (--out DIR)")
+    from ranker.scaling.engines import Engine
+    from ranker.scaling.plan import Run
+
+    def tell(line: str) -> None:
+        say_progress(f"ranker: {line}")
+
+    with ExitStack() as opened:
+        chosen = opened.enter_context(Engine(engine or "local", workers, scheduler, tell))
+        folder = out or Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="ranker-")))
+        yield Run(shards, folder, chosen, tell)
+
+
+def finish(run: Run, stage: Stage, finished: Sequence[Finished], notes: Sequence[str | None], **facts: object) -> None:
+    """Write the manifest of a run and print notes.
+
+    Raises
+    ------
+    DataError
+        If a shard failed, after the results of all others are written.
+    """
+    said = [*notes, *(one.note for one in finished)]
+    different = list(dict.fromkeys(note for note in said if note))
+    for note in different[:5]:
+        say_note(note)
+    if len(different) > 5:
+        say_note(f"{counted(len(different) - 5, 'more note')} about single shards")
+    problems = run.write_manifest(stage, finished, notes=different, **facts)
+    if problems:
+        shown = f"{len(problems):,} of {counted(len(finished), 'shard')} failed: {problems[0]}"
+        kept = "the results of the others are kept"
+        raise DataError(f"{shown}; {kept}: repair it and run the command again", file=display_name(run.folder))
+
+
+def written_files(run: Run, finished: Sequence[Finished], signatures: list[str]) -> Result:
+    """Return what to print about the files of a run."""
+    from ranker.scaling.plan import MANIFEST
+    from ranker.scaling.tasks import result_path
+
+    rows = [{"file": result_path(run.folder, one.number), "rows": one.rows} for one in finished]
+    total = sum(one.rows for one in finished)
+
+    def show() -> None:
+        say(f"written: {total:,} rows in {counted(len(rows), 'file')}, listed in {run.folder / MANIFEST}", "")
+        say_signatures(*signatures)
+
+    shown = [{**row, "file": str(row["file"])} for row in rows]
+    return Result({"signature": "\n".join(signatures), "rows": total, "files": shown}, shown, show)

@@ -1,0 +1,162 @@
+"""The plan of a run on shards: stages, what became of every shard, and the manifest of the results."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ranker.corpora.shards.shards import Shards
+from ranker.errors import DataError, counted
+from ranker.files import display_name, sha256, write_bytes
+from ranker.scaling.engines import Engine
+from ranker.scaling.references import AllReferences, CollectReferences
+from ranker.scaling.tasks import Finished, Stage, Task, result_path
+
+MANIFEST = "results.json"
+Told = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run on shards.
+
+    Parameters
+    ----------
+    shards : Shards
+    folder : Path
+        Where results are written; a directory that an earlier run of the same data wrote to is continued.
+    engine : Engine
+    tell : callable
+        Told the progress, line by line.
+    """
+
+    shards: Shards
+    folder: Path
+    engine: Engine
+    tell: Told = field(default=print)
+
+    def collect_references(self, *, references: bool = True) -> AllReferences:
+        """Make the first pass, for what learns from all references.
+
+        Raises
+        ------
+        DataError
+            Naming a shard that cannot be read: nothing can be learnt from all references then.
+        """
+        folder = self.folder / "references"
+        finished = self.map(CollectReferences(references), folder)
+        failed = [one for one in finished if one.problem is not None]
+        if failed:
+            what = "and what is learnt from the references of all shards needs it: repair it, or leave it out"
+            raise DataError(f"{failed[0].problem}; {what}")
+        first = [0]
+        for one in finished:
+            first.append(first[-1] + one.rows)
+        return AllReferences(str(folder), tuple(first), sha256("".join(one.signature for one in finished).encode()))
+
+    def map(self, stage: Stage, folder: Path) -> list[Finished]:
+        """Run a stage on all shards; what became of them is in their order.
+
+        Raises
+        ------
+        RankerError
+            As `Engine.run`, or if `folder` cannot be made.
+        """
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataError(f"cannot be written: {error.strerror or error}", file=display_name(folder)) from None
+        tasks = [
+            Task(stage, Shards(self.shards.name, (shard,)), number, str(folder.absolute()))
+            for number, shard in enumerate(self.shards.shards)
+        ]
+        progress = Progress(stage.name, [shard.rows for shard in self.shards.shards], self.tell)
+        finished = [progress.add(one, self.shards.shards[one.number].file) for one in self.engine.run(tasks)]
+        progress.end()
+        return sorted(finished, key=lambda one: one.number)
+
+    def signature(self, finished: Iterable[Finished]) -> str:
+        """Return the name of the data with a digest of all shards."""
+        return f"{self.shards.name}#{sha256(''.join(one.content for one in finished).encode())[:8]}"
+
+    def write_manifest(self, stage: Stage, finished: Iterable[Finished], **facts: object) -> list[str]:
+        """Write ``results.json``, and return the problems.
+
+        Parameters
+        ----------
+        stage : Stage
+        finished : iterable of Finished
+            In the order of the shards.
+        **facts
+            More to be written.
+        """
+        done = list(finished)
+        problems = [one.problem for one in done if one.problem is not None]
+        parts = [
+            {
+                "shard": self.shards.shards[one.number].file,
+                "file": None if one.problem else result_path(self.folder, one.number).name,
+                "rows": one.rows,
+                "signature": one.signature,
+                **({"problem": one.problem} if one.problem else {}),
+            }
+            for one in done
+        ]
+        document: dict[str, Any] = {
+            "format": "ranker-results",
+            "version": 1,
+            "stage": stage.name,
+            "data": self.shards.name,
+            **facts,
+            "rows": sum(one.rows for one in done),
+            "parts": parts,
+        }
+        text = json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+        write_bytes(self.folder / MANIFEST, text.encode())
+        return problems
+
+
+class Progress:
+    """Tells how far a stage is: shard by shard, with rate and time left."""
+
+    def __init__(self, stage: str, rows: list[int | None], tell: Told) -> None:
+        self.stage, self.rows, self.tell = stage, rows, tell
+        self.started = time.monotonic()
+        self.done = self.kept = self.worked = self.candidates = 0
+
+    def add(self, finished: Finished, file: str) -> Finished:
+        """Tell what became of a shard, and return it."""
+        self.done += 1
+        name, size = display_name(Path(file).name), self.rows[finished.number] or finished.rows
+        if finished.state == "kept":
+            self.kept += 1
+            return finished
+        head = f"{self.stage}: shard {self.done:,} of {len(self.rows):,}, {name}"
+        if finished.problem is not None:
+            self.tell(f"{head}: failed: {finished.problem}")
+            return finished
+        self.worked += 1
+        self.candidates += size
+        elapsed = max(time.monotonic() - self.started, 1e-9)
+        left = (len(self.rows) - self.done) * elapsed / self.worked
+        again = ", made anew because data, model or options changed" if finished.state == "remade" else ""
+        rate = f"{self.candidates / elapsed:,.0f} candidates per second"
+        self.tell(f"{head}{again}: {size:,} candidates, {rate}, {_duration(left)} left")
+        return finished
+
+    def end(self) -> None:
+        """Tell how many results were there already."""
+        if self.kept:
+            self.tell(f"{self.stage}: {counted(self.kept, 'shard')} finished by an earlier run")
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

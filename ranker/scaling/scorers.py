@@ -1,0 +1,86 @@
+"""Metrics and rankers by what they are called, so that another process can make them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ranker.errors import OptionError
+from ranker.extractors.base import Extractor
+from ranker.extractors.scorers import Scorer
+from ranker.ranking import RankerScorer, make_scorer
+
+
+@dataclass(frozen=True)
+class NamedScorers:
+    """Metrics in their notation and a model by its path or name.
+
+    Parameters
+    ----------
+    metrics : tuple of str
+    model : str or None
+
+    Raises
+    ------
+    OptionError
+        If one of them cannot be computed shard by shard.
+    """
+
+    metrics: tuple[str, ...] = ()
+    model: str | None = None
+
+    @classmethod
+    def of(cls, metrics: Iterable[str], model: str | Path | None) -> NamedScorers:
+        """Return them with the absolute path of a model, for processes in other directories."""
+        named = None if model is None else str(model)
+        if named is not None and Path(named).exists():
+            named = str(Path(named).absolute())
+        made = cls(tuple(metrics), named)
+        for scorer in made.scorers():
+            check_by_shards(scorer.members, scorer.name if scorer.kind == "metric" else f"the model {model}")
+        return made
+
+    def scorers(self) -> tuple[Scorer, ...]:
+        """Return the scorers, made once per process."""
+        return _made(self)
+
+    def signature(self) -> str:
+        """Return the signatures of all."""
+        return "\n".join(one.head() for one in self.scorers())
+
+    @property
+    def need_all_references(self) -> bool:
+        """Whether scores of a shard depend on the references of all."""
+        return any(_needs_all_references(one) for one in self.scorers())
+
+
+@functools.lru_cache(maxsize=4)
+def _made(named: NamedScorers) -> tuple[Scorer, ...]:
+    models = [] if named.model is None else [make_scorer(None, named.model)]
+    return (*(make_scorer(one, None) for one in named.metrics), *models)
+
+
+def check_by_shards(extractors: Iterable[Extractor], what: str) -> None:
+    """Refuse what would have other scores shard by shard than in the whole data set.
+
+    Raises
+    ------
+    OptionError
+        Naming it.
+    """
+    for one in extractors:
+        if not (one.by_shards and one.knows_new_texts):
+            part = "" if what.startswith(str(one)) else f"{one} in "
+            raise OptionError(
+                f"{part}{what} cannot be computed shard by shard with the same result as for the whole data set: "
+                "choose another metric or model, or give a file that fits into memory"
+            )
+
+
+def _needs_all_references(scorer: Scorer) -> bool:
+    members = scorer.members
+    if any(one.fit_scope == "ranked" or one.fewest_references for one in members):
+        return True
+    return isinstance(scorer, RankerScorer) and any(one.english_only for one in members)

@@ -1,0 +1,174 @@
+"""What goes wrong in a long run: shards, disks, processes; and how the run goes on."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ranker import files
+from ranker.corpora.shards.shards import Shards
+from ranker.scaling import engines, tasks
+from ranker.scaling.engines import Engine
+from ranker.scaling.plan import Run
+from ranker.scaling.scorers import NamedScorers
+from ranker.scaling.scoring import ScoreSegments
+from tests.command_line import Command
+
+Copy = Callable[[int], Path]
+
+
+@pytest.fixture
+def copy_of(tmp_path, shards_of) -> Copy:
+    def copied(number: int) -> Path:
+        return Path(shutil.copytree(shards_of(number), tmp_path / "data"))
+
+    return copied
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.glob("part-*"))}
+
+
+def test_a_corrupt_shard_is_named_and_the_others_are_scored(command: Command, tmp_path, copy_of):
+    data, out = copy_of(7), tmp_path / "out"
+    shard = data / "part-00003.parquet"
+    intact = shard.read_bytes()
+    shard.write_bytes(intact[: len(intact) // 2])
+    words = ("score", str(data), "--metric", "bleu", "--out", str(out))
+    printed = command(*words, code=2)
+    assert "part-00003.parquet: is not the file that shards.json describes" in printed.err
+    assert "1 of 7 shards failed" in printed.err
+    assert "the results of the others are kept" in printed.err
+    assert len(contents(out)) == 6
+    shard.write_bytes(intact)
+    assert "6 shards finished by an earlier run" in command(*words).err
+    assert len(contents(out)) == 7
+
+
+def test_a_corrupt_shard_of_a_pattern_is_named(command: Command, tmp_path, copy_of):
+    data, out = copy_of(2), tmp_path / "out"
+    (data / "part-00001.parquet").write_bytes(b"PAR1 damaged")
+    printed = command("score", str(data / "*.parquet"), "--metric", "bleu", "--out", str(out), code=2)
+    assert "part-00001.parquet: cannot be read as a Parquet file" in printed.err
+    assert len(contents(out)) == 1
+
+
+def test_what_learns_from_all_references_needs_all_shards(command: Command, tmp_path, copy_of):
+    data = copy_of(2)
+    (data / "part-00001.parquet").unlink()
+    printed = command("score", str(data), "--metric", "nist", "--out", str(tmp_path / "out"), code=2)
+    assert "part-00001.parquet: no such file" in printed.err
+    assert "what is learnt from the references of all shards needs it" in printed.err
+
+
+def test_finished_shards_are_kept_and_changed_options_make_them_anew(command: Command, tmp_path, shards_of):
+    words = ("score", shards_of(2), "--out", str(tmp_path), "--metric")
+    command(*words, "bleu")
+    before = contents(tmp_path)
+    stamps = [path.stat().st_mtime_ns for path in sorted(tmp_path.glob("part-*"))]
+    assert "2 shards finished by an earlier run" in command(*words, "bleu").err
+    assert stamps == [path.stat().st_mtime_ns for path in sorted(tmp_path.glob("part-*"))]
+    printed = command(*words, "bleu[order=2]").err
+    assert printed.count("made anew because data, model or options changed") == 2
+    assert contents(tmp_path).keys() == before.keys()
+    assert contents(tmp_path) != before
+
+
+def test_a_full_disk_ends_the_run_and_keeps_what_is_finished(command: Command, tmp_path, shards_of, monkeypatch):
+    calls = iter([None, None, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))])
+
+    def fsync(descriptor: int) -> None:
+        error = next(calls, None)
+        if error is not None:
+            raise error
+
+    words = ("score", shards_of(7), "--metric", "bleu", "--out", str(tmp_path))
+    with monkeypatch.context() as patched:
+        patched.setattr(files.os, "fsync", fsync)
+        printed = command(*words, code=2)
+    assert "part-00002.parquet: cannot be written: No space left on device" in printed.err
+    assert len(contents(tmp_path)) == 2
+    assert "2 shards finished by an earlier run" in command(*words).err
+    assert len(contents(tmp_path)) == 7
+
+
+def test_a_killed_run_goes_on(command: Command, tmp_path, shards_of):
+    out = tmp_path / "killed"
+    words = ("score", shards_of(7), "--metric", "bleu", "--out")
+    started = subprocess.Popen([sys.executable, "-m", "ranker", *words, str(out)], stderr=subprocess.DEVNULL)
+    while started.poll() is None and len(contents(out)) < 2:
+        time.sleep(0.002)
+    started.send_signal(signal.SIGKILL)
+    started.wait()
+    finished = {path: path.stat().st_mtime_ns for path in out.glob("part-*")}
+    assert len(finished) >= 2
+    command(*words, str(out))
+    assert finished.items() <= {path: path.stat().st_mtime_ns for path in out.glob("part-*")}.items()
+    command(*words, str(tmp_path / "undisturbed"))
+    assert contents(out) == contents(tmp_path / "undisturbed")
+
+
+def test_a_killed_worker_costs_nothing_but_time(tmp_path, shards_of):
+    pytest.importorskip("distributed", reason="Dask is not installed")
+    shards = Shards.open([shards_of(7)])
+    told: list[str] = []
+    with Engine("dask", 1, say=told.append) as engine:
+        client, _ = engine._connected()
+        stage = ScoreSegments(NamedScorers.of(["bleu"], None))
+        killing = threading.Thread(target=_kill, args=(client.run(os.getpid), tmp_path / "killed"))
+        killing.start()
+        finished = Run(shards, tmp_path / "killed", engine, told.append).map(stage, tmp_path / "killed")
+        killing.join()
+    assert [one.problem for one in finished] == [None] * 7
+    Run(shards, tmp_path / "local", Engine(), told.append).map(stage, tmp_path / "local")
+    assert contents(tmp_path / "killed") == contents(tmp_path / "local")
+
+
+def _kill(workers: dict[str, int], out: Path) -> None:
+    """Kill workers when the first result is there."""
+    while not contents(out):
+        time.sleep(0.002)
+    for process in workers.values():
+        os.kill(process, signal.SIGKILL)
+
+
+def test_a_scheduler_that_comes_back_gets_the_rest(tmp_path, shards_of, monkeypatch):
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+    shards, told = Shards.open([shards_of(7)]), []
+    stage = ScoreSegments(NamedScorers.of(["bleu"], None))
+    monkeypatch.setattr(engines, "_WAIT", 20.0)
+    address = "tcp://127.0.0.1:28786"
+
+    def cluster() -> object:
+        return distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, scheduler_port=28786,
+            protocol="tcp", silence_logs=50,
+        )  # fmt: skip
+
+    first = cluster()
+    with Engine(scheduler=address, say=told.append) as engine:
+        run = Run(shards, tmp_path, engine, told.append)
+        done = []
+        for one in engine.run(
+            [
+                tasks.Task(stage, Shards("part", (shard,)), number, str(tmp_path))
+                for number, shard in enumerate(run.shards.shards)
+            ]
+        ):
+            done.append(one.number)
+            if len(done) == 2:
+                first.close()
+                second = cluster()
+    second.close()
+    assert sorted(done) == [*range(7)]
+    assert any("lost the connection to the scheduler" in line for line in told)

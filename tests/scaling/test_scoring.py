@@ -1,0 +1,136 @@
+"""Shard by shard, scores and ranks are the bytes of those of the whole data set, on any engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet
+import pytest
+
+from ranker.corpora.dataset import Dataset
+from ranker.evaluation.choices import LEVELS
+from ranker.evaluation.systems.levels import Units
+from ranker.extractors.scorers import rank_by
+from ranker.ranking import make_scorer
+from tests.command_line import Command
+
+METRICS = "bleu,chrf,ter,nist,perp[leave_out=true,oov=true],meteor,rouge_l"
+
+
+def results(folder: Path) -> pd.DataFrame:
+    files = sorted(folder.glob("part-*.parquet"))
+    return pd.concat([pyarrow.parquet.read_table(file).to_pandas() for file in files], ignore_index=True)
+
+
+def same(found: pd.Series, expected: np.ndarray) -> bool:
+    return found.to_numpy(np.float64).tobytes() == np.asarray(expected, np.float64).tobytes()
+
+
+@pytest.mark.parametrize("number", [1, 2, 7])
+def test_scores_are_those_of_the_whole(command: Command, tmp_path, sources, shards_of, number):
+    command("score", shards_of(number), "--metric", METRICS, "--out", str(tmp_path))
+    found = results(tmp_path)
+    units = Units.of(sources, "segment")
+    assert found[["lp", "seg_id", "system"]].to_numpy().tolist() == units.keys.to_numpy().tolist()
+    for name in METRICS.split(",m")[0].split("perp")[0].rstrip(",").split(","):
+        scorer = make_scorer(name, None)
+        assert same(found[name], units.score(scorer, scorer.statistics(sources))), name
+    for name in ("perp[leave_out=true,oov=true]", "meteor", "rouge_l"):
+        scorer = make_scorer(name, None)
+        assert same(found[scorer.name], units.score(scorer, scorer.statistics(sources))), name
+
+
+@pytest.mark.parametrize("level", ["system", "document"])
+def test_scores_of_systems_and_documents_are_those_of_the_whole(command: Command, corpus, shards_of, level):
+    words = ("--metric", "bleu,rouge_l,nist", "--level", level, "--json")
+    whole = json.loads(command("score", str(corpus), *words).out)
+    for number in (2, 7):
+        found = json.loads(command("score", shards_of(number), *words).out)
+        assert found["rows"] == whole["rows"]
+
+
+def expected_ranks(sources: Dataset, model: str) -> pd.DataFrame:
+    return rank_by(sources, make_scorer(None, model).candidate_scores(sources))
+
+
+@pytest.fixture(scope="module")
+def ranked(sources: Dataset) -> pd.DataFrame:
+    return expected_ranks(sources, "full-any")
+
+
+def is_ranked_so(folder: Path, expected: pd.DataFrame) -> bool:
+    found = results(folder)
+    assert found["system"].tolist() == expected["system"].tolist()
+    assert found["rank"].tolist() == expected["rank"].tolist()
+    assert found["tied"].tolist() == expected["tied"].tolist()
+    return all(same(found[column], expected[column].to_numpy()) for column in ("score", "margin"))
+
+
+@pytest.mark.parametrize("number", [1, 2, 7])
+def test_ranks_are_those_of_the_whole(command: Command, tmp_path, shards_of, ranked, number):
+    command("rank", shards_of(number), "--model", "full-any", "--out", str(tmp_path))
+    assert is_ranked_so(tmp_path, ranked)
+
+
+def test_dask_writes_the_same_files(command: Command, tmp_path, shards_of, scheduler, ranked):
+    folders = [tmp_path / "local", tmp_path / "dask"]
+    words = ("rank", shards_of(7), "--model", "full-any")
+    command(*words, "--out", str(folders[0]))
+    printed = command(*words, "--out", str(folders[1]), "--scheduler", scheduler)
+    assert "Dask dashboard: " in printed.err
+    assert is_ranked_so(folders[1], ranked)
+    files = sorted(path.name for path in folders[0].glob("part-*"))
+    assert len(files) == 7
+    assert all((folders[0] / name).read_bytes() == (folders[1] / name).read_bytes() for name in files)
+
+
+def test_references_are_ignored_if_so_told(command: Command, tmp_path, sources, shards_of):
+    words = ("--metric", "length[against=candidates].longer", "--out", str(tmp_path))
+    command("rank", shards_of(2), *words, "--no-references")
+    scorer = make_scorer("length[against=candidates].longer", None)
+    bare = sources.without_references()
+    assert is_ranked_so(tmp_path, rank_by(bare, scorer.candidate_scores(bare)))
+
+
+def test_the_included_model_is_chosen_for_the_whole(command: Command, tmp_path, shards_of):
+    printed = command("rank", shards_of(2), "--no-references", "--out", str(tmp_path), code=2)
+    assert "using the included model consensus" in printed.err
+    assert "in the model consensus cannot be computed shard by shard with the same result" in printed.err
+
+
+@pytest.mark.parametrize("metric", ["consensus.mean", "semantic.f", "lrscore[theta=0.5]"])
+def test_what_would_differ_is_refused(command: Command, tmp_path, shards_of, metric):
+    printed = command("rank", shards_of(2), "--metric", metric, "--out", str(tmp_path / "out"), code=2)
+    assert "cannot be computed shard by shard with the same result as for the whole data set" in printed.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_options_that_do_not_go_together_are_refused(command: Command, tmp_path, corpus, shards_of):
+    out = ("--out", str(tmp_path))
+    for words, message in (
+        (("score", str(corpus), "--metric", "bleu", *out), "--out: for shards only: make them with ranker data shard"),
+        (("score", shards_of(2), "--metric", "bleu"), "one file per shard: give a directory for them (--out DIR)"),
+        (("score", shards_of(2), "--metric", "bleu", "--lp", "de-en", *out), "--lp: not available for shards"),
+        (("rank", shards_of(2), "--workers", "2", *out), "--workers 2: requires --engine dask"),
+        (
+            ("rank", shards_of(2), "--workers", "2", "--scheduler", "tcp://a:1", *out),
+            "give either --workers or --scheduler",
+        ),
+    ):
+        assert message in command(*words, code=2).err
+
+
+def test_levels_of_this_test_are_all():
+    assert set(LEVELS) == {"segment", "document", "system"}
+
+
+def test_a_manifest_lists_the_results(command: Command, tmp_path, shards_of: Callable[[int], str]):
+    command("score", shards_of(2), "--metric", "bleu", "--out", str(tmp_path))
+    document = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert (document["format"], document["stage"], document["rows"]) == ("ranker-results", "score", 196)
+    assert [part["file"] for part in document["parts"]] == ["part-00000.parquet", "part-00001.parquet"]
+    assert document["signatures"][0].startswith("ranker:")
