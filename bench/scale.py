@@ -1,0 +1,151 @@
+"""Cost of runs on shards: throughput, memory and disk by number of candidates and workers.
+
+``python bench/scale.py make ROWS FILE`` writes a corpus of any size as a stream. Its sentences are pairs of sentences
+of the bundled sample, translated by the sample's simulated systems under many seeds: seven candidates and four
+references per source. ``python bench/scale.py measure FOLDER --rows 100000,1000000`` makes corpora and shards in a
+folder, runs the commands of `COMMANDS` on them and prints a row for each, then fits ``time = a + b * candidates``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from data.making.sample import read_sentences, simulate  # noqa: E402
+
+SENTENCES = ROOT / "data" / "sample" / "sentences.jsonl"
+SEEDS = 20
+COMMANDS = {
+    "score bleu,chrf,ter": ["score", "--metric", "bleu,chrf,ter"],
+    "rank full-any": ["rank", "--model", "full-any"],
+}
+
+
+def records(rows: int, seed: int = 0) -> Iterator[str]:
+    """Yield JSON lines of about `rows` candidates."""
+    sentences = read_sentences(SENTENCES)
+    pool = [one for number in range(SEEDS) for one in simulate(sentences, seed=seed + number)]
+    generator = np.random.default_rng(seed)
+    made = 0
+    while made < rows:
+        first, second = (pool[number] for number in generator.integers(len(pool), size=2))
+        outputs = {
+            one["system"]: f"{one['text']} {other['text']}"
+            for one, other in zip(first["candidates"], second["candidates"], strict=True)
+        }
+        references = [" ".join(both) for both in zip(first["references"], second["references"], strict=True)]
+        source = first["source"] + second["source"]
+        made += len(outputs)
+        record = {"lp": "zh-en", "source": source, "references": references, "candidates": outputs}
+        yield json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def make(rows: int, path: Path) -> None:
+    """Write a corpus."""
+    with path.open("w", encoding="utf-8") as stream:
+        stream.writelines(records(rows))
+
+
+def timed(words: list[str]) -> dict[str, float]:
+    """Run a command, and return seconds, seconds of processor and its peak memory in MB."""
+    code = (
+        "import json, resource, subprocess, sys\n"
+        "ended = subprocess.run([sys.executable, '-m', 'ranker', *sys.argv[1:]], stdout=subprocess.DEVNULL,\n"
+        "                       stderr=subprocess.PIPE, text=True)\n"
+        "if ended.returncode: sys.exit(ended.stderr)\n"
+        "used = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
+        "print(json.dumps({'cpu': used.ru_utime + used.ru_stime, 'mb': used.ru_maxrss / 1024}))"
+    )
+    started = time.monotonic()
+    ended = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, cwd=ROOT, check=False)
+    if ended.returncode:
+        raise SystemExit(ended.stderr)
+    return {"seconds": time.monotonic() - started, **json.loads(ended.stdout)}
+
+
+def megabytes(folder: Path) -> float:
+    """Return the size of a file, or of all files in a folder."""
+    files = folder.rglob("*") if folder.is_dir() else [folder]
+    return sum(file.stat().st_size for file in files if file.is_file()) / 1e6
+
+
+def measure(folder: Path, sizes: list[int], workers: list[int], per_shard: int) -> list[dict[str, object]]:
+    """Make and shard corpora of all sizes and run all commands on them; each result is printed when it is there."""
+    found: list[dict[str, object]] = []
+
+    def add(what: str, rows: int, used: dict[str, float], processes: int, written: Path) -> None:
+        row = {
+            "command": what,
+            "candidates": rows,
+            "workers": processes,
+            "seconds": round(used["seconds"], 1),
+            "cpu": round(used["cpu"], 1),
+            "per second": round(rows / used["seconds"]),
+            "peak MB": round(used["mb"]),
+            "written MB": round(megabytes(written), 1),
+        }
+        found.append(row)
+        print(json.dumps(row), flush=True)
+
+    for rows in sizes:
+        corpus, shards, out = folder / f"{rows}.jsonl", folder / f"{rows}-shards", folder / f"{rows}-out"
+        if not corpus.exists():
+            make(rows, corpus)
+        shutil.rmtree(shards, ignore_errors=True)
+        used = timed(["data", "shard", str(corpus), "--out", str(shards), "--rows", str(per_shard)])
+        add("data shard", rows, used, 1, shards)
+        for name, words in COMMANDS.items():
+            for processes in workers:
+                shutil.rmtree(out, ignore_errors=True)
+                engine = ["--engine", "dask", "--workers", str(processes)] if processes else []
+                used = timed([words[0], str(shards), *words[1:], "--out", str(out), *engine])
+                add(name, rows, used, processes, out)
+    return found
+
+
+def fits(found: list[dict[str, object]]) -> None:
+    """Print time = a + b * candidates for every command and number of workers, with R squared."""
+    for command, workers in sorted({(str(row["command"]), row["workers"]) for row in found}):
+        rows = [row for row in found if (row["command"], row["workers"]) == (command, workers)]
+        if len(rows) < 2:
+            continue
+        x, y = (np.array([row[name] for row in rows], dtype=float) for name in ("candidates", "seconds"))
+        slope, start = np.polyfit(x, y, 1)
+        rest = ((y - start - slope * x) ** 2).sum() / ((y - y.mean()) ** 2).sum()
+        print(f"{command}, {workers} workers: {start:.1f} s + {slope * 1e6:.1f} s per million, R^2 {1 - rest:.4f}")
+
+
+def main() -> None:
+    """Run a subcommand."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    making = commands.add_parser("make")
+    making.add_argument("rows", type=int)
+    making.add_argument("file", type=Path)
+    measuring = commands.add_parser("measure")
+    measuring.add_argument("folder", type=Path)
+    measuring.add_argument("--rows", default="100000,1000000")
+    measuring.add_argument("--workers", default="0", help="numbers of Dask workers; 0 is the local engine")
+    measuring.add_argument("--per-shard", type=int, default=100_000)
+    options = parser.parse_args()
+    if options.command == "make":
+        make(options.rows, options.file)
+        return
+    options.folder.mkdir(parents=True, exist_ok=True)
+    sizes, workers = ([int(one) for one in text.split(",")] for text in (options.rows, options.workers))
+    fits(measure(options.folder, sizes, workers, options.per_shard))
+
+
+if __name__ == "__main__":
+    main()
