@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ from ranker.cli.options import (
     LpOption,
     ModelOption,
     NoReferencesOption,
+    OutputForm,
     ReferencesAsCandidatesOption,
     ReferencesOption,
     SeedOption,
@@ -24,13 +26,15 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import Result, emit, interval, print_table, say_note, say_signatures
-from ranker.cli.scorer import GivenOption, MetricOption, chosen, result_signature, say_notes
+from ranker.cli.scorer import GivenOption, MetricOption, chosen, result_signature, say_notes, single
+from ranker.cli.sharded import EngineOption, OutOption, SchedulerOption, WorkersOption, chosen_for, finish, run_of
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
     from ranker.evaluation.bootstrap import Estimate
     from ranker.evaluation.compare.result import Comparison
     from ranker.extractors.scorers import Scorer
+    from ranker.scaling.plan import Run
 
 
 def command(
@@ -54,6 +58,10 @@ def command(
     references: ReferencesOption = None,
     no_references: NoReferencesOption = False,
     translations: TranslationsOption = None,
+    engine: EngineOption = None,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+    out: OutOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     form: FormatOption = "table",
@@ -63,8 +71,23 @@ def command(
     Spearman's rho is computed per source over its judged candidates, tau over strict preferences (the wmt14 variant in
     tables, all variants in JSON). Both are computed per language pair and averaged.
 
+    Shards (ranker data shard) are scored one at a time; the scores of judged candidates are kept in --out, if given.
+
     Example: ranker evaluate --data sample --model sample.model
     """
+    unsuited = {
+        "--lp": lp,
+        "-s": source,
+        "-r": references,
+        "-t": translations,
+        "--given": given,
+        "--references-as-candidates": references_as_candidates,
+    }
+    with run_of(data or [], engine, workers, scheduler, out, unsuited=unsuited, must_write=False) as run:
+        if run is not None:
+            use = not no_references
+            _evaluate_shards(run, single(metric), model, kind, resamples, seed, form, references=use)
+            return
     parts: list[Dataset] = []
     scorer, dataset = chosen(
         model,
@@ -93,15 +116,55 @@ def command(
     if references_as_candidates:
         more["references_as_candidates"] = "true"
     signature = result_signature(scorer, dataset, scored=kept, **more, **({"seed": seed} if resamples else {}))
+    _print(found, dataset.name, kind, resamples, seed, signature, form)
+
+
+def _evaluate_shards(
+    run: Run,
+    metric: str | None,
+    model: Path | None,
+    kind: str,
+    resamples: int,
+    seed: int,
+    form: OutputForm,
+    *,
+    references: bool,
+) -> None:
+    from ranker.corpora.judgements import judged, resolve_kind
+    from ranker.evaluation.compare.evaluation import evaluate
+    from ranker.scaling.judging import ScoreJudged, judged_candidates
+
+    named, whole = chosen_for(run, metric, model, references=references)
+    scorer = named.scorers()[0]
+    stage = ScoreJudged(named, whole, references)
+    finished = run.map(stage, run.folder)
+    notes = [] if whole is None else [scorer.note(whole.dataset())]
+    finish(run, stage, finished, notes)
+    with working("evaluating"):
+        dataset, scores = judged_candidates(run)
+        kind = resolve_kind(dataset, kind, learnt=scorer.learnt)
+        chosen = judged(dataset, kind)
+        kept = dataset.select_candidates(chosen)
+        found = {"": evaluate(kept, scores[chosen], kind=kind, resamples=resamples, seed=seed)}
+    seeded = f"|seed:{seed}" if resamples else ""
+    about = f"against:{kind}|resamples:{resamples}{seeded}"
+    _print(
+        found, dataset.name, kind, resamples, seed, f"{scorer.head()}|ranked:{run.signature(finished)}|{about}", form
+    )
+
+
+def _print(
+    found: dict[str, Comparison], data: str, kind: str, resamples: int, seed: int, signature: str, form: OutputForm
+) -> None:
     figures = {name: _rows(one) for name, one in found.items()}
-    about = {"data": dataset.name, "kind": kind}
+    about = {"data": data, "kind": kind}
     document = {name: {**about, "rows": each, "resamples": resamples, "seed": seed} for name, each in figures.items()}
     rows = [{**({"candidates": name} if name else {}), **_flat(row)} for name, each in figures.items() for row in each]
 
     def show() -> None:
         for name, each in figures.items():
             note = f"; [95% confidence interval over sources, {resamples} resamples]" if resamples else ""
-            title = f"{dataset.name}: agreement with human {kind}{f', {name}' if name else ''}{note}"
+            title = f"{data}: agreement with human {kind}{f', {name}' if name else ''}{note}"
             print_table([_shown(row) for row in each], title)
             typer.echo("")
         say_signatures(signature)

@@ -22,8 +22,17 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import Result, emit, print_table, say_signatures, show
-from ranker.cli.scorer import GivenOption, MetricOption, chosen, result_signature, say_notes, single, suited_model
-from ranker.cli.sharded import EngineOption, OutOption, SchedulerOption, WorkersOption, finish, run_of, written_files
+from ranker.cli.scorer import GivenOption, MetricOption, chosen, result_signature, say_notes, single
+from ranker.cli.sharded import (
+    EngineOption,
+    OutOption,
+    SchedulerOption,
+    WorkersOption,
+    chosen_for,
+    finish,
+    run_of,
+    written_files,
+)
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
@@ -117,23 +126,13 @@ def command(
 
 
 def _rank_shards(run: Run, metric: str | None, model: Path | None, form: OutputForm, *, references: bool) -> None:
-    from ranker.ranking import make_scorer
-    from ranker.scaling.scorers import NamedScorers
     from ranker.scaling.scoring import RankCandidates
 
-    whole = None
-    if metric is None and model is None:
-        whole = run.collect_references(references=references)
-        model = Path(suited_model(whole.dataset()))
-    # says what is wrong with two of them
-    make_scorer(metric, model)
-    named = NamedScorers.of([metric] if metric else [], model)
-    if whole is None and named.need_all_references:
-        whole = run.collect_references(references=references)
-    stage = RankCandidates(named, whole if named.need_all_references else None, references)
+    named, whole = chosen_for(run, metric, model, references=references)
+    stage = RankCandidates(named, whole, references)
     finished = run.map(stage, run.folder)
     scorer = named.scorers()[0]
-    notes = [] if stage.whole is None else [scorer.note(stage.whole.dataset())]
+    notes = [] if whole is None else [scorer.note(whole.dataset())]
     signatures = [f"{scorer.head()}|ranked:{run.signature(finished)}"]
     finish(run, stage, finished, notes, signatures=signatures)
     emit(written_files(run, finished, signatures), form)

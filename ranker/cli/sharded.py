@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ranker.cli.output import Result, say, say_note, say_progress, say_signatures
+from ranker.cli.scorer import suited_model
 from ranker.errors import DataError, OptionError, counted
 from ranker.files import display_name
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ranker.scaling.plan import Run
+    from ranker.scaling.references import AllReferences
+    from ranker.scaling.scorers import NamedScorers
     from ranker.scaling.tasks import Finished, Stage
 
 SHARDS = "Data larger than memory"
@@ -113,6 +116,31 @@ def run_of(
         chosen = opened.enter_context(Engine(engine or "local", workers, scheduler, tell))
         folder = out or Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="ranker-")))
         yield Run(shards, folder, chosen, tell)
+
+
+def chosen_for(
+    run: Run, metric: str | None, model: Path | None, *, references: bool
+) -> tuple[NamedScorers, AllReferences | None]:
+    """Return the scorer that the options name, or the included ranker, and all references if it needs them.
+
+    Raises
+    ------
+    OptionError
+        If both are given, or it cannot score shard by shard.
+    """
+    from ranker.ranking import make_scorer
+    from ranker.scaling.scorers import NamedScorers
+
+    whole = None
+    if metric is None and model is None:
+        whole = run.collect_references(references=references)
+        model = Path(suited_model(whole.dataset()))
+    # says what is wrong with two of them
+    make_scorer(metric, model)
+    named = NamedScorers.of([metric] if metric else [], model)
+    if not named.need_all_references:
+        return named, None
+    return named, whole or run.collect_references(references=references)
 
 
 def finish(run: Run, stage: Stage, finished: Sequence[Finished], notes: Sequence[str | None], **facts: object) -> None:

@@ -74,7 +74,7 @@ class Run:
             Task(stage, Shards(self.shards.name, (shard,)), number, str(folder.absolute()))
             for number, shard in enumerate(self.shards.shards)
         ]
-        progress = Progress(stage.name, [shard.rows for shard in self.shards.shards], self.tell)
+        progress = Progress(stage.name, len(tasks), self.tell)
         finished = [progress.add(one, self.shards.shards[one.number].file) for one in self.engine.run(tasks)]
         progress.end()
         return sorted(finished, key=lambda one: one.number)
@@ -123,29 +123,29 @@ class Run:
 class Progress:
     """Tells how far a stage is: shard by shard, with rate and time left."""
 
-    def __init__(self, stage: str, rows: list[int | None], tell: Told) -> None:
-        self.stage, self.rows, self.tell = stage, rows, tell
+    def __init__(self, stage: str, shards: int, tell: Told) -> None:
+        self.stage, self.shards, self.tell = stage, shards, tell
         self.started = time.monotonic()
         self.done = self.kept = self.worked = self.candidates = 0
 
     def add(self, finished: Finished, file: str) -> Finished:
         """Tell what became of a shard, and return it."""
         self.done += 1
-        name, size = display_name(Path(file).name), self.rows[finished.number] or finished.rows
+        name = display_name(Path(file).name)
         if finished.state == "kept":
             self.kept += 1
             return finished
-        head = f"{self.stage}: shard {self.done:,} of {len(self.rows):,}, {name}"
+        head = f"{self.stage}: shard {self.done:,} of {self.shards:,}, {name}"
         if finished.problem is not None:
             self.tell(f"{head}: failed: {finished.problem}")
             return finished
         self.worked += 1
-        self.candidates += size
+        self.candidates += finished.candidates
         elapsed = max(time.monotonic() - self.started, 1e-9)
-        left = (len(self.rows) - self.done) * elapsed / self.worked
+        left = (self.shards - self.done) * elapsed / self.worked
         again = ", made anew because data, model or options changed" if finished.state == "remade" else ""
         rate = f"{self.candidates / elapsed:,.0f} candidates per second"
-        self.tell(f"{head}{again}: {size:,} candidates, {rate}, {_duration(left)} left")
+        self.tell(f"{head}{again}: {finished.candidates:,} candidates, {rate}, {_duration(left)} left")
         return finished
 
     def end(self) -> None:

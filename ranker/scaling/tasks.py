@@ -83,6 +83,8 @@ class Finished:
         ``kept`` was there already, ``remade`` was there but made by something else.
     rows : int
         Rows of the result.
+    candidates : int
+        Candidates of the shard; 0 if it was not read.
     seconds : float
     signature : str
         Of stage and shard; empty if it failed.
@@ -96,6 +98,7 @@ class Finished:
     number: int
     state: Literal["made", "kept", "remade", "failed"]
     rows: int = 0
+    candidates: int = 0
     seconds: float = 0.0
     signature: str = ""
     content: str = ""
@@ -132,7 +135,7 @@ def _run(task: Task) -> Finished:
         signature = sha256(f"{VERSION}\n{task.stage.name}\n{task.stage.signature()}\n{content}".encode())
         there = result_of(task.path)
         if there is not None and there[0] == signature:
-            return Finished(task.number, "kept", there[1], 0.0, signature, content, there[2])
+            return Finished(task.number, "kept", there[1], 0, 0.0, signature, content, there[2])
         with notes_once():
             dataset = task.shards.read(0)
         table, note = task.stage.make(dataset, task.number)
@@ -142,7 +145,9 @@ def _run(task: Task) -> Finished:
     with replacing(task.path) as stream:
         pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), stream, compression="zstd")
     state: Literal["made", "remade"] = "made" if there is None else "remade"
-    return Finished(task.number, state, table.num_rows, time.monotonic() - started, signature, content, note)
+    return Finished(
+        task.number, state, table.num_rows, len(dataset), time.monotonic() - started, signature, content, note
+    )
 
 
 def result_of(path: Path) -> tuple[str, int, str | None] | None:
