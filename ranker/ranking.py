@@ -30,7 +30,7 @@ from ranker.extractors.scorers import MetricScorer, Scorer
 from ranker.extractors.target_language import ENGLISH, other_language
 from ranker.extractors.weight_sets import LARGEST, WeightSets
 from ranker.frames.labelled import Candidates, LabelledScores, dataset_of
-from ranker.settings import AUTO, GRADED, SEARCHED, STANDARD, Settings, Training
+from ranker.settings import AUTO, STANDARD, Settings, Training
 from ranker.shipped import UNREFERENCED, locate, standard_features, suited
 from ranker.storage.escapes import markdown_text
 from ranker.storage.model_files import StoredModel, read_model, write_model
@@ -122,35 +122,25 @@ class Ranker(LabelledScores):
             features, notes = standard_features(outputs)
             self.feature_set = FeatureSet.parse(features)
         start = self.base.weight_sets if self.base else None
-        self.feature_set, table = TrainingTable.of(self.feature_set, outputs, kind, settings.pairs, added, start)
+        fitted, table = TrainingTable.of(self.feature_set, outputs, kind, settings.pairs, added, start)
+        return self.fit_columns(fitted, table, dataset.fingerprint, notes)
+
+    def fit_columns(
+        self, features: FeatureSet, table: TrainingTable, data_hash: str, notes: tuple[str, ...] = ()
+    ) -> TrainingTable:
+        """Learn from columns as the fitted `features` made them, and return the table with standardised columns."""
+        self.feature_set = features
         if self.base is None:
             self.mean, self.scale = standardiser(table.columns)
         table = dataclasses.replace(table, columns=(table.columns - self.mean) / self.scale)
-        lesson, kept = table.lesson, table.dataset
-        targets = "+".join(sorted(set(kept.target_languages) - {""})) or None
-        sets = start or WeightSets.of(self.feature_set, by_language=targets == ENGLISH)
-        learnt = learn_weights(table, sets, settings, base=self.base.name if self.base else None)
+        targets = "+".join(sorted(set(table.dataset.target_languages) - {""})) or None
+        start = self.base.weight_sets if self.base else None
+        sets = start or WeightSets.of(features, by_language=targets == ENGLISH)
+        base = self.base.name if self.base else None
+        learnt = learn_weights(table, sets, self.settings, base=base)
         self.weight_sets = learnt.weight_sets
         self.training_notes = (*notes, *filter(None, [learnt.note]))
-        self.training = Training(
-            data=dataset.name,
-            data_hash=dataset.fingerprint,
-            kind=kind,
-            pairs=settings.pairs if lesson.pairs else GRADED,
-            sources=len(np.unique(kept.candidate_source)),
-            candidates=len(kept) - (table.references or 0),
-            preferences=len(lesson.pairs.better) if lesson.pairs else None,
-            C=float(learnt.svm.C_),
-            chosen_by=learnt.chosen_by,
-            loss=settings.loss,
-            objective=float(learnt.svm.objective_),
-            duality_gap=float(learnt.svm.duality_gap_),
-            seed=settings.seed if learnt.chosen_by == SEARCHED else None,
-            targets=targets,
-            references=table.references,
-            base=self.base.name if self.base else None,
-            gain=learnt.gain,
-        )
+        self.training = learnt.training(table, self.settings, data_hash=data_hash, targets=targets, base=base)
         self._stored = None
         return table
 

@@ -28,7 +28,7 @@ from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.extractors.target_language import ENGLISH
 from ranker.extractors.weight_sets import WeightSets
 from ranker.ranks import merge_ties
-from ranker.settings import AUTO, GIVEN, ONE_SOURCE, SEARCHED, Loss, PairCounting, Settings, Training
+from ranker.settings import AUTO, GIVEN, GRADED, ONE_SOURCE, SEARCHED, Loss, PairCounting, Settings, Training
 
 if TYPE_CHECKING:
     from ranker.learning.svm.ranksvm import RankSVM
@@ -209,6 +209,37 @@ class TrainingTable:
         matrix = _filled(matrix, features.columns_of(known)[together.candidate_source])
         return features, cls(together, kind, lesson, matrix, len(added.others) if added else None, place)
 
+    @classmethod
+    def of_columns(
+        cls,
+        features: FeatureSet,
+        outputs: Dataset,
+        kind: str,
+        pairs: PairCounting,
+        columns: FloatArray,
+        known: BoolArray,
+    ) -> TrainingTable:
+        """Return what is to be learnt from columns that are made already.
+
+        Parameters
+        ----------
+        features : FeatureSet
+        outputs : Dataset
+            All judged. Neither texts nor references are looked at.
+        kind, pairs : str
+            As of `of`.
+        columns : float array, shape (candidates, columns)
+        known : bool array, shape (sources, extractors)
+            Which extractors each source has what is needed for; see `ranker.extractors.needs.usable`.
+
+        Raises
+        ------
+        DataError
+            If the judgements order nothing.
+        """
+        lesson = Lesson.of(outputs, kind, pairs)
+        return cls(outputs, kind, lesson, _filled(columns, features.columns_of(known)[outputs.candidate_source]))
+
 
 def _filled(matrix: FloatArray, known: BoolArray) -> FloatArray:
     """Return the columns with their mean where they are not known, so that they tell nothing apart there."""
@@ -297,6 +328,31 @@ class LearntWeights:
     chosen_by: str
     gain: float | None
     note: str | None
+
+    def training(
+        self, table: TrainingTable, settings: Settings, *, data_hash: str, targets: str | None, base: str | None
+    ) -> Training:
+        """Return the record of a training, for the model."""
+        pairs = table.lesson.pairs
+        return Training(
+            data=table.dataset.name,
+            data_hash=data_hash,
+            kind=table.kind,
+            pairs=settings.pairs if pairs else GRADED,
+            sources=len(np.unique(table.dataset.candidate_source)),
+            candidates=len(table.dataset) - (table.references or 0),
+            preferences=len(pairs.better) if pairs else None,
+            C=float(self.svm.C_),
+            chosen_by=self.chosen_by,
+            loss=settings.loss,
+            objective=float(self.svm.objective_),
+            duality_gap=float(self.svm.duality_gap_),
+            seed=settings.seed if self.chosen_by == SEARCHED else None,
+            targets=targets,
+            references=table.references,
+            base=base,
+            gain=self.gain,
+        )
 
 
 def learn_weights(

@@ -12,8 +12,7 @@ import typer
 
 from ranker.cli.output import Result, say, say_note, say_progress, say_signatures
 from ranker.cli.scorer import suited_model
-from ranker.errors import DataError, OptionError, counted
-from ranker.files import display_name
+from ranker.errors import OptionError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -157,11 +156,8 @@ def finish(run: Run, stage: Stage, finished: Sequence[Finished], notes: Sequence
         say_note(note)
     if len(different) > 5:
         say_note(f"{counted(len(different) - 5, 'more note')} about single shards")
-    problems = run.write_manifest(stage, finished, notes=different, **facts)
-    if problems:
-        shown = f"{len(problems):,} of {counted(len(finished), 'shard')} failed: {problems[0]}"
-        kept = "the results of the others are kept"
-        raise DataError(f"{shown}; {kept}: repair it and run the command again", file=display_name(run.folder))
+    run.write_manifest(stage, finished, notes=different, **facts)
+    run.check(finished)
 
 
 def written_files(run: Run, finished: Sequence[Finished], signatures: list[str]) -> Result:

@@ -1,7 +1,7 @@
-"""Scores of the candidates that people judged, with the judgements and without texts.
+"""The candidates that people judged, with the judgements and without texts: their scores, and their features.
 
-People judge few candidates. So their scores and judgements of all shards fit into memory, and are evaluated as one data
-set: the figures per source, and the bootstrap over sources, are the same.
+People judge few candidates. So their judgements, scores and features of all shards fit into memory, and are evaluated
+and learnt from as in one data set: the figures per source, the bootstrap over sources and the optimum are the same.
 """
 
 from __future__ import annotations
@@ -11,14 +11,25 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from ranker.arrays import FloatArray
+from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora.dataset import SCHEMA, TEXT, Dataset, concatenate, table
+from ranker.corpora.judgements import judged, resolve_kind
+from ranker.errors import OptionError
+from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.needs import usable
+from ranker.ranking import Ranker
 from ranker.scaling.plan import Run
+from ranker.scaling.references import AllReferences
+from ranker.scaling.scorers import check_by_shards
 from ranker.scaling.scoring import ScoringStage
-from ranker.scaling.tasks import read_result
+from ranker.scaling.tasks import Stage, read_result
+from ranker.settings import AUTO
+from ranker.shipped import standard_features
+from ranker.training_data import TrainingTable
 
 _LEFT_OUT = {"text"}
 _TABLES = ("sources", "candidates", "ratings", "preferences")
@@ -32,34 +43,124 @@ class ScoreJudged(ScoringStage):
 
     def make(self, dataset: Dataset, number: int) -> tuple[pa.Table, str | None]:
         """Return one row; each column of each table is a list."""
-        shard = self.prepared(dataset, number)
-        mask = np.zeros(len(shard), dtype=bool)
-        mask[shard.ratings["candidate"].to_numpy()] = True
-        for side in ("first", "second"):
-            mask[shard.preferences[side].to_numpy()] = True
-        kept = shard.select_candidates(mask, peers=True)
+        kept = _any_judged(self.prepared(dataset, number))
         scores = self.scorers.scorers()[0].candidate_scores(kept) if len(kept) else np.zeros(0)
-        columns: dict[str, pa.Array] = {"scores": _one_list(pa.array(scores))}
-        for name in _TABLES:
-            rows = getattr(kept, name)
-            columns |= {
-                f"{name}.{column}": _one_list(pa.array(rows[column].array))
-                for column in SCHEMA[name]
-                if column not in _LEFT_OUT
-            }
-        return pa.table(columns), self.note(kept) if len(kept) else None
+        return _stored(kept, scores=scores), self.note(kept) if len(kept) else None
+
+
+@dataclass(frozen=True)
+class MakeFeatures(Stage):
+    """The tables of a shard without texts, with the candidates that have any judgement, and their features.
+
+    Parameters
+    ----------
+    features : str
+        Notation of the extractors.
+    whole : AllReferences
+    references : bool
+        Whether references are used.
+    """
+
+    name: ClassVar[str] = "features"
+    features: str
+    whole: AllReferences
+    references: bool = True
+
+    def signature(self) -> str:
+        """Return the signature of the features, and of what they learn from."""
+        features = FeatureSet.parse(self.features).signature()
+        return f"{features}\nwhole={self.whole.digest}\nreferences={self.references}"
+
+    def make(self, dataset: Dataset, number: int) -> tuple[pa.Table, str | None]:
+        """Return one row; each column of each table is a list."""
+        features = FeatureSet.parse(self.features)
+        shard = self.whole.within(dataset if self.references else dataset.without_references(), number)
+        kept = _any_judged(shard)
+        columns = features.transform(kept) if len(kept) else np.zeros((0, len(features.columns)))
+        known = usable(features.extractors, kept)
+        return _stored(kept, columns=columns.ravel(), known=known.ravel()), None
 
 
 def judged_candidates(run: Run) -> tuple[Dataset, FloatArray]:
     """Return all judged candidates without texts, and the score of every one, shape (candidates,)."""
-    parts: list[Dataset] = []
-    scores: list[FloatArray] = []
+    return _judgements(run), _all(run, "scores").astype(np.float64)
+
+
+def train(run: Run, ranker: Ranker, *, references: bool = True) -> None:
+    """Train a ranker that is not adapted from another on shards.
+
+    Parameters
+    ----------
+    run : Run
+        Its folder keeps the features.
+    ranker : Ranker
+        With the settings.
+    references : bool
+        Whether references are used.
+
+    Raises
+    ------
+    OptionError
+        If a feature cannot be made shard by shard.
+    DataError
+        If a shard cannot be read, or there is nothing to learn.
+    """
+    whole = run.collect_references(references=references)
+    features = ranker.feature_set
+    notes: tuple[str, ...] = ()
+    if ranker.settings.features == AUTO:
+        chosen, notes = standard_features(whole.dataset())
+        features = FeatureSet.parse(chosen)
+    check_by_shards(features.members, "the features")
+    learning = [one for one in features.members if one.fit_scope == "train"]
+    if learning:
+        raise OptionError(f"{learning[0]} learns from the texts of all training data: remove it, or train on one file")
+    finished = run.map(MakeFeatures(str(features), whole, references), run.folder)
+    run.check(finished)
+    dataset = _judgements(run)
+    kind = resolve_kind(dataset, ranker.settings.kind)
+    rows = judged(dataset, kind)
+    columns = _all(run, "columns").reshape(len(dataset), -1)
+    known: BoolArray = _all(run, "known").astype(bool).reshape(len(dataset.sources), -1)
+    kept = dataset.select_candidates(rows)
+    table = TrainingTable.of_columns(features, kept, kind, ranker.settings.pairs, columns[rows], known)
+    ranker.fit_columns(features, table, run.digest(finished), notes)
+
+
+def _any_judged(shard: Dataset) -> Dataset:
+    """Return a shard with the candidates that have any judgement."""
+    mask = np.zeros(len(shard), dtype=bool)
+    mask[shard.ratings["candidate"].to_numpy()] = True
+    for side in ("first", "second"):
+        mask[shard.preferences[side].to_numpy()] = True
+    return shard.select_candidates(mask, peers=True)
+
+
+def _stored(dataset: Dataset, **arrays: npt.NDArray[Any]) -> pa.Table:
+    columns = {name: _one_list(pa.array(values)) for name, values in arrays.items()}
+    for name in _TABLES:
+        rows = getattr(dataset, name)
+        columns |= {
+            f"{name}.{column}": _one_list(pa.array(rows[column].array))
+            for column in SCHEMA[name]
+            if column not in _LEFT_OUT
+        }
+    return pa.table(columns)
+
+
+def _judgements(run: Run) -> Dataset:
+    parts = []
     for number in range(len(run.shards)):
-        part = read_result(run.folder, number)
-        scores.append(_values(part, "scores").to_numpy(zero_copy_only=False).astype(np.float64))
-        tables = {name: _table(part, name) for name in _TABLES}
+        stored = read_result(run.folder, number)
+        tables = {name: _table(stored, name) for name in _TABLES}
         parts.append(Dataset(run.shards.name, references=table("references"), **tables))
-    return dataclasses.replace(concatenate(parts), name=run.shards.name), np.concatenate(scores)
+    return dataclasses.replace(concatenate(parts), name=run.shards.name)
+
+
+def _all(run: Run, name: str) -> npt.NDArray[Any]:
+    """Return the values that all shards have stored under a name, one after the other."""
+    parts = (_values(read_result(run.folder, number), name) for number in range(len(run.shards)))
+    return np.concatenate([part.to_numpy(zero_copy_only=False) for part in parts])
 
 
 def _table(part: pa.Table, name: str) -> pd.DataFrame:

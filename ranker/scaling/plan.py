@@ -79,12 +79,31 @@ class Run:
         progress.end()
         return sorted(finished, key=lambda one: one.number)
 
+    def digest(self, finished: Iterable[Finished]) -> str:
+        """Return a digest of all shards."""
+        return sha256("".join(one.content for one in finished).encode())
+
+    def check(self, finished: Iterable[Finished]) -> None:
+        """Refuse to go on without some shards.
+
+        Raises
+        ------
+        DataError
+            If one failed.
+        """
+        done = list(finished)
+        problems = [one.problem for one in done if one.problem is not None]
+        if problems:
+            shown = f"{len(problems):,} of {counted(len(done), 'shard')} failed: {problems[0]}"
+            what = "the results of the others are kept: repair it and run the command again"
+            raise DataError(f"{shown}; {what}", file=display_name(self.folder))
+
     def signature(self, finished: Iterable[Finished]) -> str:
         """Return the name of the data with a digest of all shards."""
-        return f"{self.shards.name}#{sha256(''.join(one.content for one in finished).encode())[:8]}"
+        return f"{self.shards.name}#{self.digest(finished)[:8]}"
 
-    def write_manifest(self, stage: Stage, finished: Iterable[Finished], **facts: object) -> list[str]:
-        """Write ``results.json``, and return the problems.
+    def write_manifest(self, stage: Stage, finished: Iterable[Finished], **facts: object) -> None:
+        """Write ``results.json``.
 
         Parameters
         ----------
@@ -95,7 +114,6 @@ class Run:
             More to be written.
         """
         done = list(finished)
-        problems = [one.problem for one in done if one.problem is not None]
         parts = [
             {
                 "shard": self.shards.shards[one.number].file,
@@ -117,7 +135,6 @@ class Run:
         }
         text = json.dumps(document, ensure_ascii=False, indent=1) + "\n"
         write_bytes(self.folder / MANIFEST, text.encode())
-        return problems
 
 
 class Progress:
