@@ -83,10 +83,15 @@ def test_no_folder_imports_itself_through_others(depth):
 # modules through which a program reaches other computers, and packages for that
 NETWORK = (
     "ftplib http.client imaplib nntplib poplib smtplib socket socketserver ssl telnetlib urllib.request webbrowser",
-    "xmlrpc aiohttp httpx huggingface_hub paramiko requests urllib3 websockets",
+    "xmlrpc aiohttp dask distributed httpx huggingface_hub paramiko requests urllib3 websockets",
 )
-# opens connections when ranker data get asks for it; answers them; opens a finished report in a browser
-MAY = {"ranker.corpora.downloads.transfer", "ranker.collect.web.server", "ranker.cli.pages"}
+# opens connections when ranker data get asks for it; answers them; opens a finished report in a browser; uses a cluster
+MAY = {
+    "ranker.corpora.downloads.transfer",
+    "ranker.collect.web.server",
+    "ranker.cli.pages",
+    "ranker.scaling.engines",
+}
 
 
 def test_only_what_fetches_corpora_reaches_the_network():

@@ -109,7 +109,8 @@ def get(
 
     The corpus is stored where --data NAME finds it; ranker data show NAME prints its card. Every file is verified
     against its SHA-256 digest. An interrupted download is resumed by running the same command again. Proxies are read
-    from https_proxy, http_proxy and no_proxy. No other command connects to other computers.
+    from https_proxy, http_proxy and no_proxy. No other command connects to other computers,
+    except to a Dask cluster that --scheduler names.
 
     Example: ranker data get wmt25-esa
     """

@@ -147,10 +147,8 @@ def _evaluate_shards(
         kept = dataset.select_candidates(chosen)
         found = {"": evaluate(kept, scores[chosen], kind=kind, resamples=resamples, seed=seed)}
     seeded = f"|seed:{seed}" if resamples else ""
-    about = f"against:{kind}|resamples:{resamples}{seeded}"
-    _print(
-        found, dataset.name, kind, resamples, seed, f"{scorer.head()}|ranked:{run.signature(finished)}|{about}", form
-    )
+    ranked = f"ranked:{run.signature(finished)}|against:{kind}|resamples:{resamples}{seeded}"
+    _print(found, dataset.name, kind, resamples, seed, f"{scorer.head()}|{ranked}", form)
 
 
 def _print(

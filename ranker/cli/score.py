@@ -151,7 +151,8 @@ def _score_shards(
     signatures = [f"{one.head()}|ranked:{run.signature(finished)}|level:{level}" for one in scorers.values()]
     finish(run, stage, finished, notes, signatures=signatures)
     if level == "segment":
-        emit(written_files(run, finished, signatures), form)
+        with written_to(output):
+            emit(written_files(run, finished, signatures), form)
         return
     units, sums = totals(run, [*scorers], level)
     _print(_rows(units, scorers, sums, percent=percent), scorers, signatures, {"level": level}, form, output)

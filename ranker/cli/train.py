@@ -120,7 +120,8 @@ def command(
         if run is not None:
             penalty = "auto" if c == "auto" else _number(c)
             ranker = Ranker(features, C=penalty, loss=loss, kind=kind, pairs=pairs, seed=seed)
-            _train_on_shards(run, ranker, model, form, references=not no_references)
+            more_notes = ["no cross-validation on shards: evaluate the model on other data"] if folds else []
+            _train_on_shards(run, ranker, model, more_notes, form, references=not no_references)
             return
     dataset = read_input(data or [], source, references, translations, lp, kind=kind, no_references=no_references)
     from ranker.evaluation.cross_validation import cross_validate
@@ -157,7 +158,9 @@ def command(
     _print(ranker, target, found, form)
 
 
-def _train_on_shards(run: Run, ranker: Ranker, model: Path | None, form: DocumentFormat, *, references: bool) -> None:
+def _train_on_shards(
+    run: Run, ranker: Ranker, model: Path | None, more_notes: list[str], form: DocumentFormat, *, references: bool
+) -> None:
     from ranker.scaling.judging import train
     from ranker.storage.model_files import check_target
 
@@ -165,7 +168,7 @@ def _train_on_shards(run: Run, ranker: Ranker, model: Path | None, form: Documen
     check_target(target)
     train(run, ranker, references=references)
     ranker.save(target)
-    for note in ranker.training_notes:
+    for note in (*ranker.training_notes, *more_notes):
         say_note(note)
     _print(ranker, target, None, form)
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Literal, Self
 
+from ranker.corpora.shards.making import notes_once
 from ranker.errors import MissingError, OptionError, ProcessError
 from ranker.scaling.tasks import Finished, Task, run_task
 from ranker.threads import jobs
@@ -87,7 +88,8 @@ class Engine:
             If workers or the scheduler are lost again and again.
         """
         if self.name == "local":
-            yield from map(run_task, tasks)
+            with notes_once():
+                yield from map(run_task, tasks)
             return
         waiting = {task.number: task for task in tasks}
         for attempt in range(1, _ATTEMPTS + 1):
@@ -156,7 +158,7 @@ def _run_on(client: Any, threads: int | None, tasks: Sequence[Task]) -> Iterator
 
 def _lost_scheduler() -> tuple[type[BaseException], ...]:
     distributed = _distributed()
-    return (distributed.client.FutureCancelledError, CancelledError, distributed.comm.CommClosedError, TimeoutError)
+    return (CancelledError, distributed.comm.CommClosedError, TimeoutError)
 
 
 def _distributed() -> Any:

@@ -21,6 +21,7 @@ from ranker.corpora.judgements import judged, resolve_kind
 from ranker.errors import OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.needs import usable
+from ranker.extractors.target_language import english_note
 from ranker.ranking import Ranker
 from ranker.scaling.plan import Run
 from ranker.scaling.references import AllReferences
@@ -124,7 +125,8 @@ def train(run: Run, ranker: Ranker, *, references: bool = True) -> None:
     known: BoolArray = _all(run, "known").astype(bool).reshape(len(dataset.sources), -1)
     kept = dataset.select_candidates(rows)
     table = TrainingTable.of_columns(features, kept, kind, ranker.settings.pairs, columns[rows], known)
-    ranker.fit_columns(features, table, run.digest(finished), notes)
+    said = english_note(features.members, whole.dataset()) or features.note(whole.dataset())
+    ranker.fit_columns(features, table, run.digest(finished), (*notes, *filter(None, [said])))
 
 
 def _any_judged(shard: Dataset) -> Dataset:

@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.shards.making import notes_once
 from ranker.corpora.shards.shards import Shards, digest
 from ranker.errors import DataError
 from ranker.files import replacing, sha256
@@ -136,8 +135,7 @@ def _run(task: Task) -> Finished:
         there = result_of(task.path)
         if there is not None and there[0] == signature:
             return Finished(task.number, "kept", there[1], 0, 0.0, signature, content, there[2])
-        with notes_once():
-            dataset = task.shards.read(0)
+        dataset = task.shards.read(0)
         table, note = task.stage.make(dataset, task.number)
     except DataError as error:
         return Finished(task.number, "failed", problem=str(error))
