@@ -59,6 +59,6 @@ def scheduler() -> Iterator[str]:
     """Address of a Dask scheduler with two workers, threads of this process."""
     distributed = pytest.importorskip("distributed", reason="Dask is not installed")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None, silence_logs=50
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0", silence_logs=50
     ) as cluster:
         yield cluster.scheduler_address

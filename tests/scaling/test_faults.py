@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -147,13 +148,21 @@ def test_a_scheduler_that_comes_back_gets_the_rest(tmp_path, shards_of, monkeypa
     shards, told = Shards.open([shards_of(7)]), []
     stage = ScoreSegments(NamedScorers.of(["bleu"], None))
     monkeypatch.setattr(engines, "_WAIT", 20.0)
-    address = "tcp://127.0.0.1:28786"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
 
     def cluster() -> object:
         return distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, scheduler_port=28786,
-            protocol="tcp", silence_logs=50,
-        )  # fmt: skip
+            n_workers=1,
+            threads_per_worker=1,
+            processes=False,
+            protocol="tcp",
+            scheduler_port=port,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=50,
+        )
 
     first = cluster()
     with Engine(scheduler=address, say=told.append) as engine:
