@@ -6,12 +6,11 @@ import errno
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -143,41 +142,23 @@ def _kill(workers: dict[str, int], out: Path) -> None:
         os.kill(process, signal.SIGKILL)
 
 
-def test_a_scheduler_that_comes_back_gets_the_rest(tmp_path, shards_of, monkeypatch):
+def test_a_scheduler_that_comes_back_gets_the_rest(tmp_path, shards_of, scheduler, monkeypatch):
     distributed = pytest.importorskip("distributed", reason="Dask is not installed")
-    shards, told = Shards.open([shards_of(7)]), []
+    shards, told, asked = Shards.open([shards_of(7)]), [], []
+    run_on = engines._run_on
+
+    def lost(client: object, threads: int | None, waiting: list[tasks.Task]) -> Iterator[tasks.Finished]:
+        asked.append(len(waiting))
+        for number, one in enumerate(run_on(client, threads, waiting), 1):
+            yield one
+            if len(asked) == 1 and number == 2:
+                raise distributed.comm.CommClosedError
+
+    monkeypatch.setattr(engines, "_run_on", lost)
     stage = ScoreSegments(NamedScorers.of(["bleu"], None))
-    monkeypatch.setattr(engines, "_WAIT", 20.0)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address = f"tcp://127.0.0.1:{port}"
-
-    def cluster() -> object:
-        return distributed.LocalCluster(
-            n_workers=1,
-            threads_per_worker=1,
-            processes=False,
-            protocol="tcp",
-            scheduler_port=port,
-            dashboard_address="127.0.0.1:0",
-            silence_logs=50,
-        )
-
-    first = cluster()
-    with Engine(scheduler=address, say=told.append) as engine:
-        run = Run(shards, tmp_path, engine, told.append)
-        done = []
-        for one in engine.run(
-            [
-                tasks.Task(stage, Shards("part", (shard,)), number, str(tmp_path))
-                for number, shard in enumerate(run.shards.shards)
-            ]
-        ):
-            done.append(one.number)
-            if len(done) == 2:
-                first.close()
-                second = cluster()
-    second.close()
-    assert sorted(done) == [*range(7)]
+    with Engine(scheduler=scheduler, say=told.append) as engine:
+        finished = Run(shards, tmp_path, engine, told.append).map(stage, tmp_path)
+    assert [one.problem for one in finished] == [None] * 7
+    assert asked == [7, 5]
     assert any("lost the connection to the scheduler" in line for line in told)
+    assert len([line for line in told if line.startswith("Dask dashboard")]) == 2
