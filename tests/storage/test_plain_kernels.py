@@ -17,7 +17,7 @@ from ranker.extractors.edit.shifts import Limits
 from ranker.extractors.lexical.words import word_tables
 from ranker.extractors.meteor import alignment, matching
 from ranker.extractors.meteor.phrases import no_paraphrases
-from ranker.extractors.text import ngrams, sequences
+from ranker.extractors.text import ngrams, sequences, text_pairs
 from ranker.learning.svm import graded_pairs, polish
 from ranker.learning.svm.loss import PairLoss
 from ranker.learning.svm.pair_sums import GradedPairs
@@ -83,6 +83,14 @@ def to_align(random):
     return words, reference, int(random.integers(1, 9)), np.zeros((size + 1, length + 1), dtype=np.uint8)
 
 
+def pairs_of_texts(random):
+    values, offsets = sentences(random, 8)
+    texts, bounds = random.permutation(8), np.array([0, 5, 9])
+    first = np.repeat([0, 3], [5, 4]) + random.integers(0, 3, 9)
+    second = np.repeat([0, 3], [5, 4]) + np.concatenate([np.sort(random.integers(0, 3, size)) for size in (5, 4)])
+    return values, offsets, texts, np.array([0, 3]), np.array([3, 8]), bounds, first, second, 4
+
+
 def two_sentences(random):
     return tuple(random.integers(0, 8, size).astype(np.int32) for size in random.integers(0, 30, 2))
 
@@ -136,6 +144,7 @@ TWINS = {
     shift_trials._exact_distance: shifted,
     shift_trials._fill_columns: started,
     sequences._lcs: two_sentences,
+    text_pairs._pair_matches: pairs_of_texts,
     sequences._weighted_lcs: weighted,
     matching.list_matches: to_match,
     alignment.align: to_choose,

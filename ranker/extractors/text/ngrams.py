@@ -115,7 +115,7 @@ def words_left(offsets: Int64Array) -> Int64Array:
     return np.repeat(offsets[1:], np.diff(offsets)) - np.arange(offsets[-1])
 
 
-def _matches_of_tables(
+def matches_of_tables(
     values: Int32Array,
     offsets: Int64Array,
     candidate: Int64Array,
@@ -154,7 +154,7 @@ def _matches_of_tables(
     return result
 
 
-@kernel(parallel=True, elements=800_000, plain=_matches_of_tables)
+@kernel(parallel=True, elements=800_000, plain=matches_of_tables)
 def _matches(
     values: Int32Array,
     offsets: Int64Array,
