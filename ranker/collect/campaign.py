@@ -152,7 +152,7 @@ def opened(path: str | Path) -> Iterator[tuple[sqlite3.Connection, Settings]]:
             if problem != "ok":
                 raise sqlite3.DatabaseError(problem)
             yield connection, settings_of(connection)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, json.JSONDecodeError) as error:
             what = f"cannot be used ({error}): wait if another process is using it, or restore it from a copy"
             raise DataError(what, file=display_name(path)) from None
 

@@ -89,6 +89,7 @@ def test_standard_input(kenlm, tmp_path):
             ("--text", "text.en", "--memory", "2"),
             "--memory 2: expected a number with K, M or G, from 16M, such as 500M",
         ),
+        (("--text", "text.en", "--memory", "1" * 5000 + "M"), "--memory 1111"),
         (("--text", "text.en", "--memory", "1M"), "--memory 1M: expected a number with K, M or G, from 16M"),
         (("--text", "text.en", "--order", "7"), "Invalid value for '--order'"),
         (

@@ -256,7 +256,7 @@ REFUSALS = {
     "score good.json -m bleu -f mtme": "--format mtme writes several files: give -o DIRECTORY",
     "score good.json -m bleu -f csv --percent": "--percent applies to tables only; --format csv contains fractions",
     "score good.json -m bleu -f mtme -o two": "two.*cannot create the directory",
-    "score blank.json -m bleu -f mtme -o x": "system 'a b': expected a name without white space",
+    "score blank.json -m bleu -f mtme -o x": "blank: system 'a b': expected a name without white space",
     "score good.json -m bleu -f xml": "'--format'.*'table', 'json', 'jsonl', 'csv', 'mtme'",
     "score rankings.csv -m bleu": "contains relative rankings without texts; expected a corpus.*--judgements "
     "rankings.csv",

@@ -81,6 +81,7 @@ def _changed_settings(statement: str) -> Callable[[Path], None]:
         _changed_settings("UPDATE setting SET value = json_set(value, '$.seed', 'x')"),
         _changed_settings("UPDATE setting SET value = json_set(value, '$.kind', 'x')"),
         _changed_settings("DROP TABLE assignment"),
+        _changed_settings("UPDATE source SET refs = '['"),
     ],
 )
 def test_a_damaged_campaign_is_refused_in_one_line(damage, tmp_path, capsys, campaign):

@@ -75,8 +75,8 @@ def parse_score(value: str, file: str, line: int) -> float | None:
     return number
 
 
-def format_scores(scores: Mapping[str, Sequence[float | None]]) -> str:
-    """Write a score file; a score that is not finite is missing.
+def format_scores(scores: Mapping[str, Sequence[float | None]], file: str | None = None) -> str:
+    """Write a score file; a score that is not finite is missing. Messages name `file`, where the systems are from.
 
     Raises
     ------
@@ -86,7 +86,8 @@ def format_scores(scores: Mapping[str, Sequence[float | None]]) -> str:
     lines = []
     for system, values in scores.items():
         if len(system.split()) != 1 or system != system.strip():
-            raise DataError(f"system {shown(system)}: expected a name without white space for a score file; rename it")
+            what = f"system {shown(system)}: expected a name without white space for a score file; rename it"
+            raise DataError(what, file=file)
         lines += [
             f"{system}\t{MISSING if one is None or not math.isfinite(one) else repr(one + 0.0)}" for one in values
         ]

@@ -128,7 +128,7 @@ def _ranking(row: Mapping[str, str], length: int, columns: _RankingColumns, file
         value = row[rank].strip()
         if value in ("", str(_BLANK)):
             continue
-        if not (value.isascii() and value.isdigit() and int(value) > 0):
+        if not (value.isascii() and value.isdigit() and len(value) < 10 and int(value) > 0):
             what = f"{rank}: expected a whole number from 1, or {_BLANK} for none, found {shown(value)}"
             raise DataError(what, file=file, line=line)
         if not row[system].strip():

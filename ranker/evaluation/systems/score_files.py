@@ -69,7 +69,7 @@ def write_score_files(
         for (name, one), start in zip(scorers.items(), stems, strict=True):
             for units in levels:
                 scores = one.sign * units.score(one, statistics[name])
-                text = format_scores(_by_system(dataset, pair, units, scores))
+                text = format_scores(_by_system(dataset, pair, units, scores), dataset.name)
                 files[inside(folder, *places, f"{start}.{SUFFIXES[units.level]}.score")] = text
             files[inside(folder, *places, f"{start}.signature")] = signatures[name] + "\n"
     for parent in dict.fromkeys(path.parent for path in files):

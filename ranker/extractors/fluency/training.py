@@ -79,7 +79,8 @@ def memory_size(text: str) -> int:
         If it is no such number, or less than 16M.
     """
     number, unit = text[:-1], text[-1:].upper()
-    size = int(number) * _UNITS[unit] if number.isascii() and number.isdigit() and unit in _UNITS else 0
+    known = number.isascii() and number.isdigit() and len(number) < 16 and unit in _UNITS
+    size = int(number) * _UNITS[unit] if known else 0
     if not _LEAST <= size < 1 << 50:
         raise OptionError(f"--memory {text[:30]}: expected a number with K, M or G, from 16M, such as 500M or 2G")
     return size

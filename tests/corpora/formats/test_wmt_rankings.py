@@ -123,6 +123,7 @@ REFUSED = {
         2,
         "system1rank: expected a whole number from 1, or -1 for none, found '0'",
     ),
+    "huge rank": ([TWO, f"cze,eng,7,7,j,A.1,{'1' * 5000},C.3,1,5"], 2, "system1rank: expected a whole number from 1"),
     "rank of nobody": ([TWO, "cze,eng,7,7,j,,2,C.3,1,5"], 2, "system1id: expected a system with its rank 2"),
     "source": ([TWO, "cze,eng,9,9,j,A.1,2,C.3,1,5"], 2, r"srcIndex: expected a source of corpus \(cs-en\), found '9'"),
     "system": (
