@@ -50,8 +50,8 @@ def best_of_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
                         first = min(first, row)
                         lowest = min(lowest, values[row])
                 best = first
-                # ties chain, so a lower member may bring in others
-                if lowest == reached:
+                # ties chain, so a lower member may bring in others; NaN is not lower
+                if not lowest < reached:
                     break
         result[block] = best
     return result

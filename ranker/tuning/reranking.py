@@ -113,12 +113,15 @@ def posterior(nbest: NBestList, scores: npt.ArrayLike | None = None, scale: floa
     Raises
     ------
     OptionError
-        If `scale` is not finite.
+        If `scale` is not finite, or makes scores infinite.
     """
     if not np.isfinite(scale):
         raise OptionError(f"--scale {scale}: expected a finite number")
     number = int(nbest.sentence.max(initial=-1)) + 1
-    scaled = np.zeros(len(nbest)) if scores is None else scale * np.asarray(scores, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        scaled = np.zeros(len(nbest)) if scores is None else scale * np.asarray(scores, dtype=np.float64)
+    if not np.isfinite(scaled).all():
+        raise OptionError(f"--scale {scale:g}: too large for the scores of {nbest.name}")
     highest = np.full(number, -np.inf)
     np.maximum.at(highest, nbest.sentence, scaled)
     raised = np.exp(scaled - highest[nbest.sentence])
