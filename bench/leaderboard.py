@@ -86,8 +86,8 @@ All metrics and all included rankers, compared with human judgements. Written by
 REMARKS = {
     NORMALISED: "Three systems, one for each source language, which differ in case and tokenization: here all English "
     "is lowercase, and endings that some split off, such as *n't*, are joined. People mostly prefer the system from "
-    "Arabic to that from Farsi, and that to the one from Korean. The next table compares the latter two, which are "
-    "formatted alike.",
+    "Arabic to that from Farsi, and that to the one from Korean. The next table compares the latter two, which "
+    "have the same form.",
     TWO_SYSTEMS: "The table above without the system from Arabic; not in the mean over corpora.",
 }
 APART = (
