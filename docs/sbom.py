@@ -67,8 +67,8 @@ def licences(head: Message) -> list[dict[str, Any]]:
     """Return the licence that the metadata of a package declare: an expression, or names."""
     classifiers = [line for line in head.get_all("Classifier") or [] if line.startswith("License ::")]
     names = [line.rsplit(" :: ", 1)[-1] for line in classifiers]
-    short = (head["License"] or "").strip()
-    for text in (head["License-Expression"], short if "\n" not in short else None):
+    short = (head.get("License") or "").strip()
+    for text in (head.get("License-Expression"), short if "\n" not in short else None):
         if text:
             return [licence(text)]
     return [{"license": {"name": name}} for name in names]

@@ -11,6 +11,7 @@ import typer
 from ranker.cli.commands import Commands
 from ranker.cli.options import DocumentFormatOption, FormatOption, LpOption, OutputForm, working
 from ranker.cli.output import Result, emit, say
+from ranker.errors import counted
 
 if TYPE_CHECKING:
     from ranker.corpora.catalogue import Download
@@ -173,7 +174,7 @@ def _check_shards(shards: Shards, form: OutputForm) -> None:
             }
             for shard, part in zip(shards.shards, check_shards(shards), strict=True)
         ]
-    emit(Result.of_rows(rows, signature=f"{shards.name}: {len(rows):,} shards"), form)
+    emit(Result.of_rows(rows, signature=f"{shards.name}: {counted(len(rows), 'shard')}"), form)
 
 
 @app.command()
@@ -204,7 +205,8 @@ def shard(
     with working("sharding"):
         made = make_shards(data, out, rows, ending=ENDINGS[jsonl], lp=lp or ())
     listed = [{"shard": one.file, "sources": one.sources, "candidates": one.rows} for one in made.shards]
-    emit(Result.of_rows(listed, signature=f"{made.rows:,} candidates in {len(made.shards):,} shards: {out}"), form)
+    said = f"{counted(made.rows, 'candidate')} in {counted(len(made.shards), 'shard')}: {out}"
+    emit(Result.of_rows(listed, signature=said), form)
 
 
 @app.command()

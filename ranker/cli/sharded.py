@@ -97,7 +97,8 @@ def run_of(
         asked = [option for option, value in given.items() if value is not None]
         if asked:
             what = "for shards only: make them with ranker data shard, or give a pattern such as 'data/*.jsonl.gz'"
-            raise OptionError(f"{asked[0]}: {what}")
+            instead = "; to write the result to a file, use --output" if asked[0] == "--out" else ""
+            raise OptionError(f"{asked[0]}: {what}{instead}")
         yield None
         return
     refused = [option for option, value in unsuited.items() if value]

@@ -118,7 +118,7 @@ def test_a_failed_command_leaves_a_file_as_it_was(ranker):
         ("rerank x --refs a --mbr chrf", "--references"),
         ("nbest merge a b --to c", "No such option: --to. Use --output instead."),
         ("lm train --text a --arpa c", "No such option: --arpa. Use --output instead."),
-        ("score c.json -m bleu --out d", "No such option: --out. Use --output instead."),
+        ("score c.json -m bleu --out d", "to write the result to a file, use --output"),
         ("experiment ye07 --train sample --write x.json", "No such option: --write. Use --output instead."),
         ("train -d sample -f bleu,ds", "To choose features, use --features or -F."),
     ],

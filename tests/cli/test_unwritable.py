@@ -61,6 +61,8 @@ COMMANDS: dict[str, str] = {
     "data get sample -o": "",
     "data check good.json -o": "",
     "data convert good.json x.jsonl -o": "",
+    "data shard good.json --out": "",
+    "data shard good.json --out x.shards -o": "",
     "data convert good.json": ".jsonl",
     "lm train --text two -o": "",
     "parser train x.conllu --output": "",
@@ -75,6 +77,7 @@ MADE = {
     "report good.json --model x.model --plots": ("taken",),
     f"{TUNE} --state": ("none",),
     "parser train x.conllu --output": ("none",),
+    "data shard good.json --out": ("none", "taken"),
 }
 
 

@@ -152,8 +152,8 @@ class Shards:
 
 
 def is_pattern(data: str) -> bool:
-    """Whether `data` is no file but a pattern for files."""
-    return glob.has_magic(data) and not _there(data)
+    """Whether `data` is no file but a pattern for files: it contains an asterisk or a question mark."""
+    return any(mark in data for mark in "*?") and not _there(data)
 
 
 def is_manifest(data: str) -> bool:
