@@ -57,3 +57,14 @@ def test_the_version_is_in_one_place_and_the_citation_has_it():
     assert found is not None
     assert found["version"] == VERSION
     assert f"\nversion: {VERSION}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+@in_checkout
+def test_the_classifiers_and_the_example_of_ci_name_the_same_versions_of_python():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = [line.rsplit(" ", 1)[-1] for line in project["classifiers"] if re.search(r":: 3\.\d+$", line)]
+    page = (ROOT / "docs" / "releasing.md").read_text(encoding="utf-8")
+    assert re.findall(r'"(3\.\d+)"', re.search(r"^ +python: \[(.*)\]$", page, flags=re.MULTILINE)[1]) == named
+    assert project["requires-python"] == f">={named[0]}"
+    assert "make wheel" in page
+    assert all(f"Python {version}" in page for version in named)
