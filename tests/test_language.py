@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+import ranker
+
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = ROOT / "ranker"
+PACKAGE = Path(ranker.__file__).parent
 HABITS = {
     r"\bstands? (twice|beside|behind|too)\b|\bBehind a figure stand": "is duplicated, is next to, is followed by",
     r"\bholds? no\b|\bit holds none\b": "contains no, has no",

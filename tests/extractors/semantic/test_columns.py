@@ -163,7 +163,7 @@ def test_a_trained_ranker_is_saved_and_loaded_and_explains(made, options, tmp_pa
         ]
     monkeypatch.setattr(encoder_files.EncoderFiles, "digest", "0" * 64)
     with pytest.raises(
-        ModelError, match=r"trained with a different encoder .* here under .all-minilm-l6-v2' \(00000000"
+        ModelError, match=r"trained with a different encoder .* than the one installed as .all-minilm-l6-v2' \(00000000"
     ):
         again.candidate_scores(made)
 
