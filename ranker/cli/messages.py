@@ -26,7 +26,8 @@ _WORDS = (
 
 def _with_suggestion(message: str) -> str:
     """Add the nearest name to a message that lists the possible values, and word suggestions alike."""
-    message = re.sub(r" \(Possible options: ([^,)]+)\)", r" (did you mean '\1'?).", message)
+    # an earlier version of typer prints the tuple that has this text
+    message = re.sub(r" \((?:'\()?Possible options: ([^,)]+)\)(?:',\))?", r" (did you mean '\1'?).", message)
     found = re.fullmatch(r"(.*?)('[^']*') is not one of (.*)\.", message)
     if found is None:
         return message
