@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from pkgutil import resolve_name
+from unittest.mock import MagicMock
 
 import numpy as np
 import pandas as pd
@@ -102,7 +104,9 @@ def test_the_included_model_is_chosen_for_the_whole(command: Command, tmp_path, 
     assert "in the model consensus cannot be computed shard by shard with the same result" in printed.err
 
 
-@pytest.mark.parametrize("metric", ["consensus.mean", "semantic.f", "lrscore[theta=0.5]"])
+@pytest.mark.parametrize(
+    "metric", ["consensus.mean", "consensus[metric=nist,trust=source].mean", "semantic.f", "lrscore[theta=0.5]"]
+)
 def test_what_would_differ_is_refused(command: Command, tmp_path, shards_of, metric):
     printed = command("rank", shards_of(2), "--metric", metric, "--out", str(tmp_path / "out"), code=2)
     assert "cannot be computed shard by shard with the same result as for the whole data set" in printed.err
@@ -134,3 +138,14 @@ def test_a_manifest_lists_the_results(command: Command, tmp_path, shards_of: Cal
     assert (document["format"], document["stage"], document["rows"]) == ("ranker-results", "score", 196)
     assert [part["file"] for part in document["parts"]] == ["part-00000.parquet", "part-00001.parquet"]
     assert document["signatures"][0].startswith("ranker:")
+
+
+@pytest.mark.parametrize(
+    ("metric", "learning"), [("nist", "ngram.nist.ReferenceNgrams.of"), ("perp", "fluency.columns.count_ngrams")]
+)
+def test_all_references_are_learnt_from_once(command: Command, tmp_path, shards_of, metric, learning, monkeypatch):
+    name = f"ranker.extractors.{learning}"
+    counted = MagicMock(side_effect=resolve_name(name))
+    monkeypatch.setattr(name, counted)
+    command("score", shards_of(7), "--metric", metric, "--out", str(tmp_path))
+    assert counted.call_count == 1

@@ -134,8 +134,8 @@ class Consensus(Extractor):
 
     @property
     def by_shards(self) -> bool:  # type: ignore[override]
-        """Not if relatives are learnt from the candidates of all sources."""
-        return self.trust == "source" and self._compared.by_shards
+        """Not if relatives, or the metric that compares, are learnt from the candidates of all sources."""
+        return self.trust == "source" and self._compared.by_shards and self._compared.fit_scope != "ranked"
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ranker import notation
 from ranker.arrays import FloatArray
-from ranker.corpora.dataset import Dataset
+from ranker.corpora.dataset import Dataset, view
 from ranker.errors import OptionError
 from ranker.extractors.base import FitScope, Metric
 from ranker.extractors.text.ngrams import ngram_totals
@@ -69,17 +69,8 @@ class Nist(Metric):
 
     def fit(self, dataset: Dataset) -> FittedNist:
         """Learn the information of n-grams from the references of `dataset`."""
-        batch = token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
-        # sums over n-grams must not depend on the other texts of the data set
-        ngrams = ReferenceNgrams.of(dataclasses.replace(batch, segments=batch.segments.by_code_points()), self.order)
-        parents = [np.zeros(len(ngrams.vocabulary), dtype=np.int64), *(keys >> 32 for keys in ngrams.keys)]
-        shorter = np.array([int(batch.reference_lengths.sum())])
-        information = []
-        for counts, parent in zip(ngrams.counts, parents, strict=True):
-            with np.errstate(divide="ignore", invalid="ignore"):
-                information.append(np.where(counts > 0, np.log2(shorter[parent] / counts), 0.0))
-            shorter = counts
-        return FittedNist(**self._options(), ngrams=ngrams, information=tuple(information))
+        ngrams, information = _information(dataset, self.order, self.tokenizer, lowercase=self.lowercase)
+        return FittedNist(**self._options(), ngrams=ngrams, information=information)
 
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Refuse: n-grams carry no information before `fit`.
@@ -125,3 +116,21 @@ class FittedNist(Nist):
             ],
             axis=1,
         )
+
+
+@view
+def _information(
+    dataset: Dataset, order: int, tokenizer: Tokenizer, *, lowercase: bool
+) -> tuple[ReferenceNgrams, tuple[FloatArray, ...]]:
+    """Return the n-grams of all references of a data set, and by order the bits of information of each."""
+    batch = token_batch(dataset, tokenizer, lowercase=lowercase)
+    # sums over n-grams must not depend on the other texts of the data set
+    ngrams = ReferenceNgrams.of(dataclasses.replace(batch, segments=batch.segments.by_code_points()), order)
+    parents = [np.zeros(len(ngrams.vocabulary), dtype=np.int64), *(keys >> 32 for keys in ngrams.keys)]
+    shorter = np.array([int(batch.reference_lengths.sum())])
+    information = []
+    for counts, parent in zip(ngrams.counts, parents, strict=True):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            information.append(np.where(counts > 0, np.log2(shorter[parent] / counts), 0.0))
+        shorter = counts
+    return ngrams, tuple(information)
