@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import doctest
-import importlib.util
 import re
 import tomllib
 from pathlib import Path
@@ -16,6 +15,7 @@ from ranker.corpora import catalogue
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor
 from ranker.extractors.feature_sets import FeatureSet, declarations
+from tests.scripts import module_of
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(
@@ -33,10 +33,7 @@ in_checkout = pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="documents
 @pytest.fixture(scope="module")
 def build() -> ModuleType:
     """The module that makes the reference, which is no part of the wheel."""
-    spec = importlib.util.spec_from_file_location("build", ROOT / "docs" / "build.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of(ROOT / "docs" / "build.py")
 
 
 @pytest.fixture(scope="module")

@@ -5,13 +5,14 @@ The README and the pages of ``docs/stories`` are played as a whole, in order, by
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shlex
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tests.scripts import module_of
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -40,10 +41,7 @@ def pages() -> ModuleType:
     """The module that plays pages."""
     if not (ROOT / "docs").is_dir():
         pytest.skip("documents are not part of the wheel")
-    spec = importlib.util.spec_from_file_location("pages", ROOT / "docs" / "pages.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of(ROOT / "docs" / "pages.py")
 
 
 @pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="documents are not part of the wheel")

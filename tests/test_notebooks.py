@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 from pathlib import Path
@@ -10,6 +9,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+
+from tests.scripts import module_of
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="documents are not part of the wheel")
@@ -36,10 +37,7 @@ That is all.
 @pytest.fixture(scope="module")
 def notebooks() -> ModuleType:
     """The module that makes notebooks, which is no part of the wheel."""
-    spec = importlib.util.spec_from_file_location("notebooks", DOCS / "notebooks.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of(DOCS / "notebooks.py")
 
 
 def run(notebook: dict[str, Any], folder: Path) -> list[dict[str, Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import re
 import tomllib
@@ -16,6 +15,8 @@ from zipfile import ZipFile
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from tests.scripts import module_of
 
 ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="documents are not part of the wheel")
@@ -31,10 +32,7 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def sbom() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("sbom", ROOT / "docs" / "sbom.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of(ROOT / "docs" / "sbom.py")
 
 
 @pytest.fixture(scope="module")

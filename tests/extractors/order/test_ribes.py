@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import json
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from ranker.extractors.text.repeated_words import align_contexts
 from tests import golden_values
 from tests.datasets import dataset_of
 from tests.golden_values import SHARED_ONLY
+from tests.scripts import module_of
 
 BENCH = Path(__file__).resolve().parents[2] / "bench" / "ribes.py"
 
@@ -197,10 +197,7 @@ def test_isozakis_alignment_equals_plain_python(random_pairs):
 def plain():
     if not BENCH.is_file():
         pytest.skip("the plain-Python twin is in bench/, which is not part of the wheel")
-    spec = importlib.util.spec_from_file_location("ribes_bench", BENCH)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of(BENCH)
 
 
 def test_ribes_equals_plain_python(plain, random_pairs):
