@@ -26,7 +26,7 @@ from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.evaluation import evaluate
 from ranker.ranking import Ranker
 from ranker.settings import DEFAULTS
-from ranker.training_data import Base, Lesson, TrainingTable, learn_weights, standardiser
+from ranker.training_data import Base, TrainingTable, TrainingTargets, learn_weights, standardiser
 
 SIZES = (25, 50, 100, 200, 400, 800)
 
@@ -79,8 +79,8 @@ def trial(base: Base, training: Corpus, test: Corpus, before: float) -> Trial:
     """Train both ways and test."""
     sets = base.weight_sets
     kind = resolve_kind(training.dataset, DEFAULTS.kind)
-    lesson = Lesson.of(training.dataset, kind, DEFAULTS.pairs)
-    table = TrainingTable(training.dataset, kind, lesson, training.columns)
+    targets = TrainingTargets.of(training.dataset, kind, DEFAULTS.pairs)
+    table = TrainingTable(training.dataset, kind, targets, training.columns)
     near = learn_weights(table, sets, DEFAULTS, base=base.name)
     mean, scale = standardiser(training.columns)
     anew = learn_weights(replace(table, columns=(training.columns - mean) / scale), sets, DEFAULTS)

@@ -19,25 +19,25 @@ def run() -> None:
     """Run the command line and exit: 128 and the number of the signal that ended it, else as `ranker.cli.main.run`."""
     _open_closed_streams()
     # what the caller had set to be ignored, as nohup does, stays ignored
-    early = [one for one in _STOPPING if signal.getsignal(one) is signal.SIG_DFL]
+    early = [signum for signum in _STOPPING if signal.getsignal(signum) is signal.SIG_DFL]
     by_default = signal.getsignal(signal.SIGINT)
     if by_default is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
-    for one in early:
-        signal.signal(one, _end)
+    for signum in early:
+        signal.signal(signum, _end)
     from ranker.cli.main import run as run_command
 
-    for one in early:
-        signal.signal(one, _stop)
+    for signum in early:
+        signal.signal(signum, _stop)
     try:
         signal.signal(signal.SIGINT, by_default)
         run_command()
     except KeyboardInterrupt:
         _end(signal.SIGINT, None)
-    except SystemExit as ended:
-        if ended.code == 128 + signal.SIGINT:
+    except SystemExit as error:
+        if error.code == 128 + signal.SIGINT:
             # after an interrupt inside exec() Python would end itself by the signal
-            os._exit(ended.code)
+            os._exit(error.code)
         raise
 
 
@@ -67,8 +67,8 @@ def _end(number: int, _: FrameType | None) -> NoReturn:
 
 def _stop(number: int, _: FrameType | None) -> NoReturn:
     """End once temporary files are removed and processes that were begun are ended."""
-    for one in _STOPPING:
-        signal.signal(one, signal.SIG_IGN)
+    for signum in _STOPPING:
+        signal.signal(signum, signal.SIG_IGN)
     _say(number)
     raise SystemExit(128 + number)
 

@@ -69,6 +69,6 @@ def pairs_in_blocks(offsets: npt.ArrayLike) -> tuple[Int64Array, Int64Array]:
     pairs = [np.zeros((2, 0), dtype=np.int64)]
     for size in np.unique(sizes[sizes > 1]):
         begin = starts[:-1][sizes == size][:, np.newaxis]
-        pairs.append(np.stack([(begin + one).ravel() for one in np.triu_indices(int(size), 1)]))
+        pairs.append(np.stack([(begin + side).ravel() for side in np.triu_indices(int(size), 1)]))
     first, second = np.concatenate(pairs, axis=1)
     return first, second

@@ -59,7 +59,7 @@ class ProcessError(RankerError, RuntimeError):
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return `` (did you mean 'x'?)`` for the known name most like `name` in any case, or an empty string."""
-    in_lower_case = {one.lower(): one for one in known}
+    in_lower_case = {known_name.lower(): known_name for known_name in known}
     close = difflib.get_close_matches(name.lower(), list(in_lower_case), n=1)
     return f" (did you mean {in_lower_case[close[0]]!r}?)" if close else ""
 

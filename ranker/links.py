@@ -57,8 +57,8 @@ class Links:
         sizes = np.diff(self.offsets)
         pair = np.repeat(np.arange(len(self)), sizes)
         outside = (self.source >= np.asarray(source_lengths)[pair]) | (self.target >= np.asarray(target_lengths)[pair])
-        found = np.flatnonzero(outside)
-        return (int(pair[found[0]]), int(found[0])) if len(found) else None
+        rows = np.flatnonzero(outside)
+        return (int(pair[rows[0]]), int(rows[0])) if len(rows) else None
 
 
 def make_links(pairs: Iterable[Iterable[tuple[int, int]]]) -> Links:
@@ -70,8 +70,8 @@ def make_links(pairs: Iterable[Iterable[tuple[int, int]]]) -> Links:
         If a position is negative.
     """
     sets = [sorted(set(links)) for links in pairs]
-    offsets = offsets_of([len(one) for one in sets])
-    flat = np.array([link for one in sets for link in one], dtype=np.int32).reshape(-1, 2)
+    offsets = offsets_of([len(links) for links in sets])
+    flat = np.array([link for links in sets for link in links], dtype=np.int32).reshape(-1, 2)
     if flat.size and flat.min() < 0:
         row = int(np.flatnonzero(flat.min(axis=1) < 0)[0])
         pair = int(np.searchsorted(offsets, row, side="right"))
@@ -79,12 +79,12 @@ def make_links(pairs: Iterable[Iterable[tuple[int, int]]]) -> Links:
     return Links(np.ascontiguousarray(flat[:, 0]), np.ascontiguousarray(flat[:, 1]), offsets)
 
 
-def alignment_error_rate(found: Links, sure: Links, possible: Links | None = None) -> float:
+def alignment_error_rate(links: Links, sure: Links, possible: Links | None = None) -> float:
     """Alignment error rate ``1 - (|A & S| + |A & P|) / (|A| + |S|)`` (Och and Ney 2003, equation 37).
 
     Parameters
     ----------
-    found : Links
+    links : Links
         The links to judge, A.
     sure : Links
         Links that must be found, S.
@@ -101,16 +101,18 @@ def alignment_error_rate(found: Links, sure: Links, possible: Links | None = Non
     DataError
         If the numbers of pairs differ.
     """
-    for one in (sure, possible):
-        if one is not None and len(one) != len(found):
-            raise DataError(f"alignments of {len(found)} and of {len(one)} sentence pairs, expected equal numbers")
-    given = [found, sure, *([] if possible is None else [possible])]
-    parts = np.cumsum([len(one.source) for one in given])
-    codes = np.unique(np.concatenate([_rows(one) for one in given]), axis=0, return_inverse=True)[1].reshape(-1)
-    mine, must = codes[: parts[0]], codes[parts[0] : parts[1]]
+    for gold in (sure, possible):
+        if gold is not None and len(gold) != len(links):
+            raise DataError(f"alignments of {len(links)} and of {len(gold)} sentence pairs, expected equal numbers")
+    alignments = [links, sure, *([] if possible is None else [possible])]
+    parts = np.cumsum([len(alignment.source) for alignment in alignments])
+    codes = np.unique(np.concatenate([_rows(alignment) for alignment in alignments]), axis=0, return_inverse=True)[
+        1
+    ].reshape(-1)
+    predicted, must = codes[: parts[0]], codes[parts[0] : parts[1]]
     may = codes[parts[0] :]
-    total = len(mine) + len(must)
-    return float(1.0 - (np.isin(mine, must).sum() + np.isin(mine, may).sum()) / total) if total else 0.0
+    total = len(predicted) + len(must)
+    return float(1.0 - (np.isin(predicted, must).sum() + np.isin(predicted, may).sum()) / total) if total else 0.0
 
 
 def _rows(links: Links) -> Int64Array:

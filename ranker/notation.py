@@ -117,7 +117,7 @@ def parse(text: str) -> Spec:
     text = text.strip()
     options: dict[str, str] = {}
     for part in split(inner) if inner.strip() else []:
-        key, equals, value = (piece.strip() for piece in part.partition("="))
+        key, equals, value = (field.strip() for field in part.partition("="))
         if not equals or not key or not value:
             raise OptionError(f"{text!r}: {part!r} does not have the form option=value")
         if key in options:
@@ -173,15 +173,15 @@ def write_sum(terms: Iterable[Term]) -> str:
 
 def _weight(text: str, at: int) -> tuple[float | None, int]:
     """Return the number before a ``*`` at character `at`, if one is there, and where what it weighs begins."""
-    found = _NUMBER.match(text, at)
-    if found is None:
+    match = _NUMBER.match(text, at)
+    if match is None:
         return None, at
-    star = _skip(text, found.end())
+    star = _skip(text, match.end())
     if text[star : star + 1] != "*":
         raise _misplaced(text, star, "* after a number")
-    weight = float(found[0])
+    weight = float(match[0])
     if not 0 < weight < float("inf"):
-        raise OptionError(f"{text!r}: expected a positive number at character {at + 1}, found {found[0]}")
+        raise OptionError(f"{text!r}: expected a positive number at character {at + 1}, found {match[0]}")
     return weight, _skip(text, star + 1)
 
 
@@ -204,8 +204,8 @@ def _closing(text: str, at: int) -> int:
 
 
 def _misplaced(text: str, at: int, expected: str) -> OptionError:
-    found = repr(text[at]) if at < len(text) else "the end"
-    return OptionError(f"{text!r}: expected {expected} at character {at + 1}, found {found}")
+    actual = repr(text[at]) if at < len(text) else "the end"
+    return OptionError(f"{text!r}: expected {expected} at character {at + 1}, found {actual}")
 
 
 def build(kind: type[T], name: str, options: Mapping[str, str]) -> T:
@@ -275,28 +275,28 @@ def _alternatives(hint: Any) -> list[Any]:
 def _expected(hint: Any) -> str:
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "text", type(None): "none"}
     parts: list[str] = []
-    for one in _alternatives(hint):
-        if typing.get_origin(one) is Literal:
-            parts.extend(str(choice) for choice in typing.get_args(one))
+    for alternative in _alternatives(hint):
+        if typing.get_origin(alternative) is Literal:
+            parts.extend(str(choice) for choice in typing.get_args(alternative))
         else:
-            parts.append(words[one])
+            parts.append(words[alternative])
     return " | ".join(parts)
 
 
 def _convert(text: str, hint: Any, where: str) -> object:
-    for one in _alternatives(hint):
-        if typing.get_origin(one) is Literal:
-            for choice in typing.get_args(one):
+    for alternative in _alternatives(hint):
+        if typing.get_origin(alternative) is Literal:
+            for choice in typing.get_args(alternative):
                 if write(choice) == text:
                     return choice
-        elif one is type(None) and text == "none":
+        elif alternative is type(None) and text == "none":
             return None
-        elif one is bool and text in ("true", "false"):
+        elif alternative is bool and text in ("true", "false"):
             return text == "true"
-        elif one in (int, float, str):
+        elif alternative in (int, float, str):
             try:
-                return one(text)
+                return alternative(text)
             except ValueError:
                 continue
-    choices = [write(choice) for one in _alternatives(hint) for choice in typing.get_args(one)]
+    choices = [write(choice) for alternative in _alternatives(hint) for choice in typing.get_args(alternative)]
     raise OptionError(f"{where}: expected {_expected(hint)}{nearest(text, choices)}")

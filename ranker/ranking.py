@@ -89,10 +89,10 @@ class Ranker(LabelledScores):
         name = features if len(features) <= 60 else f"{features[:57]}..."
         if self.training is None:
             return f"<Ranker {name}: not trained>"
-        one = self.training
+        training = self.training
         return (
-            f"<Ranker {name}: {counted(len(self.weights), 'feature')}, trained on {one.kind} of {one.data} "
-            f"({counted(one.sources, 'source')}, {counted(one.candidates, 'candidate')})>"
+            f"<Ranker {name}: {counted(len(self.weights), 'feature')}, trained on {training.kind} of {training.data} "
+            f"({counted(training.sources, 'source')}, {counted(training.candidates, 'candidate')})>"
         )
 
     def weights_by_feature(self) -> dict[str, float]:
@@ -114,9 +114,9 @@ class Ranker(LabelledScores):
         """Learn as `fit` does, and return what was learnt from, for a cross-validation."""
         settings = self.settings
         kind = resolve_kind(dataset, settings.kind)
-        kept = dataset.select_candidates(judged(dataset, kind), peers=True)
-        added = ReferenceCandidates.of(kept, kind) if settings.references_as_candidates else None
-        outputs = added.outputs if added else kept
+        judged_candidates = dataset.select_candidates(judged(dataset, kind), peers=True)
+        added = ReferenceCandidates.of(judged_candidates, kind) if settings.references_as_candidates else None
+        outputs = added.outputs if added else judged_candidates
         notes: tuple[str, ...] = ()
         if settings.features == AUTO and self.base is None:
             features, notes = standard_features(outputs)
@@ -187,13 +187,13 @@ class Ranker(LabelledScores):
         targets = None if self.training is None else self.training.targets
         if targets is None and any(part.english_only for part in self.feature_set.members):
             targets = ENGLISH
-        other = other_language(dataset, targets) if targets and "+" not in targets else None
-        if other is None:
+        language = other_language(dataset, targets) if targets and "+" not in targets else None
+        if language is None:
             return None
         better = suited(dataset)
         # the included ranker that needs no references is the one for all languages
         advice = f"choose --model {better}, or " if better != UNREFERENCED or self.weight_sets.need_references else ""
-        where = f"this model is for translations into {targets}, but these are in {other}"
+        where = f"this model is for translations into {targets}, but these are in {language}"
         return f"{where}: {advice}train one on translations in that language"
 
     def signature(self) -> str:
@@ -247,9 +247,11 @@ class Ranker(LabelledScores):
                 raise TypeError
             columns = model["columns"]
             # files of before there was a record of settings say what was done
-            kept = record(Settings, model.get("settings") or dataclasses.asdict(training.settings(model["features"])))
-            ranker = cls(kept.features)
-            ranker.settings = kept
+            settings = record(
+                Settings, model.get("settings") or dataclasses.asdict(training.settings(model["features"]))
+            )
+            ranker = cls(settings.features)
+            ranker.settings = settings
             ranker.feature_set = FeatureSet.parse(model["features"])
             numbers = {
                 key: np.array([column[key] for column in columns], dtype=np.float64) for key in ("mean", "scale")
@@ -284,9 +286,9 @@ class Ranker(LabelledScores):
 
     def with_files(self, files: Mapping[str, str]) -> Ranker:
         """Return this ranker with the files of scores from elsewhere, by their names, that its features ask for."""
-        made = copy.copy(self)
-        made.feature_set = self.feature_set.with_files(files)
-        return made
+        ranker = copy.copy(self)
+        ranker.feature_set = self.feature_set.with_files(files)
+        return ranker
 
     def card(self) -> str:
         """Return the model card, Markdown."""
@@ -362,7 +364,7 @@ class RankerScorer(Scorer):
     @property
     def needs_references(self) -> bool:  # type: ignore[override]
         """Whether a column needs a reference."""
-        return any(one.needs_references for one in self.ranker.feature_set.extractors)
+        return any(extractor.needs_references for extractor in self.ranker.feature_set.extractors)
 
     @property
     def learnt(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -88,12 +88,12 @@ def standard_features(dataset: Dataset) -> tuple[str, tuple[str, ...]]:
     missing = missing_tokenizer(dataset)
     if missing:
         notes.append(f"{missing}; using characters as words instead (tokenizer=char)")
-        extractors = tuple(_by_character(one) for one in extractors)
+        extractors = tuple(_by_character(extractor) for extractor in extractors)
     reason = FeatureSet(extractors).unusable(dataset)
     if reason:
-        left_out = dict.fromkeys(one.name for one in extractors if one.unusable(dataset))
+        left_out = dict.fromkeys(extractor.name for extractor in extractors if extractor.unusable(dataset))
         notes.append(f"{reason}: using the features of {name} without {', '.join(left_out)}")
-        extractors = tuple(one for one in extractors if not one.unusable(dataset))
+        extractors = tuple(extractor for extractor in extractors if not extractor.unusable(dataset))
     return (",".join(map(str, extractors)) if missing or reason else name), tuple(notes)
 
 

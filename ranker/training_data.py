@@ -38,7 +38,7 @@ FOLDS_TO_CHOOSE, FOLDS_TO_ADAPT = 5, 10
 
 
 @dataclass(frozen=True)
-class Lesson:
+class TrainingTargets:
     """What there is to learn about the candidates of a data set: graded scores, or strict preferences.
 
     Parameters
@@ -55,7 +55,7 @@ class Lesson:
     pairs: PreferencePairs | None = None
 
     @classmethod
-    def of(cls, dataset: Dataset, kind: str, pairs: PairCounting = "judgements") -> Lesson:
+    def of(cls, dataset: Dataset, kind: str, pairs: PairCounting = "judgements") -> TrainingTargets:
         """Take the judgements of `kind` from a data set whose candidates all have one.
 
         Raises
@@ -65,21 +65,21 @@ class Lesson:
         """
         group = dataset.candidate_source
         if kind == PREFERENCES:
-            found = preference_pairs(dataset, aggregated=pairs != "judgements")
+            preferences = preference_pairs(dataset, aggregated=pairs != "judgements")
             if pairs == "balanced":
-                found = balanced(found, dataset.source_language_pairs[group[found.better]])
-            lesson = cls(group, pairs=found)
-            orders = len(found.better) > 0
+                preferences = balanced(preferences, dataset.source_language_pairs[group[preferences.better]])
+            targets = cls(group, pairs=preferences)
+            orders = len(preferences.better) > 0
         else:
             target = merge_ties(human_scores(dataset, kind), dataset.candidate_offsets)
-            lesson = cls(group, target)
+            targets = cls(group, target)
             orders = bool(((group[1:] == group[:-1]) & (target[1:] != target[:-1])).any())
         if not orders:
             raise DataError(
                 f"judgements of kind {kind!r} do not order any two candidates of a source; nothing can be learnt",
                 file=dataset.name,
             )
-        return lesson
+        return targets
 
     @property
     def pair_weight(self) -> float:
@@ -101,14 +101,14 @@ class Lesson:
         sources, grades = np.unique(graded.astype(np.int64), return_counts=True)
         return sources[grades > 1]
 
-    def take(self, rows: BoolArray) -> Lesson:
+    def take(self, rows: BoolArray) -> TrainingTargets:
         """Return what there is to learn about the candidates where the mask `rows` is true, whole sources of them."""
         code = np.cumsum(rows) - 1
         pairs = self.pairs
         if pairs is not None:
-            kept = rows[pairs.better] & rows[pairs.worse]
-            pairs = PreferencePairs(code[pairs.better[kept]], code[pairs.worse[kept]], pairs.weight[kept])
-        return Lesson(self.group[rows], None if self.target is None else self.target[rows], pairs)
+            mask = rows[pairs.better] & rows[pairs.worse]
+            pairs = PreferencePairs(code[pairs.better[mask]], code[pairs.worse[mask]], pairs.weight[mask])
+        return TrainingTargets(self.group[rows], None if self.target is None else self.target[rows], pairs)
 
     def learn(
         self,
@@ -140,7 +140,7 @@ class TrainingTable:
         Its candidates are the rows of the table.
     kind : str
         Kind of judgement.
-    lesson : Lesson
+    targets : TrainingTargets
     columns : float array, shape (candidates, columns)
         As the extractors made them, or standardised.
     references : int or None, default None
@@ -151,7 +151,7 @@ class TrainingTable:
 
     dataset: Dataset
     kind: str
-    lesson: Lesson
+    targets: TrainingTargets
     columns: FloatArray
     references: int | None = None
     place: int = 0
@@ -190,9 +190,9 @@ class TrainingTable:
         """
         if added:
             human = merge_ties(added.human(human_scores(outputs, kind)), added.together.candidate_offsets)
-            lesson = Lesson(added.together.candidate_source, human)
+            targets = TrainingTargets(added.together.candidate_source, human)
         else:
-            lesson = Lesson.of(outputs, kind, pairs)
+            targets = TrainingTargets.of(outputs, kind, pairs)
         if start is None:
             features.check_references(outputs)
             reason = features.unusable(outputs)
@@ -201,13 +201,13 @@ class TrainingTable:
             features, matrix = features.fit_transform(outputs)
             known, place = usable(features.extractors, outputs), 0
         else:
-            known, place = start.used_by(outputs), start.commonest(outputs, lesson.sources)
+            known, place = start.used_by(outputs), start.commonest(outputs, targets.sources)
             matrix = features.transform(outputs, partial=True, used=start.used_in(outputs))
         if added:
             matrix = added.merge(matrix, features.transform_references(outputs, added.others))
         together = added.together if added else outputs
         matrix = _filled(matrix, features.columns_of(known)[together.candidate_source])
-        return features, cls(together, kind, lesson, matrix, len(added.others) if added else None, place)
+        return features, cls(together, kind, targets, matrix, len(added.others) if added else None, place)
 
     @classmethod
     def of_columns(
@@ -237,8 +237,8 @@ class TrainingTable:
         DataError
             If the judgements order nothing.
         """
-        lesson = Lesson.of(outputs, kind, pairs)
-        return cls(outputs, kind, lesson, _filled(columns, features.columns_of(known)[outputs.candidate_source]))
+        targets = TrainingTargets.of(outputs, kind, pairs)
+        return cls(outputs, kind, targets, _filled(columns, features.columns_of(known)[outputs.candidate_source]))
 
 
 def _filled(matrix: FloatArray, known: BoolArray) -> FloatArray:
@@ -333,7 +333,7 @@ class LearntWeights:
         self, table: TrainingTable, settings: Settings, *, data_hash: str, targets: str | None, base: str | None
     ) -> Training:
         """Return the record of a training, for the model."""
-        pairs = table.lesson.pairs
+        pairs = table.targets.pairs
         return Training(
             data=table.dataset.name,
             data_hash=data_hash,
@@ -374,10 +374,10 @@ def learn_weights(
     -------
     LearntWeights
     """
-    lesson = table.lesson
+    targets = table.targets
     C, chosen_by, note = settings.C, SEARCHED if settings.C == AUTO else GIVEN, None
-    if C == AUTO and len(lesson.sources) < 2:
-        C, chosen_by = (0.0 if base else 1.0 / lesson.pair_weight), ONE_SOURCE
+    if C == AUTO and len(targets.sources) < 2:
+        C, chosen_by = (0.0 if base else 1.0 / targets.pair_weight), ONE_SOURCE
         consequence = f"so the weights of {base} are kept" if base else "which is 1 / pairs"
         note = f"judgements of a single source: C cannot be chosen by cross-validation, {consequence}"
 
@@ -385,28 +385,28 @@ def learn_weights(
         used = sets.columns[place]
         columns = table.columns if used.all() else table.columns[:, used]
         origin = sets.weights[place, used] if base else None
-        return lesson.learn(columns, C=C, loss=settings.loss, seed=settings.seed, origin=origin)
+        return targets.learn(columns, C=C, loss=settings.loss, seed=settings.seed, origin=origin)
 
     svm = learn(table.place, C)
     shared = float(svm.C_) if base else C
     learnt = sets.learn(lambda place: (svm if place == table.place else learn(place, shared)).coef_)
     gain = None
     if base and chosen_by == SEARCHED:
-        gain, note = _chosen(lesson, svm, base)
+        gain, note = _chosen(targets, svm, base)
     return LearntWeights(learnt, svm, chosen_by, gain, note)
 
 
-def _chosen(lesson: Lesson, svm: RankSVM, base: str) -> tuple[float, str]:
+def _chosen(targets: TrainingTargets, svm: RankSVM, base: str) -> tuple[float, str]:
     """Return what the chosen C gained in cross-validation, and a note that says so."""
     agreement = svm.cv_results_["mean_test_score"]
     before, after = float(agreement[0]), float(agreement[np.argmax(svm.cv_results_["C"] == svm.C_)])
-    held_out = f"the held-out judgements of {counted(len(lesson.sources), 'source')}"
+    held_out = f"the held-out judgements of {counted(len(targets.sources), 'source')}"
     if not svm.C_:
         note = (
             f"the weights of {base} are kept: no change improves the agreement with {held_out} by two standard errors"
         )
     else:
-        of = "tau of preferences" if lesson.pairs else "mean Spearman"
+        of = "tau of preferences" if targets.pairs else "mean Spearman"
         note = (
             f"adapted from {base} with C = {svm.C_:g}, which increased the agreement with {held_out} "
             f"from {before:.3f} to {after:.3f} ({of})"

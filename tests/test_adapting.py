@@ -137,7 +137,7 @@ def test_c_is_chosen_on_the_set_that_most_sources_use_and_every_set_is_adapted_w
     needs_none = np.array([False, True])
     np.testing.assert_array_equal(moved, start.weight_sets.columns & needs_none)
     alone = start.weight_sets.weights[table.place, needs_none]
-    chosen = table.lesson.learn(table.columns[:, needs_none], C="auto", loss="squared_hinge", seed=0, origin=alone)
+    chosen = table.targets.learn(table.columns[:, needs_none], C="auto", loss="squared_hinge", seed=0, origin=alone)
     assert ranker.training.C == chosen.C_ > 0.0
     np.testing.assert_array_equal(ranker.weight_sets.weights[table.place, needs_none], chosen.coef_)
     some = turned.references["source"] == 0
@@ -192,10 +192,10 @@ def test_refits_and_held_out_scores_stay_near_the_base(base, turned):
     assert TrainingColumns.of(ranker, turned).deviation() <= 1e-9
     fold = fold_of_sources(learnt, 2, 0)
     scores = held_out_scores(ranker, learnt, fold)
-    kept = fold[learnt.lesson.group] == 0
-    lesson = learnt.lesson.take(kept)
-    penalty = 0.001 * learnt.lesson.pair_weight / lesson.pair_weight
-    svm = lesson.learn(
+    kept = fold[learnt.targets.group] == 0
+    targets = learnt.targets.take(kept)
+    penalty = 0.001 * learnt.targets.pair_weight / targets.pair_weight
+    svm = targets.learn(
         learnt.columns[kept], C=penalty, loss="squared_hinge", seed=0, origin=Ranker.load(base).weights
     )  # fmt: skip
     np.testing.assert_allclose(scores[~kept], learnt.columns[~kept] @ svm.coef_, atol=1e-9)

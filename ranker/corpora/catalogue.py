@@ -120,16 +120,16 @@ def corpus_directory() -> Path:
 
 def cards() -> dict[str, Card]:
     """Return the cards of all corpora known by name, sorted by name."""
-    found = {}
+    catalogue = {}
     for path in sorted(share.directory("data").glob("*.toml"), key=lambda path: path.stem):
         try:
-            found[path.stem] = _card(path.stem, read_text(path), display_name(path))
+            catalogue[path.stem] = _card(path.stem, read_text(path), display_name(path))
         except (DataError, KeyError, TypeError, AttributeError) as error:
             problem = (
                 error if isinstance(error, DataError) else f"{display_name(path)}: not a valid corpus card ({error})"
             )
             _LOG.warning("ranker: note: corpus skipped: %s", problem)
-    return found
+    return catalogue
 
 
 @functools.lru_cache(maxsize=256)
@@ -178,10 +178,10 @@ def load(name_or_path: str | Path) -> Dataset:
                 f"known corpora: {', '.join(known)}"
             )
         return _read(text)
-    found = known[text].find()
-    if found is None:
+    folder = known[text].find()
+    if folder is None:
         raise MissingError(_how_to_get(known[text]))
-    return _read(found, name=text)
+    return _read(folder, name=text)
 
 
 def _exists(path: str) -> bool:
@@ -216,7 +216,7 @@ def load_all(names_or_paths: list[str]) -> Dataset:
     """
     if not names_or_paths:
         raise DataError("no corpus named; give --data NAME or --data PATH")
-    return concatenate([load(one) for one in names_or_paths])
+    return concatenate([load(name_or_path) for name_or_path in names_or_paths])
 
 
 def _how_to_get(card: Card) -> str:

@@ -44,8 +44,8 @@ class Conversions:
         >>> Dataset.from_frame(frame.assign(text=["hello", "hi"], fluency=[5, 4]))
         <Dataset frame: 1 sources, 1 references, 2 candidates, 2 ratings, 0 preferences>
         """
-        made: Self = _module().from_frame(frame, name)[0]
-        return made
+        dataset: Self = _module().from_frame(frame, name)[0]
+        return dataset
 
     @classmethod
     def from_records(cls, records: Iterable[Mapping[str, Any]], name: str = "records") -> Self:
@@ -70,8 +70,8 @@ class Conversions:
         >>> Dataset.from_records([record]).candidates["system"].tolist()
         ['A', 'B']
         """
-        made: Self = _module().from_records(records, name)
-        return made
+        dataset: Self = _module().from_records(records, name)
+        return dataset
 
     @classmethod
     def from_texts(
@@ -109,8 +109,8 @@ class Conversions:
         >>> Dataset.from_texts({"A": ["hello"], "B": ["hi"]}, references=["hello"])
         <Dataset texts: 1 sources, 1 references, 2 candidates, 0 ratings, 0 preferences>
         """
-        made: Self = _module().from_texts(translations, references, sources, lp=lp, name=name)
-        return made
+        dataset: Self = _module().from_texts(translations, references, sources, lp=lp, name=name)
+        return dataset
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per candidate, or per candidate and judge, which `from_frame` reads back.
@@ -128,8 +128,8 @@ class Conversions:
         >>> Dataset.from_texts(["hello"], ["hi"]).to_frame()[["reference1", "system", "text"]].values.tolist()
         [['hi', 'translation', 'hello']]
         """
-        made: pd.DataFrame = _module().long_form(self)
-        return made
+        frame: pd.DataFrame = _module().long_form(self)
+        return frame
 
 
 def _module() -> Any:

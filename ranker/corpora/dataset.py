@@ -67,12 +67,12 @@ SCHEMA: dict[str, dict[str, Any]] = {
 def table(name: str, columns: Mapping[str, Sized] | None = None) -> pd.DataFrame:
     """Make a table of `SCHEMA` with its column types; columns left out are missing values or empty."""
     columns = columns or {}
-    made = {}
+    series = {}
     size = max(map(len, columns.values()), default=0)
     for column, kind in SCHEMA[name].items():
         values = columns.get(column, [None] * size)
-        made[column] = pd.Series(values, dtype=kind)
-    return pd.DataFrame(made)
+        series[column] = pd.Series(values, dtype=kind)
+    return pd.DataFrame(series)
 
 
 def block_offsets(codes: npt.ArrayLike, size: int) -> Int64Array:
@@ -119,10 +119,10 @@ class Dataset(Conversions):
         """Return the sizes and the first candidates for a notebook."""
         systems = self.candidates["system"].nunique()
         kinds = ", ".join(sorted(self.ratings["kind"].unique())) or "none"
-        told = f"{self!r}, {systems:,} systems, {', '.join(self.language_pairs)}, ratings: {kinds}"
+        summary = f"{self!r}, {systems:,} systems, {', '.join(self.language_pairs)}, ratings: {kinds}"
         sources = self.sources.iloc[self.candidate_source[:5]].reset_index(drop=True)
         head = self.candidates[["system", "text"]].head(5)
-        return f"<p>{html.escape(told)}</p>{head.assign(source=sources['text']).to_html(notebook=True)}"
+        return f"<p>{html.escape(summary)}</p>{head.assign(source=sources['text']).to_html(notebook=True)}"
 
     @property
     def origin(self) -> tuple[Dataset, Int64Array]:
@@ -162,9 +162,9 @@ class Dataset(Conversions):
         first : int
             Number of the first source of this data set in `whole`.
         """
-        made = dataclasses.replace(self)
-        object.__setattr__(made, "_whole", (whole, first))
-        return made
+        part = dataclasses.replace(self)
+        object.__setattr__(part, "_whole", (whole, first))
+        return part
 
     @functools.cached_property
     def candidate_source(self) -> Int64Array:
@@ -216,7 +216,7 @@ class Dataset(Conversions):
         """Name one source for a message: ``NAME[lp:seg_id]``, after the file and line it was read from."""
         row = self.sources.iloc[source]
         key = ":".join(str(part) for part in (row["lp"], row["seg_id"]) if not pd.isna(part))
-        parts = [] if self.places is None else [one for one in self.places.iloc[source] if not pd.isna(one)]
+        parts = [] if self.places is None else [value for value in self.places.iloc[source] if not pd.isna(value)]
         place = f"{':'.join(map(str, parts))}: " if parts else ""
         return f"{place}{self.name}[{_short(key) or source + 1}]"
 
@@ -227,7 +227,7 @@ class Dataset(Conversions):
             return self
         code = np.cumsum(chosen) - 1
         references = self.references[chosen[self.references["source"].to_numpy()]]
-        kept = Dataset(
+        selected = Dataset(
             self.name,
             self.sources[chosen].reset_index(drop=True),
             references.assign(source=code[references["source"].to_numpy()]).reset_index(drop=True),
@@ -237,12 +237,12 @@ class Dataset(Conversions):
             None if self.places is None else self.places[chosen],
         )._selected_from(*self.origin)
         rows = chosen[self.candidate_source]
-        kept = kept._keep_candidates(rows)
+        selected = selected._keep_candidates(rows)
         if self._peers is None:
-            return kept
+            return selected
         peers, place = self._peers
         code = np.cumsum(chosen[peers.candidate_source]) - 1
-        return kept._compared_with(peers.select_sources(chosen), code[place[rows]])
+        return selected._compared_with(peers.select_sources(chosen), code[place[rows]])
 
     def select_candidates(self, keep: npt.ArrayLike, *, peers: bool = False) -> Dataset:
         """Return the data set without the candidates where the mask `keep` (candidates,) is false.
@@ -259,8 +259,8 @@ class Dataset(Conversions):
         rows = np.asarray(keep, dtype=bool)
         if rows.all() and (peers or self._peers is None):
             return self
-        kept = self._keep_candidates(rows)
-        return kept._compared_with(self.peers[0], self.peers[1][rows]) if peers else kept
+        selected = self._keep_candidates(rows)
+        return selected._compared_with(self.peers[0], self.peers[1][rows]) if peers else selected
 
     def _keep_candidates(self, chosen: BoolArray) -> Dataset:
         code = np.cumsum(chosen) - 1
@@ -343,8 +343,8 @@ class Dataset(Conversions):
     def without_references(self) -> Dataset:
         """Return the data set without its references."""
         none = self.references.iloc[:0]
-        made = dataclasses.replace(self, references=none)._selected_from(*self.origin)
-        return made if self._peers is None else made._compared_with(*self._peers)
+        without = dataclasses.replace(self, references=none)._selected_from(*self.origin)
+        return without if self._peers is None else without._compared_with(*self._peers)
 
     def select_language_pairs(self, wanted: Sequence[str]) -> Dataset:
         """Return the data set of the sources of the `wanted` language pairs.
@@ -414,25 +414,27 @@ def concatenate(datasets: Sequence[Dataset]) -> Dataset:
     """Put several data sets one behind the other; equal (lp, seg_id) of different sets stay apart."""
     if len(datasets) == 1:
         return datasets[0]
-    starts_source = np.cumsum([0, *(len(one.sources) for one in datasets)])
-    starts_candidate = np.cumsum([0, *(len(one.candidates) for one in datasets)])
+    starts_source = np.cumsum([0, *(len(dataset.sources) for dataset in datasets)])
+    starts_candidate = np.cumsum([0, *(len(dataset.candidates) for dataset in datasets)])
 
     def stack(name: str, shift: dict[str, Int64Array]) -> pd.DataFrame:
         parts = [
-            getattr(one, name).assign(
-                **{column: getattr(one, name)[column] + starts[index] for column, starts in shift.items()}
+            getattr(dataset, name).assign(
+                **{column: getattr(dataset, name)[column] + starts[index] for column, starts in shift.items()}
             )
-            for index, one in enumerate(datasets)
+            for index, dataset in enumerate(datasets)
         ]
         together: pd.DataFrame = pd.concat(parts, ignore_index=True)
         return together
 
     return Dataset(
-        "+".join(one.name for one in datasets),
+        "+".join(dataset.name for dataset in datasets),
         stack("sources", {}),
         stack("references", {"source": starts_source}),
         stack("candidates", {"source": starts_source}),
         stack("ratings", {"candidate": starts_candidate}),
         stack("preferences", {"first": starts_candidate, "second": starts_candidate}),
-        None if any(one.places is None for one in datasets) else pd.concat([one.places for one in datasets]),
+        None
+        if any(dataset.places is None for dataset in datasets)
+        else pd.concat([dataset.places for dataset in datasets]),
     )

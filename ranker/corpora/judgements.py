@@ -124,8 +124,8 @@ def kinds(dataset: Dataset) -> list[str]:
     """
     keys = rating_names(dataset)
     named = [kind for kind in RATINGS if _key_of(kind, keys) or (kind == "win-rate" and _compared(dataset))]
-    others = [key for key in keys if key not in named and not key.endswith(_COUNTS) and not is_reserved(key)]
-    return [*([PREFERENCES] if _compared(dataset) else []), *named, *others]
+    unnamed = [key for key in keys if key not in named and not key.endswith(_COUNTS) and not is_reserved(key)]
+    return [*([PREFERENCES] if _compared(dataset) else []), *named, *unnamed]
 
 
 def resolve_kind(dataset: Dataset, kind: str = AUTO, *, scores: bool = False, learnt: Sequence[str] = ()) -> str:
@@ -153,15 +153,15 @@ def resolve_kind(dataset: Dataset, kind: str = AUTO, *, scores: bool = False, le
         If a direction is asked for where there is none.
     """
     wanted = Kind.parse(kind)
-    there = kinds(dataset)
+    available = kinds(dataset)
     if wanted.name == AUTO:
-        wanted = Kind(_automatic(dataset, there, learnt))
-    elif wanted.name not in (*there, *rating_names(dataset)):
+        wanted = Kind(_automatic(dataset, available, learnt))
+    elif wanted.name not in (*available, *rating_names(dataset)):
         name, colon, direction = wanted.name.rpartition(":")
-        if colon and name in (*there, *rating_names(dataset)):
+        if colon and name in (*available, *rating_names(dataset)):
             raise OptionError(f"--kind {kind}: no direction {direction!r}; expected {name}:lower or {name}:higher")
-        listed = ", ".join(there or rating_names(dataset)) or "none"
-        what = f"no judgements of kind {wanted.name!r}{nearest(wanted.name, there)}; available: {listed}"
+        listed = ", ".join(available or rating_names(dataset)) or "none"
+        what = f"no judgements of kind {wanted.name!r}{nearest(wanted.name, available)}; available: {listed}"
         raise DataError(what, file=dataset.name)
     if scores and wanted.name == PREFERENCES:
         wanted = Kind("win-rate")
@@ -174,21 +174,23 @@ def _note_once(dataset: Dataset, note: str) -> None:
     _LOG.warning("ranker: note: %s: %s", dataset.name, note)
 
 
-def _automatic(dataset: Dataset, there: Sequence[str], learnt: Sequence[str]) -> str:
-    known = next((kind for kind in there if kind == PREFERENCES or kind in RATINGS), None)
+def _automatic(dataset: Dataset, available: Sequence[str], learnt: Sequence[str]) -> str:
+    known = next((kind for kind in available if kind == PREFERENCES or kind in RATINGS), None)
     if known is not None:
         return known
-    asked = next((name for name in (Kind.parse(one).name for one in learnt) if name in rating_names(dataset)), None)
-    if asked is not None:
-        return asked
-    if len(there) == 1:
-        kind = Kind(there[0]).directed()
-        better, other = ("lower", "higher") if kind.lower else ("higher", "lower")
-        note = f"judged by {kind.name!r}, {better} values are better; if not, use --kind {kind.name}:{other}"
+    learnt_kind = next(
+        (name for name in (Kind.parse(text).name for text in learnt) if name in rating_names(dataset)), None
+    )
+    if learnt_kind is not None:
+        return learnt_kind
+    if len(available) == 1:
+        kind = Kind(available[0]).directed()
+        better, opposite = ("lower", "higher") if kind.lower else ("higher", "lower")
+        note = f"judged by {kind.name!r}, {better} values are better; if not, use --kind {kind.name}:{opposite}"
         _note_once(dataset, note)
         return kind.name
-    listed = ", ".join(map(shown, there or rating_names(dataset)))
-    if there:
+    listed = ", ".join(map(shown, available or rating_names(dataset)))
+    if available:
         what = f"several ratings could be the judgement: {listed}"
     elif listed:
         what = f"contains no known kind of human judgements, only other numbers: {listed}"
@@ -312,7 +314,7 @@ def _key_of(kind: str, names: Sequence[str]) -> str | None:
     # whatever the case and the separators: Fluency, win-rate and WinRate are known too
     forms = {re.sub(r"[\W_]+", "", name).lower(): name for name in reversed(names)}
     by_form = {**forms, **{name: name for name in names}}
-    wanted = (form for one in RATINGS[kind] for form in (one, one.replace("_", "")))
+    wanted = (form for spelling in RATINGS[kind] for form in (spelling, spelling.replace("_", "")))
     return next((by_form[form] for form in wanted if form in by_form), None)
 
 

@@ -78,16 +78,22 @@ def assemble(
     DataError
         As `build_dataset`.
     """
-    made = list(records)
-    outputs = [(code, candidate) for code, record in enumerate(made) for candidate in record.candidates]
+    record_list = list(records)
+    outputs = [(code, candidate) for code, record in enumerate(record_list) for candidate in record.candidates]
     ratings = [(row, *rating) for row, (_, candidate) in enumerate(outputs) for rating in candidate.ratings]
     rated, kinds, judges, values = zip(*ratings, strict=True) if ratings else ((), (), (), ())
-    sources = {column: [getattr(record, column) for record in made] for column in ("lp", "doc", "seg_id")}
+    sources = {column: [getattr(record, column) for record in record_list] for column in ("lp", "doc", "seg_id")}
     references: dict[str, list[Any]] = {
-        "source": [code for code, record in enumerate(made) for _ in record.references],
-        "name": [one for record in made for one in record.reference_names or _missing(record)],
-        "text": [text for record in made for text in record.references],
-        ALIGNMENT: [one for record in made for one in record.reference_alignments or _missing(record)],
+        "source": [code for code, record in enumerate(record_list) for _ in record.references],
+        "name": [
+            reference_name for record in record_list for reference_name in record.reference_names or _missing(record)
+        ],
+        "text": [text for record in record_list for text in record.references],
+        ALIGNMENT: [
+            reference_alignment
+            for record in record_list
+            for reference_alignment in record.reference_alignments or _missing(record)
+        ],
     }
     candidates: dict[str, list[Any]] = {
         "source": [code for code, _ in outputs],
@@ -98,12 +104,12 @@ def assemble(
     }
     return build_dataset(
         name,
-        {**sources, "text": [record.source for record in made]},
+        {**sources, "text": [record.source for record in record_list]},
         references,
         candidates,
         {"candidate": rated, "judge": judges, "kind": kinds, "value": values},
         file=file,
-        lines=[record.line for record in made],
+        lines=[record.line for record in record_list],
         unit=unit,
         first=first,
     )
@@ -151,23 +157,23 @@ def build_dataset(
         or a (lp, seg_id) is duplicated.
     """
     tables = {"sources": sources, "references": references, "candidates": candidates, "ratings": ratings}
-    made = {kind: table(kind, columns) for kind, columns in tables.items()}
-    _check_characters(made, file or name, lines)
-    if not len(made["sources"]):
+    frames = {kind: table(kind, columns) for kind, columns in tables.items()}
+    _check_characters(frames, file or name, lines)
+    if not len(frames["sources"]):
         raise DataError("contains no source, expected at least one", file=file or name)
-    keys = made["sources"]
+    keys = frames["sources"]
     lp, seg_id = keys["lp"].mask(keys["lp"].isin(["", "-"])), keys["seg_id"]
     numbered = pd.Series(np.arange(first, first + len(keys)), dtype=TEXT)
     seg_id = seg_id.mask(seg_id.isna() | (seg_id == ""), numbered)
     keys = keys.assign(lp=lp, doc=keys["doc"].mask(keys["doc"] == ""), seg_id=seg_id)
-    _check_keys(keys, made["candidates"], file, lines, unit)
-    judged = made["ratings"]
+    _check_keys(keys, frames["candidates"], file, lines, unit)
+    judged = frames["ratings"]
     judged = judged.assign(judge=judged["judge"].mask(judged["judge"] == ""), value=judged["value"] + 0.0)
     return Dataset(
         name,
         keys,
-        _with_alignments(made["references"], references),
-        _with_alignments(made["candidates"], candidates),
+        _with_alignments(frames["references"], references),
+        _with_alignments(frames["candidates"], candidates),
         _in_order(judged),
         table("preferences"),
         None if file is None or unit != "line" else _places(file, lines, len(keys)),
@@ -191,9 +197,9 @@ def side_by_side(texts: Sequence[Sequence[str]], size: int, **properties: Sequen
     }
 
 
-def _check_characters(made: Mapping[str, pd.DataFrame], file: str, lines: Sequence[int | None]) -> None:
+def _check_characters(frames: Mapping[str, pd.DataFrame], file: str, lines: Sequence[int | None]) -> None:
     """Refuse texts and names with a NUL, which files of text cannot hold and programs take for the end."""
-    for kind, rows in made.items():
+    for kind, rows in frames.items():
         for column in rows.columns[rows.dtypes == TEXT]:
             values = pa.chunked_array(rows[column].array.__arrow_array__())
             place = pc.index(pc.match_substring(values, "\0"), True).as_py()

@@ -21,9 +21,9 @@ def system_pair(dataset: Dataset, first: str, second: str) -> Int64Array:
     names = list(dict.fromkeys(systems))
     rows = np.full((len(dataset.sources), 2), -1, dtype=np.int64)
     for side, name in enumerate((first, second)):
-        found = np.flatnonzero(systems == name)
-        if not len(found):
+        outputs = np.flatnonzero(systems == name)
+        if not len(outputs):
             listed = ", ".join(map(repr, names))
             raise OptionError(f"no system {name!r} in {dataset.name}{nearest(name, names)}; available: {listed}")
-        rows[dataset.candidate_source[found], side] = found
+        rows[dataset.candidate_source[outputs], side] = outputs
     return rows

@@ -40,7 +40,7 @@ def estimate(value: float | np.floating, sample: FloatArray, level: float = LEVE
 
 def stream(seed: int, *names: str | int) -> np.random.Generator:
     """Return a random generator of its own for each `names`, so that no figure depends on which others are made."""
-    keys = [one if isinstance(one, int) else zlib.crc32(one.encode()) for one in names]
+    keys = [name if isinstance(name, int) else zlib.crc32(name.encode()) for name in names]
     return np.random.default_rng([seed, *keys])
 
 

@@ -117,11 +117,11 @@ def cross_validate(
         raise OptionError(f"folds={folds}: expected at least 2")
     if ranker.training is None:
         raise ModelError("the ranker is not trained; call fit_table first, whose result is needed for cross-validation")
-    there = len(table.lesson.sources)
-    if there < 2:
-        what = f"{counted(there, 'source')} with judgements: cross-validation requires at least 2"
+    judged_sources = len(table.targets.sources)
+    if judged_sources < 2:
+        what = f"{counted(judged_sources, 'source')} with judgements: cross-validation requires at least 2"
         raise DataError(what, file=table.dataset.name)
-    parts = min(folds, there)
+    parts = min(folds, judged_sources)
     scored = [CandidateScores(THIS_MODEL, held_out_scores(ranker, table, fold_of_sources(table, parts, seed)))]
     note = None
     if _can_be_scored(FeatureSet.parse(BASELINE), table.dataset):
@@ -132,23 +132,27 @@ def cross_validate(
         assert included.training is not None
         seen = corpora_in_common(included.training.data, table.dataset.name)
         note = f"was trained on this data ({', '.join(seen)})" if seen else None
-    found = compare([(table.dataset, scored)], kind=table.kind, levels=("segment",), resamples=resamples, seed=seed)
+    comparison = compare(
+        [(table.dataset, scored)], kind=table.kind, levels=("segment",), resamples=resamples, seed=seed
+    )
     return CrossValidation(
         table.dataset.name,
         table.kind,
         parts,
-        found.main_scope.sources,
+        comparison.main_scope.sources,
         resamples,
         seed,
-        tuple(_row(found, one.name, None if one.name in (THIS_MODEL, BASELINE) else note) for one in scored),
-        tuple(_verdicts(found, [one.name for one in scored[1:] if not (note and one.name != BASELINE)])),
+        tuple(
+            _row(comparison, metric.name, None if metric.name in (THIS_MODEL, BASELINE) else note) for metric in scored
+        ),
+        tuple(_verdicts(comparison, [metric.name for metric in scored[1:] if not (note and metric.name != BASELINE)])),
     )
 
 
 def fold_of_sources(table: TrainingTable, folds: int, seed: int) -> Int64Array:
     """Return the fold of every source, shape (sources,): even by language pair, and by what holds a pair to learn."""
     codes = np.unique(table.dataset.source_language_pairs.astype(str), return_inverse=True)[1].reshape(-1)
-    usable = np.isin(np.arange(len(codes)), table.lesson.sources)
+    usable = np.isin(np.arange(len(codes)), table.targets.sources)
     return deal(np.where(usable, codes, len(codes) + codes), folds, seed)
 
 
@@ -160,24 +164,24 @@ def held_out_scores(ranker: Ranker, table: TrainingTable, fold: Int64Array) -> F
     if ranker.base:
         used = ranker.base.weight_sets.columns[table.place]
         features, origin = features[:, used], ranker.base.weights[table.place, used]
-    fold = fold[table.lesson.group]
-    total = table.lesson.pair_weight
+    fold = fold[table.targets.group]
+    total = table.targets.pair_weight
     scores = np.zeros(len(fold))
     for number in np.unique(fold):
-        kept = fold != number
-        lesson = table.lesson.take(kept)
-        if training.pairs == "balanced" and lesson.pairs is not None:
-            language_pair = table.dataset.source_language_pairs[lesson.group[lesson.pairs.better]]
-            lesson = replace(lesson, pairs=balanced(lesson.pairs, language_pair))
-        if lesson.pair_weight == 0.0:
+        training_rows = fold != number
+        targets = table.targets.take(training_rows)
+        if training.pairs == "balanced" and targets.pairs is not None:
+            language_pair = table.dataset.source_language_pairs[targets.group[targets.pairs.better]]
+            targets = replace(targets, pairs=balanced(targets.pairs, language_pair))
+        if targets.pair_weight == 0.0:
             continue
         columns = features
         if origin is None:
-            mean, scale = standardiser(features[kept])
+            mean, scale = standardiser(features[training_rows])
             columns = (features - mean) / scale
-        penalty = training.C * total / lesson.pair_weight
-        learnt = lesson.learn(columns[kept], C=penalty, loss=cast(Loss, training.loss), seed=0, origin=origin)
-        scores[~kept] = columns[~kept] @ learnt.coef_
+        penalty = training.C * total / targets.pair_weight
+        learnt = targets.learn(columns[training_rows], C=penalty, loss=cast(Loss, training.loss), seed=0, origin=origin)
+        scores[~training_rows] = columns[~training_rows] @ learnt.coef_
     return scores
 
 
@@ -202,36 +206,36 @@ def _can_be_scored(by: FeatureSet | Ranker, dataset: Dataset) -> bool:
     return True
 
 
-def _row(found: Comparison, name: str, note: str | None) -> HeldOut:
-    tau, rho = (_estimate(found, statistic, name) for statistic in (TAU, SPEARMAN))
+def _row(comparison: Comparison, name: str, note: str | None) -> HeldOut:
+    tau, rho = (_estimate(comparison, statistic, name) for statistic in (TAU, SPEARMAN))
     return HeldOut(name, tau, rho or Estimate(float("nan"), float("nan"), float("nan")), note)
 
 
-def _estimate(found: Comparison, statistic: str, name: str) -> Estimate | None:
-    cell = found.cell(statistic, found.main_scope.id, name)
+def _estimate(comparison: Comparison, statistic: str, name: str) -> Estimate | None:
+    cell = comparison.cell(statistic, comparison.main_scope.id, name)
     return Estimate(cell.value, cell.low, cell.high) if cell else None
 
 
-def _verdicts(found: Comparison, rivals: list[str]) -> list[str]:
+def _verdicts(comparison: Comparison, rivals: list[str]) -> list[str]:
     """Say what ranks the held-out sources better than the model, and whether that is significant."""
-    if found.main_scope.sources < FEWEST_SOURCES:
-        return [f"{found.main_scope.sources} sources are too few to evaluate a model: do not rely on these values"]
-    scope = found.main_scope.id
-    statistic = TAU if found.cell(TAU, scope, THIS_MODEL) else SPEARMAN
-    mine, contest = _estimate(found, statistic, THIS_MODEL), found.contest(statistic, scope)
-    names = [one.name for one in found.metrics]
-    said = []
+    if comparison.main_scope.sources < FEWEST_SOURCES:
+        return [f"{comparison.main_scope.sources} sources are too few to evaluate a model: do not rely on these values"]
+    scope = comparison.main_scope.id
+    statistic = TAU if comparison.cell(TAU, scope, THIS_MODEL) else SPEARMAN
+    own, contest = _estimate(comparison, statistic, THIS_MODEL), comparison.contest(statistic, scope)
+    names = [metric.name for metric in comparison.metrics]
+    verdicts = []
     for name in rivals:
-        other = _estimate(found, statistic, name)
-        if mine is None or other is None or not other.value > mine.value:
+        baseline = _estimate(comparison, statistic, name)
+        if own is None or baseline is None or not baseline.value > own.value:
             continue
         title = "chrF" if name == BASELINE else f"the included model {name}"
-        figures = f"{_TITLES[statistic]} {_figure(other.value)} against {_figure(mine.value)}"
+        figures = f"{_TITLES[statistic]} {_figure(baseline.value)} against {_figure(own.value)}"
         if contest is not None and contest.ahead[names.index(name)][names.index(THIS_MODEL)]:
-            said.append(f"{title} ranks these held-out sources significantly better than the new model ({figures})")
+            verdicts.append(f"{title} ranks these held-out sources significantly better than the new model ({figures})")
         else:
-            said.append(f"the new model is not significantly different from {title} ({figures})")
-    return said
+            verdicts.append(f"the new model is not significantly different from {title} ({figures})")
+    return verdicts
 
 
 def _figure(value: float) -> str:

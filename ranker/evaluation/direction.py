@@ -47,19 +47,21 @@ def direction_note(ranker: Ranker, dataset: Dataset, *, seed: int = 0) -> str | 
         raise ModelError("the ranker is not trained; call fit or load")
     kind = Kind.parse(ranker.training.kind).directed()
     generator = np.random.default_rng(seed)
-    kept = dataset.select_candidates(judged(dataset, str(kind)), peers=True)
-    usable = np.flatnonzero((np.diff(kept.reference_offsets) > 0) & (np.diff(kept.candidate_offsets) > 1))
+    judged_outputs = dataset.select_candidates(judged(dataset, str(kind)), peers=True)
+    usable = np.flatnonzero(
+        (np.diff(judged_outputs.reference_offsets) > 0) & (np.diff(judged_outputs.candidate_offsets) > 1)
+    )
     if not len(usable):
         return None
-    chosen = np.zeros(len(kept.sources), dtype=bool)
+    chosen = np.zeros(len(judged_outputs.sources), dtype=bool)
     chosen[generator.permutation(usable)[:MOST_SOURCES]] = True
-    kept = kept.select_sources(chosen)
-    first, second = _pairs(kept, kind)
+    judged_outputs = judged_outputs.select_sources(chosen)
+    first, second = _pairs(judged_outputs, kind)
     drawn = generator.permutation(len(first))[:MOST_PAIRS]
     if not len(drawn):
         return None
-    scores = merge_ties(ranker.candidate_scores(kept), kept.candidate_offsets)
-    chrf = merge_ties(make("chrf").transform(kept)[:, 0], kept.candidate_offsets)
+    scores = merge_ties(ranker.candidate_scores(judged_outputs), judged_outputs.candidate_offsets)
+    chrf = merge_ties(make("chrf").transform(judged_outputs)[:, 0], judged_outputs.candidate_offsets)
     first, second = first[drawn], second[drawn]
     product = np.sign(scores[first] - scores[second]) * np.sign(chrf[first] - chrf[second])
     against = int((product < 0).sum()) / max(int((product != 0).sum()), 1)
@@ -69,8 +71,8 @@ def direction_note(ranker: Ranker, dataset: Dataset, *, seed: int = 0) -> str | 
     if ranker.training.references:
         advice = "references match each other less than outputs match them; also try training on outputs alone"
     elif kind.name != PREFERENCES:
-        other = "higher" if kind.lower else "lower"
-        advice = f"if {other} values of {kind.name!r} are better, train with --kind {kind.name}:{other}"
+        opposite = "higher" if kind.lower else "lower"
+        advice = f"if {opposite} values of {kind.name!r} are better, train with --kind {kind.name}:{opposite}"
     return f"the model prefers the candidate with lower chrF in {against:.0%} of the training pairs; {advice}"
 
 
@@ -81,7 +83,7 @@ def _pairs(dataset: Dataset, kind: Kind) -> tuple[Int64Array, Int64Array]:
         return pairs.better, pairs.worse
     human = human_scores(dataset, str(kind))
     rows = pd.DataFrame({"source": dataset.candidate_source, "row": np.arange(len(dataset))})
-    both = rows.merge(rows, on="source")
-    first, second = (both[column].to_numpy(np.int64) for column in ("row_x", "row_y"))
+    paired = rows.merge(rows, on="source")
+    first, second = (paired[column].to_numpy(np.int64) for column in ("row_x", "row_y"))
     ordered = human[first] > human[second]
     return first[ordered], second[ordered]

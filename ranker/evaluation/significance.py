@@ -179,7 +179,7 @@ def williams(
     """
     from scipy import stats
 
-    r1, r2, r12 = (np.asarray(one, dtype=np.float64) for one in (first, second, between))
+    r1, r2, r12 = (np.asarray(values, dtype=np.float64) for values in (first, second, between))
     if size < 4:
         return np.full(np.broadcast(r1, r2, r12).shape, np.nan)
     determinant = 1 - r1**2 - r2**2 - r12**2 + 2 * r1 * r2 * r12
@@ -293,7 +293,9 @@ def smallest_p(resamples: int, hypotheses: int, correction: Correction) -> float
 def resamples_needed(hypotheses: int, correction: Correction, alpha: float) -> int:
     """Return the smallest number of resamples for which `smallest_p` is below `alpha`, which is above 0."""
     near = math.floor(smallest_p(0, hypotheses, correction) / alpha)
-    return next(one for one in (max(near - 1, 0), near, near + 1) if smallest_p(one, hypotheses, correction) < alpha)
+    return next(
+        number for number in (max(near - 1, 0), near, near + 1) if smallest_p(number, hypotheses, correction) < alpha
+    )
 
 
 def too_few_resamples(resamples: int, pairs: int, correction: Correction, alpha: float, where: str = "") -> str | None:
@@ -329,16 +331,16 @@ def clusters(values: npt.ArrayLike, ahead: npt.ArrayLike) -> Int64Array:
         1 for the best cluster; 0 for NaN.
     """
     figures, better = np.asarray(values, dtype=np.float64), np.asarray(ahead, dtype=bool)
-    found = np.zeros(len(figures), dtype=np.int64)
+    numbers = np.zeros(len(figures), dtype=np.int64)
     number, members = 0, list[int]()
-    for one in np.argsort(-figures, kind="stable"):
-        if np.isnan(figures[one]):
+    for index in np.argsort(-figures, kind="stable"):
+        if np.isnan(figures[index]):
             continue
-        if not members or better[members, one].any():
+        if not members or better[members, index].any():
             number, members = number + 1, []
-        members.append(int(one))
-        found[one] = number
-    return found
+        members.append(int(index))
+        numbers[index] = number
+    return numbers
 
 
 def _known(values: npt.ArrayLike) -> FloatArray:

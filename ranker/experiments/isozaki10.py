@@ -22,7 +22,7 @@ from ranker.corpora.judgements import (
 )
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.bootstrap import draws, estimate, stream
-from ranker.evaluation.compare.candidates import CandidateScores, Slice, part_of, slices
+from ranker.evaluation.compare.candidates import CandidateScores, LanguagePairData, by_language_pair, part_of
 from ranker.evaluation.compare.system_statistics import SystemFigures
 from ranker.evaluation.correlation.correlation import group_pearson, judged_rows
 from ranker.evaluation.significance import bootstrap_p
@@ -172,7 +172,7 @@ class JudgedPair:
     data, lp, kind : str
     dataset : Dataset
         Outputs for the judged sources.
-    slice : Slice
+    slice : LanguagePairData
         The same, as `ranker.evaluation.compare.candidates` cuts it.
     """
 
@@ -180,7 +180,7 @@ class JudgedPair:
     lp: str
     kind: str
     dataset: Dataset
-    slice: Slice
+    slice: LanguagePairData
 
     def correlate(self, settings: IsozakiSettings) -> PairCorrelations:
         """Correlate all metrics with people."""
@@ -314,7 +314,7 @@ def judged_language_pairs(dataset: Dataset, settings: IsozakiSettings) -> list[J
         rows = outputs & chosen[dataset.candidate_source]
         mine = dataset.select_candidates(rows).select_sources(chosen)
         pairs = {"primary": preference_pairs(mine)} if kind == PREFERENCES else {}
-        pieces = slices(mine, human[rows], pairs)
+        pieces = by_language_pair(mine, human[rows], pairs)
         if pieces and len(pieces[0].systems) >= FEWEST_SYSTEMS:
             found.append(JudgedPair(dataset.name, lp, kind, mine, pieces[0]))
     if not found:

@@ -24,7 +24,7 @@ from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.reference_candidates import references_apart
 from ranker.ranks import group_offsets, group_spearman, merge_ties
 from ranker.settings import Loss
-from ranker.training_data import Lesson, standardiser
+from ranker.training_data import TrainingTargets, standardiser
 from ranker.version import VERSION
 
 SMOOTHED_BLEU = "bleu[smoothing=epsilon]"
@@ -88,13 +88,13 @@ class Prepared:
     matrix : float array, shape (candidates, 17)
     human : float array, shape (candidates,)
         Human scores; references stand above everything.
-    lesson : Lesson
+    targets : TrainingTargets
     """
 
     dataset: Dataset
     matrix: FloatArray
     human: FloatArray
-    lesson: Lesson
+    targets: TrainingTargets
 
     @property
     def is_reference(self) -> BoolArray:
@@ -192,8 +192,8 @@ def prepare(dataset: Dataset, settings: YeSettings) -> Prepared:
     if reason:
         raise DataError(reason, file=dataset.name)
     if not _with_references(dataset, kind):
-        lesson = Lesson.of(outputs, kind)
-        return Prepared(outputs, features.transform(outputs), human_scores(outputs, kind), lesson)
+        targets = TrainingTargets.of(outputs, kind)
+        return Prepared(outputs, features.transform(outputs), human_scores(outputs, kind), targets)
     kept = outputs.with_references_as_candidates()
     matrix = features.transform(kept)
     human = human_scores(kept, kind)
@@ -201,7 +201,9 @@ def prepare(dataset: Dataset, settings: YeSettings) -> Prepared:
     if settings.exclude_self:
         matrix[is_reference] = features.transform_references(outputs, references_apart(outputs))
     human[is_reference] = np.nanmax(human) + 1
-    return Prepared(kept, matrix, human, Lesson(kept.candidate_source, merge_ties(human, kept.candidate_offsets)))
+    return Prepared(
+        kept, matrix, human, TrainingTargets(kept.candidate_source, merge_ties(human, kept.candidate_offsets))
+    )
 
 
 def within_year(dataset: Dataset, prepared: Once[Prepared], settings: YeSettings) -> list[Task]:
@@ -273,7 +275,7 @@ def cross_year(train: Dataset, learnt_on: Once[Prepared], test: Dataset, setting
 def _learn_and_score(
     train: Prepared, rows: BoolArray, matrix: FloatArray, settings: YeSettings
 ) -> dict[str, FloatArray]:
-    lesson = train.lesson.take(rows)
+    targets = train.targets.take(rows)
     mean, scale = standardiser(train.matrix[rows])
     learnt, ranked = (train.matrix[rows] - mean) / scale, (matrix - mean) / scale
     extractors = FeatureSet.parse(EXTRACTORS).extractors
@@ -281,7 +283,7 @@ def _learn_and_score(
     scores = {}
     for name, members in FEATURE_SETS.items():
         columns = np.isin(names, members)
-        svm = lesson.learn(learnt[:, columns], C=settings.C, loss=settings.loss, seed=settings.seed)
+        svm = targets.learn(learnt[:, columns], C=settings.C, loss=settings.loss, seed=settings.seed)
         scores[name] = (ranked[:, columns] * svm.coef_).sum(axis=1)
     return scores
 

@@ -60,7 +60,7 @@ def dataset_of(candidates: Candidates) -> tuple[Dataset, pd.Index]:
     else:
         listed = isinstance(candidates, Iterable) and not isinstance(candidates, Mapping)
         records = [*candidates] if listed else candidates
-        if listed and records and all(isinstance(one, str) for one in records):
+        if listed and records and all(isinstance(record, str) for record in records):
             what = "a list of strings has no sources: create a data set with Dataset.from_texts"
             raise DataError(what, file="candidates")
         dataset = Dataset.from_records(records)
@@ -94,12 +94,12 @@ class LabelledScores(ABC):
 
     def _repr_html_(self) -> str:
         """Return what it is, and the features with the largest weights, for a notebook."""
-        told = f"<p>{html.escape(repr(self))}</p>"
+        summary = f"<p>{html.escape(repr(self))}</p>"
         weights = self.weights_by_feature()
         if not weights:
-            return told
+            return summary
         table = pd.DataFrame({"family": self.feature_set.families, "weight": weights}, index=[*weights])
-        return told + str(table.sort_values("weight", key=abs, ascending=False).head(10).to_html(notebook=True))
+        return summary + str(table.sort_values("weight", key=abs, ascending=False).head(10).to_html(notebook=True))
 
     def candidate_scores(self, dataset: Dataset) -> FloatArray:
         """Return the score of every candidate, shape (candidates,); comparable inside one source only.

@@ -52,19 +52,19 @@ def learning_curve(training: TrainingColumns, *, folds: int = FOLDS, seed: int =
     LearningCurve or None
         None if there are too few sources for two points.
     """
-    lesson = training.lesson
-    sources, first, inverse = np.unique(lesson.group, return_index=True, return_inverse=True)
+    targets = training.targets
+    sources, first, inverse = np.unique(targets.group, return_index=True, return_inverse=True)
     pair = training.language_pair[first]
     fold = deal(pair, folds, seed)
     order = _order(pair, seed)
     sizes = [share for share in SHARES if share * len(sources) * (folds - 1) / folds >= FEWEST]
     if len(sizes) < 2:
         return None
-    if lesson.pairs is not None:
-        better, worse, weight = lesson.pairs.better, lesson.pairs.worse, lesson.pairs.weight
+    if targets.pairs is not None:
+        better, worse, weight = targets.pairs.better, targets.pairs.worse, targets.pairs.weight
     else:
-        assert lesson.target is not None
-        better, worse = graded_pairs(lesson.target, lesson.group)
+        assert targets.target is not None
+        better, worse = graded_pairs(targets.target, targets.group)
         weight = np.ones(len(better))
     agreement = np.full((folds, len(sizes)), np.nan)
     counts = np.zeros((folds, len(sizes)))
@@ -77,7 +77,7 @@ def learning_curve(training: TrainingColumns, *, folds: int = FOLDS, seed: int =
             counts[number, place] = learnt.sum()
             scores = training.columns @ training.weights(rows=learnt[inverse])
             agreement[number, place] = _agreement(
-                scores, lesson.group, better[held_out], worse[held_out], weight[held_out]
+                scores, targets.group, better[held_out], worse[held_out], weight[held_out]
             )
     if np.isnan(agreement).all(axis=0).any():
         return None

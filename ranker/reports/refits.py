@@ -17,7 +17,7 @@ from ranker.errors import DataError, ModelError, counted
 from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.ranking import Ranker
 from ranker.settings import Loss
-from ranker.training_data import Lesson, TrainingTable, deal
+from ranker.training_data import TrainingTable, TrainingTargets, deal
 
 GROUPS = 20
 """Number of groups of sources for `jackknife`."""
@@ -31,14 +31,14 @@ class TrainingColumns:
     ----------
     ranker : Ranker
     columns : float array, shape (candidates, columns)
-    lesson : Lesson
+    targets : TrainingTargets
     language_pair : int array, shape (candidates,)
         Code of the language pair of every candidate.
     """
 
     ranker: Ranker
     columns: FloatArray
-    lesson: Lesson
+    targets: TrainingTargets
     language_pair: Int64Array
 
     @classmethod
@@ -69,7 +69,7 @@ class TrainingColumns:
         _, table = TrainingTable.of(ranker.feature_set, outputs, training.kind, training.counting, added, start)
         columns = (table.columns - ranker.mean) / ranker.scale
         codes = np.unique(table.dataset.source_language_pairs.astype(str), return_inverse=True)[1]
-        return cls(ranker, columns, table.lesson, codes[table.dataset.candidate_source].astype(np.int64))
+        return cls(ranker, columns, table.targets, codes[table.dataset.candidate_source].astype(np.int64))
 
     def weights(self, used: BoolArray | None = None, rows: BoolArray | None = None) -> FloatArray:
         """Retrain, starting from the weights of the base if the ranker was adapted from another.
@@ -90,18 +90,18 @@ class TrainingColumns:
         training = self.ranker.training
         assert training is not None
         chosen = np.ones(self.columns.shape[1], dtype=bool) if used is None else used
-        columns, lesson, penalty = self.columns[:, chosen], self.lesson, training.C
+        columns, targets, penalty = self.columns[:, chosen], self.targets, training.C
         if rows is not None:
-            columns, lesson = columns[rows], self.lesson.take(rows)
-            if lesson.pairs is not None and training.pairs == "balanced":
-                pair = self.language_pair[rows][lesson.pairs.better]
-                lesson = replace(lesson, pairs=balanced(lesson.pairs, pair))
-            pairs = lesson.pair_weight
-            penalty *= self.lesson.pair_weight / pairs if pairs else 1.0
+            columns, targets = columns[rows], self.targets.take(rows)
+            if targets.pairs is not None and training.pairs == "balanced":
+                pair = self.language_pair[rows][targets.pairs.better]
+                targets = replace(targets, pairs=balanced(targets.pairs, pair))
+            pairs = targets.pair_weight
+            penalty *= self.targets.pair_weight / pairs if pairs else 1.0
         weights = np.zeros(len(chosen))
         origin = self.ranker.base.weights[0, chosen] if self.ranker.base else None
-        if lesson.pair_weight and chosen.any():
-            learnt = lesson.learn(columns, C=penalty, loss=cast(Loss, training.loss), seed=0, origin=origin)
+        if targets.pair_weight and chosen.any():
+            learnt = targets.learn(columns, C=penalty, loss=cast(Loss, training.loss), seed=0, origin=origin)
             weights[chosen] = learnt.coef_
         elif origin is not None:
             weights[chosen] = origin
@@ -161,7 +161,7 @@ def jackknife(training: TrainingColumns, *, groups: int = GROUPS, seed: int = 0)
     """
     from scipy.stats import t
 
-    sources, first, inverse = np.unique(training.lesson.group, return_index=True, return_inverse=True)
+    sources, first, inverse = np.unique(training.targets.group, return_index=True, return_inverse=True)
     parts = min(groups, len(sources))
     if parts < 2:
         raise DataError(f"{counted(len(sources), 'training source')}; confidence intervals of weights need at least 2")

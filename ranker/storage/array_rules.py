@@ -83,8 +83,8 @@ def check_arrays(arrays: Mapping[str, npt.NDArray[Any]], schema: Schema, what: s
     for name, rule in schema.items():
         array = arrays[name]
         if array.dtype.name != rule.dtype or not array.dtype.isnative or array.ndim != len(rule.shape):
-            found = f"{array.dtype} of {array.ndim} dimensions"
-            raise ModelError(_refusal(what, name, f"is {found}, expected {rule.dtype} of {len(rule.shape)}"))
+            actual = f"{array.dtype} of {array.ndim} dimensions"
+            raise ModelError(_refusal(what, name, f"is {actual}, expected {rule.dtype} of {len(rule.shape)}"))
         for length, size in zip(array.shape, rule.shape, strict=True):
             if isinstance(size, str):
                 key, one_more = size.removesuffix(" + 1"), size.endswith(" + 1")

@@ -24,7 +24,7 @@ _MARKDOWN = re.compile(r"[\\|`]|<(?=[A-Za-z/!?])|(?<=])\(")
 def json_text(value: object, indent: int | None = None) -> str:
     """Return `value` as JSON."""
     text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
-    return _UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def csv_text(rows: Iterable[Iterable[object]]) -> str:

@@ -92,7 +92,9 @@ class Kernel(CPUDispatcher):
         if self.size is not None:
             return self.size(*arguments)
         return sum(
-            one.size for place, one in enumerate(arguments) if isinstance(one, np.ndarray) and place not in self.tables
+            argument.size
+            for place, argument in enumerate(arguments)
+            if isinstance(argument, np.ndarray) and place not in self.tables
         )
 
     def _is_on_disk(self) -> bool:
@@ -145,15 +147,15 @@ def kernel(
     """
     if function is None:
         return functools.partial(kernel, elements=elements, tables=tables, size=size, plain=plain, **options)
-    made: Any = njit(cache=True, nogil=True, **options)(function)
-    if not hasattr(made, "py_func"):
+    compiled: Any = njit(cache=True, nogil=True, **options)(function)
+    if not hasattr(compiled, "py_func"):
         # with NUMBA_DISABLE_JIT it is the function itself
-        return made
+        return compiled
     names = list(inspect.signature(function).parameters)
-    made.__class__ = Kernel
-    made.elements, made.tables = elements, frozenset(map(names.index, tables))
-    made.size, made.plain = size, plain or function
-    return made
+    compiled.__class__ = Kernel
+    compiled.elements, compiled.tables = elements, frozenset(map(names.index, tables))
+    compiled.size, compiled.plain = size, plain or function
+    return compiled
 
 
 def compiled() -> int:

@@ -157,12 +157,12 @@ def read_model(path: str | Path) -> StoredModel:
         raise ModelError(f"{path}: contains no {_MODEL} and is not a ranker model")
     try:
         document = parse_json(files[_MODEL].decode("utf-8"), _MODEL)
-        found = document["format"]
+        model_format = document["format"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ModelError(f"{path}: {_MODEL} is damaged; train or copy the model again") from None
-    if found != FORMAT:
+    if model_format != FORMAT:
         raise ModelError(
-            f"{path}: model format {found!r}, this version reads format {FORMAT}; "
+            f"{path}: model format {model_format!r}, this version reads format {FORMAT}; "
             "train it again or use the version of ranker that created it"
         )
     try:
@@ -326,12 +326,12 @@ class _Files:
         path = self.path
         try:
             if path.is_dir():
-                found = {}
+                contents = {}
                 for name in names:
                     if (path / name).is_file():
                         with (path / name).open("rb") as stream:
-                            found[name] = self.room.take(stream, most)
-                return found
+                            contents[name] = self.room.take(stream, most)
+                return contents
             progress.report_file(display_name(path), path.stat().st_size, model=True)
             with zipfile.ZipFile(path) as archive:
                 entries = {entry.filename: entry for entry in archive.infolist()}

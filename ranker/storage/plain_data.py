@@ -114,8 +114,8 @@ def _check_depth(value: Any, file: str) -> None:
     """Refuse what code that walks through a document by calling itself could not."""
     level = [value]
     for _ in range(_DEEPEST):
-        parts = [one.values() if isinstance(one, dict) else one for one in level]
-        level = [one for part in parts for one in part if isinstance(one, dict | list)]
+        parts = [container.values() if isinstance(container, dict) else container for container in level]
+        level = [container for part in parts for container in part if isinstance(container, dict | list)]
         if not level:
             return
     raise DataError("not JSON as expected: too deeply nested", file=file)
@@ -138,15 +138,15 @@ def _typed(value: Any, kind: Any) -> Any:
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     fits = False
     if origin in (Union, types.UnionType):
-        for one in inner:
+        for member in inner:
             with contextlib.suppress(TypeError):
-                return _typed(value, one)
+                return _typed(value, member)
     elif origin is Literal:
         fits = isinstance(value, str) and value in inner
     elif origin is tuple and isinstance(value, list | tuple):
-        return tuple(_typed(one, inner[0]) for one in value)
+        return tuple(_typed(item, inner[0]) for item in value)
     elif origin is Mapping and isinstance(value, dict):
-        return {key: _typed(one, inner[1]) for key, one in value.items()}
+        return {key: _typed(item, inner[1]) for key, item in value.items()}
     elif kind is float:
         # NaN fits: formats that write it as null have read it before
         fits = isinstance(value, int | float) and not (isinstance(value, bool) or abs(value) > sys.float_info.max)
@@ -170,9 +170,9 @@ def _words(kind: Any) -> str:
 def with_nan(value: Any) -> Any:
     """Return a value of JSON with NaN for every null, in formats that write it so."""
     if isinstance(value, dict):
-        return {key: with_nan(one) for key, one in value.items()}
+        return {key: with_nan(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [with_nan(one) for one in value]
+        return [with_nan(item) for item in value]
     return math.nan if value is None else value
 
 

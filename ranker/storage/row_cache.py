@@ -63,7 +63,7 @@ class RowCache:
 
     def known(self, names: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the rows that are there, by name; a row whose checksum is wrong is not."""
-        found: dict[bytes, bytes] = {}
+        cached: dict[bytes, bytes] = {}
         damaged = 0
         for start in range(0, len(names), _AT_ONCE):
             part = names[start : start + _AT_ONCE]
@@ -75,9 +75,9 @@ class RowCache:
                 )
                 damaged += not sound
                 if sound:
-                    found[name] = row[_CHECK:]
+                    cached[name] = row[_CHECK:]
         self._damaged_rows += damaged
-        return found
+        return cached
 
     def keep(self, rows: Mapping[bytes, bytes]) -> None:
         """Write rows, replacing those that are there; they are safe when this returns, unless there is no room."""

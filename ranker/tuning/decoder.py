@@ -72,8 +72,8 @@ class Decoder:
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         if code:
-            ended = f"was killed by signal {-code}" if code < 0 else f"failed with exit code {code}"
-            raise ProcessError(f"decoder {self._called} {ended}{_last_line(log)}; see {display_name(log)}")
+            outcome = f"was killed by signal {-code}" if code < 0 else f"failed with exit code {code}"
+            raise ProcessError(f"decoder {self._called} {outcome}{_last_line(log)}; see {display_name(log)}")
         if not output.is_file():
             raise ProcessError(
                 f"decoder {self._called} did not write {display_name(output)}; expected an n-best list there, "

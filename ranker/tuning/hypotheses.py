@@ -48,13 +48,15 @@ def read_references(references: Sequence[str | Path], source: str | Path | None 
             )
     number = len(references)
     sources = columns[number] if source else [""] * len(columns[0])
-    given = [
+    indexed_lines = [
         (index, lines[index])
         for index in range(len(sources))
         for lines in columns[:number]
         if number == 1 or lines[index].strip()
     ]
-    return references_of(sources, [index for index, _ in given], [text for _, text in given], _name(files[0]))
+    return references_of(
+        sources, [index for index, _ in indexed_lines], [text for _, text in indexed_lines], _name(files[0])
+    )
 
 
 def references_of(sources: Sequence[str], reference_source: npt.ArrayLike, texts: Sequence[str], name: str) -> Dataset:
@@ -196,8 +198,8 @@ class StatisticsTable:
         first, row, key = distinct_hypotheses(nbest)
         new = ~np.isin(key, self._keys, assume_unique=True)
         if new.any():
-            found = self.objective.statistics(dataset_of(nbest, self.references, first[new]))
-            bad = np.argwhere(~np.isfinite(found))
+            statistics = self.objective.statistics(dataset_of(nbest, self.references, first[new]))
+            bad = np.argwhere(~np.isfinite(statistics))
             if len(bad):
                 hypothesis = first[new][bad[0][0]]
                 raise DataError(
@@ -205,8 +207,8 @@ class StatisticsTable:
                     f"is not finite",
                     file=nbest.name,
                 )
-            numbers = len(self._keys) + np.arange(len(found))
-            self.statistics = np.concatenate([self.statistics, found]) if len(self._keys) else found
+            numbers = len(self._keys) + np.arange(len(statistics))
+            self.statistics = np.concatenate([self.statistics, statistics]) if len(self._keys) else statistics
             keys = np.concatenate([self._keys, key[new]])
             order = np.argsort(keys)
             self._keys, self._rows = keys[order], np.concatenate([self._rows, numbers])[order]

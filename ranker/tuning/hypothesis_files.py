@@ -43,7 +43,7 @@ def read_hypotheses(
     file = display_name(path)
     text = read_text(path)
     first_line = text.lstrip("\n").partition("\n")[0]
-    if text.lstrip()[:1] in ("{", "[") or any(is_header(first_line, one) for one in ",;\t"):
+    if text.lstrip()[:1] in ("{", "[") or any(is_header(first_line, delimiter) for delimiter in ",;\t"):
         return _of_dataset(parse_dataset(text, "stdin" if named == STDIN else Path(path).name, file))
     if SEPARATOR in first_line or not text:
         return parse_nbest(text, file), None

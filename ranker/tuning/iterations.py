@@ -147,20 +147,20 @@ def _iterate(
     together: NBestList | None = None
     for iteration in range(1, plan.iterations + 1):
         weights = np.array(steps[-1].weights) if steps else space.start
-        found = nbest if iteration == 1 else None
-        if found is None and decoder is not None and state is not None:
-            found = _decode(state, decoder, iteration, Weights(layout, tuple(weights.tolist())), references, report)
+        new_nbest = nbest if iteration == 1 else None
+        if new_nbest is None and decoder is not None and state is not None:
+            new_nbest = _decode(state, decoder, iteration, Weights(layout, tuple(weights.tolist())), references, report)
         before = len(together) if together is not None else 0
-        if found is not None:
-            together = found if together is None else merge(together, found)
+        if new_nbest is not None:
+            together = new_nbest if together is None else merge(together, new_nbest)
         assert together is not None
         done = state.step(iteration) if state is not None else None
         if done is None:
             earlier = [np.array(step.weights) for step in steps[:-1]] + ([space.start] if steps else [])
-            begun = dataclasses.replace(space, start=weights)
+            current_space = dataclasses.replace(space, start=weights)
             problem = problem_of(together, table)
             report(f"iteration {iteration}: searching over {len(together):,} hypotheses")
-            optimum = optimise(problem, begun, plan.search, iteration=iteration, earlier=earlier)
+            optimum = optimise(problem, current_space, plan.search, iteration=iteration, earlier=earlier)
             done = _step(iteration, together, before, optimum, weights, plan, decoder)
             if state is not None:
                 state.keep_step(done)
@@ -199,11 +199,11 @@ def _decode(
     ini, new, log = state.decoding(iteration)
     write_bytes(ini, weights.moses().encode())
     decoder.run(ini, new, log)
-    found = read_nbest(new)
-    check_sentences(found, references)
-    weights.fit(found.layout, found.name)
+    decoded = read_nbest(new)
+    check_sentences(decoded, references)
+    weights.fit(decoded.layout, decoded.name)
     state.accept(iteration)
-    return found
+    return decoded
 
 
 def _step(
@@ -211,7 +211,7 @@ def _step(
     together: NBestList,
     before: int,
     optimum: Optimum,
-    begun: FloatArray,
+    start: FloatArray,
     plan: IterationPlan,
     decoder: Decoder | None,
 ) -> Step:
@@ -221,7 +221,7 @@ def _step(
         stopped = "no new hypothesis"
     elif decoder is None and iteration > 1 and optimum.score == optimum.start_score:
         stopped = "no better weights"
-    elif decoder is not None and np.abs(optimum.weights - begun).max(initial=0.0) <= plan.change:
+    elif decoder is not None and np.abs(optimum.weights - start).max(initial=0.0) <= plan.change:
         stopped = "weights no longer change"
     return Step(
         iteration=iteration,

@@ -122,8 +122,8 @@ class Problem:
     @functools.cached_property
     def lone(self) -> list[Int64Array | None]:
         """For a column with one value above 0 in a sentence and else 0, where that is; None for other columns."""
-        found = [lone_rows(column, self.offsets) for column in self.columns]
-        return [rows if alone else None for alone, rows in found]
+        lone = [lone_rows(column, self.offsets) for column in self.columns]
+        return [rows if alone else None for alone, rows in lone]
 
     @functools.cached_property
     def orders(self) -> list[Int64Array]:

@@ -139,8 +139,8 @@ def optimise(
     climbs: list[Climb] = []
     pool = ThreadPoolExecutor(jobs())
     try:
-        for one in pool.map(run, numbers):
-            climbs.append(one)
+        for result in pool.map(run, numbers):
+            climbs.append(result)
             if progress:
                 progress(len(climbs), len(numbers))
     finally:

@@ -88,14 +88,14 @@ def from_dataset(dataset: Dataset, options: FeatureOptions | None = None) -> Sel
         taken out of it.
     """
     options = options or FeatureOptions()
-    kept = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool))
-    source = np.unique(kept.candidate_source)
+    outputs = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool))
+    source = np.unique(outputs.candidate_source)
     if not len(source):
         raise DataError("contains no system outputs", file=dataset.name)
-    sentence = np.searchsorted(source, kept.candidate_source)
-    texts = [_one_line(text) for text in kept.candidates["text"].tolist()]
+    sentence = np.searchsorted(source, outputs.candidate_source)
+    texts = [_one_line(text) for text in outputs.candidates["text"].tolist()]
     plain = from_columns(dataset.name, sentence, texts, np.zeros((len(texts), 0)), ())
-    maker = _Maker(kept, plain, options)
+    maker = _Maker(outputs, plain, options)
     parts = [maker.make(name) for name in notation.split(options.features)]
     layout: Layout = tuple(group for groups, _ in parts for group in groups)
     nbest = from_columns(dataset.name, sentence, texts, np.concatenate([values for _, values in parts], axis=1), layout)
@@ -158,20 +158,20 @@ class _Maker:
 
     def make(self, name: str) -> tuple[Layout, FloatArray]:
         """Return layout and columns of one feature."""
-        made: dict[str, Callable[[], tuple[Layout, FloatArray]]] = {
+        makers: dict[str, Callable[[], tuple[Layout, FloatArray]]] = {
             "words": self._words,
             "lm": self._lm,
             "systems": self._systems,
             "parser": self._parser,
         }
-        if name in made:
-            return made[name]()
+        if name in makers:
+            return makers[name]()
         try:
             metric = make_metric(name)
         except OptionError as error:
-            hint = nearest(name, made)
+            hint = nearest(name, makers)
             what = f"unknown feature {name!r}{hint}" if hint else str(error)
-            raise OptionError(f"{what}; expected one of {', '.join(made)}, or a metric") from None
+            raise OptionError(f"{what}; expected one of {', '.join(makers)}, or a metric") from None
         number = self._named[metric.name] = self._named.get(metric.name, 0) + 1
         rows, of_row, _ = distinct_hypotheses(self.plain)
         outputs = np.bincount(self.plain.sentence)[self.plain.sentence]
@@ -185,8 +185,8 @@ class _Maker:
         return references_of(self.dataset.sources["text"].iloc[used].tolist(), [], [], self.dataset.name)
 
     def _tokens(self, texts: Sequence[str]) -> tuple[Int64Array, Int64Array]:
-        found = tokenise(texts, "13a", lowercase=True)
-        return found.values.astype(np.int64), found.offsets
+        tokens = tokenise(texts, "13a", lowercase=True)
+        return tokens.values.astype(np.int64), tokens.offsets
 
     def _words(self) -> tuple[Layout, FloatArray]:
         _, offsets = self._tokens(self.dataset.candidates["text"].tolist())
@@ -196,7 +196,7 @@ class _Maker:
         if not len(self.options.lm_text):
             raise OptionError("feature 'lm' requires training text from other data: --lm-text FILE or --lm-data CORPUS")
         own = {" ".join(text.split()) for text in self.dataset.references["text"].tolist()}
-        text = [one for one in self.options.lm_text if " ".join(one.split()) not in own]
+        text = [line for line in self.options.lm_text if " ".join(line.split()) not in own]
         self.left_out = len(self.options.lm_text) - len(text)
         if len(text) < ENOUGH:
             raise DataError(
@@ -205,9 +205,9 @@ class _Maker:
                 file=self.dataset.name,
             )
         # the words of both get their numbers from one vocabulary
-        found = tokenise([*text, *self.dataset.candidates["text"].tolist()], "13a", lowercase=True)
-        model: NgramModel = estimate(count_ngrams(*found.take(np.arange(len(text))), self.options.lm_order))
-        scores = log10_scores(model, *found.take(np.arange(len(text), len(text) + len(self.dataset))))
+        tokens = tokenise([*text, *self.dataset.candidates["text"].tolist()], "13a", lowercase=True)
+        model: NgramModel = estimate(count_ngrams(*tokens.take(np.arange(len(text))), self.options.lm_order))
+        scores = log10_scores(model, *tokens.take(np.arange(len(text), len(text) + len(self.dataset))))
         return (("lm", 1), ("unknown", 1)), np.stack([scores.log10_prob, scores.unknown], axis=1).astype(np.float64)
 
     def _systems(self) -> tuple[Layout, FloatArray]:
@@ -215,7 +215,7 @@ class _Maker:
         names = sorted(set(system))
         shown: dict[str, str] = {}
         for name in names:
-            clean = "".join("_" if one.isspace() or one in "=:|" else one for one in name)
+            clean = "".join("_" if character.isspace() or character in "=:|" else character for character in name)
             while f"system_{clean}" in shown.values():
                 clean += "_"
             shown[name] = f"system_{clean}"
@@ -227,10 +227,10 @@ class _Maker:
         from ranker.extractors.dependency.triplets import TYPES, triplets
 
         distinct = distinct_sentences(self.dataset)
-        found = triplets(parse(distinct.texts, self.options.parser or SHIPPED))
-        sentence = np.repeat(np.arange(len(distinct.texts)), np.diff(found.offsets))
+        parsed = triplets(parse(distinct.texts, self.options.parser or SHIPPED))
+        sentence = np.repeat(np.arange(len(distinct.texts)), np.diff(parsed.offsets))
         counts = np.zeros((len(distinct.texts), len(TYPES)))
-        np.add.at(counts, (sentence, found.type.astype(np.int64)), 1.0)
+        np.add.at(counts, (sentence, parsed.type.astype(np.int64)), 1.0)
         return (("triplets", len(TYPES)),), counts[distinct.candidate]
 
 

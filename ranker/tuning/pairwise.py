@@ -39,8 +39,8 @@ def mean_pairwise(
     """
     check_new_texts([metric], "hypotheses against each other")
     number = int(nbest.sentence.max(initial=-1)) + 1
-    given = [""] * number if sources is None else sources.sources["text"].tolist()
-    texts = dataset_of(nbest, references_of(given, [], [], nbest.name), hypotheses)
+    source_texts = [""] * number if sources is None else sources.sources["text"].tolist()
+    texts = dataset_of(nbest, references_of(source_texts, [], [], nbest.name), hypotheses)
     sums, alone = np.zeros(len(hypotheses)), np.zeros(len(hypotheses))
     first = 0
     for block in similarities(texts, MetricSimilarity(metric)):

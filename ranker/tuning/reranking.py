@@ -82,10 +82,10 @@ def oracle(nbest: NBestList, references: Dataset, objective: Scorer) -> Int64Arr
     statistics = table.statistics
     chosen = best_of_blocks(objective.gain(statistics)[row], offsets)
     for _ in range(_SWEEPS):
-        mine = statistics[row[chosen]]
-        total = mine.sum(axis=0)
+        chosen_statistics = statistics[row[chosen]]
+        total = chosen_statistics.sum(axis=0)
         before = float(objective.gain(total))
-        gains = objective.gain(total + statistics[row] - np.repeat(mine, np.diff(offsets), axis=0))
+        gains = objective.gain(total + statistics[row] - np.repeat(chosen_statistics, np.diff(offsets), axis=0))
         better = best_of_blocks(gains, offsets)
         sentences = np.flatnonzero(gains[better] > before)
         sentences = sentences[np.argsort(-gains[better[sentences]], kind="stable")]

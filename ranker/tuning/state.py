@@ -127,10 +127,12 @@ class State:
         path = self.directory / "settings.json"
         try:
             # a run killed at its very first write leaves a hidden temporary file
-            others = not path.exists() and any(not one.name.startswith(".") for one in self.directory.iterdir())
+            has_other_files = not path.exists() and any(
+                not entry.name.startswith(".") for entry in self.directory.iterdir()
+            )
         except OSError as error:
             raise self._unusable(error) from None
-        if others:
+        if has_other_files:
             raise OptionError(
                 f"--state {display_name(self.directory)}: contains other files, expected an empty directory"
             )
@@ -151,9 +153,9 @@ class State:
         path = self._path(iteration, "json")
         if not path.exists():
             return None
-        found = self._read_json(path)
+        document = self._read_json(path)
         try:
-            return record(Step, found)
+            return record(Step, document)
         except (KeyError, TypeError, ValueError):
             raise _damaged(path) from None
 
@@ -181,12 +183,12 @@ class State:
     @staticmethod
     def _read_json(path: Path) -> dict[str, Any]:
         try:
-            found = parse_json(read_text(path), display_name(path))
+            document = parse_json(read_text(path), display_name(path))
         except ValueError:
             raise _damaged(path) from None
-        if not isinstance(found, dict):
+        if not isinstance(document, dict):
             raise _damaged(path)
-        return found
+        return document
 
 
 def _damaged(path: Path) -> DataError:

@@ -63,14 +63,14 @@ class Weights:
         DataError
             If it has other features.
         """
-        mine = dict(self.groups())
+        group_weights = dict(self.groups())
         wanted = {name or NAMELESS: size for name, size in layout}
-        if {name: len(values) for name, values in mine.items()} != wanted:
+        if {name: len(values) for name, values in group_weights.items()} != wanted:
             raise DataError(
                 f"has the features {describe_layout(layout)}; the weights are for {describe_layout(self.layout)}",
                 file=of,
             )
-        return np.array([value for name in wanted for value in mine[name]], dtype=np.float64)
+        return np.array([value for name in wanted for value in group_weights[name]], dtype=np.float64)
 
 
 def _short(value: float) -> str:
@@ -113,7 +113,9 @@ def read_weights(path: str | Path) -> Weights:
     groups = _from_json(text, file) if text.lstrip().startswith("{") else _from_lines(text, file)
     names = [name for name, _ in groups]
     if len(set(names)) < len(names):
-        raise DataError(f"feature {shown(next(one for one in names if names.count(one) > 1))} is duplicated", file=file)
+        raise DataError(
+            f"feature {shown(next(name for name in names if names.count(name) > 1))} is duplicated", file=file
+        )
     if not groups:
         raise DataError(f"contains no weights; {_EXPECTED}", file=file)
     return Weights(
@@ -124,13 +126,13 @@ def read_weights(path: str | Path) -> Weights:
 def _from_json(text: str, file: str) -> list[tuple[str, list[float]]]:
     document = parse_json(text, file)
     try:
-        found = [(one["name"], [float(value) for value in one["weights"]]) for one in document["features"]]
+        groups = [(feature["name"], [float(value) for value in feature["weights"]]) for feature in document["features"]]
     except (ValueError, KeyError, TypeError, OverflowError):
         raise DataError(f"contains no weights; {_EXPECTED}", file=file) from None
-    for name, values in found:
+    for name, values in groups:
         if not isinstance(name, str) or not values or not np.isfinite(values).all():
             raise DataError(f"feature {shown(name)}: expected finite weights", file=file)
-    return found
+    return groups
 
 
 def _from_lines(text: str, file: str) -> list[tuple[str, list[float]]]:
@@ -250,13 +252,13 @@ def weight_space(
 def _columns_of(layout: Layout, name: str, option: str) -> list[int]:
     columns = column_names(layout)
     owners = [feature or NAMELESS for feature, size in layout for _ in range(size)]
-    found = [index for index, names in enumerate(zip(columns, owners, strict=True)) if name in names]
-    if not found:
+    indices = [index for index, names in enumerate(zip(columns, owners, strict=True)) if name in names]
+    if not indices:
         known = list(dict.fromkeys([*owners, *columns]))
         raise OptionError(
             f"{option}: unknown feature {name!r}{nearest(name, known)}; available: {', '.join(dict.fromkeys(owners))}"
         )
-    return found
+    return indices
 
 
 def _number(text: str, option: str) -> float:

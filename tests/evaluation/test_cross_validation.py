@@ -77,7 +77,7 @@ def test_the_figures_are_those_of_a_cross_validation_by_hand(sample):
     found = cross_validate(ranker, table, folds=4, seed=3, resamples=20)
     fold = fold_of_sources(table, 4, 3)[sample.candidate_source]
     matrix = FeatureSet.parse("bleu1-4,ter").transform(sample)
-    target, rho = table.lesson.target, []
+    target, rho = table.targets.target, []
     everything = Ranker("bleu1-4,ter", C=0.003).fit(sample)
     np.testing.assert_array_equal(ranker.weights, everything.weights)
 
@@ -122,9 +122,9 @@ def test_no_judgement_of_a_source_has_a_part_in_its_scores():
     table = ranker.fit_table(data)
     fold = fold_of_sources(table, 5, 0)
     before = held_out_scores(ranker, table, fold)
-    held_out = (fold == 2)[table.lesson.group]
-    turned = dataclasses.replace(table.lesson, target=np.where(held_out, -table.lesson.target, table.lesson.target))
-    after = held_out_scores(ranker, dataclasses.replace(table, lesson=turned), fold)
+    held_out = (fold == 2)[table.targets.group]
+    turned = dataclasses.replace(table.targets, target=np.where(held_out, -table.targets.target, table.targets.target))
+    after = held_out_scores(ranker, dataclasses.replace(table, targets=turned), fold)
     np.testing.assert_allclose(after[held_out], before[held_out], atol=1e-7)
     assert np.abs(after - before).max() > 1e-3
 

@@ -26,7 +26,7 @@ def test_points_are_plain_fits_on_parts_of_the_other_folds(learnt, sample, monke
     monkeypatch.setattr(TrainingColumns, "weights", weights)
     found = learning_curve(learnt, folds=3, seed=5)
     monkeypatch.undo()
-    group, target = learnt.lesson.group, learnt.lesson.target
+    group, target = learnt.targets.group, learnt.targets.target
     better, worse = strict_pairs(sample, "fluency")
     assert found.sources.tolist() == [5, 10, 20, 40, 80]
     parts = [set(group[rows]) for rows in asked]

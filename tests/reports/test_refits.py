@@ -17,7 +17,7 @@ from ranker.errors import DataError
 from ranker.learning.svm.ranksvm import RankSVM
 from ranker.reports.refits import TrainingColumns, jackknife
 from ranker.settings import Loss, PairCounting
-from ranker.training_data import Lesson
+from ranker.training_data import TrainingTargets
 
 
 @pytest.fixture(scope="module")
@@ -59,13 +59,13 @@ def test_sources_left_out_leave_balanced_pairs_balanced(preferred):
     uneven = by_language_pair(preferred, {"de-en": 1.0, "fr-en": 0.3})
     ranker = Ranker("bleu[order=1],chrf", C=0.1, loss="hinge", pairs="balanced").fit(uneven)
     learnt = TrainingColumns.of(ranker, uneven)
-    source = learnt.lesson.group
+    source = learnt.targets.group
     rows = ~((source % 4 == 0) & (source < 30))
     kept = uneven.select_sources(np.isin(np.arange(len(uneven.sources)), source[rows]))
     kept = kept.select_candidates(judged(kept, "preferences"))
     pairs = preference_pairs(kept, aggregated=True)
     fewer = balanced(pairs, kept.source_language_pairs[kept.candidate_source[pairs.better]])
-    expected = RankSVM(C=0.1 * learnt.lesson.pairs.weight.sum() / fewer.weight.sum()).fit(
+    expected = RankSVM(C=0.1 * learnt.targets.pairs.weight.sum() / fewer.weight.sum()).fit(
         learnt.columns[rows], pairs=np.stack([fewer.better, fewer.worse], axis=1), pair_weight=fewer.weight
     )
     assert learnt.weights(rows=rows) == pytest.approx(expected.coef_, abs=1e-9)
@@ -74,7 +74,7 @@ def test_sources_left_out_leave_balanced_pairs_balanced(preferred):
 def test_weights_of_columns_left_out_are_zero_and_the_others_a_fit_of_their_own(learnt):
     used = np.array([True, False, True, True])
     found = learnt.weights(used)
-    svm = RankSVM(C=1.0).fit(learnt.columns[:, used], learnt.lesson.target, learnt.lesson.group)
+    svm = RankSVM(C=1.0).fit(learnt.columns[:, used], learnt.targets.target, learnt.targets.group)
     assert found[1] == 0
     assert found[used] == pytest.approx(svm.coef_)
     assert not learnt.weights(np.zeros(4, dtype=bool)).any()
@@ -82,7 +82,7 @@ def test_weights_of_columns_left_out_are_zero_and_the_others_a_fit_of_their_own(
 
 def test_jackknife_is_its_formula_over_plain_fits(learnt):
     found = jackknife(learnt, groups=5, seed=3)
-    group, target, columns = learnt.lesson.group, learnt.lesson.target, learnt.columns
+    group, target, columns = learnt.targets.group, learnt.targets.target, learnt.columns
 
     def strict(rows):
         better = (target[rows, None] > target[None, rows]) & (group[rows, None] == group[None, rows])
@@ -109,7 +109,7 @@ def test_jackknife_deals_the_sources_of_every_language_pair_evenly(preferred_fin
     left_out = []
 
     def weights(self, used=None, rows=None):
-        _, first = np.unique(learnt.lesson.group[~rows], return_index=True)
+        _, first = np.unique(learnt.targets.group[~rows], return_index=True)
         left_out.append(np.bincount(learnt.language_pair[~rows][first]).tolist())
         return np.zeros(3)
 
@@ -128,7 +128,7 @@ def test_jackknife_errors_are_the_spread_of_weights_over_many_data_sets():
         target = columns @ true + generator.normal(size=240)
         training = SimpleNamespace(C=0.02, loss="squared_hinge")
         ranker = SimpleNamespace(training=training, weights=np.zeros(3), base=None)
-        return TrainingColumns(ranker, columns, Lesson(group, target), np.zeros(240, dtype=np.int64))
+        return TrainingColumns(ranker, columns, TrainingTargets(group, target), np.zeros(240, dtype=np.int64))
 
     drawn = [draw() for _ in range(40)]
     spread = np.std([one.weights() for one in drawn], axis=0)
@@ -148,7 +148,7 @@ def test_pair_weight_counts_pairs_of_a_group_with_different_grades(rows):
     brute = sum(
         group[i] == group[j] and target[i] != target[j] for i in range(len(group)) for j in range(i + 1, len(group))
     )
-    assert Lesson(group, target.astype(float)).pair_weight == brute
+    assert TrainingTargets(group, target.astype(float)).pair_weight == brute
 
 
 def test_a_ranker_that_learnt_from_references_is_refitted_to_the_same_weights() -> None:

@@ -36,7 +36,7 @@ class Notes:
         for (role, what), counts in self.counts.items():
             heading = role if role == "source" else f"{role}s"
             each = ", ".join(f"{name} {count:,}" for name, count in counts.items() if name)
-            details = "; ".join(one for one in (each, f"the first: {self.first[role, what]}") if one)
+            details = "; ".join(detail for detail in (each, f"the first: {self.first[role, what]}") if detail)
             lines.append(printable(f"{heading}: {what}: {sum(counts.values()):,} ({details})"))
         return lines
 
@@ -70,16 +70,16 @@ class DocumentCorpus:
         """Return a record for every source."""
         return [
             Record(
-                one.text,
-                list(one.references.values()),
-                list(one.candidates.values()),
+                source.text,
+                list(source.references.values()),
+                list(source.candidates.values()),
                 lp=self.language_pair,
-                doc=one.docid,
+                doc=source.docid,
                 # the segments of every document are numbered from 1
-                seg_id=f"{one.docid}:{one.segment}",
-                reference_names=list(one.references),
+                seg_id=f"{source.docid}:{source.segment}",
+                reference_names=list(source.references),
             )
-            for one in self.sources.values()
+            for source in self.sources.values()
         ]
 
     def add_source(self, part: ManifestPart, document: sgml.Document) -> None:
@@ -108,13 +108,13 @@ class DocumentCorpus:
 
     def add_translations(self, part: ManifestPart, documents: Sequence[sgml.Document]) -> None:
         """Add what one reference or one system has for every source, and note what it lacks."""
-        found: dict[int, tuple[str, int]] = {}
+        first_seen: dict[int, tuple[str, int]] = {}
         for document in documents:
             for segment in document.segments:
                 source = self.find(document.docid, segment.id, document.file, segment.line)
-                if id(source) in found:
-                    raise _stands_twice(document, segment, *found[id(source)])
-                found[id(source)] = document.file, segment.line
+                if id(source) in first_seen:
+                    raise _stands_twice(document, segment, *first_seen[id(source)])
+                first_seen[id(source)] = document.file, segment.line
                 if part.role == "system":
                     is_reference = part.name in self.reference_names
                     source.candidates[part.name] = Candidate(part.name, segment.text, is_reference=is_reference)
@@ -123,7 +123,7 @@ class DocumentCorpus:
                 else:
                     self.notes.add(part, "empty segments, skipped", 1, f"{document.file}:{segment.line}")
         for source in self.sources.values():
-            if id(source) not in found:
+            if id(source) not in first_seen:
                 self.notes.add(part, "missing segments", 1, f"segment {source.segment} of document {source.docid}")
 
     def add_assessments(self, assessments: Sequence[Assessment], file: str) -> None:
@@ -131,25 +131,24 @@ class DocumentCorpus:
         if not assessments:
             raise DataError("contains no score, expected at least one", file=file)
         names = {sgml.key(name): name for name in self.system_names}
-        for one in assessments:
-            system = names.get(sgml.key(one.system))
+        for assessment in assessments:
+            system = names.get(sgml.key(assessment.system))
             if system is None:
-                raise DataError(self._unknown_system(one.system), file=file, line=one.line)
-            source = self.find(one.doc, one.segment, file, one.line)
+                raise DataError(self._unknown_system(assessment.system), file=file, line=assessment.line)
+            source = self.find(assessment.doc, assessment.segment, file, assessment.line)
             candidate = source.candidates.get(system)
             if candidate is None:
                 where = f"segment {shown(source.segment)} of document {shown(source.docid)}"
                 what = f"system {shown(system)} has no output for {where}; expected a system that has one"
-                raise DataError(what, file=file, line=one.line)
-            rating = (id(source), system, one.judge, one.kind)
+                raise DataError(what, file=file, line=assessment.line)
+            rating = (id(source), system, assessment.judge, assessment.kind)
             if rating in self.rated:
-                by = f" by {shown(one.judge)}" if one.judge else ""
-                what = (
-                    f"{shown(one.kind)} of system {shown(system)} is judged twice{by} (first in {self.rated[rating]})"
-                )
-                raise DataError(f"{what}; expected once by each judge", file=file, line=one.line)
-            self.rated[rating] = f"{file}:{one.line}"
-            candidate.ratings.append((one.kind, one.judge, one.value))
+                by = f" by {shown(assessment.judge)}" if assessment.judge else ""
+                first = self.rated[rating]
+                what = f"{shown(assessment.kind)} of system {shown(system)} is judged twice{by} (first in {first})"
+                raise DataError(f"{what}; expected once by each judge", file=file, line=assessment.line)
+            self.rated[rating] = f"{file}:{assessment.line}"
+            candidate.ratings.append((assessment.kind, assessment.judge, assessment.value))
 
     def _unknown_system(self, name: str) -> str:
         if sgml.key(name) in map(sgml.key, self.reference_names):

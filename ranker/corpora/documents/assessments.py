@@ -109,7 +109,7 @@ def _rows(text: str, file: str, delimiter: str) -> Iterator[tuple[int, list[str]
                 ) from None
         else:
             fields = line.split(delimiter)
-        yield number, [one.strip() for one in fields]
+        yield number, [field.strip() for field in fields]
 
 
 def _index(name: str, column: int | str, first: list[str], file: str, line: int) -> int:
@@ -131,18 +131,18 @@ def _index(name: str, column: int | str, first: list[str], file: str, line: int)
 def _assessments(
     row: list[str], places: Mapping[str, int], layout: Layout, file: str, line: int
 ) -> Iterator[Assessment]:
-    said = {**layout.fixed, **{name: row[index] for name, index in places.items()}}
-    for name in (*PLACE, *(["kind"] if "value" in said else [])):
-        if not said[name]:
+    values = {**layout.fixed, **{name: row[index] for name, index in places.items()}}
+    for name in (*PLACE, *(["kind"] if "value" in values else [])):
+        if not values[name]:
             raise DataError(f"{name}: expected a name, found nothing", file=file, line=line)
-    scores = {name: value for name, value in said.items() if name not in (*PLACE, "judge", "kind", "value")}
-    if "value" in said:
-        scores = {said["kind"].casefold(): said["value"]}
+    scores = {name: value for name, value in values.items() if name not in (*PLACE, "judge", "kind", "value")}
+    if "value" in values:
+        scores = {values["kind"].casefold(): values["value"]}
     for kind, score in scores.items():
         if score and score not in layout.missing:
             value = _number(kind, score, layout, file, line)
-            judge = said.get("judge") or None
-            yield Assessment(said["system"], said["doc"], said["segment"], judge, kind, value, line)
+            judge = values.get("judge") or None
+            yield Assessment(values["system"], values["doc"], values["segment"], judge, kind, value, line)
 
 
 def _number(kind: str, score: str, layout: Layout, file: str, line: int) -> float:

@@ -122,7 +122,7 @@ class _Files:
 
     def paths(self, part: ManifestPart) -> list[Path]:
         """Return the files that paths and patterns stand for; of a folder all that are not hidden, by name."""
-        found: list[Path] = []
+        paths: list[Path] = []
         for pattern in part.paths:
             try:
                 files = _matching(self.folder, pattern)
@@ -133,8 +133,8 @@ class _Files:
             if not files:
                 where = display_name(self.folder / pattern)
                 raise DataError(f"{part}: expected files, found none at {where}", file=self.manifest_file)
-            found += files
-        return list(dict.fromkeys(found))
+            paths += files
+        return list(dict.fromkeys(paths))
 
     def texts(self, part: ManifestPart, fallbacks: Sequence[str]) -> list[tuple[str, str]]:
         """Return name and text of every file; those of unknown encoding are taken to have the same."""
@@ -153,13 +153,15 @@ class _Files:
     def guess(self, files: Sequence[tuple[str, bytes]], part: ManifestPart, fallbacks: Sequence[str]) -> str | None:
         """Return the encoding that all `files` fit into, and say what was guessed."""
         used = common_encoding([raw for _, raw in files], ["utf-8", *fallbacks])
-        other = [(file, raw) for file, raw in files if not raw.isascii()]
+        non_ascii = [(file, raw) for file, raw in files if not raw.isascii()]
         if used in fallbacks:
             what = f"files not in UTF-8, read as {used}; if this is correct, specify the encoding"
-            self.notes.add(part, what, len(other), other[0][0])
-        elif used and other and "gb2312" in fallbacks and common_encoding([raw for _, raw in other], ["gb2312"]):
+            self.notes.add(part, what, len(non_ascii), non_ascii[0][0])
+        elif (
+            used and non_ascii and "gb2312" in fallbacks and common_encoding([raw for _, raw in non_ascii], ["gb2312"])
+        ):
             what = "files read as UTF-8 that could also be GB2312; specify the encoding"
-            self.notes.add(part, what, len(other), other[0][0])
+            self.notes.add(part, what, len(non_ascii), non_ascii[0][0])
         return used
 
     def documents(self, part: ManifestPart) -> list[sgml.Document]:
@@ -167,52 +169,56 @@ class _Files:
         source, _, target = self.language_pair.partition("-")
         fallbacks = fallback_encodings(source) if part.role == "source" else fallback_encodings(target, source)
         texts = self.texts(part, fallbacks)
-        found = [one for file, text in texts for one in _own(sgml.parse_documents(text, file), part, file)]
-        for document in found:
+        documents = [
+            document for file, text in texts for document in _own(sgml.parse_documents(text, file), part, file)
+        ]
+        for document in documents:
             if document.stray_line:
                 where = f"{document.file}:{document.stray_line}"
                 self.notes.add(part, "documents with text outside of segments, which is ignored", 1, where)
             if part.role != "source" and sgml.key(document.sysid or part.name) != sgml.key(part.name):
                 where = f"{document.sysid} in {document.file}:{document.line}"
                 self.notes.add(part, "documents with a different name for their system", 1, where)
-        return found
+        return documents
 
 
 def _matching(folder: Path, pattern: str) -> list[Path]:
     """Return the files that a path or a pattern stands for, and those of folders that it stands for."""
     path = folder / pattern
     if path.exists():
-        found = [path]
+        matched = [path]
     else:
         if any("**" in part and part != "**" for part in path.parts):
             # from Python 3.13 on, this would mean the same as "*"
             raise ValueError("Invalid pattern: '**' can only be an entire path component")
         # pathlib matches relative patterns only
         anchor = Path(path.anchor)
-        found = list(anchor.glob(str(path.relative_to(anchor))) if Path(pattern).anchor else folder.glob(pattern))
-    inside = [one for each in found if each.is_dir() for one in each.iterdir() if not one.name.startswith(".")]
-    return sorted(one for one in [*found, *inside] if one.is_file())
+        matched = list(anchor.glob(str(path.relative_to(anchor))) if Path(pattern).anchor else folder.glob(pattern))
+    inside = [entry for each in matched if each.is_dir() for entry in each.iterdir() if not entry.name.startswith(".")]
+    return sorted(file for file in [*matched, *inside] if file.is_file())
 
 
 def _own(documents: list[sgml.Document], part: ManifestPart, file: str) -> list[sgml.Document]:
     """Return those documents of a file that are of `part`, where it holds several sets or systems."""
-    groups = [[one for one in documents if one.role in (role, None)] for role in _ROLES[part.role]]
+    groups = [[document for document in documents if document.role in (role, None)] for role in _ROLES[part.role]]
     groups = [group for group in groups if group]
     if not groups:
-        held = ", ".join(f"<{name}>" for name, role in sgml.SETS.items() if role in {one.role for one in documents})
+        held = ", ".join(
+            f"<{name}>" for name, role in sgml.SETS.items() if role in {document.role for document in documents}
+        )
         raise DataError(f"{part}: expected documents of a {part.role}, found only {held}", file=file)
     if part.role == "source":
         return groups[0]
     for group in groups:
-        own = [one for one in group if sgml.key(one.sysid or "") == sgml.key(part.name)]
-        nameless = next((one for one in group if not one.sysid), None)
+        own = [document for document in group if sgml.key(document.sysid or "") == sgml.key(part.name)]
+        nameless = next((document for document in group if not document.sysid), None)
         if own and nameless is not None:
             what = "document without sysid; expected one, because the file contains several systems"
             raise DataError(what, file=file, line=nameless.line)
         if own:
             return own
-    systems = {sgml.key(one.sysid or ""): one.sysid or "" for one in groups[0]}
+    systems = {sgml.key(document.sysid or ""): document.sysid or "" for document in groups[0]}
     if len(systems) > 1:
-        found = ", ".join(map(shown, list(systems.values())[:8])) + nearest(part.name, systems.values())
-        raise DataError(f"{part}: expected documents of that sysid, found those of {found}", file=file)
+        listed = ", ".join(map(shown, list(systems.values())[:8])) + nearest(part.name, systems.values())
+        raise DataError(f"{part}: expected documents of that sysid, found those of {listed}", file=file)
     return groups[0]

@@ -132,7 +132,7 @@ class _ManifestReader:
         common = {name: values[name] for name in _DECODING if name in values}
         names = [name for name in values if name not in _DECODING]
         for name in names:
-            if not name.strip() or [key(one) for one in names].count(key(name)) > 1:
+            if not name.strip() or [key(entry) for entry in names].count(key(name)) > 1:
                 self.fail("expected names that differ in more than case", table, name)
         return tuple(self.part(role, name, values[name], common, table) for name in names)
 
@@ -165,9 +165,9 @@ class _ManifestReader:
 
     def tables(self, values: Any) -> tuple[tuple[ManifestPart, Layout], ...]:
         tables = values if isinstance(values, list) else [values]
-        if not all(isinstance(one, dict) for one in tables):
+        if not all(isinstance(table, dict) for table in tables):
             self.fail(f"expected a table, found {shown(values)}", "", "assessment")
-        return tuple(self.table(one, index) for index, one in enumerate(tables))
+        return tuple(self.table(table, index) for index, table in enumerate(tables))
 
     def table(self, values: Mapping[str, Any], index: int) -> tuple[ManifestPart, Layout]:
         at = "assessment"
@@ -178,7 +178,9 @@ class _ManifestReader:
             self.fail(f"expected text such as 'tab', found {shown(delimiter)}", at, "delimiter", index)
         columns = self.columns(values.get("columns"), index)
         fixed = values.get("fixed", {})
-        if not isinstance(fixed, dict) or not all(isinstance(one, str) and one.strip() for one in fixed.values()):
+        if not isinstance(fixed, dict) or not all(
+            isinstance(constant, str) and constant.strip() for constant in fixed.values()
+        ):
             self.fail(f"expected a table of name = 'text', found {shown(fixed)}", at, "fixed", index)
         self.check_columns(columns, fixed, index)
         titled = any(isinstance(column, str) for column in columns.values())
@@ -199,15 +201,15 @@ class _ManifestReader:
 
     def columns(self, value: Any, index: int) -> dict[str, int | str]:
         """Return columns by name; a list names them in their order, ``-`` being of no use."""
-        if isinstance(value, list) and all(isinstance(one, str) for one in value):
-            named = [one for one in value if one != _SKIPPED]
+        if isinstance(value, list) and all(isinstance(entry, str) for entry in value):
+            named = [entry for entry in value if entry != _SKIPPED]
             if len(set(named)) < len(named):
-                twice = next(one for one in named if named.count(one) > 1)
+                twice = next(entry for entry in named if named.count(entry) > 1)
                 what = f"expected every name once ({_SKIPPED!r} skips a column), found {shown(twice)} twice"
                 self.fail(what, "assessment", "columns", index)
-            return {one: number for number, one in enumerate(value, 1) if one != _SKIPPED}
+            return {entry: number for number, entry in enumerate(value, 1) if entry != _SKIPPED}
         if not isinstance(value, dict) or not all(
-            (type(one) is int and one > 0) or (isinstance(one, str) and one.strip()) for one in value.values()
+            (type(entry) is int and entry > 0) or (isinstance(entry, str) and entry.strip()) for entry in value.values()
         ):
             what = "expected a list of names, or a table of name = column number, from 1, or title"
             self.fail(f"{what}; found {shown(value)}", "assessment", "columns", index)
@@ -215,16 +217,18 @@ class _ManifestReader:
 
     def check_columns(self, columns: Mapping[str, Any], fixed: Mapping[str, Any], index: int) -> None:
         self.check_keys(fixed, (*PLACE, "judge", "kind"), "assessment", index)
-        said = {*columns, *fixed}
+        declared = {*columns, *fixed}
         what = None
-        if both := sorted(set(columns) & set(fixed)):
-            what = f"{shown(both[0])} is also in fixed; keep one of them"
-        elif lacking := [name for name in PLACE if name not in said]:
+        if repeated := sorted(set(columns) & set(fixed)):
+            what = f"{shown(repeated[0])} is also in fixed; keep one of them"
+        elif lacking := [name for name in PLACE if name not in declared]:
             what = f"{lacking[0]!r} is missing: expected its column here, or its constant value in fixed"
-        kinds = said - {*PLACE, "judge", "kind", "value"}
-        if what is None and not (kinds if not {"kind", "value"} & said else {"kind", "value"} <= said and not kinds):
-            found = ", ".join(map(shown, columns))
-            what = f"expected kinds of judgement such as 'fluency', or 'kind' and 'value'; found {found}"
+        kinds = declared - {*PLACE, "judge", "kind", "value"}
+        if what is None and not (
+            kinds if not {"kind", "value"} & declared else {"kind", "value"} <= declared and not kinds
+        ):
+            listed = ", ".join(map(shown, columns))
+            what = f"expected kinds of judgement such as 'fluency', or 'kind' and 'value'; found {listed}"
         if what:
             self.fail(what, "assessment", "columns", index)
 
@@ -232,12 +236,12 @@ class _ManifestReader:
         if value is None:
             return None
         numbers = value if isinstance(value, list) else []
-        if [type(one) in (int, float) for one in numbers] != [True, True] or not numbers[0] < numbers[1]:
+        if [type(number) in (int, float) for number in numbers] != [True, True] or not numbers[0] < numbers[1]:
             what = f"expected the lowest and the highest score, such as [1, 5], found {shown(value)}"
             self.fail(what, "assessment", "scale", index)
         return float(numbers[0]), float(numbers[1])
 
     def missing(self, value: Any, index: int) -> frozenset[str]:
-        if not isinstance(value, list) or not all(type(one) in (str, int, float) for one in value):
+        if not isinstance(value, list) or not all(type(entry) in (str, int, float) for entry in value):
             self.fail(f"expected a list such as ['NA', '-1'], found {shown(value)}", "assessment", "missing", index)
-        return frozenset(str(one).strip() for one in value)
+        return frozenset(str(entry).strip() for entry in value)

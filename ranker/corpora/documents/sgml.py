@@ -173,8 +173,8 @@ class _Parser:
             return token.end()
         rest = _REST_OF_TAG.match(self.text, token.end())
         if rest is None or (closes and rest[1].strip()):
-            found = shown(self.text[token.start() : token.start() + 40].split("\n")[0])
-            self.fail(f"malformed tag {found}; expected <{token[1]}{name} ...>, or &lt; if it is text", token.start())
+            actual = shown(self.text[token.start() : token.start() + 40].split("\n")[0])
+            self.fail(f"malformed tag {actual}; expected <{token[1]}{name} ...>, or &lt; if it is text", token.start())
         if not inside_segment:
             self.pass_over(token.start(), rest.end())
         if closes:
@@ -194,8 +194,8 @@ class _Parser:
         """Take a comment, or the beginning of one that does not end; return the position to read on from."""
         # both ends are looked for once, not from every beginning
         if self.comment_end < token.end():
-            found = self.text.find(_COMMENT_END, token.end())
-            self.comment_end = found if found >= 0 else len(self.text)
+            marker = self.text.find(_COMMENT_END, token.end())
+            self.comment_end = marker if marker >= 0 else len(self.text)
         end = self.comment_end + len(_COMMENT_END)
         if end > len(self.text):
             return token.end()
@@ -230,8 +230,8 @@ class _Parser:
 
     def check_id(self, tag: _Open, wanted: str) -> None:
         if not tag.attributes.get(wanted):
-            found = ", ".join(tag.attributes) or "no attribute"
-            self.fail(f"expected {wanted} in <{tag.name}>, found {found}", tag.position)
+            actual = ", ".join(tag.attributes) or "no attribute"
+            self.fail(f"expected {wanted} in <{tag.name}>, found {actual}", tag.position)
 
     def check_place(self, tag: _Open, outer: str | None) -> None:
         """Refuse a tag that may not stand inside `outer`."""
@@ -307,14 +307,14 @@ def _clean(text: str) -> str:
 
 
 def _without_comments(text: str) -> str:
-    kept, position = [], 0
+    parts, position = [], 0
     while (start := text.find(_COMMENT, position)) >= 0:
         end = text.find(_COMMENT_END, start + len(_COMMENT))
         if end < 0:
             break
-        kept.append(text[position:start])
+        parts.append(text[position:start])
         position = end + len(_COMMENT_END)
-    return "".join([*kept, text[position:]])
+    return "".join([*parts, text[position:]])
 
 
 def _unescape(text: str) -> str:

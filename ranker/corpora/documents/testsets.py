@@ -74,13 +74,20 @@ def parse_testset(text: str, file: str) -> list[Record]:
         With file and line: damaged markup, no source, no system, or ids that the source does not have.
     """
     documents = sgml.parse_documents(text, file)
-    by_role = {role: [one for one in documents if one.role == role] for role in _ROLES}
+    by_role = {role: [document for document in documents if document.role == role] for role in _ROLES}
     for role in ("source", "system"):
         if not by_role[role]:
-            held = ", ".join(name for name, found in by_role.items() if found) or "documents outside a set"
+            held = (
+                ", ".join(name for name, role_documents in by_role.items() if role_documents)
+                or "documents outside a set"
+            )
             what = f"expected documents of a source and of systems, found only {held}"
             raise DataError(f"{what}: give the other files too: -s SOURCE -r REFERENCE... -t SYSTEM...", file=file)
-    parts = [_Part(role, name, found) for role in by_role for name, found in _named(by_role[role], role, file).items()]
+    parts = [
+        _Part(role, name, part_documents)
+        for role in by_role
+        for name, part_documents in _named(by_role[role], role, file).items()
+    ]
     return _records(parts, file)
 
 
@@ -111,11 +118,11 @@ def read_testset(
         if str(path) not in parsed:
             parts.append((role, path))
             continue
-        found = _named(_of_role(parsed[str(path)], role, display_name(path)), role, display_name(path))
-        parts += [_Part(role, name, documents) for name, documents in found.items()]
+        named = _named(_of_role(parsed[str(path)], role, display_name(path)), role, display_name(path))
+        parts += [_Part(role, name, documents) for name, documents in named.items()]
     # ids come from the source, or else from the first file that has some
-    like = next(one for one in parts if isinstance(one, _Part))
-    whole = [one if isinstance(one, _Part) else _aligned(*one, like) for one in parts]
+    like = next(part for part in parts if isinstance(part, _Part))
+    whole = [part if isinstance(part, _Part) else _aligned(*part, like) for part in parts]
     if source is None:
         whole.insert(0, _without_source(like))
     file = display_name(files[0][1])
@@ -134,8 +141,13 @@ class _Part:
 def _without_source(like: _Part) -> _Part:
     """Return empty sources with the ids of another part."""
     emptied = [
-        replace(one, segments=tuple(replace(segment, text="") for segment in one.segments), sysid=None, role="source")
-        for one in like.documents
+        replace(
+            document,
+            segments=tuple(replace(segment, text="") for segment in document.segments),
+            sysid=None,
+            role="source",
+        )
+        for document in like.documents
     ]
     return _Part("source", "", emptied)
 
@@ -143,19 +155,19 @@ def _without_source(like: _Part) -> _Part:
 def _of_role(documents: list[sgml.Document], role: sgml.Role, file: str) -> list[sgml.Document]:
     """Return the documents of a file that are of `role`, or may pass for it."""
     for accepted in _ROLES[role]:
-        found = [one for one in documents if one.role in (accepted, None)]
-        if found:
-            return found
-    held = ", ".join(sorted({f"a {one.role}" for one in documents}))
+        accepted_documents = [document for document in documents if document.role in (accepted, None)]
+        if accepted_documents:
+            return accepted_documents
+    held = ", ".join(sorted({f"a {document.role}" for document in documents}))
     raise DataError(f"expected documents of a {role}, found only those of {held}", file=file)
 
 
 def _named(documents: list[sgml.Document], role: sgml.Role, file: str) -> dict[str, list[sgml.Document]]:
     """Return the documents of every system or reference, by its name; those of the source are one."""
     named: dict[str, tuple[str, list[sgml.Document]]] = {}
-    for one in documents:
-        name = "" if role == "source" else one.sysid or Path(file).name
-        named.setdefault(sgml.key(name), (name, []))[1].append(one)
+    for document in documents:
+        name = "" if role == "source" else document.sysid or Path(file).name
+        named.setdefault(sgml.key(name), (name, []))[1].append(document)
     return dict(named.values())
 
 
@@ -172,21 +184,21 @@ def _aligned(role: sgml.Role, path: str | Path, like: _Part) -> _Part:
             segments.append(sgml.Segment(segment.id, text, number))
         line = segments[0].line if segments else 0
         documents.append(replace(document, segments=tuple(segments), sysid=None, role=role, file=file, line=line))
-    return _Part(role, name, [replace(one, languages=(None, None), stray_line=None) for one in documents])
+    return _Part(role, name, [replace(document, languages=(None, None), stray_line=None) for document in documents])
 
 
 def _records(parts: Sequence[_Part], file: str) -> list[Record]:
     parts = _distinct(parts)
     notes = Notes()
-    names = {role: [one.name for one in parts if one.role == role] for role in _ROLES}
+    names = {role: [testset_part.name for testset_part in parts if testset_part.role == role] for role in _ROLES}
     corpus = DocumentCorpus(_language_pair(parts, file), frozenset(names["reference"]), tuple(names["system"]), notes)
-    for one in sorted(parts, key=lambda part: list(_ROLES).index(part.role)):
-        part = ManifestPart(one.role, one.name, ())
-        if one.role == "source":
-            for document in one.documents:
+    for testset_part in sorted(parts, key=lambda part: list(_ROLES).index(part.role)):
+        part = ManifestPart(testset_part.role, testset_part.name, ())
+        if testset_part.role == "source":
+            for document in testset_part.documents:
                 corpus.add_source(part, document)
         else:
-            corpus.add_translations(part, one.documents)
+            corpus.add_translations(part, testset_part.documents)
     for note in notes.lines():
         _LOG.warning("ranker: note: %s: %s", file, note)
     return corpus.records()
@@ -195,16 +207,16 @@ def _records(parts: Sequence[_Part], file: str) -> list[Record]:
 def _distinct(parts: Sequence[_Part]) -> list[_Part]:
     """Give references of one name other names, after their files; refuse systems of one name."""
     distinct: list[_Part] = []
-    for one in parts:
-        taken = {sgml.key(other.name): other for other in distinct if other.role == one.role}
-        if sgml.key(one.name) in taken and one.role == "system":
-            first = taken[sgml.key(one.name)].documents[0].file
-            what = f"system {shown(one.name)} is also in {first}; rename or remove one of them"
-            raise DataError(what, file=one.documents[0].file, line=one.documents[0].line or None)
-        name, number = one.name, 2
-        while one.role == "reference" and sgml.key(name) in taken:
-            name, number = f"{one.name}{number}", number + 1
-        distinct.append(replace(one, name=name))
+    for part in parts:
+        taken = {sgml.key(earlier.name): earlier for earlier in distinct if earlier.role == part.role}
+        if sgml.key(part.name) in taken and part.role == "system":
+            first = taken[sgml.key(part.name)].documents[0].file
+            what = f"system {shown(part.name)} is also in {first}; rename or remove one of them"
+            raise DataError(what, file=part.documents[0].file, line=part.documents[0].line or None)
+        name, number = part.name, 2
+        while part.role == "reference" and sgml.key(name) in taken:
+            name, number = f"{part.name}{number}", number + 1
+        distinct.append(replace(part, name=name))
     return distinct
 
 
@@ -212,7 +224,7 @@ def _language_pair(parts: Sequence[_Part], file: str) -> str | None:
     """Return the language pair that the tags name, or None."""
     sides: list[str] = []
     for side, which in enumerate(("source", "target")):
-        named = {one.languages[side] or "" for part in parts for one in part.documents}
+        named = {document.languages[side] or "" for part in parts for document in part.documents}
         codes = sorted({code for code in map(language_code, named) if code})
         if len(codes) > 1:
             raise DataError(f"expected one {which} language, found {', '.join(codes)}: split the files", file=file)

@@ -93,10 +93,10 @@ def get(
         how = "it is included in this package" if card.bundled else card.obtain
         raise MissingError(f"the card of corpus {name!r} has no download address: {how}")
     chosen = _chosen(card, sha256 or {})
-    there = card.find()
-    if there is not None and not again:
+    existing = card.find()
+    if existing is not None and not again:
         _LOG.warning(
-            "ranker: note: %s is already present: %s (use --again to download it again)", name, display_name(there)
+            "ranker: note: %s is already present: %s (use --again to download it again)", name, display_name(existing)
         )
         return []
     downloads = catalogue.corpus_directory() / "downloads"
@@ -169,22 +169,24 @@ def _come(
     """Fetch one file, unless it is among the downloads, and record its digest if no card has it."""
     path, record = inside(downloads, part.file), _record(part, downloads)
     if path.is_file() and not again:
-        found = digest_of(path)
-        if digest and found != digest:
-            what = f"has the SHA-256 digest {found}, expected {digest} ({source}): delete it to download it again"
+        actual_digest = digest_of(path)
+        if digest and actual_digest != digest:
+            what = (
+                f"has the SHA-256 digest {actual_digest}, expected {digest} ({source}): delete it to download it again"
+            )
             raise FetchError(f"{display_name(path)}: {what}")
         _LOG.warning("ranker: note: using the downloaded %s", part.file)
     else:
         try:
-            found = fetch(part.address, path, sha256=digest or None, size=part.size or None, limits=limits)
+            actual_digest = fetch(part.address, path, sha256=digest or None, size=part.size or None, limits=limits)
         except FetchError as error:
             if source == "first download" and digest in str(error):
                 raise FetchError(f"{error}; if the change is intended, delete {display_name(record)}") from None
             raise
-    if found != part.sha256:
-        write_bytes(record, f"{found}  {part.file}\n".encode())
+    if actual_digest != part.sha256:
+        write_bytes(record, f"{actual_digest}  {part.file}\n".encode())
     written = card.folder / part.into if is_archive(part.file) else card.folder / part.file
-    return Fetched(part.file, path.stat().st_size, found, source, written)
+    return Fetched(part.file, path.stat().st_size, actual_digest, source, written)
 
 
 def _put_in_place(card: Card, downloads: Path) -> None:

@@ -312,16 +312,16 @@ class _Partial:
 
     def finish(self) -> str:
         """Check what has come and put it in place; return its digest."""
-        found = digest_of(self.path)
-        if self.sha256 and found != self.sha256:
+        actual_digest = digest_of(self.path)
+        if self.sha256 and actual_digest != self.sha256:
             self.path.unlink()
             self.facts_path.unlink(missing_ok=True)
-            what = f"has the SHA-256 digest {found}, expected {self.sha256}"
+            what = f"has the SHA-256 digest {actual_digest}, expected {self.sha256}"
             raise FetchError(f"{self.address}: {what}: it is damaged or has changed, and was deleted")
         with replacing_together(self.target.parent) as temporary:
             self.path.rename(temporary / self.target.name)
         self.facts_path.unlink(missing_ok=True)
-        return found
+        return actual_digest
 
 
 def _with_ending(path: Path, ending: str) -> Path:

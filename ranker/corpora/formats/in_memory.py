@@ -57,8 +57,8 @@ def from_records(records: Iterable[Mapping[str, Any]], name: str = "records") ->
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise DataError(f"expected a list of records, {{...}} each, found {shown(values)}", file=name)
     with _naming(name, lambda record: f"{name}[{record}]"):
-        made = read_records(((number, _plain(value)) for number, value in enumerate(values)), name, "record")
-        dataset = assemble(made, name, name, "record")
+        parsed = read_records(((number, _plain(value)) for number, value in enumerate(values)), name, "record")
+        dataset = assemble(parsed, name, name, "record")
     if not len(dataset):
         raise DataError("contains no candidate, expected at least one", file=name)
     return dataset
@@ -87,12 +87,12 @@ def from_texts(
         if len(texts) != size:
             raise DataError(f"system {first!r} has {size} translations, {system!r} has {len(texts)}", file=name)
     by_source = _references(references, size, name)
-    given = [""] * size if sources is None else _texts(sources, "sources", name)
-    if len(given) != size:
-        raise DataError(f"{counted(len(given), 'source')} for {counted(size, 'translation')}", file=name)
+    source_texts = [""] * size if sources is None else _texts(sources, "sources", name)
+    if len(source_texts) != size:
+        raise DataError(f"{counted(len(source_texts), 'source')} for {counted(size, 'translation')}", file=name)
     return build_dataset(
         name,
-        {"lp": [lp] * size, "text": given},
+        {"lp": [lp] * size, "text": source_texts},
         {
             "source": np.repeat(np.arange(size), [*map(len, by_source)]),
             "text": [text for texts in by_source for text in texts],
@@ -112,15 +112,19 @@ def _references(references: Sequence[str | Texts] | None, size: int, name: str) 
         return [[]] * size
     if isinstance(references, str):
         raise DataError("references: expected a list, found a string: put it in a list", file=name)
-    given = [*references]
-    if len(given) != size:
-        what = f"{counted(size, 'translation')} but references for {len(given)}"
-        if given and not isinstance(given[0], str) and all(len(one) == size for one in given):
+    reference_lists = [*references]
+    if len(reference_lists) != size:
+        what = f"{counted(size, 'translation')} but references for {len(reference_lists)}"
+        if (
+            reference_lists
+            and not isinstance(reference_lists[0], str)
+            and all(len(entry) == size for entry in reference_lists)
+        ):
             what += ": expected references grouped by translation; transpose them with list(zip(*references))"
         raise DataError(f"{what}; expected one reference, or a list of references, per translation", file=name)
     return [
-        _texts([one] if isinstance(one, str) else one, f"references[{number}]", name)
-        for number, one in enumerate(given)
+        _texts([entry] if isinstance(entry, str) else entry, f"references[{number}]", name)
+        for number, entry in enumerate(reference_lists)
     ]
 
 
@@ -147,19 +151,19 @@ def _naming(name: str, place: Callable[[int], str]) -> Iterator[None]:
 def _arrow(column: pd.Series) -> pa.ChunkedArray:
     """Return a column with nothing for all that pandas means by it; what Arrow has no type for is written as text."""
     try:
-        made = pa.array(column, from_pandas=True)
+        array = pa.array(column, from_pandas=True)
     except (pa.ArrowException, OverflowError):
         missing = column.isna().to_numpy(bool)
-        made = pa.array([None if gone else str(value) for value, gone in zip(column, missing, strict=True)])
-    return made if isinstance(made, pa.ChunkedArray) else pa.chunked_array([made])
+        array = pa.array([None if gone else str(value) for value, gone in zip(column, missing, strict=True)])
+    return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
 
 
 def _plain(value: Any) -> Any:
     """Return what JSON would hold for a value: no types of numpy, and null for not a number."""
     if isinstance(value, Mapping):
-        return {key if isinstance(key, str) else str(key): _plain(one) for key, one in value.items()}
+        return {key if isinstance(key, str) else str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
     return None if value is pd.NA or (isinstance(value, float) and math.isnan(value)) else value

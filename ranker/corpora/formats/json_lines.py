@@ -86,12 +86,12 @@ def read_records(values: Iterable[tuple[int, Any]], file: str, unit: str = "line
         if key not in grouped:
             grouped[key] = record, {}
             records.append(record)
-        record, there = grouped[key]
+        record, by_system = grouped[key]
         candidate = reader.candidate(fields, "", len(record.candidates), candidates, row=True)
         judge = reader.optional_text(fields, "judge", "judge")
-        line_before, before = there.get(candidate.system, (line, candidate))
+        line_before, before = by_system.get(candidate.system, (line, candidate))
         if before is candidate:
-            there[candidate.system] = line, candidate
+            by_system[candidate.system] = line, candidate
             record.candidates.append(candidate)
         elif not judge or (before.text, before.is_reference) != (candidate.text, candidate.is_reference):
             hint = f" ({unit} {line_before} has it too), or distinguish equal sources by seg_id"
@@ -180,9 +180,9 @@ def _expect_end(text: str, position: int, file: str, first_line: int) -> None:
 
 def _fail_at(text: str, position: int, file: str, first_line: int, what: str) -> NoReturn:
     """Refuse what stands at `position` of `text`, which starts on `first_line`."""
-    found = shown(text[position : position + 31].split("\n")[0]) if position < len(text) else "the end"
+    actual = shown(text[position : position + 31].split("\n")[0]) if position < len(text) else "the end"
     line = first_line + text.count("\n", 0, position)
-    raise DataError(f"{what} {found}", file=file, line=line, column=position - text.rfind("\n", 0, position))
+    raise DataError(f"{what} {actual}", file=file, line=line, column=position - text.rfind("\n", 0, position))
 
 
 def _is_json(text: str) -> bool:
@@ -217,18 +217,18 @@ class RecordReader:
     def __init__(self, file: str, line: int, left_out: dict[str, None]) -> None:
         self.file, self.line, self.left_out = file, line, left_out
 
-    def fail(self, path: str, expected: str, found: object) -> NoReturn:
+    def fail(self, path: str, expected: str, actual: object) -> NoReturn:
         """Say what was expected at `path`, and what was found."""
-        raise DataError(f"{path}: expected {expected}, found {shown(found)}", file=self.file, line=self.line)
+        raise DataError(f"{path}: expected {expected}, found {shown(actual)}", file=self.file, line=self.line)
 
     def spelling(self, fields: Mapping[str, Any], *spellings: str) -> str | None:
         """Return the one of several keys for the same thing that `fields` has."""
-        there = [key for key in spellings if key in fields]
-        filled = [key for key in there if fields[key] is not None]
+        present = [key for key in spellings if key in fields]
+        filled = [key for key in present if fields[key] is not None]
         if len(filled) > 1:
             what = f"keys {filled[0]!r} and {filled[1]!r} mean the same; keep one of them"
             raise DataError(what, file=self.file, line=self.line)
-        return next(iter(filled or there), None)
+        return next(iter(filled or present), None)
 
     def mapping(self, value: object, path: str) -> Mapping[str, Any]:
         """Return an object."""
@@ -259,7 +259,7 @@ class RecordReader:
             return [self.text(value, path)]
         if not isinstance(value, list):
             self.fail(path, "a list of strings", value)
-        return [self.text(one, f"{path}[{index}]") for index, one in enumerate(value)]
+        return [self.text(item, f"{path}[{index}]") for index, item in enumerate(value)]
 
     def number(self, value: object, path: str) -> float:
         """Return a finite number."""
@@ -274,7 +274,7 @@ class RecordReader:
 
     def ratings(self, value: object, path: str, known: tuple[str, ...] = ()) -> list[tuple[str, str | None, float]]:
         """Read ratings by their names; `known` are the keys that may stand beside them."""
-        found: list[tuple[str, str | None, float]] = []
+        ratings: list[tuple[str, str | None, float]] = []
         for kind, score in self.mapping(value, path).items():
             inside = _inside(path, self.name(kind, path))
             if known and not _is_number(score) and not isinstance(score, dict):
@@ -283,11 +283,11 @@ class RecordReader:
                 what = f"a number as a rating, or one of the keys {_listed(known)}{hint}"
                 self.fail(inside, what, score)
             if isinstance(score, dict):
-                for judge, one in score.items():
-                    found.append((kind, self.text(judge, inside), self.number(one, _inside(inside, judge))))
+                for judge, judge_score in score.items():
+                    ratings.append((kind, self.text(judge, inside), self.number(judge_score, _inside(inside, judge))))
             elif score is not None:
-                found.append((kind, None, self.number(score, inside)))
-        return found
+                ratings.append((kind, None, self.number(score, inside)))
+        return ratings
 
     def others(self, fields: Mapping[str, Any], known: tuple[str, ...], *, numbers: bool) -> Iterator[str]:
         """Yield the keys of `fields` that are not `known`, but for metadata, which is noted to be left out.
@@ -311,9 +311,9 @@ class RecordReader:
 
     def new_ratings(self, before: Candidate, candidate: Candidate) -> list[tuple[str, str | None, float]]:
         """Return the ratings of `candidate`, refusing those that `before` has already."""
-        there = {(kind, judge) for kind, judge, _ in before.ratings}
+        judged = {(kind, judge) for kind, judge, _ in before.ratings}
         for kind, judge, _ in candidate.ratings:
-            if {(kind, judge), (kind, None)} & there:
+            if {(kind, judge), (kind, None)} & judged:
                 what = (
                     f"{shown(kind)}: system {shown(candidate.system)} is judged twice; expected one judgement per judge"
                 )
@@ -334,10 +334,10 @@ class RecordReader:
         if not isinstance(value, list):
             self.fail(path, 'a list of {"system", "text"} or an object {system: text}', value)
         return [
-            Candidate(f"candidate{index + 1}", self.text(one, f"{path}[{index}]"))
-            if isinstance(one, str)
-            else self.candidate(one, f"{path}[{index}]", index)
-            for index, one in enumerate(value)
+            Candidate(f"candidate{index + 1}", self.text(item, f"{path}[{index}]"))
+            if isinstance(item, str)
+            else self.candidate(item, f"{path}[{index}]", index)
+            for index, item in enumerate(value)
         ]
 
     def candidate(

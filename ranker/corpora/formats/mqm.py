@@ -77,7 +77,7 @@ def parse_mqm(text: str, file: str) -> list[Record]:
             what = f"expected {len(header)} fields as in the first line, found {len(fields)}"
             raise DataError(what, file=file, line=number)
         _add(segments, dict(zip(header, fields, strict=True)), segment_column, file, number)
-    return [_finished(one) for one in segments.values()]
+    return [_finished(segment) for segment in segments.values()]
 
 
 def _add(

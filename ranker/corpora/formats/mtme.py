@@ -63,17 +63,17 @@ def read_mtme(folder: str | Path, *, name: str | None = None, pairs: Sequence[st
     """
     root = Path(folder)
     file = display_name(root)
-    there = sorted(path.name for path in _listed(root / _OUTPUTS) if path.is_dir() and _PAIR.match(path.name))
+    available = sorted(path.name for path in _listed(root / _OUTPUTS) if path.is_dir() and _PAIR.match(path.name))
     for pair in pairs or ():
-        if pair not in there:
-            raise DataError(f"no outputs of language pair {shown(pair)}; available: {', '.join(there)}", file=file)
-    if not there:
+        if pair not in available:
+            raise DataError(f"no outputs of language pair {shown(pair)}; available: {', '.join(available)}", file=file)
+    if not available:
         raise DataError(
             "contains no language pair, expected directories such as en-de", file=display_name(root / _OUTPUTS)
         )
     name = name or printable(root.resolve().name)
-    tests = [_read_pair(root, pair, name) for pair in pairs or there]
-    left_out = sum(named["level"] != "seg" for pair in pairs or there for _, named in _score_files(root, pair))
+    tests = [_read_pair(root, pair, name) for pair in pairs or available]
+    left_out = sum(named["level"] != "seg" for pair in pairs or available for _, named in _score_files(root, pair))
     if left_out:
         _LOG.warning("ranker: note: %s: files of human scores not at segment level, ignored: %d", file, left_out)
     return replace(concatenate(tests), name=name)
@@ -92,15 +92,15 @@ def _read_pair(root: Path, pair: str, name: str) -> Dataset:
     size, like = len(sources), display_name(source_file)
 
     def texts(paths: list[Path], prefix: str) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        texts_by_name: dict[str, list[str]] = {}
         for path in paths:
             if path.name.endswith(".txt") and path.name.startswith(prefix):
                 name = display_name(path.name.removesuffix(".txt").removeprefix(prefix))
-                if name in found:
+                if name in texts_by_name:
                     what = "has the same name as another file except for unprintable characters; rename one of them"
                     raise DataError(what, file=display_name(path))
-                found[name] = read_lines(path, size, like)
-        return found
+                texts_by_name[name] = read_lines(path, size, like)
+        return texts_by_name
 
     references = texts(_listed(root / "references"), f"{pair}.")
     systems = texts(_listed(root / _OUTPUTS / pair), "")

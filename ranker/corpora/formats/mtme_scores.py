@@ -43,17 +43,17 @@ def parse_scores(text: str, file: str) -> dict[str, list[tuple[float | None, int
     DataError
         With the line: not two fields, or a score that is neither a finite number nor ``None``.
     """
-    found: dict[str, list[tuple[float | None, int]]] = {}
+    by_system: dict[str, list[tuple[float | None, int]]] = {}
     for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], 1):
         fields = line.split()
         if len(fields) != 2:
             what = f"expected a system and its score, found {shown(line)} ({len(fields)} fields)"
             raise DataError(what, file=file, line=number)
         system, value = fields
-        found.setdefault(system, []).append((parse_score(value, file, number), number))
-    if not found:
+        by_system.setdefault(system, []).append((parse_score(value, file, number), number))
+    if not by_system:
         raise DataError("is empty, expected one system and score per line", file=file)
-    return found
+    return by_system
 
 
 def parse_score(value: str, file: str, line: int) -> float | None:
@@ -89,7 +89,8 @@ def format_scores(scores: Mapping[str, Sequence[float | None]], file: str | None
             what = f"system {shown(system)}: expected a name without white space for a score file; rename it"
             raise DataError(what, file=file)
         lines += [
-            f"{system}\t{MISSING if one is None or not math.isfinite(one) else repr(one + 0.0)}" for one in values
+            f"{system}\t{MISSING if value is None or not math.isfinite(value) else repr(value + 0.0)}"
+            for value in values
         ]
     return "".join(line + "\n" for line in lines)
 

@@ -139,7 +139,7 @@ def from_columns(
     sentences = np.asarray(sentence, dtype=np.int64)
     matrix = np.ascontiguousarray(features, dtype=np.float64)
     for feature, _ in layout:
-        if feature and (any(one.isspace() for one in feature) or SEPARATOR in feature or "=" in feature):
+        if feature and (any(character.isspace() for character in feature) or SEPARATOR in feature or "=" in feature):
             raise DataError(f"feature {shown(feature)}: expected a name without white space, '=' and '|||'", file=name)
     twice = first_repeated(column_names(layout))
     if twice is not None:
@@ -153,10 +153,10 @@ def from_columns(
         raise DataError(f"{what}, expected a finite number", file=name)
     encoded = pc.dictionary_encode(pc.utf8_trim_whitespace(pa.array(texts, type=pa.large_string())))
     for bad_text in (SEPARATOR, "\n", "\r"):
-        found = pc.index(pc.match_substring(encoded.dictionary, bad_text), True).as_py()
-        if found >= 0:
+        index = pc.index(pc.match_substring(encoded.dictionary, bad_text), True).as_py()
+        if index >= 0:
             raise DataError(
-                f"text {shown(encoded.dictionary[found].as_py())}: an n-best list cannot contain {bad_text!r}",
+                f"text {shown(encoded.dictionary[index].as_py())}: an n-best list cannot contain {bad_text!r}",
                 file=name,
             )
     return NBestList(
@@ -192,7 +192,7 @@ def merge(first: NBestList, second: NBestList) -> NBestList:
     features = np.concatenate([first.features, second.features])
     keys = pd.DataFrame(np.column_stack([sentence, text]), columns=["sentence", "text"])
     values = pd.DataFrame(features, columns=[f"f{column}" for column in range(features.shape[1])])
-    kept = np.flatnonzero(~pd.concat([keys, values], axis=1).duplicated().to_numpy())
+    distinct = np.flatnonzero(~pd.concat([keys, values], axis=1).duplicated().to_numpy())
     scored = first.score is not None and second.score is not None
     aligned = first.alignment is not None and second.alignment is not None
     together = NBestList(
@@ -205,7 +205,7 @@ def merge(first: NBestList, second: NBestList) -> NBestList:
         np.concatenate([first.score, second.score]) if scored else None,
         pa.chunked_array([first.alignment, second.alignment]).combine_chunks() if aligned else None,
     )
-    return _take(together, kept[np.argsort(sentence[kept], kind="stable")])
+    return _take(together, distinct[np.argsort(sentence[distinct], kind="stable")])
 
 
 def _take(nbest: NBestList, rows: Int64Array) -> NBestList:
@@ -262,10 +262,10 @@ def nbest_bytes(nbest: NBestList, path: str | Path) -> bytes:
             fields.append(pa.array([""] * len(nbest), pa.large_string()))
         fields.append(nbest.alignment)
     lines = _joined(fields, f" {SEPARATOR} ")
-    ended = _joined([lines, pa.scalar("", pa.large_string())], "\n")
+    joined = _joined([lines, pa.scalar("", pa.large_string())], "\n")
     # the offsets of a fresh array begin at 0, so its buffer is the text of all lines one behind the other
-    end = int(np.frombuffer(ended.buffers()[1], dtype=np.int64)[len(ended)])
-    written: bytes = ended.buffers()[2].slice(0, end).to_pybytes()
+    end = int(np.frombuffer(joined.buffers()[1], dtype=np.int64)[len(joined)])
+    written: bytes = joined.buffers()[2].slice(0, end).to_pybytes()
     return written
 
 

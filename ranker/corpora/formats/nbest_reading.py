@@ -68,11 +68,11 @@ def _fields(lines: pa.Array, file: str) -> list[pa.Array]:
     expected = int(sizes[0])
     if not 3 <= expected <= len(_FIELDS):
         raise DataError(f"found {expected} field{'s' * (expected != 1)}; {_LINE}", file=file, line=1)
-    other = np.flatnonzero(sizes != expected)
-    if len(other):
-        found = int(sizes[other[0]])
-        what = f"found {found} field{'s' * (found != 1)}, expected {expected} as in line 1"
-        raise DataError(f"{what}; {_LINE}", file=file, line=int(other[0]) + 1)
+    unequal = np.flatnonzero(sizes != expected)
+    if len(unequal):
+        actual = int(sizes[unequal[0]])
+        what = f"found {actual} field{'s' * (actual != 1)}, expected {expected} as in line 1"
+        raise DataError(f"{what}; {_LINE}", file=file, line=int(unequal[0]) + 1)
     parts = split.values
     rows = np.arange(len(lines)) * expected
     return [pc.utf8_trim_whitespace(parts.take(pa.array(rows + column))) for column in range(expected)]
@@ -142,8 +142,8 @@ def _check_layout(words: pa.Array, offsets: Int64Array, names: BoolArray, layout
         bad = (codes != codes[0]).any(axis=1)
     if bad.any():
         row = int(np.argmax(bad))
-        found = _layout(words.slice(offsets[row], offsets[row + 1] - offsets[row]).to_pylist(), file, row + 1)
-        what = f"has the features {describe_layout(found)}; expected {describe_layout(layout)}, as in line 1"
+        row_layout = _layout(words.slice(offsets[row], offsets[row + 1] - offsets[row]).to_pylist(), file, row + 1)
+        what = f"has the features {describe_layout(row_layout)}; expected {describe_layout(layout)}, as in line 1"
         raise DataError(what, file=file, line=row + 1)
 
 

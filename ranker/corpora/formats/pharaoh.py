@@ -124,29 +124,29 @@ def attach(
             file=dataset.name,
         )
     reference_source = dataset.references["source"].to_numpy(np.int64)
-    made = _column(dataset.references), _column(dataset.candidates)
-    for number, given in enumerate(references):
+    columns = _column(dataset.references), _column(dataset.candidates)
+    for number, alignment in enumerate(references):
         rows = np.flatnonzero(slot == number)
-        made[0][rows] = _lines(given, rows, reference_source, source_lengths, reference_lengths)
+        columns[0][rows] = _lines(alignment, rows, reference_source, source_lengths, reference_lengths)
     systems = dataset.candidates["system"].to_numpy(object)
-    for system, given in (candidates or {}).items():
+    for system, alignment in (candidates or {}).items():
         rows = np.flatnonzero(systems == system)
         if not len(rows):
             known = sorted(set(systems))
             raise DataError(
                 f"alignments of the unknown system {shown(system)}{nearest(system, known)}", file=dataset.name
             )
-        made[1][rows] = _lines(given, rows, dataset.candidate_source, source_lengths, candidate_lengths)
+        columns[1][rows] = _lines(alignment, rows, dataset.candidate_source, source_lengths, candidate_lengths)
     return dataclasses.replace(
         dataset,
-        references=dataset.references.assign(**{ALIGNMENT: pd.Series(made[0], dtype=TEXT)}),
-        candidates=dataset.candidates.assign(**{ALIGNMENT: pd.Series(made[1], dtype=TEXT)}),
+        references=dataset.references.assign(**{ALIGNMENT: pd.Series(columns[0], dtype=TEXT)}),
+        candidates=dataset.candidates.assign(**{ALIGNMENT: pd.Series(columns[1], dtype=TEXT)}),
     )
 
 
-def attach_all(dataset: Dataset, found: Alignments) -> Dataset:
+def attach_all(dataset: Dataset, alignments: Alignments) -> Dataset:
     """Return `dataset` with these word alignments to the source, in place of any that it has."""
-    columns = [pd.Series(pharaoh_lines(links), dtype=TEXT) for links in (found.references, found.candidates)]
+    columns = [pd.Series(pharaoh_lines(links), dtype=TEXT) for links in (alignments.references, alignments.candidates)]
     return dataclasses.replace(
         dataset,
         references=dataset.references.assign(**{ALIGNMENT: columns[0]}),
@@ -174,14 +174,14 @@ def alignments_of(
     DataError
         Naming the source, if an alignment is not in Pharaoh format or out of range.
     """
-    found = _alignments(dataset)
+    alignments = _alignments(dataset)
     for links, rows, lengths in (
-        (found.references, dataset.references, reference_lengths),
-        (found.candidates, dataset.candidates, candidate_lengths),
+        (alignments.references, dataset.references, reference_lengths),
+        (alignments.candidates, dataset.candidates, candidate_lengths),
     ):
         of_rows = None if source_lengths is None else np.asarray(source_lengths)[rows["source"].to_numpy(np.int64)]
         _check_range(links, of_rows, lengths, _of_row(dataset, rows))
-    return found
+    return alignments
 
 
 @view
@@ -189,21 +189,21 @@ def _alignments(dataset: Dataset) -> Alignments:
     tables = dataset.references, dataset.candidates
     columns = [_column(rows) for rows in tables]
     links = [_parse(column, _of_row(dataset, rows)) for column, rows in zip(columns, tables, strict=True)]
-    given = [np.array([one is not None for one in column], dtype=bool) for column in columns]
-    return Alignments(links[0], links[1], given[0], given[1])
+    present = [np.array([value is not None for value in column], dtype=bool) for column in columns]
+    return Alignments(links[0], links[1], present[0], present[1])
 
 
 def _column(rows: pd.DataFrame) -> npt.NDArray[np.object_]:
     """Return the alignment of every row as text, None where there is none."""
     lines = np.full(len(rows), None, dtype=object)
     if ALIGNMENT in rows:
-        given = rows[ALIGNMENT].notna().to_numpy(bool)
-        lines[given] = rows[ALIGNMENT][given].tolist()
+        present = rows[ALIGNMENT].notna().to_numpy(bool)
+        lines[present] = rows[ALIGNMENT][present].tolist()
     return lines
 
 
 def _lines(
-    given: str | Path | Links,
+    alignment: str | Path | Links,
     rows: Int64Array,
     source: Int64Array,
     source_lengths: npt.ArrayLike | None,
@@ -214,8 +214,8 @@ def _lines(
         None if source_lengths is None else np.asarray(source_lengths)[source[rows]],
         None if target_lengths is None else np.asarray(target_lengths)[rows],
     )
-    links = given if isinstance(given, Links) else read_pharaoh(given)
-    file = "alignment" if isinstance(given, Links) else display_name(given)
+    links = alignment if isinstance(alignment, Links) else read_pharaoh(alignment)
+    file = "alignment" if isinstance(alignment, Links) else display_name(alignment)
     _check_count(links, len(rows), "in the data set", file)
     _check_range(links, *lengths, lambda row, what: _in_file(file, row, what))
     return pharaoh_lines(links)
@@ -249,15 +249,15 @@ def _check_range(
     links: Links, source_lengths: npt.ArrayLike | None, target_lengths: npt.ArrayLike | None, refuse: _Refusal
 ) -> None:
     endless = np.full(len(links), np.iinfo(np.int32).max)
-    lengths = [endless if one is None else np.asarray(one) for one in (source_lengths, target_lengths)]
+    lengths = [endless if lengths is None else np.asarray(lengths) for lengths in (source_lengths, target_lengths)]
     outside = links.first_outside(*lengths)
     if outside:
         pair, index = outside
         link = f"{links.source[index]}-{links.target[index]}"
         side = 0 if links.source[index] >= lengths[0][pair] else 1
         words = int(lengths[side][pair])
-        there = f"has {words} word{'' if words == 1 else 's'}, counted from 0" if words else "is empty"
-        raise refuse(pair, f"link {link} is out of range: the {('source', 'target')[side]} sentence {there}")
+        extent = f"has {words} word{'' if words == 1 else 's'}, counted from 0" if words else "is empty"
+        raise refuse(pair, f"link {link} is out of range: the {('source', 'target')[side]} sentence {extent}")
 
 
 def _in_file(file: str, row: int, what: str) -> DataError:
@@ -266,8 +266,8 @@ def _in_file(file: str, row: int, what: str) -> DataError:
 
 def _of_row(dataset: Dataset, rows: pd.DataFrame) -> _Refusal:
     def refuse(row: int, what: str) -> DataError:
-        one = rows.iloc[row]
-        name = one["system"] if "system" in rows else "a reference"
-        return DataError(f"alignment of {shown(name)}: {what}", file=dataset.where(int(one["source"])))
+        record = rows.iloc[row]
+        name = record["system"] if "system" in rows else "a reference"
+        return DataError(f"alignment of {shown(name)}: {what}", file=dataset.where(int(record["source"])))
 
     return refuse

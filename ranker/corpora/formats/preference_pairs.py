@@ -33,8 +33,8 @@ def companion(path: str | Path) -> Path | None:
     """Return the pairs file beside the corpus file `path`, if there is one."""
     path = Path(path)
     name = companion_name(path).removesuffix(".gz")
-    candidates = (path.with_name(one) for one in (name, f"{name}.gz"))
-    return next((one for one in candidates if one != path and _is_file(one)), None)
+    candidates = (path.with_name(file_name) for file_name in (name, f"{name}.gz"))
+    return next((candidate for candidate in candidates if candidate != path and _is_file(candidate)), None)
 
 
 def _is_file(path: Path) -> bool:
@@ -82,14 +82,14 @@ def read_pairs(path: str | Path, dataset: Dataset) -> Dataset:
             line=int(same[0]) + 2,
         )
     optional = {
-        ours: [None if value == "-" else value for value in columns[theirs]]
-        for ours, theirs in (
+        key: [None if value == "-" else value for value in columns[header]]
+        for key, header in (
             ("judge", "judge"),
             ("task", "task"),
             ("rank_first", "rankA"),
             ("rank_second", "rankB"),
         )
-        if theirs in columns
+        if header in columns
     }
     preferences = table(
         "preferences",

@@ -69,10 +69,10 @@ def read_dataset(path: str | Path, *, pairs: str | Path | None = None, name: str
 def _version(path: str | Path) -> tuple[int, int, int] | None:
     """Return what changes when a file is replaced, None where there is no file."""
     try:
-        found = Path(path).stat()
+        status = Path(path).stat()
     except (OSError, ValueError):
         return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def read_parallel(

@@ -97,7 +97,7 @@ class SegmentScores:
             numbers = _lines_of_scores(text.split("\n"), inside)
             if numbers is None:
                 raise DataError("expected one score per line, as in every file of a directory", file=inside, line=1)
-            rows += [Row(one.score, f"{part.name}:{one.where}", system=part.name) for one in numbers]
+            rows += [Row(number.score, f"{part.name}:{number.where}", system=part.name) for number in numbers]
             digests.append(sha256(text.encode()))
         return cls(file, rows, sha256("".join(digests).encode()))
 
@@ -140,8 +140,8 @@ class SegmentScores:
         names = dataset.candidates["system"].to_numpy(object)
         codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
         width = max(len(codes), 1)
-        place = pd.Index(dataset.candidate_source * width + np.array([codes[one] for one in names], dtype=np.int64))
-        wanted = source * width + np.array([codes[one] for one in system], dtype=np.int64)
+        place = pd.Index(dataset.candidate_source * width + np.array([codes[name] for name in names], dtype=np.int64))
+        wanted = source * width + np.array([codes[name] for name in system], dtype=np.int64)
         candidate = place.get_indexer(pd.Index(wanted))
         score = np.array([row.score for row in self.rows], dtype=np.float64)
         for at in np.flatnonzero((candidate < 0) & ~np.isnan(score))[:1].tolist():
@@ -153,9 +153,9 @@ class SegmentScores:
             what = f"system {shown(system[at])} has a second score for {dataset.where(int(source[at]))}"
             raise self.error(f"{what} (the first: {_named(first)}); expected one", self.rows[at])
         self._check_texts(dataset, candidate)
-        found = np.full(len(dataset), np.nan)
-        found[candidate[candidate >= 0]] = score[candidate >= 0]
-        return found
+        candidate_scores = np.full(len(dataset), np.nan)
+        candidate_scores[candidate[candidate >= 0]] = score[candidate >= 0]
+        return candidate_scores
 
     def _check_texts(self, dataset: Dataset, candidate: Int64Array) -> None:
         """Refuse scores of other translations than those of the data set."""
@@ -184,16 +184,16 @@ class SegmentScores:
                 continue
             # COMET names systems by the paths of their files
             bare = row.system.replace("\\", "/").rsplit("/", 1)[-1]
-            fitting = [one for one in (row.system, bare, bare.rsplit(".", 1)[0]) if one in known][:1]
-            fitting = fitting or [one for one in known if one.rsplit(".", 1)[0] == bare]
+            fitting = [spelling for spelling in (row.system, bare, bare.rsplit(".", 1)[0]) if spelling in known][:1]
+            fitting = fitting or [name for name in known if name.rsplit(".", 1)[0] == bare]
             if len(fitting) != 1:
                 hint = nearest(row.system[:60], known)
                 raise self.error(f"expected a system of {dataset.name}, found {shown(row.system)}{hint}", row)
             by_name[row.system] = fitting[0]
         twice = pd.Series(by_name.values(), index=list(by_name)).duplicated(keep=False)
         if twice.any():
-            both = " and ".join(shown(one) for one in list(twice[twice].index)[:2])
-            raise self.error(f"systems {both} are the same system of {dataset.name}; rename or remove one")
+            duplicated = " and ".join(shown(name) for name in list(twice[twice].index)[:2])
+            raise self.error(f"systems {duplicated} are the same system of {dataset.name}; rename or remove one")
         return [by_name[row.system] for row in self.rows]
 
     def _sources(self, dataset: Dataset, system: list[str], wanted: Sequence[str]) -> Int64Array:
@@ -202,9 +202,9 @@ class SegmentScores:
             return self._counted(dataset, system, wanted)
         pairs, ids = dataset.source_language_pairs, dataset.sources["seg_id"].to_numpy(object)
         by_id: dict[str, list[int]] = {}
-        for place, one in enumerate(ids):
-            by_id.setdefault(one, []).append(place)
-        found = []
+        for place, seg_id in enumerate(ids):
+            by_id.setdefault(seg_id, []).append(place)
+        indices = []
         for row in self.rows:
             assert row.seg_id is not None
             places = by_id.get(row.seg_id, [])
@@ -216,16 +216,16 @@ class SegmentScores:
                     raise self.error(f"expected a segment of {dataset.name}, found {named}", row)
                 advice = "add the language pair in a column or key 'lp'" if row.lp is None else "score them separately"
                 raise self.error(f"{named} matches {len(places)} segments of {dataset.name}: {advice}", row)
-            found.append(places[0])
-        return np.array(found, dtype=np.int64)
+            indices.append(places[0])
+        return np.array(indices, dtype=np.int64)
 
     def _counted(self, dataset: Dataset, system: list[str], wanted: Sequence[str]) -> Int64Array:
         """Return the sources of rows that are in the order of the segments."""
         source = np.zeros(len(self.rows), dtype=np.int64)
         names = dataset.candidates["system"].to_numpy(object)
         groups: dict[tuple[str, str | None], list[int]] = {}
-        for at, (one, row) in enumerate(zip(system, self.rows, strict=True)):
-            groups.setdefault((one, row.lp), []).append(at)
+        for at, (row_system, row) in enumerate(zip(system, self.rows, strict=True)):
+            groups.setdefault((row_system, row.lp), []).append(at)
         pairs = dataset.source_language_pairs
         every = np.ones(len(pairs), dtype=bool)
         for (name, lp), rows in groups.items():
@@ -233,7 +233,7 @@ class SegmentScores:
             translated = np.zeros(len(dataset.sources), dtype=bool)
             translated[dataset.candidate_source[names == name]] = True
             sizes = [np.flatnonzero(part & more) for part in parts for more in (translated, every)]
-            fitting = next((one for one in sizes if len(one) == len(rows)), None)
+            fitting = next((group for group in sizes if len(group) == len(rows)), None)
             if fitting is None:
                 what = (
                     f"system {shown(name)} has {counted(len(rows), 'score')}, expected {len(sizes[-2]):,}, one for each"
@@ -269,10 +269,10 @@ def _parse(text: str, file: str, name: str) -> list[Row]:
         elif delimiter != "\t" and delimiter in lines[0]:
             raise DataError(f"found {shown(lines[0])} without column names; {_FORMS}", file=file, line=1)
         else:
-            found = parse_scores(text, file)
+            by_system = parse_scores(text, file)
             rows = [
                 Row(math.nan if score is None else score, line, system=system)
-                for system, scores in found.items()
+                for system, scores in by_system.items()
                 for score, line in scores
             ]
     if not rows:
@@ -303,7 +303,7 @@ def _value(text: str, file: str, line: int) -> float:
 def _header(fields: list[str], name: str) -> dict[str, int] | None:
     """Return the places of the columns, if `fields` are their names."""
     known = {field.strip(): place for place, field in enumerate(fields)}
-    score = next((one for one in (name, *_SCORES) if one in known), None)
+    score = next((column for column in (name, *_SCORES) if column in known), None)
     if score is None:
         return None
     return {"score": known[score], **{key: known[key] for key in _KEYS if key in known}}
@@ -337,9 +337,9 @@ def _from_json(text: str, file: str, name: str) -> Iterator[Row]:
             raise DataError(f"expected an object with a score, found {shown(value)}", file=file, line=line)
         if value and all(isinstance(scores, list) for scores in value.values()):
             for system, scores in value.items():
-                for number, one in enumerate(scores):
+                for number, score in enumerate(scores):
                     path = f"{shown(system)}[{number}]"
-                    yield _json_row(one, file, path, None, name, system)
+                    yield _json_row(score, file, path, None, name, system)
             continue
         yield _json_row(value, file, "", line, name, None)
 
@@ -350,7 +350,7 @@ def _json_row(value: Any, file: str, path: str, line: int | None, name: str, sys
 
     if not isinstance(value, dict):
         raise fail(f"expected an object with a score, found {shown(value)}")
-    key = next((one for one in (name, *_SCORES) if one in value), None)
+    key = next((key for key in (name, *_SCORES) if key in value), None)
     if key is None:
         wanted = ", ".join(dict.fromkeys(("score", "COMET", "prediction", name)))
         raise fail(f"expected a score under one of the keys {wanted}, found {shown(sorted(value))}")
@@ -360,12 +360,12 @@ def _json_row(value: Any, file: str, path: str, line: int | None, name: str, sys
     if isinstance(score, int | float) and not abs(score) < _LARGEST:
         raise fail(f"{key}: expected a finite number, found {shown(score)}")
     keys: dict[str, str | None] = {}
-    for one in _KEYS:
-        found = value.get(one)
-        if found is not None and (isinstance(found, bool) or not isinstance(found, int | str)):
-            raise fail(f"{one}: expected text, found {shown(found)}")
-        keys[one] = None if found is None else str(found)
+    for place in _KEYS:
+        entry = value.get(place)
+        if entry is not None and (isinstance(entry, bool) or not isinstance(entry, int | str)):
+            raise fail(f"{place}: expected text, found {shown(entry)}")
+        keys[place] = None if entry is None else str(entry)
     if system is not None:
         keys["system"] = system
-    text = next((value[one] for one in _TEXTS if isinstance(value.get(one), str)), None)
+    text = next((value[key] for key in _TEXTS if isinstance(value.get(key), str)), None)
     return Row(math.nan if score is None else float(score), line if line is not None else path, **keys, text=text)

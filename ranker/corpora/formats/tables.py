@@ -178,8 +178,8 @@ def _columns(header: list[str], file: str, line: int | None) -> list[str]:
     columns = [names.canonical(name) for name in header]
     missing = "text" if "text" not in columns else "" if _is_comparable(columns) else "reference"
     if missing:
-        found = ", ".join(map(shown, header[:8])) or "nothing"
-        what = f"column {missing!r} is missing; expected at least {_EXPECTED}, found {found}"
+        listed = ", ".join(map(shown, header[:8])) or "nothing"
+        what = f"column {missing!r} is missing; expected at least {_EXPECTED}, found {listed}"
         raise DataError(what, file=file, line=line)
     twice = first_repeated(columns)
     if twice is not None:
@@ -199,7 +199,7 @@ def is_header(line: str, delimiter: str) -> bool:
 
 def delimiter_of(header: str, file: str) -> Literal[",", ";"]:
     """Return what separates the columns of CSV with this first line, and tell the user if it might be either."""
-    reads = [one for one in (",", ";") if is_header(header, one)]
+    reads = [delimiter for delimiter in (",", ";") if is_header(header, delimiter)]
     if len(reads) > 1:
         _LOG.warning("ranker: note: %s: columns may be separated by ',' or ';'; using ','", file)
     semicolons = reads == [";"] or (not reads and "," not in header and ";" in header)
@@ -208,8 +208,8 @@ def delimiter_of(header: str, file: str) -> Literal[",", ";"]:
 
 def kinds_of(columns: list[str]) -> list[str]:
     """Return the columns that hold ratings."""
-    others = {*names.TEXT_COLUMNS, *names.reference_columns(columns)}
-    return [column for column in columns if column not in others]
+    not_kinds = {*names.TEXT_COLUMNS, *names.reference_columns(columns)}
+    return [column for column in columns if column not in not_kinds]
 
 
 class LongTable:
@@ -272,11 +272,11 @@ class LongTable:
         outputs = outputs[np.argsort(group[outputs], kind="stable")]
         place = np.empty(len(outputs), dtype=np.int64)
         place[output[outputs]] = np.arange(len(outputs))
-        given = references[rows]
+        codes = references[rows]
         dataset = build_dataset(
             name,
             {**{key: self._take(key, rows) for key in ("lp", "doc", "seg_id")}, "text": self._take("source", rows)},
-            {"source": np.nonzero(given >= 0)[0], "text": _series(reference_texts.take(given[given >= 0]))},
+            {"source": np.nonzero(codes >= 0)[0], "text": _series(reference_texts.take(codes[codes >= 0]))},
             {
                 "source": group[outputs],
                 **{key: self._take(key, outputs) for key in ("system", "text")},
@@ -351,10 +351,10 @@ class LongTable:
         noted = [kind for kind in text if kind not in names.NOT_READ]
         if noted:
             _LOG.warning("ranker: note: %s: %s", self.file, names.not_read(noted))
-        kept = {kind: numbers[kind] for kind in kinds if kind not in text}
-        rows = {kind: np.flatnonzero(~np.isnan(values)) for kind, (values, _) in kept.items()}
-        for kind, (values, wrong) in kept.items():
-            there = rows[kind]
+        numeric = {kind: numbers[kind] for kind in kinds if kind not in text}
+        rows = {kind: np.flatnonzero(~np.isnan(values)) for kind, (values, _) in numeric.items()}
+        for kind, (values, wrong) in numeric.items():
+            rated = rows[kind]
             self._refuse(
                 wrong,
                 lambda row, kind=kind: (  # type: ignore[misc]
@@ -371,7 +371,7 @@ class LongTable:
             # a rating without a judge is that of the first row of an output
             unjudged = (judge[before] < 0) & ~np.isnan(values[before]) & (before != np.arange(len(before)))
             again = np.zeros(len(before), dtype=np.bool_)
-            again[there] = pd.DataFrame({"output": output[there], "judge": judge[there]}).duplicated() | unjudged[there]
+            again[rated] = pd.DataFrame({"output": output[rated], "judge": judge[rated]}).duplicated() | unjudged[rated]
             self._refuse(
                 again,
                 lambda row, kind=kind: (  # type: ignore[misc]
@@ -383,8 +383,8 @@ class LongTable:
         return {
             "candidate": output[every],
             "judge": self._take("judge", every),
-            "kind": pd.Series([*kept], dtype=TEXT).repeat([*map(len, rows.values())]).reset_index(drop=True),
-            "value": np.concatenate([np.zeros(0), *(kept[kind][0][there] for kind, there in rows.items())]),
+            "kind": pd.Series([*numeric], dtype=TEXT).repeat([*map(len, rows.values())]).reset_index(drop=True),
+            "value": np.concatenate([np.zeros(0), *(numeric[kind][0][rated] for kind, rated in rows.items())]),
         }
 
 

@@ -71,12 +71,12 @@ def _record(reader: RecordReader, value: object) -> Record:
 
 def _ratings(reader: RecordReader, scores: Mapping[str, Any]) -> list[tuple[str, str | None, float]]:
     """Return the ratings of one output; one whom `scores` name twice judges the second time under another name."""
-    found: dict[str, float] = {}
+    by_judge: dict[str, float] = {}
     for key, score in scores.items():
         number = _SCORE.match(key)
         if number is None or score is None:
             continue
         annotator = f"annotator{number[1]}"
         judge = reader.optional_text(scores, annotator, annotator) or f"round {number[1]}"
-        found[f"{judge} (round {number[1]})" if judge in found else judge] = reader.number(score, key)
-    return [("esa", judge, score) for judge, score in found.items()]
+        by_judge[f"{judge} (round {number[1]})" if judge in by_judge else judge] = reader.number(score, key)
+    return [("esa", judge, score) for judge, score in by_judge.items()]

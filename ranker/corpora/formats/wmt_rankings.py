@@ -123,7 +123,7 @@ def _ranking(row: Mapping[str, str], length: int, columns: _RankingColumns, file
         if code is None:
             raise DataError(f"{name}: expected a language, found {shown(row[name])}", file=file, line=line)
         codes.append(code)
-    found: list[tuple[str, int]] = []
+    ranked: list[tuple[str, int]] = []
     for system, rank in zip(columns.systems, columns.ranks, strict=True):
         value = row[rank].strip()
         if value in ("", str(_BLANK)):
@@ -133,7 +133,7 @@ def _ranking(row: Mapping[str, str], length: int, columns: _RankingColumns, file
             raise DataError(what, file=file, line=line)
         if not row[system].strip():
             raise DataError(f"{system}: expected a system with its rank {value}, found ''", file=file, line=line)
-        found.append((row[system].strip(), int(value)))
+        ranked.append((row[system].strip(), int(value)))
     return Ranking(
         line,
         "-".join(codes),
@@ -142,8 +142,8 @@ def _ranking(row: Mapping[str, str], length: int, columns: _RankingColumns, file
         row.get("segmentid", "").strip(),
         row.get("judgeid", "").strip() or None,
         row.get("rankingid", "").strip() or None,
-        tuple(system for system, _ in found),
-        tuple(rank for _, rank in found),
+        tuple(system for system, _ in ranked),
+        tuple(rank for _, rank in ranked),
     )
 
 
@@ -163,30 +163,30 @@ def with_rankings(dataset: Dataset, text: str, file: str) -> Dataset:
     columns: dict[str, list[object]] = {name: [] for name in SCHEMA["preferences"]}
     passed: dict[str, int] = {}
     seen: set[tuple[object, ...]] = set()
-    for number, one in enumerate(parse_rankings(text, file), 1):
-        source = places.source(one, file)
+    for number, ranking in enumerate(parse_rankings(text, file), 1):
+        source = places.source(ranking, file)
         if source is None:
             passed["rows of other language pairs"] = passed.get("rows of other language pairs", 0) + 1
             continue
         ranked = []
-        for system, rank in zip(one.systems, one.ranks, strict=True):
+        for system, rank in zip(ranking.systems, ranking.ranks, strict=True):
             candidate = places.candidate(source, system)
             if candidate is not None:
                 ranked.append((candidate, rank))
             elif _REFERENCE.match(_AROUND.sub(r"\1", system)):
                 passed["ranks of references"] = passed.get("ranks of references", 0) + 1
             else:
-                raise places.unknown_system(source, system, file, one.line)
+                raise places.unknown_system(source, system, file, ranking.line)
         if len({candidate for candidate, _ in ranked}) < len(ranked):
             twice = first_repeated(str(candidate) for candidate, _ in ranked) or "0"
             system = dataset.candidates["system"].iloc[int(twice)]
-            raise DataError(f"system {shown(system)} is ranked twice, expected once", file=file, line=one.line)
+            raise DataError(f"system {shown(system)} is ranked twice, expected once", file=file, line=ranking.line)
         for (first, rank_first), (second, rank_second) in itertools.combinations(ranked, 2):
             primary = True
-            if one.task is not None:
+            if ranking.task is not None:
                 key = (
-                    one.pair,
-                    one.task,
+                    ranking.pair,
+                    ranking.task,
                     *sorted([(places.content(first), rank_first), (places.content(second), rank_second)]),
                 )
                 primary = key not in seen
@@ -196,8 +196,8 @@ def with_rankings(dataset: Dataset, text: str, file: str) -> Dataset:
                 first,
                 second,
                 relation,
-                one.judge,
-                one.task or str(number),
+                ranking.judge,
+                ranking.task or str(number),
                 str(rank_first),
                 str(rank_second),
                 primary,
@@ -232,30 +232,35 @@ class _Places:
         self.pairs = set(dataset.language_pairs)
         self.only: str | None = None
 
-    def source(self, one: Ranking, file: str) -> int | None:
+    def source(self, ranking: Ranking, file: str) -> int | None:
         """Return the source of a row, None if it is of another language pair."""
-        pair = one.pair
+        pair = ranking.pair
         if self.pairs == {"?"}:
             # a corpus that does not say its languages can be of one pair only
-            self.only = self.only or one.pair
-            if one.pair != self.only:
+            self.only = self.only or ranking.pair
+            if ranking.pair != self.only:
                 what = (
                     f"{self.dataset.name} has no language pair; expected rankings of a single one, found "
                     f"{self.only} and"
                 )
-                raise DataError(f"{what} {one.pair}", file=file, line=one.line)
+                raise DataError(f"{what} {ranking.pair}", file=file, line=ranking.line)
             pair = "?"
         elif pair not in self.pairs:
             return None
-        for seg_id in (one.index, f"{one.document}:{one.segment}"):
-            found = self.keys.get((pair, seg_id))
-            if found is not None:
-                return found
+        for seg_id in (ranking.index, f"{ranking.document}:{ranking.segment}"):
+            source = self.keys.get((pair, seg_id))
+            if source is not None:
+                return source
         rows = self.counted.get(pair)
-        if rows is not None and one.index.isdecimal() and len(one.index) < 10 and 1 <= int(one.index) <= len(rows):
-            return int(rows[int(one.index) - 1])
-        what = f"srcIndex: expected a source of {self.dataset.name} ({one.pair}), found {shown(one.index)}"
-        raise DataError(what, file=file, line=one.line)
+        if (
+            rows is not None
+            and ranking.index.isdecimal()
+            and len(ranking.index) < 10
+            and 1 <= int(ranking.index) <= len(rows)
+        ):
+            return int(rows[int(ranking.index) - 1])
+        what = f"srcIndex: expected a source of {self.dataset.name} ({ranking.pair}), found {shown(ranking.index)}"
+        raise DataError(what, file=file, line=ranking.line)
 
     def candidate(self, source: int, system: str) -> int | None:
         named = self.by_source.get(source)
@@ -264,8 +269,8 @@ class _Places:
             named = {_AROUND.sub(r"\1", self.systems[row]): row for row in rows}
             named.update((self.systems[row], row) for row in rows)
             self.by_source[source] = named
-        found = named.get(system)
-        return named.get(_AROUND.sub(r"\1", system)) if found is None else found
+        candidate = named.get(system)
+        return named.get(_AROUND.sub(r"\1", system)) if candidate is None else candidate
 
     def unknown_system(self, source: int, system: str, file: str, line: int) -> DataError:
         where, known = self.dataset.where(source), list(self.by_source[source])
@@ -275,6 +280,10 @@ class _Places:
     def content(self, candidate: int) -> str:
         """Return the text of a candidate without case, punctuation and blanks."""
         if candidate not in self.contents:
-            letters = (one for one in self.texts[candidate].lower() if unicodedata.category(one)[0] not in "PZC")
+            letters = (
+                character
+                for character in self.texts[candidate].lower()
+                if unicodedata.category(character)[0] not in "PZC"
+            )
             self.contents[candidate] = "".join(letters)
         return self.contents[candidate]

@@ -42,10 +42,10 @@ def write_dataset(dataset: Dataset, path: str | Path) -> list[Path]:
         raise DataError(known, file=printable(str(path)))
     raw = _json(dataset, lines=".json" not in path.suffixes) if kind == "json" else _table(dataset, kind)
     finish_writing(path.parent)
-    found = companion(path)
+    pairs_file = companion(path)
     beside = path.with_name(companion_name(path))
-    if found is not None and (found != beside or not len(dataset.preferences)):
-        what = f"{display_name(found)} is next to it and would be read with it: delete it or choose another name"
+    if pairs_file is not None and (pairs_file != beside or not len(dataset.preferences)):
+        what = f"{display_name(pairs_file)} is next to it and would be read with it: delete it or choose another name"
         raise DataError(what, file=display_name(path))
     if not len(dataset.preferences):
         write_bytes(path, raw)
@@ -153,7 +153,7 @@ def records_of(dataset: Dataset) -> list[dict[str, Any]]:
         record["references"] = references[block]
         if not any(pd.isna(name) for name in names[block]) and names[block]:
             record["reference_names"] = names[block]
-        if reference_alignments and all(one is not None for one in reference_alignments[block]):
+        if reference_alignments and all(alignment is not None for alignment in reference_alignments[block]):
             record["reference_alignments"] = reference_alignments[block]
         record["candidates"] = []
         for row in range(*dataset.candidate_offsets[source : source + 2]):
@@ -172,4 +172,4 @@ def _alignments(rows: pd.DataFrame) -> list[str | None]:
     """Return the word alignment of every row, None where it has none; an empty list if no row has one."""
     if ALIGNMENT not in rows:
         return []
-    return [None if pd.isna(one) else one for one in rows[ALIGNMENT]]
+    return [None if pd.isna(links) else links for links in rows[ALIGNMENT]]

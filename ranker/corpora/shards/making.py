@@ -53,24 +53,28 @@ def make_shards(
     _prepare(folder)
     shards: list[Shard] = []
     columns: dict[str, str] = {}
-    name, kept = "", 0
+    name, count = "", 0
     with notes_once():
         for part in parts_of(data, rows):
-            chosen = part.select_language_pairs([one for one in lp if _has(part, one)]) if lp else part
+            chosen = (
+                part.select_language_pairs([language_pair for language_pair in lp if _has(part, language_pair)])
+                if lp
+                else part
+            )
             if not len(chosen.sources):
                 continue
-            name, kept = chosen.name, kept + len(chosen)
+            name, count = chosen.name, count + len(chosen)
             path = folder / f"part-{len(shards):05d}{ending}"
             write_dataset(chosen, path)
             if ending == ".parquet":
                 schema = pyarrow.parquet.read_schema(path)
                 columns |= {column: str(kind) for column, kind in zip(schema.names, schema.types, strict=True)}
             shards.append(Shard(path.name, len(chosen), len(chosen.sources), digest(str(path))))
-            progress.report("candidates", kept, 0)
+            progress.report("candidates", count, 0)
     if not shards:
         raise DataError(f"has no sources of {', '.join(lp)}", file=display_name(data))
-    sources = sum(one.sources or 0 for one in shards)
-    manifest = Manifest(FORMAT, VERSION, name, kept, sources, columns, tuple(shards))
+    sources = sum(shard.sources or 0 for shard in shards)
+    manifest = Manifest(FORMAT, VERSION, name, count, sources, columns, tuple(shards))
     write_bytes(folder / MANIFEST, manifest.text().encode())
     return manifest
 
@@ -96,13 +100,13 @@ def check_shards(shards: Shards) -> Iterator[Dataset]:
 @contextmanager
 def notes_once() -> Iterator[None]:
     """Give each note about ignored columns once, not once per shard."""
-    said: set[str] = set()
+    reported: set[str] = set()
 
     def is_new(entry: logging.LogRecord) -> bool:
         # what follows the name of the file
         text = entry.getMessage().rpartition(": ignored")[2]
-        new = text not in said
-        said.add(text)
+        new = text not in reported
+        reported.add(text)
         return new
 
     for name in _NOTED:

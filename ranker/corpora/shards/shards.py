@@ -102,12 +102,12 @@ class Shards:
         DataError
             If a pattern matches no file, or a manifest is damaged or of a later version.
         """
-        if not any(is_manifest(one) or is_pattern(one) for one in data):
+        if not any(is_manifest(entry) or is_pattern(entry) for entry in data):
             return None
         names, shards = [], []
-        for one in data:
-            if is_manifest(one):
-                folder = _folder(one)
+        for entry in data:
+            if is_manifest(entry):
+                folder = _folder(entry)
                 manifest = read_manifest(folder)
                 names.append(manifest.name)
                 shards += [
@@ -115,8 +115,8 @@ class Shards:
                     for shard in manifest.shards
                 ]
             else:
-                files = matching(one) if is_pattern(one) else [one]
-                names.append(display_name(one))
+                files = matching(entry) if is_pattern(entry) else [entry]
+                names.append(display_name(entry))
                 shards += [Shard(str(Path(file).absolute())) for file in files]
         return cls("+".join(names), tuple(shards))
 
@@ -133,10 +133,10 @@ class Shards:
             If it is not what its format promises, or not the file that the manifest describes.
         """
         shard = self.shards[number]
-        found = digest(shard.file)
-        if shard.sha256 not in (None, found):
+        actual = digest(shard.file)
+        if shard.sha256 not in (None, actual):
             what = (
-                f"is not the file that {MANIFEST} describes (SHA-256 {found[:12]}..., expected {shard.sha256[:12]}...)"
+                f"is not the file that {MANIFEST} describes (SHA-256 {actual[:12]}..., expected {shard.sha256[:12]}...)"
             )
             raise DataError(f"{what}: copy it again, or make the shards again", file=display_name(shard.file))
         dataset = read_dataset(shard.file, name=self.name)
@@ -169,24 +169,24 @@ def matching(pattern: str) -> list[str]:
     DataError
         If there is none.
     """
-    found = sorted(glob.glob(pattern))  # noqa: PTH207 - the pattern may have an absolute part
-    found = [one for one in found if not one.removesuffix(".gz").endswith(".pairs.tsv")]
-    if not found:
+    files = sorted(glob.glob(pattern))  # noqa: PTH207 - the pattern may have an absolute part
+    files = [file for file in files if not file.removesuffix(".gz").endswith(".pairs.tsv")]
+    if not files:
         raise DataError("no file matches this pattern", file=display_name(pattern))
-    return found
+    return files
 
 
 def digest(path: str) -> str:
     """Return the SHA-256 of a shard: of the file and, if there is one, of its pairs file."""
-    made = hashlib.sha256()
+    hasher = hashlib.sha256()
     for part in _blocks(Path(path)):
-        made.update(part)
+        hasher.update(part)
     pairs = companion(path)
     if pairs is not None:
-        made.update(b"\0pairs\0")
+        hasher.update(b"\0pairs\0")
         for part in _blocks(pairs):
-            made.update(part)
-    return made.hexdigest()
+            hasher.update(part)
+    return hasher.hexdigest()
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
@@ -209,9 +209,9 @@ def read_manifest(folder: Path) -> Manifest:
         if document["format"] != FORMAT or document["version"] != VERSION:
             what = f"has version {document['version']} of the format {document['format']!r}, which is not supported"
             raise DataError(f"{what}: make the shards again", file=file)
-        shards = tuple(record(Shard, one) for one in document["shards"])
+        shards = tuple(record(Shard, shard) for shard in document["shards"])
         manifest = Manifest(**{**document, "columns": dict(document["columns"]), "shards": shards})
-        sound = manifest.rows == sum(one.rows or 0 for one in shards)
+        sound = manifest.rows == sum(shard.rows or 0 for shard in shards)
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, DataError):
             raise

@@ -140,18 +140,18 @@ def _table_parts(path: Path, name: str, rows: int) -> Iterator[Part]:
 
 def _whole_sources(path: Path, file: str, rows: int) -> Iterator[pa.Table]:
     """Yield the rows of a Parquet file in tables that no source is cut by."""
-    kept: pa.Table | None = None
+    buffered: pa.Table | None = None
     with parquet_errors(file):
         opened = pyarrow.parquet.ParquetFile(path)
         for batch in opened.iter_batches(batch_size=rows):
             table = pa.Table.from_batches([batch])
             table.validate(full=True)
-            kept = table if kept is None else pa.concat_tables([kept, table])
-            while kept.num_rows > rows and (cut := _cut_at(kept, rows)) < kept.num_rows:
-                yield kept.slice(0, cut)
-                kept = kept.slice(cut)
-    if kept is not None:
-        yield kept
+            buffered = table if buffered is None else pa.concat_tables([buffered, table])
+            while buffered.num_rows > rows and (cut := _cut_at(buffered, rows)) < buffered.num_rows:
+                yield buffered.slice(0, cut)
+                buffered = buffered.slice(cut)
+    if buffered is not None:
+        yield buffered
 
 
 def _cut_at(table: pa.Table, rows: int) -> int:
@@ -194,12 +194,12 @@ class SourceKeys:
         keys = pd.Series(["\t".join(key) for key in zip(*columns, strict=True)], dtype=object)
         numbers = pd.util.hash_array(keys.to_numpy(object), categorize=False)
         # rows without a source are a source each
-        told = (sources["text"] != "").to_numpy(bool) | (not part.by_content)
+        comparable = (sources["text"] != "").to_numpy(bool) | (not part.by_content)
         place = np.searchsorted(self.seen, numbers)
-        again = told & (np.append(self.seen, 0)[place] == numbers)
+        again = comparable & (np.append(self.seen, 0)[place] == numbers)
         if again.any():
             row = sources.iloc[int(np.argmax(again))]
             which = f"source {shown(row['text'])}" if part.by_content else f"seg_id {shown(row['seg_id'])}"
             what = f"{which} comes back after other sources: put all candidates of a source next to each other"
             raise DataError(f"{what}, or give each source a unique seg_id", file=self.file)
-        self.seen = np.sort(np.concatenate([self.seen, numbers[told]]), kind="stable")
+        self.seen = np.sort(np.concatenate([self.seen, numbers[comparable]]), kind="stable")

@@ -75,7 +75,7 @@ class CandidateScores:
 
 
 @dataclass(frozen=True)
-class Slice:
+class LanguagePairData:
     """The judged sources of one language pair.
 
     Parameters
@@ -126,41 +126,45 @@ class Slice:
     @property
     def needed(self) -> BoolArray:
         """Candidates that must have a score, shape (candidates,)."""
-        found = self.judged.copy()
+        needed = self.judged.copy()
         for pairs in self.pairs.values():
-            found[pairs.better] = found[pairs.worse] = True
-        return found
+            needed[pairs.better] = needed[pairs.worse] = True
+        return needed
 
 
-def slices(dataset: Dataset, human: FloatArray, pairs: Mapping[str, PreferencePairs]) -> list[Slice]:
+def by_language_pair(
+    dataset: Dataset, human: FloatArray, pairs: Mapping[str, PreferencePairs]
+) -> list[LanguagePairData]:
     """Cut a data set into its language pairs, without the sources that nobody judged."""
     count = len(dataset.sources)
     judged = np.zeros(count, dtype=bool)
     touched = ~np.isnan(human)
-    for one in pairs.values():
-        touched[one.better] = touched[one.worse] = True
+    for preferences in pairs.values():
+        touched[preferences.better] = touched[preferences.worse] = True
     judged[dataset.candidate_source[touched]] = True
     documents = dataset.sources["doc"]
     systems = dataset.candidates["system"].to_numpy(object)
-    found = []
+    parts = []
     for lp in sorted(set(dataset.source_language_pairs[judged])):
         chosen = judged & (dataset.source_language_pairs == lp)
         code = np.cumsum(chosen) - 1
         rows = np.flatnonzero(chosen[dataset.candidate_source])
         place = np.full(len(dataset), -1, dtype=np.int64)
         place[rows] = np.arange(len(rows))
-        mine = {}
-        for name, one in pairs.items():
-            kept = chosen[dataset.candidate_source[one.better]]
-            if kept.any():
-                mine[name] = PreferencePairs(place[one.better[kept]], place[one.worse[kept]], one.weight[kept])
+        own_pairs = {}
+        for name, preferences in pairs.items():
+            inside = chosen[dataset.candidate_source[preferences.better]]
+            if inside.any():
+                own_pairs[name] = PreferencePairs(
+                    place[preferences.better[inside]], place[preferences.worse[inside]], preferences.weight[inside]
+                )
         names = sorted(set(systems[rows][touched[rows]]))
         numbers = {name: index for index, name in enumerate(names)}
         titles, doc = np.unique(documents[chosen].fillna("").to_numpy(str), return_inverse=True)
         if titles[0] == "":
             doc = doc - 1
-        found.append(
-            Slice(
+        parts.append(
+            LanguagePairData(
                 lp,
                 int(chosen.sum()),
                 rows,
@@ -168,21 +172,21 @@ def slices(dataset: Dataset, human: FloatArray, pairs: Mapping[str, PreferencePa
                 np.array([numbers.get(name, -1) for name in systems[rows]], dtype=np.int64),
                 tuple(names),
                 human[rows],
-                mine,
+                own_pairs,
                 doc.astype(np.int64),
             )
         )
-    return found
+    return parts
 
 
-def part_of(scored: CandidateScores, piece: Slice, *, standardised: bool = False) -> CandidateScores:
+def part_of(scored: CandidateScores, language_pair: LanguagePairData, *, standardised: bool = False) -> CandidateScores:
     """Return the scores of a slice's candidates, with ties merged.
 
     `standardised` ones have mean 0, deviation 1 and no statistics.
     """
-    scores = merge_ties(scored.scores[piece.rows], piece.offsets)
+    scores = merge_ties(scored.scores[language_pair.rows], language_pair.offsets)
     if not standardised:
-        statistics = None if scored.statistics is None else scored.statistics[piece.rows]
+        statistics = None if scored.statistics is None else scored.statistics[language_pair.rows]
         return CandidateScores(scored.name, scores, statistics, scored.system_score)
     known = scores[~np.isnan(scores)]
     spread = known.std() if len(known) else 0.0

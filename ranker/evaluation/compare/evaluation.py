@@ -19,7 +19,7 @@ SPEARMAN = {"tie-corrected": "segment.spearman", "ye07": "segment.spearman-ye07"
 """Statistics that are means of Spearman's rho, by form."""
 EVALUATED = (
     *SPEARMAN.values(),
-    *(f"{one}.pooled" for one in SPEARMAN.values()),
+    *(f"{coefficient}.pooled" for coefficient in SPEARMAN.values()),
     *(identity for taus in TAUS.values() for identity in taus.values()),
 )
 
@@ -70,9 +70,9 @@ def evaluate(
     1.0
     """
     dataset, labels = dataset_of(candidates)
-    given = CandidateScores("scores", _in_order(scores, labels))
+    candidate_scores = CandidateScores("scores", _in_order(scores, labels))
     return compare(
-        [(dataset, [given])],
+        [(dataset, [candidate_scores])],
         kind=kind,
         levels=("segment",),
         resamples=resamples,
@@ -97,22 +97,22 @@ def _in_order(scores: npt.ArrayLike | pd.DataFrame, labels: pd.Index) -> FloatAr
     return np.asarray(scores, dtype=np.float64)
 
 
-def named_scopes(found: Comparison) -> dict[str, Scope]:
+def named_scopes(comparison: Comparison) -> dict[str, Scope]:
     """Return the scopes of a comparison on one data set by language pair, then the means, that into English first.
 
     Where all is into English, the two means are the same.
     """
-    named = {one.lp: one for one in found.scopes if one.lp}
+    named = {scope.lp: scope for scope in comparison.scopes if scope.lp}
     if len(named) > 1:
-        means = {one.id.rpartition("/")[2]: one for one in found.scopes if not one.lp}
+        means = {scope.id.rpartition("/")[2]: scope for scope in comparison.scopes if not scope.lp}
         if all(lp.endswith("-en") for lp in named):
             means = {INTO_ENGLISH: means[ALL], **means}
         named |= means
     return named
 
 
-def main_scope(found: Comparison) -> tuple[str, Scope]:
+def main_scope(comparison: Comparison) -> tuple[str, Scope]:
     """Return name and scope of what sums a data set up: the mean into English, else over all, else the only pair."""
-    named = named_scopes(found)
-    name = next((one for one in (INTO_ENGLISH, ALL) if one in named), next(reversed(named)))
+    named = named_scopes(comparison)
+    name = next((name for name in (INTO_ENGLISH, ALL) if name in named), next(reversed(named)))
     return name, named[name]

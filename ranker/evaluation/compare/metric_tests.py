@@ -9,20 +9,20 @@ import numpy as np
 
 from ranker.arrays import FloatArray
 from ranker.evaluation.compare.candidates import CandidateScores
-from ranker.evaluation.compare.statistics import Family, Figures, SegmentFigures
+from ranker.evaluation.compare.statistics import Figures, LevelFigures, SegmentFigures
 from ranker.evaluation.compare.system_statistics import SystemFigures
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.significance import williams
 
 
 def randomised_units(
-    family: Family, scored: Sequence[CandidateScores], permutations: int, generator: np.random.Generator
+    group: LevelFigures, scored: Sequence[CandidateScores], permutations: int, generator: np.random.Generator
 ) -> Figures:
     """Approximate randomisation: the outputs of two metrics for whole units are swapped at random.
 
     Parameters
     ----------
-    family : Family
+    group : LevelFigures
     scored : sequence of CandidateScores
         On one scale, without statistics; see `ranker.evaluation.compare.candidates.part_of`.
     permutations : int
@@ -33,33 +33,35 @@ def randomised_units(
     dict of float array, shape (1 + permutations, pairs)
         Differences by statistic, of the metrics ``(i, j)``, i < j in row order; the first row is what was observed.
     """
-    columns = [family.measure(one).columns for one in scored]
-    kept = np.ones((1 + permutations, family.units))
-    kept[1:] = generator.integers(2, size=(permutations, family.units), dtype=np.int8)
-    shared = family.shared.sum(axis=0)
-    totals = [one.sum(axis=0) for one in columns]
-    mine = [kept @ one for one in columns]
-    found: dict[str, list[FloatArray]] = {}
+    columns = [group.measure(metric_scores).columns for metric_scores in scored]
+    unswapped = np.ones((1 + permutations, group.units))
+    unswapped[1:] = generator.integers(2, size=(permutations, group.units), dtype=np.int8)
+    shared = group.shared.sum(axis=0)
+    totals = [column.sum(axis=0) for column in columns]
+    own = [unswapped @ column for column in columns]
+    differences: dict[str, list[FloatArray]] = {}
     for i, j in combinations(range(len(scored)), 2):
-        first = family.figures(shared, mine[i] + totals[j] - mine[j], scored[i])
-        second = family.figures(shared, mine[j] + totals[i] - mine[i], scored[j])
+        first = group.figures(shared, own[i] + totals[j] - own[j], scored[i])
+        second = group.figures(shared, own[j] + totals[i] - own[i], scored[j])
         for identity, values in first.items():
-            found.setdefault(identity, []).append(values - second[identity])
-    return {identity: np.stack(each, axis=1) for identity, each in found.items()}
+            differences.setdefault(identity, []).append(values - second[identity])
+    return {identity: np.stack(each, axis=1) for identity, each in differences.items()}
 
 
-def williams_tests(family: Family, scored: Sequence[CandidateScores]) -> Figures:
+def williams_tests(group: LevelFigures, scored: Sequence[CandidateScores]) -> Figures:
     """Williams' test of every two metrics: p-values of the statistics that are one Pearson's r, shape (pairs,)."""
-    if isinstance(family, SegmentFigures):
-        human, values = family.human, np.array([one.scores[family.judged] for one in scored])
-    elif isinstance(family, SystemFigures):
-        human = family.human(family.shared.sum(axis=0))
-        values = np.array([family.metric(family.measure(one).columns.sum(axis=0), one) for one in scored])
+    if isinstance(group, SegmentFigures):
+        human, values = group.human, np.array([metric_scores.scores[group.judged] for metric_scores in scored])
+    elif isinstance(group, SystemFigures):
+        human = group.human(group.shared.sum(axis=0))
+        values = np.array(
+            [group.metric(group.measure(metric_scores).columns.sum(axis=0), metric_scores) for metric_scores in scored]
+        )
     else:
         return {}
     known = ~np.isnan(human) & ~np.isnan(values).any(axis=0)
     own = pearson_rows(human[known], values[:, known])
     first, second = np.triu_indices(len(scored), 1)
     between = pearson_rows(values[first][:, known], values[second][:, known])
-    identity = "segment.pearson" if isinstance(family, SegmentFigures) else "system.pearson"
+    identity = "segment.pearson" if isinstance(group, SegmentFigures) else "system.pearson"
     return {identity: williams(own[first], own[second], between, int(known.sum()))}

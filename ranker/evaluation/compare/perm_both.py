@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.judgements import PreferencePairs
-from ranker.evaluation.compare.candidates import CandidateScores, Slice
+from ranker.evaluation.compare.candidates import CandidateScores, LanguagePairData
 from ranker.evaluation.compare.statistics import Figures
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pairwise_accuracy import pairwise_accuracy
@@ -20,7 +20,10 @@ _METRIC_PAIRS = 24
 
 
 def perm_both_outputs(
-    piece: Slice, scored: Sequence[CandidateScores], permutations: int, generator: np.random.Generator
+    language_pair: LanguagePairData,
+    scored: Sequence[CandidateScores],
+    permutations: int,
+    generator: np.random.Generator,
 ) -> Figures:
     """PERM-BOTH at segment level: the two scores of every single candidate are swapped at random.
 
@@ -31,7 +34,7 @@ def perm_both_outputs(
 
     Parameters
     ----------
-    piece : Slice
+    language_pair : LanguagePairData
     scored : sequence of CandidateScores
         Standardised; see `ranker.evaluation.compare.candidates.part_of`.
     permutations : int
@@ -42,13 +45,13 @@ def perm_both_outputs(
     dict of float array, shape (1 + permutations, pairs)
         As `randomised_units`, for the statistics that this can be done for.
     """
-    needed = np.flatnonzero(piece.needed)
+    needed = np.flatnonzero(language_pair.needed)
     signs = np.ones((1 + permutations, len(needed)), dtype=np.int8)
     signs[1:] = generator.integers(2, size=(permutations, len(needed)), dtype=np.int8) * 2 - 1
-    judged = np.flatnonzero(piece.judged)
-    human = piece.human[judged] - piece.human[judged].mean() if len(judged) else np.zeros(0)
-    taus = _distinct_taus(piece)
-    found: dict[str, list[FloatArray]] = {}
+    judged = np.flatnonzero(language_pair.judged)
+    human = language_pair.human[judged] - language_pair.human[judged].mean() if len(judged) else np.zeros(0)
+    taus = _distinct_taus(language_pair)
+    differences: dict[str, list[FloatArray]] = {}
     for block in _blocks(list(combinations(scored, 2))):
         columns: list[FloatArray] = []
         places: list[tuple[str, int]] = []
@@ -63,13 +66,13 @@ def perm_both_outputs(
         pair = -1
         for identity, place in places:
             if identity != "segment.pearson":
-                found.setdefault(identity, []).append(sums[:, place])
+                differences.setdefault(identity, []).append(sums[:, place])
                 continue
             pair += 1
             first, second = block[pair]
             values = _pearson_difference(first.scores[judged], second.scores[judged], human, sums[:, place : place + 3])
-            found.setdefault(identity, []).append(values)
-    return {identity: np.stack(each, axis=1) for identity, each in found.items()}
+            differences.setdefault(identity, []).append(values)
+    return {identity: np.stack(each, axis=1) for identity, each in differences.items()}
 
 
 def perm_both_systems(
@@ -91,12 +94,12 @@ def perm_both_systems(
     """
     swap = np.zeros((1 + permutations, len(human)), dtype=bool)
     swap[1:] = generator.random((permutations, len(human))) < 0.5
-    found: dict[str, list[FloatArray]] = {"system.accuracy": [], "system.pearson": []}
-    for first, second in combinations([_standardised(one) for one in metric], 2):
-        one, two = np.where(swap, second, first), np.where(swap, first, second)
-        found["system.accuracy"].append(pairwise_accuracy(human, one) - pairwise_accuracy(human, two))
-        found["system.pearson"].append(pearson_rows(human, one) - pearson_rows(human, two))
-    return {identity: np.stack(each, axis=1) for identity, each in found.items()}
+    differences: dict[str, list[FloatArray]] = {"system.accuracy": [], "system.pearson": []}
+    for first, second in combinations([_standardised(values) for values in metric], 2):
+        left, right = np.where(swap, second, first), np.where(swap, first, second)
+        differences["system.accuracy"].append(pairwise_accuracy(human, left) - pairwise_accuracy(human, right))
+        differences["system.pearson"].append(pearson_rows(human, left) - pearson_rows(human, right))
+    return {identity: np.stack(each, axis=1) for identity, each in differences.items()}
 
 
 def _standardised(values: FloatArray) -> FloatArray:
@@ -105,17 +108,17 @@ def _standardised(values: FloatArray) -> FloatArray:
     return np.asarray((values - values.mean()) / spread if spread > 0 else np.zeros_like(values))
 
 
-def _distinct_taus(piece: Slice) -> list[tuple[tuple[str, ...], PreferencePairs]]:
+def _distinct_taus(language_pair: LanguagePairData) -> list[tuple[tuple[str, ...], PreferencePairs]]:
     """Return the statistics that are sums over preferences; those that are the same for all scores stand together."""
-    official, primary = piece.pairs.get("official"), piece.pairs.get("primary")
-    found: list[tuple[tuple[str, ...], PreferencePairs]] = []
+    official, primary = language_pair.pairs.get("official"), language_pair.pairs.get("primary")
+    taus: list[tuple[tuple[str, ...], PreferencePairs]] = []
     if primary is not None:
-        found.append((("segment.consistency",), primary))
+        taus.append((("segment.consistency",), primary))
         if official is not None and len(official.better) == len(primary.better):
             # primary preferences are some of the official ones
-            return [*found, (("segment.tau.official", "segment.tau.primary"), primary)]
-        found.append((("segment.tau.primary",), primary))
-    return [*found, *([(("segment.tau.official",), official)] if official is not None else [])]
+            return [*taus, (("segment.tau.official", "segment.tau.primary"), primary)]
+        taus.append((("segment.tau.primary",), primary))
+    return [*taus, *([(("segment.tau.official",), official)] if official is not None else [])]
 
 
 def _blocks(
@@ -126,10 +129,10 @@ def _blocks(
 
 
 def _products(signs: npt.NDArray[np.int8], columns: FloatArray) -> FloatArray:
-    found = np.empty((len(signs), columns.shape[1]))
+    products = np.empty((len(signs), columns.shape[1]))
     for start in range(0, len(signs), _ROWS):
-        found[start : start + _ROWS] = signs[start : start + _ROWS].astype(np.float64) @ columns
-    return found
+        products[start : start + _ROWS] = signs[start : start + _ROWS].astype(np.float64) @ columns
+    return products
 
 
 def _tau_weights(first: FloatArray, second: FloatArray, pairs: PreferencePairs, wins_only: bool) -> FloatArray:
@@ -149,9 +152,9 @@ def _tau_weights(first: FloatArray, second: FloatArray, pairs: PreferencePairs, 
 
 def _moment_weights(first: FloatArray, second: FloatArray, judged: Int64Array, human: FloatArray) -> list[FloatArray]:
     """Return the weights of the signs in the sum of scores, of squares, and of products with people."""
-    one, two = first[judged], second[judged]
+    left, right = first[judged], second[judged]
     columns = []
-    for values in ((one - two) / 2, (one**2 - two**2) / 2, human * (one - two) / 2):
+    for values in ((left - right) / 2, (left**2 - right**2) / 2, human * (left - right) / 2):
         column = np.zeros(len(first))
         column[judged] = values
         columns.append(column)

@@ -272,8 +272,10 @@ class Comparison(Shown):
     @property
     def headline(self) -> str:
         """What was compared, on what."""
-        one = self.main_scope
-        return f"{', '.join(metric.name for metric in self.metrics)} on {one.title}, {counted(one.sources, 'source')}"
+        scope = self.main_scope
+        return (
+            f"{', '.join(metric.name for metric in self.metrics)} on {scope.title}, {counted(scope.sources, 'source')}"
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per figure.
@@ -287,11 +289,11 @@ class Comparison(Shown):
         """
         import pandas as pd
 
-        rows = [{"scope": one.scope, **asdict(one)} for one in self.cells]
+        rows = [{"scope": cell.scope, **asdict(cell)} for cell in self.cells]
         return pd.DataFrame(rows).drop(columns="detail")
 
     def _brief(self) -> pd.DataFrame:
-        shown = [one.id for one in self.statistics if one.shown]
+        shown = [statistic.id for statistic in self.statistics if statistic.shown]
         frame = self.to_frame()
         chosen = (frame["scope"] == self.main_scope.id) & frame["statistic"].isin(shown)
         return frame.loc[chosen, ["statistic", "metric", "value", "low", "high", "rank", "cluster", "count"]]
@@ -307,7 +309,9 @@ class Comparison(Shown):
 
     def contest(self, statistic: str, scope: str) -> Contest | None:
         """Return the p-values for one statistic in one scope, or None."""
-        return next((one for one in self.contests if (one.statistic, one.scope) == (statistic, scope)), None)
+        return next(
+            (contest for contest in self.contests if (contest.statistic, contest.scope) == (statistic, scope)), None
+        )
 
     def statistic(self, identity: str) -> Statistic:
         """Return the statistic of that id.
@@ -317,7 +321,7 @@ class Comparison(Shown):
         KeyError
             If the comparison has none.
         """
-        return {one.id: one for one in self.statistics}[identity]
+        return {statistic.id: statistic for statistic in self.statistics}[identity]
 
     def scope(self, identity: str) -> Scope:
         """Return the scope of that id.
@@ -327,7 +331,7 @@ class Comparison(Shown):
         KeyError
             If the comparison has none.
         """
-        return {one.id: one for one in self.scopes}[identity]
+        return {scope.id: scope for scope in self.scopes}[identity]
 
     @property
     def main_scope(self) -> Scope:
@@ -336,24 +340,24 @@ class Comparison(Shown):
 
     @property
     def _index(self) -> dict[tuple[str, str, str], Cell]:
-        found: dict[tuple[str, str, str], Cell] | None = self.__dict__.get("_cells")
-        if found is None:
-            found = {(one.statistic, one.scope, one.metric): one for one in self.cells}
-            object.__setattr__(self, "_cells", found)
-        return found
+        index: dict[tuple[str, str, str], Cell] | None = self.__dict__.get("_cells")
+        if index is None:
+            index = {(cell.statistic, cell.scope, cell.metric): cell for cell in self.cells}
+            object.__setattr__(self, "_cells", index)
+        return index
 
     def values(self, statistic: str, scope: str) -> FloatArray:
         """Return the figures of all metrics, shape (metrics,), NaN where there is none."""
-        return np.array([self.estimate(statistic, scope, one.name).value for one in self.metrics])
+        return np.array([self.estimate(statistic, scope, metric.name).value for metric in self.metrics])
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know of the p-values: whether there are too few resamples for any to be significant."""
         settings = self.settings
-        pairs = [_defined_pairs(one) for one in self.contests if one.test != "williams"]
-        tested = [one for one in pairs if one]
+        pairs = [_defined_pairs(contest) for contest in self.contests if contest.test != "williams"]
+        tested = [count for count in pairs if count]
         alpha, correction = settings.alpha, settings.correction
-        short = [one for one in tested if smallest_p(settings.resamples, one, correction) >= alpha]
+        short = [count for count in tested if smallest_p(settings.resamples, count, correction) >= alpha]
         where = f" for {len(short)} of {len(tested)} combinations of statistic and data"
         if len(short) == len(tested):
             where = ""
@@ -380,21 +384,21 @@ class Comparison(Shown):
             If the text is no JSON, of another format, or lacks a key.
         """
         value = parse_json(text, file or "comparison")
-        found = value.get("format") if isinstance(value, dict) else None
-        if found != FORMAT:
+        version = value.get("format") if isinstance(value, dict) else None
+        if version != FORMAT:
             raise DataError(
-                f"expected a comparison of format {FORMAT!r}, found {found!r}: create it with ranker compare -f json",
+                f"expected a comparison of format {FORMAT!r}, found {version!r}: create it with ranker compare -f json",
                 file=file,
             )
         try:
             read = cls(
                 signature=str(value["signature"]),
                 settings=record(ComparisonSettings, value["settings"]),
-                metrics=tuple(record(ComparedMetric, one) for one in value["metrics"]),
-                statistics=tuple(record(Statistic, one) for one in value["statistics"]),
-                scopes=tuple(record(Scope, one) for one in value["scopes"]),
-                cells=tuple(record(Cell, with_nan(one)) for one in value["cells"]),
-                contests=tuple(record(Contest, with_nan(one)) for one in value["contests"]),
+                metrics=tuple(record(ComparedMetric, item) for item in value["metrics"]),
+                statistics=tuple(record(Statistic, item) for item in value["statistics"]),
+                scopes=tuple(record(Scope, item) for item in value["scopes"]),
+                cells=tuple(record(Cell, with_nan(item)) for item in value["cells"]),
+                contests=tuple(record(Contest, with_nan(item)) for item in value["contests"]),
             )
             read._check()
         except (KeyError, TypeError, ValueError) as error:
@@ -405,17 +409,17 @@ class Comparison(Shown):
     def _check(self) -> None:
         """Raise a ValueError unless all parts belong together, as in a file they may not."""
         names, statistics, scopes = (
-            {getattr(one, key) for one in part}
+            {getattr(item, key) for item in part}
             for part, key in ((self.metrics, "name"), (self.statistics, "id"), (self.scopes, "id"))
         )
         if not (len(names) == len(self.metrics) and statistics and scopes):
             raise ValueError("metrics, statistics or scopes are missing or duplicated")
         figures: list[Cell | Contest] = [*self.cells, *self.contests]
-        known = all(one.statistic in statistics and one.scope in scopes for one in figures)
-        if not (known and all(one.metric in names for one in self.cells)):
+        known = all(figure.statistic in statistics and figure.scope in scopes for figure in figures)
+        if not (known and all(cell.metric in names for cell in self.cells)):
             raise ValueError("a figure of an unknown metric, statistic or scope")
-        for one in self.contests:
-            for matrix in (one.p, one.adjusted, one.ahead):
+        for contest in self.contests:
+            for matrix in (contest.p, contest.adjusted, contest.ahead):
                 if [len(row) for row in matrix] != [len(names)] * len(names):
                     raise ValueError("a matrix without a row and a column for every metric")
 
@@ -441,9 +445,9 @@ def _defined_pairs(contest: Contest) -> int:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

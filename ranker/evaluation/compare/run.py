@@ -13,7 +13,7 @@ from ranker.corpora.judgements import AUTO, human_scores, preference_pairs, reso
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.bootstrap import LEVEL, Estimate, draws, estimate, stream
 from ranker.evaluation.choices import LEVELS, Correction, Level, Test
-from ranker.evaluation.compare.candidates import CandidateScores, Slice, part_of, slices
+from ranker.evaluation.compare.candidates import CandidateScores, LanguagePairData, by_language_pair, part_of
 from ranker.evaluation.compare.metric_tests import randomised_units, williams_tests
 from ranker.evaluation.compare.perm_both import perm_both_outputs, perm_both_systems
 from ranker.evaluation.compare.result import (
@@ -25,7 +25,14 @@ from ranker.evaluation.compare.result import (
     Scope,
     Statistic,
 )
-from ranker.evaluation.compare.statistics import DEFAULT, FINER, STATISTICS, DocumentFigures, Family, SegmentFigures
+from ranker.evaluation.compare.statistics import (
+    DEFAULT,
+    FINER,
+    STATISTICS,
+    DocumentFigures,
+    LevelFigures,
+    SegmentFigures,
+)
 from ranker.evaluation.compare.system_statistics import SystemFigures
 from ranker.evaluation.significance import centred, clusters, corrected, resampled_p
 from ranker.version import VERSION
@@ -115,20 +122,25 @@ def compare(
         If a data set has no such judgements, or a judged candidate has no score.
     """
     _check(data)
-    metrics = tuple(ComparedMetric(one.name, one.type, one.signature, one.notes) for one in data[0][1])
+    metrics = tuple(ComparedMetric(metric.name, metric.type, metric.signature, metric.notes) for metric in data[0][1])
     settings = ComparisonSettings(kind, resamples, seed, LEVEL, test, correction, alpha)
     results: list[_Results] = []
     for number, (dataset, scored) in enumerate(data):
         used = resolve_kind(dataset, kind, learnt=learnt)
-        pieces = _judged_slices(dataset, scored, used, human[number] if human else None)
-        mine = [_measure(dataset, piece, scored, used, number, levels, settings, statistics) for piece in pieces]
-        results += [*mine, *_means(dataset.name, mine)]
+        language_pairs = _judged_slices(dataset, scored, used, human[number] if human else None)
+        own_results = [
+            _measure(dataset, language_pair, scored, used, number, levels, settings, statistics)
+            for language_pair in language_pairs
+        ]
+        results += [*own_results, *_means(dataset.name, own_results)]
     results += _overall(results, len(data))
-    made = [one for one in (*STATISTICS, *FINER) if any(one.id in result.figures for result in results)]
-    names = [one.name for one in metrics]
+    computed = [
+        statistic for statistic in (*STATISTICS, *FINER) if any(statistic.id in result.figures for result in results)
+    ]
+    names = [metric.name for metric in metrics]
     cells: list[Cell] = []
     contests: list[Contest] = []
-    for statistic in made:
+    for statistic in computed:
         for result in results:
             figure = result.figures.get(statistic.id)
             if figure is not None:
@@ -136,11 +148,11 @@ def compare(
                 contests += [contest] if contest else []
                 cells += _cells(statistic, result.scope, names, figure, contest)
     return Comparison(
-        _signature(data, settings, [one.scope.kind for one in results]),
+        _signature(data, settings, [result.scope.kind for result in results]),
         settings,
         metrics,
-        tuple(made),
-        tuple(one.scope for one in results),
+        tuple(computed),
+        tuple(result.scope for result in results),
         tuple(cells),
         tuple(contests),
     )
@@ -149,12 +161,12 @@ def compare(
 def _check(data: Sequence[tuple[Dataset, Sequence[CandidateScores]]]) -> None:
     if not data or not data[0][1]:
         raise OptionError("nothing to compare: give at least one data set and one metric")
-    names = [one.name for one in data[0][1]]
+    names = [metric.name for metric in data[0][1]]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise OptionError(f"two metrics are called {twice!r}; names must be unique")
     for dataset, scored in data:
-        if [one.name for one in scored] != names:
+        if [metric.name for metric in scored] != names:
             raise OptionError(f"{dataset.name}: not scored by the same metrics as {data[0][0].name}")
     titles = [dataset.name for dataset, _ in data]
     if len(set(titles)) < len(titles):
@@ -164,21 +176,21 @@ def _check(data: Sequence[tuple[Dataset, Sequence[CandidateScores]]]) -> None:
 
 def _judged_slices(
     dataset: Dataset, scored: Sequence[CandidateScores], kind: str, human: FloatArray | None
-) -> list[Slice]:
+) -> list[LanguagePairData]:
     """Return the language pairs, with human scores of `kind` unless others are given."""
     target = human_scores(dataset, kind) if human is None else human
     selections = {"official": preference_pairs(dataset, primary=False), "primary": preference_pairs(dataset)}
-    pieces = slices(dataset, target, selections)
-    for one in scored:
-        for piece in pieces:
-            if np.isnan(one.scores[piece.rows[piece.needed]]).any():
-                raise DataError(f"a judged candidate has no score for {one.name}", file=dataset.name)
-    return pieces
+    language_pairs = by_language_pair(dataset, target, selections)
+    for metric_scores in scored:
+        for language_pair in language_pairs:
+            if np.isnan(metric_scores.scores[language_pair.rows[language_pair.needed]]).any():
+                raise DataError(f"a judged candidate has no score for {metric_scores.name}", file=dataset.name)
+    return language_pairs
 
 
 def _measure(
     dataset: Dataset,
-    piece: Slice,
+    language_pair: LanguagePairData,
     scored: Sequence[CandidateScores],
     kind: str,
     number: int,
@@ -187,117 +199,117 @@ def _measure(
     statistics: Collection[str],
 ) -> _Results:
     """Make all figures of one language pair."""
-    documents = len(np.unique(piece.document[piece.document >= 0]))
+    documents = len(np.unique(language_pair.document[language_pair.document >= 0]))
     scope = Scope(
-        id=f"{dataset.name}/{piece.lp}",
+        id=f"{dataset.name}/{language_pair.lp}",
         type="language-pair",
-        title=f"{dataset.name} {piece.lp}",
+        title=f"{dataset.name} {language_pair.lp}",
         data=dataset.name,
-        lp=piece.lp,
+        lp=language_pair.lp,
         members=(),
         kind=kind,
-        sources=piece.sources,
+        sources=language_pair.sources,
         documents=documents,
-        systems=len(piece.systems),
-        candidates=int(piece.judged.sum()),
-        pairs={name: len(pairs.better) for name, pairs in piece.pairs.items()},
+        systems=len(language_pair.systems),
+        candidates=int(language_pair.judged.sum()),
+        pairs={name: len(pairs.better) for name, pairs in language_pair.pairs.items()},
     )
-    families: list[Family] = []
+    groups: list[LevelFigures] = []
     if "segment" in levels:
-        families.append(SegmentFigures(piece, statistics))
+        groups.append(SegmentFigures(language_pair, statistics))
     if "document" in levels and documents > 1:
-        families.append(DocumentFigures(piece))
-    if "system" in levels and len(piece.systems) > 1:
-        families.append(SystemFigures(piece, settings.resamples))
+        groups.append(DocumentFigures(language_pair))
+    if "system" in levels and len(language_pair.systems) > 1:
+        groups.append(SystemFigures(language_pair, settings.resamples))
     # the streams of the first data set are those of `evaluate`, so that the two give the same intervals
-    names: list[str | int] = [piece.lp, *([number] if number else [])]
-    found = _Results(scope)
-    parts = [part_of(one, piece) for one in scored]
-    for streamed in dict.fromkeys(family.stream for family in families):
-        mine = [family for family in families if family.stream == streamed]
+    names: list[str | int] = [language_pair.lp, *([number] if number else [])]
+    results = _Results(scope)
+    parts = [part_of(metric_scores, language_pair) for metric_scores in scored]
+    for streamed in dict.fromkeys(group.stream for group in groups):
+        resampled = [group for group in groups if group.stream == streamed]
         keys = [*names, *([streamed] if streamed else [])]
-        found.figures.update(_resampled(mine, parts, settings, keys))
+        results.figures.update(_resampled(resampled, parts, settings, keys))
     if settings.test == "williams" and settings.resamples and len(scored) > 1:
-        for family in families:
-            for identity, p in williams_tests(family, parts).items():
-                if identity in found.figures:
-                    found.figures[identity].p = p
+        for group in groups:
+            for identity, p in williams_tests(group, parts).items():
+                if identity in results.figures:
+                    results.figures[identity].p = p
     elif settings.test != "bootstrap" and settings.resamples and len(scored) > 1:
-        even = [part_of(one, piece, standardised=True) for one in scored]
-        for family in families:
-            for identity, null in _null(family, piece, parts, even, settings, names).items():
-                if identity in found.figures:
-                    found.figures[identity].null = null
-    return found
+        even = [part_of(metric_scores, language_pair, standardised=True) for metric_scores in scored]
+        for group in groups:
+            for identity, null in _null(group, language_pair, parts, even, settings, names).items():
+                if identity in results.figures:
+                    results.figures[identity].null = null
+    return results
 
 
 def _null(
-    family: Family,
-    piece: Slice,
+    group: LevelFigures,
+    language_pair: LanguagePairData,
     parts: Sequence[CandidateScores],
     even: Sequence[CandidateScores],
     settings: ComparisonSettings,
     names: Sequence[str | int],
 ) -> dict[str, FloatArray]:
     """Return differences of all pairs of metrics under the null hypothesis, where the test applies."""
-    generator = stream(settings.seed, *names, settings.test, type(family).__name__)
-    by_sums = any(one.statistics is not None for one in parts)
+    generator = stream(settings.seed, *names, settings.test, type(group).__name__)
+    by_sums = any(part.statistics is not None for part in parts)
     if settings.test == "randomisation":
-        if isinstance(family, SystemFigures) and by_sums:
+        if isinstance(group, SystemFigures) and by_sums:
             return {}
-        return randomised_units(family, even, settings.resamples, generator)
-    if isinstance(family, SegmentFigures):
-        return perm_both_outputs(piece, even, settings.resamples, generator)
-    if isinstance(family, SystemFigures):
-        metric = [family.metric(family.measure(one).columns.sum(axis=0), one) for one in parts]
-        return perm_both_systems(family.human(family.shared.sum(axis=0)), metric, settings.resamples, generator)
+        return randomised_units(group, even, settings.resamples, generator)
+    if isinstance(group, SegmentFigures):
+        return perm_both_outputs(language_pair, even, settings.resamples, generator)
+    if isinstance(group, SystemFigures):
+        metric = [group.metric(group.measure(part).columns.sum(axis=0), part) for part in parts]
+        return perm_both_systems(group.human(group.shared.sum(axis=0)), metric, settings.resamples, generator)
     return {}
 
 
 def _resampled(
-    families: Sequence[Family],
+    groups: Sequence[LevelFigures],
     parts: Sequence[CandidateScores],
     settings: ComparisonSettings,
     names: Sequence[str | int],
 ) -> dict[str, _Figure]:
-    """Make the figures of families that share their units, and resample them with the same weights."""
-    units = families[0].units
+    """Make the figures of groups that share their units, and resample them with the same weights."""
+    units = groups[0].units
     weights = np.empty((settings.resamples, units), dtype=np.float64)
     for start, block in draws(units, settings.resamples, stream(settings.seed, *names)):
         weights[start : start + len(block)] = block
-    found: dict[str, _Figure] = {}
-    for family in families:
-        shared = family.shared.sum(axis=0), weights @ family.shared
-        for place, one in enumerate(parts):
-            measured = family.measure(one)
+    figures: dict[str, _Figure] = {}
+    for group in groups:
+        shared = group.shared.sum(axis=0), weights @ group.shared
+        for place, part in enumerate(parts):
+            measured = group.measure(part)
             totals, sampled = measured.columns.sum(axis=0), weights @ measured.columns
-            values = family.figures(shared[0], totals, one)
-            samples = family.figures(shared[1], sampled, one)
+            values = group.figures(shared[0], totals, part)
+            samples = group.figures(shared[1], sampled, part)
             for identity, value in values.items():
-                figure = found.setdefault(
+                figure = figures.setdefault(
                     identity,
                     _Figure(np.empty(len(parts)), np.empty((settings.resamples, len(parts))), [], [], []),
                 )
                 if identity in measured.values:
                     figure.values.append(measured.values[identity])
-                place_of_sum = family.pooled(identity)
+                place_of_sum = group.pooled(identity)
                 if place_of_sum is not None:
                     figure.sums.append(np.vstack([totals, sampled])[:, place_of_sum : place_of_sum + 2])
                 figure.value[place], figure.sample[:, place] = float(value), samples[identity]
                 figure.count.append(measured.count.get(identity, 0))
                 figure.undefined.append(measured.undefined.get(identity, 0))
                 figure.detail.append(measured.detail.get(identity, {}))
-    return found
+    return figures
 
 
 def _means(name: str, members: Sequence[_Results]) -> list[_Results]:
     """Return the means over the language pairs of a data set, if there are several."""
     if len(members) < 2:
         return []
-    english = [one for one in members if one.scope.lp.endswith("-en")]
+    english = [member for member in members if member.scope.lp.endswith("-en")]
     some = 0 < len(english) < len(members)
-    found = [_mean(f"{name}/{INTO_ENGLISH}", f"{name} {INTO_ENGLISH}", name, english)] if some else []
-    return [*found, _mean(f"{name}/{ALL}", f"{name} {ALL}", name, members)]
+    means = [_mean(f"{name}/{INTO_ENGLISH}", f"{name} {INTO_ENGLISH}", name, english)] if some else []
+    return [*means, _mean(f"{name}/{ALL}", f"{name} {ALL}", name, members)]
 
 
 def _overall(results: Sequence[_Results], sets: int) -> list[_Results]:
@@ -305,58 +317,60 @@ def _overall(results: Sequence[_Results], sets: int) -> list[_Results]:
     if sets < 2:
         return []
     widest, english = [], []
-    for name in dict.fromkeys(one.scope.data for one in results):
-        mine = [one for one in results if one.scope.data == name]
-        widest.append(mine[-1])
-        if all(one.scope.lp.endswith("-en") for one in mine if one.scope.lp):
-            english.append(mine[-1])
+    for name in dict.fromkeys(result.scope.data for result in results):
+        own_results = [result for result in results if result.scope.data == name]
+        widest.append(own_results[-1])
+        if all(result.scope.lp.endswith("-en") for result in own_results if result.scope.lp):
+            english.append(own_results[-1])
         else:
-            english += [one for one in mine if one.scope.id == f"{name}/{INTO_ENGLISH}"]
-    some = len(english) == sets and [one.scope.id for one in english] != [one.scope.id for one in widest]
+            english += [result for result in own_results if result.scope.id == f"{name}/{INTO_ENGLISH}"]
+    some = len(english) == sets and [result.scope.id for result in english] != [result.scope.id for result in widest]
     chosen = {**({INTO_ENGLISH: english} if some else {}), ALL: widest}
     return [_mean(title, f"{title}, {sets} data sets", "", members) for title, members in chosen.items()]
 
 
 def _mean(identity: str, title: str, data: str, members: Sequence[_Results]) -> _Results:
-    scopes = [one.scope for one in members]
-    selections = dict.fromkeys(name for one in scopes for name in one.pairs)
+    scopes = [member.scope for member in members]
+    selections = dict.fromkeys(name for scope in scopes for name in scope.pairs)
     scope = Scope(
         id=identity,
         type="mean",
         title=title,
         data=data,
         lp="",
-        members=tuple(one.id for one in scopes),
+        members=tuple(scope.id for scope in scopes),
         kind=scopes[0].kind if data else "",
-        sources=sum(one.sources for one in scopes),
-        documents=sum(one.documents for one in scopes),
-        systems=sum(one.systems for one in scopes),
-        candidates=sum(one.candidates for one in scopes),
-        pairs={name: sum(one.pairs.get(name, 0) for one in scopes) for name in selections},
+        sources=sum(scope.sources for scope in scopes),
+        documents=sum(scope.documents for scope in scopes),
+        systems=sum(scope.systems for scope in scopes),
+        candidates=sum(scope.candidates for scope in scopes),
+        pairs={name: sum(scope.pairs.get(name, 0) for scope in scopes) for name in selections},
     )
-    found = _Results(scope)
+    result = _Results(scope)
     for identity in members[0].figures:
-        each = [one.figures[identity] for one in members if identity in one.figures]
+        each = [member.figures[identity] for member in members if identity in member.figures]
         if len(each) < len(members):
             continue
-        nulls = [one.null for one in each]
-        value, sample = (np.mean([getattr(one, part) for one in each], axis=0) for part in ("value", "sample"))
-        sums = [np.sum(parts, axis=0) for parts in zip(*(one.sums for one in each), strict=True)]
+        nulls = [figure.null for figure in each]
+        value, sample = (np.mean([getattr(figure, part) for figure in each], axis=0) for part in ("value", "sample"))
+        sums = [np.sum(parts, axis=0) for parts in zip(*(figure.sums for figure in each), strict=True)]
         if sums:
             with np.errstate(invalid="ignore"):
-                ratios = np.stack([one[:, 0] / one[:, 1] for one in sums], axis=1)
+                ratios = np.stack([totals[:, 0] / totals[:, 1] for totals in sums], axis=1)
             value, sample = ratios[0], ratios[1:]
-        found.figures[identity] = _Figure(
+        result.figures[identity] = _Figure(
             value,
             sample,
-            [sum(numbers) for numbers in zip(*(one.count for one in each), strict=True)],
-            [sum(numbers) for numbers in zip(*(one.undefined for one in each), strict=True)],
+            [sum(numbers) for numbers in zip(*(figure.count for figure in each), strict=True)],
+            [sum(numbers) for numbers in zip(*(figure.undefined for figure in each), strict=True)],
             [{} for _ in each[0].detail],
-            [np.concatenate(parts) for parts in zip(*(one.values for one in each), strict=True)],
+            [np.concatenate(parts) for parts in zip(*(figure.values for figure in each), strict=True)],
             sums,
-            None if any(one is None for one in nulls) else np.mean([one for one in nulls if one is not None], axis=0),
+            None
+            if any(null is None for null in nulls)
+            else np.mean([null for null in nulls if null is not None], axis=0),
         )
-    return found
+    return result
 
 
 def _contest(statistic: Statistic, scope: Scope, figure: _Figure, settings: ComparisonSettings) -> Contest | None:
@@ -404,21 +418,21 @@ def _cells(
 ) -> list[Cell]:
     known = ~np.isnan(figure.value)
     group = clusters(figure.value, contest.ahead) if contest else np.where(known & (len(names) == 1), 1, 0)
-    found = []
+    cells = []
     for place, name in enumerate(names):
-        one = _interval(statistic, figure.value[place], figure.sample[:, place])
+        interval = _interval(statistic, figure.value[place], figure.sample[:, place])
         detail = dict(figure.detail[place])
         if figure.values and len(figure.values[place]) > 1:
             detail["variance"] = float(figure.values[place].var(ddof=1))
-        rank = int((figure.value[known] > one.value).sum()) + 1 if known[place] else 0
-        found.append(
+        rank = int((figure.value[known] > interval.value).sum()) + 1 if known[place] else 0
+        cells.append(
             Cell(
                 statistic.id,
                 scope.id,
                 name,
-                one.value,
-                one.low,
-                one.high,
+                interval.value,
+                interval.low,
+                interval.high,
                 rank,
                 int(group[place]),
                 figure.count[place],
@@ -426,7 +440,7 @@ def _cells(
                 detail,
             )
         )
-    return found
+    return cells
 
 
 def _signature(

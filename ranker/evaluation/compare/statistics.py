@@ -14,7 +14,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray
 from ranker.errors import DataError
-from ranker.evaluation.compare.candidates import CandidateScores, Slice
+from ranker.evaluation.compare.candidates import CandidateScores, LanguagePairData
 from ranker.evaluation.compare.result import Statistic
 from ranker.evaluation.correlation.correlation import group_pearson, moments, pearson_of_moments
 from ranker.evaluation.correlation.pair_counts import (
@@ -141,7 +141,7 @@ STATISTICS = (
     ),
 )
 """Everything that a comparison holds unless it is asked for others, in the order of its tables."""
-DEFAULT = tuple(one.id for one in STATISTICS)
+DEFAULT = tuple(statistic.id for statistic in STATISTICS)
 """Their ids."""
 _FORMS = (("segment.spearman", "Spearman"), ("segment.spearman-ye07", "Spearman ye07"))
 FINER = (
@@ -193,7 +193,7 @@ class Columns:
     values: Mapping[str, FloatArray] = field(default_factory=dict)
 
 
-class Family(ABC):
+class LevelFigures(ABC):
     """Figures that share their columns."""
 
     units: int
@@ -204,7 +204,7 @@ class Family(ABC):
 
     @abstractmethod
     def measure(self, scored: CandidateScores) -> Columns:
-        """Turn scores of the slice's candidates into columns."""
+        """Turn scores of the language pair's candidates into columns."""
 
     @abstractmethod
     def figures(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> Figures:
@@ -215,12 +215,12 @@ class Family(ABC):
         return None
 
 
-class SegmentFigures(Family):
+class SegmentFigures(LevelFigures):
     """Agreement inside sources.
 
     Parameters
     ----------
-    piece : Slice
+    language_pair : LanguagePairData
     wanted : collection of str
         Statistics to make; others of the same columns may be made too.
 
@@ -230,16 +230,18 @@ class SegmentFigures(Family):
         If there are too many pairs of candidates.
     """
 
-    def __init__(self, piece: Slice, wanted: Collection[str] = DEFAULT) -> None:
-        self.piece, self.units = piece, piece.sources
-        judged = piece.judged
-        self.judged, self.offsets = judged, piece.judged_offsets
+    def __init__(self, language_pair: LanguagePairData, wanted: Collection[str] = DEFAULT) -> None:
+        self.language_pair, self.units = language_pair, language_pair.sources
+        judged = language_pair.judged
+        self.judged, self.offsets = judged, language_pair.judged_offsets
         sizes = np.diff(self.offsets)
         if int((sizes * (sizes - 1) // 2).sum()) > MOST_PAIRS:
             what = f"up to {sizes.max():,} judged candidates per source are too many to compare all pairs: expected"
-            raise DataError(f"{what} {MOST_PAIRS:,} pairs or fewer in total, use fewer candidates", file=piece.lp)
-        self.human = merge_ties(piece.human, piece.offsets)[judged]
-        self.source = piece.source[judged]
+            raise DataError(
+                f"{what} {MOST_PAIRS:,} pairs or fewer in total, use fewer candidates", file=language_pair.lp
+            )
+        self.human = merge_ties(language_pair.human, language_pair.offsets)[judged]
+        self.source = language_pair.source[judged]
         self.ranks = average_ranks(self.human, self.offsets, tie=0.0)
         self.centre = self.human.mean() if len(self.human) else 0.0
         self.shared = np.zeros((self.units, 0))
@@ -250,7 +252,7 @@ class SegmentFigures(Family):
         for block, width in _BLOCKS.items():
             if block in self.wanted:
                 self.places[block], start = start, start + width
-        for selection in piece.pairs:
+        for selection in language_pair.pairs:
             if self.wanted.intersection(_TAU_OF[selection]):
                 self.places[selection], start = start, start + 3
 
@@ -279,48 +281,48 @@ class SegmentFigures(Family):
             blocks[identity] = _defined(values)
             count[identity], undefined[identity] = int((~np.isnan(values)).sum()), int(np.isnan(values).sum())
         if "segment.acc-eq" in self.places:
-            found = calibrate(self.human, scores, self.offsets)
-            widened = found.epsilon * (1 + 1e-12)
+            calibration = calibrate(self.human, scores, self.offsets)
+            widened = calibration.epsilon * (1 + 1e-12)
             accuracy = accuracy_with_ties(
-                count_pairs(self.human, scores, self.offsets, epsilon=widened) if found.epsilon else counts
+                count_pairs(self.human, scores, self.offsets, epsilon=widened) if calibration.epsilon else counts
             )
             blocks["segment.acc-eq"] = _defined(accuracy)
-            count["segment.acc-eq"], undefined["segment.acc-eq"] = found.groups, self.units - found.groups
-            detail["segment.acc-eq"] = {"epsilon": float(found.epsilon)}
+            count["segment.acc-eq"], undefined["segment.acc-eq"] = calibration.groups, self.units - calibration.groups
+            detail["segment.acc-eq"] = {"epsilon": float(calibration.epsilon)}
         blocks["segment.tau.scores"] = list(counts[:, :3].T.astype(np.float64))
         count["segment.tau.scores"] = int(counts[:, :3].sum())
         # any constant does, but what is swapped between metrics must be shifted alike
         mean = 0.0 if scored.standardised or not len(scores) else scores.mean()
         sums = moments(self.human - self.centre, scores - mean)
         blocks["segment.pearson"] = [
-            np.bincount(self.source, weights=one, minlength=self.units).astype(np.float64) for one in sums.T
+            np.bincount(self.source, weights=column, minlength=self.units).astype(np.float64) for column in sums.T
         ]
         count["segment.pearson"] = len(scores)
-        for selection, pairs in self.piece.pairs.items():
-            by_source = tau_counts(scored.scores, pairs, self.piece.source, self.units)
+        for selection, pairs in self.language_pair.pairs.items():
+            by_source = tau_counts(scored.scores, pairs, self.language_pair.source, self.units)
             blocks[selection] = list(by_source.T.astype(np.float64))
             count.update(dict.fromkeys(_TAU_OF[selection], len(pairs.better)))
         columns = np.stack([column for block in self.places for column in blocks[block]], axis=1)
-        kept = {identity: values[~np.isnan(values)] for identity, values in means.items()}
-        return Columns(columns, count, undefined, detail, kept)
+        defined = {identity: values[~np.isnan(values)] for identity, values in means.items()}
+        return Columns(columns, count, undefined, detail, defined)
 
     def figures(self, shared: FloatArray, own: FloatArray, scored: CandidateScores) -> Figures:
         """Return the figures of the segment level."""
-        found: Figures = {}
+        figures: Figures = {}
         for block, place in self.places.items():
             if block == "segment.tau.scores":
-                found[block] = tau(own[..., place : place + 3])
+                figures[block] = tau(own[..., place : place + 3])
             elif block == "segment.pearson":
-                found[block] = pearson_of_moments(own[..., place : place + 6])
+                figures[block] = pearson_of_moments(own[..., place : place + 6])
             elif block in TAUS:
                 counts = own[..., place : place + 3]
-                found |= {identity: tau(counts, variant) for variant, identity in TAUS[block].items()}
+                figures |= {identity: tau(counts, variant) for variant, identity in TAUS[block].items()}
                 if block == "primary":
-                    found["segment.consistency"] = consistency_share(counts)
+                    figures["segment.consistency"] = consistency_share(counts)
             else:
                 with np.errstate(invalid="ignore", divide="ignore"):
-                    found[block] = found[f"{block}.pooled"] = own[..., place] / own[..., place + 1]
-        return {identity: values for identity, values in found.items() if identity in self.wanted}
+                    figures[block] = figures[f"{block}.pooled"] = own[..., place] / own[..., place + 1]
+        return {identity: values for identity, values in figures.items() if identity in self.wanted}
 
 
 _BLOCKS = {
@@ -338,20 +340,25 @@ _TAU_OF = {
 }
 
 
-class DocumentFigures(Family):
+class DocumentFigures(LevelFigures):
     """Agreement inside documents: systems by their mean scores."""
 
     stream = "documents"
 
-    def __init__(self, piece: Slice) -> None:
-        self.units = int(piece.document.max()) + 1 if len(piece.document) else 0
-        known = piece.judged & (piece.document[piece.source] >= 0)
+    def __init__(self, language_pair: LanguagePairData) -> None:
+        self.units = int(language_pair.document.max()) + 1 if len(language_pair.document) else 0
+        known = language_pair.judged & (language_pair.document[language_pair.source] >= 0)
         self.rows = np.flatnonzero(known)
-        cell = piece.document[piece.source[known]] * len(piece.systems) + piece.system[known]
+        cell = (
+            language_pair.document[language_pair.source[known]] * len(language_pair.systems)
+            + language_pair.system[known]
+        )
         cells, self.cell = np.unique(cell, return_inverse=True)
         self.size = np.bincount(self.cell, minlength=len(cells))
-        self.offsets = np.searchsorted(cells // max(len(piece.systems), 1), np.arange(self.units + 1)).astype(np.int64)
-        self.human = self._means(piece.human)
+        self.offsets = np.searchsorted(cells // max(len(language_pair.systems), 1), np.arange(self.units + 1)).astype(
+            np.int64
+        )
+        self.human = self._means(language_pair.human)
         self.shared = np.zeros((self.units, 0))
 
     def _means(self, values: FloatArray) -> FloatArray:

@@ -6,8 +6,8 @@ import numpy as np
 
 from ranker.arrays import FloatArray
 from ranker.errors import DataError, counted
-from ranker.evaluation.compare.candidates import CandidateScores, Slice
-from ranker.evaluation.compare.statistics import Columns, Family, Figures
+from ranker.evaluation.compare.candidates import CandidateScores, LanguagePairData
+from ranker.evaluation.compare.statistics import Columns, Figures, LevelFigures
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pairwise_accuracy import limit_p_values, pairwise_accuracy, soft_accuracy
 from ranker.evaluation.systems.human_ranking import expected_wins
@@ -16,7 +16,7 @@ MOST_VALUES = 50_000_000
 """Differences of two systems, by sources or resamples, that are in memory at once."""
 
 
-class SystemFigures(Family):
+class SystemFigures(LevelFigures):
     """Agreement about the order of systems.
 
     By people, a system's score is the mean of its human scores or, of preferences, its expected wins (Bojar et al.
@@ -26,7 +26,7 @@ class SystemFigures(Family):
 
     Parameters
     ----------
-    piece : Slice
+    language_pair : LanguagePairData
     resamples : int, default 0
         How many times the figures will be resampled.
 
@@ -36,35 +36,35 @@ class SystemFigures(Family):
         If there are too many systems.
     """
 
-    def __init__(self, piece: Slice, resamples: int = 0) -> None:
-        self.piece, self.units = piece, piece.sources
-        self.size = len(piece.systems)
+    def __init__(self, language_pair: LanguagePairData, resamples: int = 0) -> None:
+        self.language_pair, self.units = language_pair, language_pair.sources
+        self.size = len(language_pair.systems)
         if self.size * (self.size - 1) * max(self.units, resamples) > MOST_VALUES:
             of = f"{counted(self.units, 'source')} and {counted(resamples, 'resample')}"
             what = f"{self.size:,} systems are too many to compare all pairs, with {of}: use --level segment"
-            raise DataError(f"{what}, fewer --resamples or fewer systems", file=piece.lp)
+            raise DataError(f"{what}, fewer --resamples or fewer systems", file=language_pair.lp)
         self.first, self.second = np.triu_indices(self.size, 1)
-        self.rows = np.flatnonzero(piece.system >= 0)
-        self.cell = piece.source[self.rows] * self.size + piece.system[self.rows]
-        self.preferences = piece.pairs.get("primary") or piece.pairs.get("official")
-        self.shared = self._by_preferences() if self.preferences else self._by_scores(piece.human, means=True)
+        self.rows = np.flatnonzero(language_pair.system >= 0)
+        self.cell = language_pair.source[self.rows] * self.size + language_pair.system[self.rows]
+        self.preferences = language_pair.pairs.get("primary") or language_pair.pairs.get("official")
+        self.shared = self._by_preferences() if self.preferences else self._by_scores(language_pair.human, means=True)
 
     def _by_scores(self, scores: FloatArray, *, means: bool) -> FloatArray:
         """Return sums, counts, differences and squared differences of systems for every source."""
         known = ~np.isnan(scores[self.rows])
-        values, there = np.zeros((2, self.units, self.size))
+        values, present = np.zeros((2, self.units, self.size))
         values.flat[self.cell[known]] = scores[self.rows][known]
-        there.flat[self.cell[known]] = 1.0
-        both = there[:, self.first] * there[:, self.second]
-        apart = (values[:, self.first] - values[:, self.second]) * both
-        return np.concatenate([*([values, there] if means else []), apart, apart * apart], axis=1)
+        present.flat[self.cell[known]] = 1.0
+        both_present = present[:, self.first] * present[:, self.second]
+        apart = (values[:, self.first] - values[:, self.second]) * both_present
+        return np.concatenate([*([values, present] if means else []), apart, apart * apart], axis=1)
 
     def _by_preferences(self) -> FloatArray:
         """Return wins over every other system, net wins and their squares for every source."""
         assert self.preferences is not None
-        piece = self.piece
-        winner, loser = piece.system[self.preferences.better], piece.system[self.preferences.worse]
-        code = (piece.source[self.preferences.better] * self.size + winner) * self.size + loser
+        language_pair = self.language_pair
+        winner, loser = language_pair.system[self.preferences.better], language_pair.system[self.preferences.worse]
+        code = (language_pair.source[self.preferences.better] * self.size + winner) * self.size + loser
         wins = np.bincount(code, minlength=self.units * self.size**2).reshape(self.units, self.size, self.size)
         net = (wins[:, self.first, self.second] - wins[:, self.second, self.first]).astype(np.float64)
         return np.concatenate([wins.reshape(self.units, -1).astype(np.float64), net, net * net], axis=1)

@@ -11,7 +11,7 @@ from ranker.ranks import merge_ties
 
 def judged_rows(human: npt.ArrayLike, scores: npt.ArrayLike) -> tuple[FloatArray, FloatArray, Int64Array]:
     """Return the judged cells of two tables row by row: human, scores, offsets of the rows; with ties merged."""
-    target, values = (np.asarray(one, dtype=np.float64) for one in (human, scores))
+    target, values = (np.asarray(values, dtype=np.float64) for values in (human, scores))
     judged = ~np.isnan(target)
     offsets = offsets_of(judged.sum(axis=1))
     return merge_ties(target[judged], offsets), merge_ties(values[judged], offsets), offsets
@@ -34,19 +34,19 @@ def group_pearson(first: npt.ArrayLike, second: npt.ArrayLike, offsets: npt.Arra
     size = len(bounds) - 1
     group = np.repeat(np.arange(size), np.diff(bounds))
     centred, constant = [], np.zeros(size, dtype=bool)
-    for one in (first, second):
-        values = np.asarray(one, dtype=np.float64)
+    for side in (first, second):
+        values = np.asarray(side, dtype=np.float64)
         constant |= _distinct(values, bounds) < 2
         with np.errstate(invalid="ignore"):
             mean = np.bincount(group, weights=values, minlength=size) / np.diff(bounds)
         centred.append(values - mean[group])
-    product, one, two = (
+    product, first_squares, second_squares = (
         np.bincount(group, weights=centred[a] * centred[b], minlength=size) for a, b in ((0, 1), (0, 0), (1, 1))
     )
     with np.errstate(invalid="ignore", divide="ignore"):
         # two roots, because the product of two small sums of squares may underflow
-        found = np.clip(product / np.sqrt(one) / np.sqrt(two), -1.0, 1.0)
-    return np.asarray(np.where(constant, np.nan, found))
+        correlation = np.clip(product / np.sqrt(first_squares) / np.sqrt(second_squares), -1.0, 1.0)
+    return np.asarray(np.where(constant, np.nan, correlation))
 
 
 def moments(human: npt.ArrayLike, scores: npt.ArrayLike) -> FloatArray:
@@ -54,7 +54,7 @@ def moments(human: npt.ArrayLike, scores: npt.ArrayLike) -> FloatArray:
 
     Both sides should be near zero on the whole (centred), for the sake of rounding.
     """
-    x, y = (np.asarray(one, dtype=np.float64) for one in (human, scores))
+    x, y = (np.asarray(values, dtype=np.float64) for values in (human, scores))
     return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=-1)
 
 
@@ -65,8 +65,8 @@ def pearson_of_moments(sums: npt.ArrayLike) -> FloatArray:
         spread_x, spread_y = xx - x * x / count, yy - y * y / count
         # what rounding leaves of a constant column is no spread
         constant = (spread_x <= 1e-12 * xx) | (spread_y <= 1e-12 * yy)
-        found = (xy - x * y / count) / np.sqrt(spread_x) / np.sqrt(spread_y)
-    return np.asarray(np.where(constant, np.nan, np.clip(found, -1.0, 1.0)))
+        correlation = (xy - x * y / count) / np.sqrt(spread_x) / np.sqrt(spread_y)
+    return np.asarray(np.where(constant, np.nan, np.clip(correlation, -1.0, 1.0)))
 
 
 def pearson_rows(first: npt.ArrayLike, second: npt.ArrayLike) -> FloatArray:
@@ -76,13 +76,14 @@ def pearson_rows(first: npt.ArrayLike, second: npt.ArrayLike) -> FloatArray:
     count = known.sum(axis=-1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         centred = [
-            np.where(known, one - np.where(known, one, 0.0).sum(-1, keepdims=True) / count, 0.0) for one in (x, y)
+            np.where(known, values - np.where(known, values, 0.0).sum(-1, keepdims=True) / count, 0.0)
+            for values in (x, y)
         ]
-        spread = [np.sqrt((one * one).sum(axis=-1)) for one in centred]
-        scale = [np.abs(np.where(known, one, 0.0)).max(axis=-1, initial=0.0) for one in (x, y)]
-        found = (centred[0] * centred[1]).sum(axis=-1) / spread[0] / spread[1]
+        spread = [np.sqrt((values * values).sum(axis=-1)) for values in centred]
+        scale = [np.abs(np.where(known, values, 0.0)).max(axis=-1, initial=0.0) for values in (x, y)]
+        correlation = (centred[0] * centred[1]).sum(axis=-1) / spread[0] / spread[1]
     constant = (spread[0] <= 1e-12 * scale[0]) | (spread[1] <= 1e-12 * scale[1]) | (count[..., 0] < 2)
-    return np.asarray(np.where(constant, np.nan, np.clip(found, -1.0, 1.0)))
+    return np.asarray(np.where(constant, np.nan, np.clip(correlation, -1.0, 1.0)))
 
 
 def _distinct(values: npt.ArrayLike, offsets: Int64Array) -> Int64Array:

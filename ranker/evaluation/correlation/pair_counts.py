@@ -55,19 +55,19 @@ def _count_large(human: FloatArray, scores: FloatArray, counts: Int64Array) -> N
     order = np.argsort(scores, kind="mergesort")
     order = order[np.argsort(human[order], kind="mergesort")]
     by_human, by_score = human[order], scores[order]
-    both = run = 0
+    tied_in_both = run = 0
     for place in range(1, size):
         same = by_human[place] == by_human[place - 1] and by_score[place] == by_score[place - 1]
         run = run + 1 if same else 0
-        both += run
+        tied_in_both += run
     human_tied = _tied(by_human)
     discordant = sort_counting(by_score, np.empty(size))
     score_tied = _tied(by_score)
     counts[1] = discordant
-    counts[2] = score_tied - both
-    counts[3] = human_tied - both
-    counts[4] = both
-    counts[0] = size * (size - 1) // 2 - discordant - score_tied - human_tied + both
+    counts[2] = score_tied - tied_in_both
+    counts[3] = human_tied - tied_in_both
+    counts[4] = tied_in_both
+    counts[0] = size * (size - 1) // 2 - discordant - score_tied - human_tied + tied_in_both
 
 
 def _count_by_rows(
@@ -122,7 +122,7 @@ def count_pairs(
     int64 array, shape (groups, 5)
         Concordant, discordant, tied by the scores alone, tied by people alone, tied by both.
     """
-    target, values = (np.ascontiguousarray(one, dtype=np.float64) for one in (human, scores))
+    target, values = (np.ascontiguousarray(values, dtype=np.float64) for values in (human, scores))
     bounds = np.ascontiguousarray(offsets, dtype=np.int64)
     return _count(target, values, bounds, float(epsilon), _LARGE)
 

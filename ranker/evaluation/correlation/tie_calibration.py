@@ -80,7 +80,7 @@ def calibrate(human: npt.ArrayLike, scores: npt.ArrayLike, offsets: npt.ArrayLik
     Calibration
     """
     bounds = np.ascontiguousarray(offsets, dtype=np.int64)
-    target, values = (np.ascontiguousarray(one, dtype=np.float64) for one in (human, scores))
+    target, values = (np.ascontiguousarray(values, dtype=np.float64) for values in (human, scores))
     size = np.diff(bounds)
     starts = offsets_of(size * (size - 1) // 2)
     groups = int((size > 1).sum())

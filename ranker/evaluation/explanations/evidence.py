@@ -63,7 +63,7 @@ def evidence_of(
         return Evidence()
     if family == "word order":
         return _only(_out_of_order(dataset, rows), names, "has out of order")
-    if family == "fluency" and any(one.fit_scope == "ranked" for one in extractors):
+    if family == "fluency" and any(extractor.fit_scope == "ranked" for extractor in extractors):
         return _only(_unseen(dataset, rows), names, "has, in no other reference:")
     if family in ("words", "meaning"):
         return _only(words_matched_by_one(readable_batch(dataset), *rows), names, "matches")
@@ -72,11 +72,11 @@ def evidence_of(
 
 def _matches(extractors: Sequence[Extractor], dataset: Dataset, row: int) -> Counter[str]:
     """Count what of one candidate matched, as often as in the reference where it matched most."""
-    found: Counter[str] = Counter()
+    matches: Counter[str] = Counter()
     for extractor in extractors:
-        for told in extractor.evidence(dataset, row).values():
-            found |= Counter(match for one in told if (match := as_match(one)))
-    return found
+        for notes in extractor.evidence(dataset, row).values():
+            matches |= Counter(match for note in notes if (match := as_match(note)))
+    return matches
 
 
 def as_match(evidence: str) -> str:
@@ -85,21 +85,21 @@ def as_match(evidence: str) -> str:
         return ""
     match = _SIMILARITY.sub("", evidence)
     for sign in (" = ", "~"):
-        left, found, right = match.partition(sign)
-        if found and right == "(none)":
+        left, separator, right = match.partition(sign)
+        if separator and right == "(none)":
             return ""
-        if found and left == right:
+        if separator and left == right:
             return left
     return match
 
 
-def _only(found: tuple[tuple[str, ...], tuple[str, ...]], names: tuple[str, str], does: str) -> Evidence:
-    told = [
-        f"only {name} {does} {', '.join(map(_quoted, one[:_SHOWN]))}{', ...' if len(one) > _SHOWN else ''}"
-        for name, one in zip(names, found, strict=True)
-        if one
+def _only(words: tuple[tuple[str, ...], tuple[str, ...]], names: tuple[str, str], does: str) -> Evidence:
+    texts = [
+        f"only {name} {does} {', '.join(map(_quoted, only[:_SHOWN]))}{', ...' if len(only) > _SHOWN else ''}"
+        for name, only in zip(names, words, strict=True)
+        if only
     ]
-    return Evidence(*found, "; ".join(told))
+    return Evidence(*words, "; ".join(texts))
 
 
 def _quoted(stretch: str) -> str:
@@ -110,12 +110,12 @@ def _quoted(stretch: str) -> str:
 def _lengths(dataset: Dataset, rows: tuple[int, int], names: tuple[str, str]) -> Evidence:
     batch = readable_batch(dataset)
     lengths = batch.candidate_lengths
-    told = [f"{name} has {counted(int(lengths[row]), 'word')}" for name, row in zip(names, rows, strict=True)]
+    texts = [f"{name} has {counted(int(lengths[row]), 'word')}" for name, row in zip(names, rows, strict=True)]
     source = dataset.candidate_source[rows[0]]
     if dataset.reference_offsets[source] < dataset.reference_offsets[source + 1]:
         closest = closest_reference_lengths(batch)
-        told = [f"{one}, its closest reference {closest[row]}" for one, row in zip(told, rows, strict=True)]
-    return Evidence(text="; ".join(told))
+        texts = [f"{text}, its closest reference {closest[row]}" for text, row in zip(texts, rows, strict=True)]
+    return Evidence(text="; ".join(texts))
 
 
 def _out_of_order(dataset: Dataset, rows: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -133,18 +133,18 @@ def _out_of_order(dataset: Dataset, rows: tuple[int, int]) -> tuple[tuple[str, .
         block = pairs.offsets[references] + row - batch.candidate_offsets[source]
         best = int(np.argmax(orders.lengths[block]))
         positions = orders.positions[slice(*orders.offsets[block[best] : block[best] + 2])].tolist()
-        kept = set(longest_ascending(positions))
-        displaced.append(Counter((int(references[best]), at) for at in dict.fromkeys(positions) if at not in kept))
-    found = []
-    for mine, other in zip(displaced, reversed(displaced), strict=True):
-        only = mine - other
-        told: list[str] = []
-        for reference in sorted({one for one, _ in only}):
+        ascending = set(longest_ascending(positions))
+        displaced.append(Counter((int(references[best]), at) for at in dict.fromkeys(positions) if at not in ascending))
+    word_lists = []
+    for own, opposing in zip(displaced, reversed(displaced), strict=True):
+        only = own - opposing
+        phrases: list[str] = []
+        for reference in sorted({reference for reference, _ in only}):
             words = batch.segments.words(int(batch.reference[reference]))
             flagged = [(reference, at) in only for at in range(len(words))]
-            told.extend(stretches(batch.texts[batch.reference[reference]], words, flagged))
-        found.append(tuple(told))
-    return found[0], found[1]
+            phrases.extend(stretches(batch.texts[batch.reference[reference]], words, flagged))
+        word_lists.append(tuple(phrases))
+    return word_lists[0], word_lists[1]
 
 
 def longest_ascending(values: Sequence[int]) -> list[int]:
@@ -159,11 +159,11 @@ def longest_ascending(values: Sequence[int]) -> list[int]:
         lowest[length : length + 1] = [value]
         places[length : length + 1] = [place]
     at = places[-1] if places else -1
-    found = []
+    members = []
     while at >= 0:
-        found.append(values[at])
+        members.append(values[at])
         at = before[at]
-    return found[::-1]
+    return members[::-1]
 
 
 def _unseen(dataset: Dataset, rows: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -173,19 +173,19 @@ def _unseen(dataset: Dataset, rows: tuple[int, int]) -> tuple[tuple[str, ...], t
     own = np.sort(_word_pairs(batch, batch.reference[slice(*batch.reference_offsets[source : source + 2])]))
     known, counts = _reference_word_pairs(dataset)
     pairs = [_word_pairs(batch, batch.candidate[[row]]) for row in rows]
-    found = []
-    for row, mine, other in zip(rows, pairs, reversed(pairs), strict=True):
-        place = np.searchsorted(known, mine)
-        there = np.append(known, -1)[place] == mine
-        elsewhere = np.where(there, np.append(counts, 0)[place], 0)
-        elsewhere -= np.searchsorted(own, mine, side="right") - np.searchsorted(own, mine)
-        unseen = (elsewhere == 0) & ~np.isin(mine, other)
+    phrases = []
+    for row, bigrams, opposing in zip(rows, pairs, reversed(pairs), strict=True):
+        place = np.searchsorted(known, bigrams)
+        present = np.append(known, -1)[place] == bigrams
+        elsewhere = np.where(present, np.append(counts, 0)[place], 0)
+        elsewhere -= np.searchsorted(own, bigrams, side="right") - np.searchsorted(own, bigrams)
+        unseen = (elsewhere == 0) & ~np.isin(bigrams, opposing)
         sentence = int(batch.candidate[row])
         words = batch.segments.words(sentence)
         # a word is in a stretch if the pair that it begins or ends is
         around = np.concatenate([[False], unseen, [False]])[: len(words) + 1]
-        found.append(stretches(batch.texts[sentence], words, (around[:-1] | around[1:]).tolist()))
-    return found[0], found[1]
+        phrases.append(stretches(batch.texts[sentence], words, (around[:-1] | around[1:]).tolist()))
+    return phrases[0], phrases[1]
 
 
 def _word_pairs(batch: TokenBatch, sentences: Int64Array) -> Int64Array:

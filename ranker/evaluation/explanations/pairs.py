@@ -96,7 +96,10 @@ class PairExplanation(Shown):
         """Return the strongest differences, one row per extractor: name, family, features, difference, evidence."""
         import pandas as pd
 
-        rows = [(one.extractor, one.family, one.features, one.difference, one.evidence.text) for one in self.strongest]
+        rows = [
+            (feature.extractor, feature.family, feature.features, feature.difference, feature.evidence.text)
+            for feature in self.strongest
+        ]
         return pd.DataFrame(rows, columns=["extractor", "family", "features", "difference", "evidence"])
 
     @property
@@ -104,13 +107,17 @@ class PairExplanation(Shown):
         """The strongest differences, in favour of the higher score above 0, each evidence once."""
         sign = -1.0 if self.difference < 0 else 1.0
         digits = decimals(self.difference)
-        told: set[str] = set()
+        reported: set[str] = set()
         lines = []
-        for one in self.strongest:
-            words = f": {one.evidence.text}" if one.evidence.text and one.evidence.text not in told else ""
-            told.add(one.evidence.text)
-            number = counted(one.features, "feature")
-            lines.append(f"{sign * one.difference:+.{digits}f} {one.extractor} ({one.family}, {number}){words}")
+        for feature in self.strongest:
+            words = (
+                f": {feature.evidence.text}" if feature.evidence.text and feature.evidence.text not in reported else ""
+            )
+            reported.add(feature.evidence.text)
+            number = counted(feature.features, "feature")
+            lines.append(
+                f"{sign * feature.difference:+.{digits}f} {feature.extractor} ({feature.family}, {number}){words}"
+            )
         return tuple(lines)
 
 
@@ -147,7 +154,7 @@ class SystemExplanation(Shown):
         import pandas as pd
 
         keys = ("source", "first_text", "second_text", "first_score", "second_score", "difference")
-        return pd.DataFrame([{key: getattr(one, key) for key in keys} | one.families for one in self.sources])
+        return pd.DataFrame([{key: getattr(source, key) for key in keys} | source.families for source in self.sources])
 
 
 def check_pair(dataset: Dataset, first: str, second: str) -> Int64Array:
@@ -177,17 +184,20 @@ def explain_systems(
         As `check_pair`.
     """
     rows = check_pair(dataset, first, second)
-    both = (rows >= 0).all(axis=1)
+    complete = (rows >= 0).all(axis=1)
     features = _Features.of(ranker, dataset)
-    pairs = [(int(one), int(other)) for one, other in rows[both]]
-    found = tuple(_explain(features, dataset, contributions, pair, STRONGEST) for pair in pairs)
+    pairs = [(int(left), int(right)) for left, right in rows[complete]]
+    explanations = tuple(_explain(features, dataset, contributions, pair, STRONGEST) for pair in pairs)
     return SystemExplanation(
         first,
         second,
-        float(np.mean([one.difference for one in found])),
-        {name: float(np.mean([one.families[name] for one in found])) for name in found[0].families},
-        int(((rows >= 0).any(axis=1) & ~both).sum()),
-        found,
+        float(np.mean([explanation.difference for explanation in explanations])),
+        {
+            name: float(np.mean([explanation.families[name] for explanation in explanations]))
+            for name in explanations[0].families
+        },
+        int(((rows >= 0).any(axis=1) & ~complete).sum()),
+        explanations,
     )
 
 
@@ -199,7 +209,7 @@ def by_family(contributions: FloatArray, families: Sequence[FeatureFamily]) -> d
     dict of str to float array, shape (...)
     """
     family = np.array(families, dtype=object)
-    return {one: contributions[..., family == one].sum(axis=-1) for one in FAMILIES if one in families}
+    return {name: contributions[..., family == name].sum(axis=-1) for name in FAMILIES if name in families}
 
 
 def explain_pair(
@@ -305,8 +315,8 @@ def headline(first: str, second: str, difference: float, families: Mapping[str, 
     digits = decimals(difference)
     figures = round_to_sum(list(families.values()), difference, digits)
     parts = sorted((pair for pair in zip(families, figures, strict=True) if pair[1]), key=lambda pair: -abs(pair[1]))
-    told = ", ".join(f"{name} {value:+.{digits}f}" for name, value in parts)
-    return f"{first} is above {second} by {difference:.{digits}f}: {told}"
+    listed = ", ".join(f"{name} {value:+.{digits}f}" for name, value in parts)
+    return f"{first} is above {second} by {difference:.{digits}f}: {listed}"
 
 
 def decimals(difference: float) -> int:

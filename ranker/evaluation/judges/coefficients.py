@@ -55,8 +55,8 @@ def _chance_corrected(table: FloatArray, expected: FloatArray, weights: Weights)
     total = table.sum(axis=(-2, -1))
     with np.errstate(invalid="ignore", divide="ignore"):
         by_chance = (costs[weights] * expected).sum(axis=(-2, -1)) / total
-        found = 1.0 - (costs[weights] * table).sum(axis=(-2, -1)) / by_chance
-    return np.asarray(np.where(by_chance > 0, found, np.nan))
+        coefficient = 1.0 - (costs[weights] * table).sum(axis=(-2, -1)) / by_chance
+    return np.asarray(np.where(by_chance > 0, coefficient, np.nan))
 
 
 def agreement_sums(counts: npt.ArrayLike) -> FloatArray:
@@ -163,8 +163,8 @@ def krippendorff_alpha_of(
     number = totals.sum(axis=-1)
     expected = (totals[..., :, np.newaxis] * totals[..., np.newaxis, :] * apart).sum(axis=(-2, -1))
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = 1.0 - (number - 1) * (table * apart).sum(axis=(-2, -1)) / expected
-    return np.asarray(np.where(expected > 0, found, np.nan))
+        coefficient = 1.0 - (number - 1) * (table * apart).sum(axis=(-2, -1)) / expected
+    return np.asarray(np.where(expected > 0, coefficient, np.nan))
 
 
 def consistency_counts(counts: npt.ArrayLike, judges: int) -> FloatArray:
@@ -186,10 +186,10 @@ def consistency_counts(counts: npt.ArrayLike, judges: int) -> FloatArray:
     worse, equal, better = np.moveaxis(np.asarray(counts, dtype=np.float64), -1, 0)
 
     def sets(number: FloatArray) -> FloatArray:
-        found = np.ones_like(number)
+        product = np.ones_like(number)
         for taken in range(judges):
-            found = found * np.maximum(number - taken, 0.0) / (taken + 1)
-        return found
+            product = product * np.maximum(number - taken, 0.0) / (taken + 1)
+        return product
 
     same = sets(worse) + sets(equal) + sets(better)
     tolerant = sets(worse + equal) + sets(better + equal) - sets(equal)

@@ -177,13 +177,13 @@ def judges_agreement(
         votes, orders = rating_votes(dataset, kind), rating_orders(dataset, kind)
     if not len(votes.several().judge):
         raise DataError(f"no two judges gave {kind} judgements for the same candidates", file=dataset.name)
-    found = []
+    agreements = []
     for lp in (*dataset.language_pairs, "all"):
         chosen = np.ones(len(dataset.sources), dtype=bool) if lp == "all" else dataset.source_language_pairs == lp
-        mine = votes.of_sources(chosen)
-        if len(mine.several().judge) and not (lp == "all" and len(dataset.language_pairs) == 1):
-            found.append(_agreement(lp, mine, orders.of_sources(chosen), resamples, seed))
-    return tuple(found)
+        pair_votes = votes.of_sources(chosen)
+        if len(pair_votes.several().judge) and not (lp == "all" and len(dataset.language_pairs) == 1):
+            agreements.append(_agreement(lp, pair_votes, orders.of_sources(chosen), resamples, seed))
+    return tuple(agreements)
 
 
 def _agreement(lp: str, votes: Votes, orders: Votes, resamples: int, seed: int) -> JudgesAgreement:
@@ -232,22 +232,22 @@ def _agreement(lp: str, votes: Votes, orders: Votes, resamples: int, seed: int) 
 
 def _figures(sums: Mapping[str, FloatArray], categories: FloatArray) -> dict[str, FloatArray]:
     """Return figures of summed columns, shape (..., k) each, by name."""
-    found: dict[str, FloatArray] = {}
+    figures: dict[str, FloatArray] = {}
     with np.errstate(invalid="ignore", divide="ignore"):
         for number in (2, 3):
             total, same, tolerant = np.moveaxis(sums[f"consistency {number}"], -1, 0)
-            found[f"consistency {number}"] = same / total
-            found[f"consistency {number} with ties"] = tolerant / total
+            figures[f"consistency {number}"] = same / total
+            figures[f"consistency {number} with ties"] = tolerant / total
         if "same judge" in sums:
-            found["same judge"] = sums["same judge"][..., 0] / sums["same judge"][..., 1]
+            figures["same judge"] = sums["same judge"][..., 0] / sums["same judge"][..., 1]
     if "shares" in sums:
-        found["fleiss"] = fleiss_kappa_of(sums["shares"])
-        found["randolph"] = randolph_kappa_of(sums["shares"])
+        figures["fleiss"] = fleiss_kappa_of(sums["shares"])
+        figures["randolph"] = randolph_kappa_of(sums["shares"])
         size = len(categories)
         table = sums["coincidences"].reshape(*sums["coincidences"].shape[:-1], size, size)
         for distance in DISTANCES:
-            found[f"krippendorff {distance}"] = krippendorff_alpha_of(table, distance, categories)
-    return found
+            figures[f"krippendorff {distance}"] = krippendorff_alpha_of(table, distance, categories)
+    return figures
 
 
 def _pair_figures(counts: FloatArray) -> dict[str, FloatArray]:

@@ -88,13 +88,13 @@ class Votes:
     def of_sources(self, chosen: BoolArray) -> Votes:
         """Return the votes on the sources where the mask `chosen` (sources,) is true, sources numbered anew."""
         code = np.cumsum(chosen) - 1
-        kept, again = chosen[self.source], self.again[chosen[self.again[:, 0]]]
+        rows, again = chosen[self.source], self.again[chosen[self.again[:, 0]]]
         again = np.column_stack([code[again[:, 0]], again[:, 1:]])
         return Votes(
-            _renumbered(self.unit[kept]),
-            self.judge[kept],
-            self.category[kept],
-            code[self.source[kept]],
+            _renumbered(self.unit[rows]),
+            self.judge[rows],
+            self.category[rows],
+            code[self.source[rows]],
             self.judges,
             self.categories,
             int(chosen.sum()),
@@ -103,12 +103,12 @@ class Votes:
 
     def several(self) -> Votes:
         """Return the votes on units that two judges or more voted on."""
-        kept = np.bincount(self.unit)[self.unit] > 1 if len(self.unit) else np.zeros(0, dtype=bool)
+        rows = np.bincount(self.unit)[self.unit] > 1 if len(self.unit) else np.zeros(0, dtype=bool)
         return Votes(
-            _renumbered(self.unit[kept]),
-            self.judge[kept],
-            self.category[kept],
-            self.source[kept],
+            _renumbered(self.unit[rows]),
+            self.judge[rows],
+            self.category[rows],
+            self.source[rows],
             self.judges,
             self.categories,
             self.sources,
@@ -126,7 +126,7 @@ class Votes:
         """Return sums of `columns` (units, k) over the units of every source, shape (sources, k)."""
         first = np.searchsorted(self.unit, np.arange(len(columns)))
         source = self.source[first]
-        return np.stack([np.bincount(source, weights=one, minlength=self.sources) for one in columns.T], axis=1)
+        return np.stack([np.bincount(source, weights=column, minlength=self.sources) for column in columns.T], axis=1)
 
     def repeated(self) -> FloatArray:
         """Return for every source the repeated votes that say the same, and all repeated votes; empty without any."""
@@ -135,7 +135,8 @@ class Votes:
         same = (self.again[:, 1] == self.again[:, 2]).astype(np.float64)
         source = self.again[:, 0]
         return np.stack(
-            [np.bincount(source, weights=one, minlength=self.sources) for one in (same, np.ones_like(same))], axis=1
+            [np.bincount(source, weights=column, minlength=self.sources) for column in (same, np.ones_like(same))],
+            axis=1,
         )
 
     @functools.cached_property
@@ -192,8 +193,8 @@ def rating_orders(dataset: Dataset, kind: str) -> Votes:
     first, second = pairs_in_blocks(np.append(np.flatnonzero(new), len(rows)))
     value = np.sign(category[first] - category[second]).astype(np.float64)
     unit = rows[first] * len(dataset) + rows[second]
-    made = Votes.of(unit, np.array(votes.judges, dtype=object)[judge[first]], value, source[first], votes.sources)
-    return _three_way(made)
+    votes = Votes.of(unit, np.array(votes.judges, dtype=object)[judge[first]], value, source[first], votes.sources)
+    return _three_way(votes)
 
 
 def preference_votes(dataset: Dataset) -> Votes:

@@ -107,7 +107,7 @@ def compare_systems(
     for table in tables:
         table.check(baseline)
     human, notes = _people(dataset, kind, seed)
-    people = {one.lp: one for one in human}
+    people = {ranking.lp: ranking for ranking in human}
     if statistics is None:
         statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()}
     comparisons = [
@@ -115,7 +115,7 @@ def compare_systems(
         for table in tables
         for name, scorer in scorers.items()
     ]
-    largest = max((len(one.pairs) for one in comparisons), default=0)
+    largest = max((len(comparison.pairs) for comparison in comparisons), default=0)
     few = too_few_resamples(number, largest, correction, alpha) if largest else None
     return SystemsResult(
         dataset.name,
@@ -139,19 +139,19 @@ class _SystemTable:
         self.where = dataset.name if lp == "?" else f"{dataset.name} {lp}"
         rows = np.flatnonzero(dataset.source_language_pairs[dataset.candidate_source] == lp)
         source, sources = pd.factorize(dataset.candidate_source[rows])
-        given = dataset.candidates["system"].to_numpy(object)[rows].astype(str)
-        names, system = np.unique(given, return_inverse=True)
-        there = np.bincount(source * len(names) + system, minlength=len(sources) * len(names)).reshape(-1, len(names))
-        if (there != 1).any():
-            place, which = np.argwhere(there != 1)[0]
-            number = "two translations" if there[place, which] else "no translation"
+        row_systems = dataset.candidates["system"].to_numpy(object)[rows].astype(str)
+        names, system = np.unique(row_systems, return_inverse=True)
+        counts = np.bincount(source * len(names) + system, minlength=len(sources) * len(names)).reshape(-1, len(names))
+        if (counts != 1).any():
+            place, which = np.argwhere(counts != 1)[0]
+            number = "two translations" if counts[place, which] else "no translation"
             raise DataError(
                 f"{dataset.where(sources[place])} has {number} by system {str(names[which])!r}, but systems must be "
                 "compared on the same sources: give systems with exactly one translation of every source"
             )
         self.names: list[str] = names.tolist()
-        self.first = str(given[0])
-        self.candidates = np.empty(there.shape, dtype=np.int64)
+        self.first = str(row_systems[0])
+        self.candidates = np.empty(counts.shape, dtype=np.int64)
         self.candidates[source, system] = rows
 
     def check(self, baseline: str | None) -> None:
@@ -201,12 +201,12 @@ def _compare(
     details = scorer.details(cube.sum(axis=0))
     base = names.index(table.first if baseline is None else baseline)
 
-    def difference(one: int, other: int) -> Estimate:
-        return estimate(tests.scores[one] - tests.scores[other], tests.sample[:, one] - tests.sample[:, other])
+    def difference(left: int, right: int) -> Estimate:
+        return estimate(tests.scores[left] - tests.scores[right], tests.sample[:, left] - tests.sample[:, right])
 
     systems = []
     for place, group in zip(order.tolist(), cluster.tolist(), strict=True):
-        other = place != base
+        is_other = place != base
         systems.append(
             ComparedSystem(
                 names[place],
@@ -215,23 +215,23 @@ def _compare(
                 int(low[place]),
                 int(high[place]),
                 group,
-                difference(place, base) if other else None,
-                float(p[place, base]) if other else None,
-                float(adjusted[place, base]) if other else None,
-                _count(needed[place, base]) if other else None,
+                difference(place, base) if is_other else None,
+                float(p[place, base]) if is_other else None,
+                float(adjusted[place, base]) if is_other else None,
+                _count(needed[place, base]) if is_other else None,
                 {key: float(values[place]) for key, values in details.items()},
             )
         )
     pairs = [
         SystemPair(
-            names[one],
-            names[other],
-            difference(one, other),
-            float(p[one, other]),
-            float(adjusted[one, other]),
-            _count(needed[one, other]),
+            names[left],
+            names[right],
+            difference(left, right),
+            float(p[left, right]),
+            float(adjusted[left, right]),
+            _count(needed[left, right]),
         )
-        for one, other in itertools.combinations(order.tolist(), 2)
+        for left, right in itertools.combinations(order.tolist(), 2)
     ]
     agreement = _agreement(names, gain, human)
     return SystemComparison(table.lp, name, len(cube), names[base], tuple(systems), tuple(pairs), *agreement)
@@ -266,15 +266,15 @@ def people_kind(dataset: Dataset, kind: str) -> tuple[str | None, tuple[str, ...
 
 def _people(dataset: Dataset, kind: str, seed: int) -> tuple[tuple[HumanRanking, ...], tuple[str, ...]]:
     """Return people's rankings of the systems, and notes."""
-    found, notes = people_kind(dataset, kind)
-    return () if found is None else rank_systems(dataset, found, resamples=RESAMPLES["bs"], seed=seed), notes
+    human_kind, notes = people_kind(dataset, kind)
+    return () if human_kind is None else rank_systems(dataset, human_kind, resamples=RESAMPLES["bs"], seed=seed), notes
 
 
 def _agreement(
     names: Sequence[str], gain: FloatArray, human: HumanRanking | None
 ) -> tuple[int, float | None, float | None]:
     """Return the number of systems that people ranked, and Kendall's tau-b and Pearson's r over them."""
-    people = {one.system: one.score for one in human.systems} if human else {}
+    people = {system.system: system.score for system in human.systems} if human else {}
     known = [place for place, name in enumerate(names) if name in people]
     if len(known) < 2:
         return len(known), None, None

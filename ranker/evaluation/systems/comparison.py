@@ -202,7 +202,7 @@ class SystemComparison:
 
     def ahead(self, alpha: float) -> set[tuple[str, str]]:
         """Return all pairs of names of which the first is significantly better than the second."""
-        return {(one.better, one.worse) for one in self.pairs if one.adjusted < alpha}
+        return {(pair.better, pair.worse) for pair in self.pairs if pair.adjusted < alpha}
 
 
 @dataclass(frozen=True, repr=False)
@@ -220,7 +220,7 @@ class SystemsResult(Shown):
     @property
     def headline(self) -> str:
         """What was compared, on what."""
-        return f"systems of {self.data} by {', '.join(one.name for one in self.metrics)}"
+        return f"systems of {self.data} by {', '.join(metric.name for metric in self.metrics)}"
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per language pair, metric and system, best first.
@@ -236,12 +236,12 @@ class SystemsResult(Shown):
 
         rows = []
         for compared in self.comparisons:
-            for one in compared.systems:
-                row: dict[str, Any] = {"lp": compared.lp, "metric": compared.metric, "system": one.system}
-                row |= _flat("score", one.score)
-                row |= {key: getattr(one, key) for key in ("rank", "low", "high", "cluster")}
-                row |= _flat("difference", one.difference or Estimate(*[float("nan")] * 3))
-                rows.append(row | {key: getattr(one, key) for key in ("p", "adjusted", "needed")})
+            for system in compared.systems:
+                row: dict[str, Any] = {"lp": compared.lp, "metric": compared.metric, "system": system.system}
+                row |= _flat("score", system.score)
+                row |= {key: getattr(system, key) for key in ("rank", "low", "high", "cluster")}
+                row |= _flat("difference", system.difference or Estimate(*[float("nan")] * 3))
+                rows.append(row | {key: getattr(system, key) for key in ("p", "adjusted", "needed")})
         return pd.DataFrame(rows)
 
     def _brief(self) -> pd.DataFrame:
@@ -251,11 +251,11 @@ class SystemsResult(Shown):
     @property
     def language_pairs(self) -> tuple[str, ...]:
         """The language pairs, in the order of the comparisons."""
-        return tuple(dict.fromkeys(one.lp for one in self.comparisons))
+        return tuple(dict.fromkeys(comparison.lp for comparison in self.comparisons))
 
     def of_language_pair(self, lp: str) -> list[SystemComparison]:
         """Return the comparisons of a language pair, in the order of the metrics."""
-        return [one for one in self.comparisons if one.lp == lp]
+        return [comparison for comparison in self.comparisons if comparison.lp == lp]
 
     def metric(self, name: str) -> SystemsMetric:
         """Return the metric of that name.
@@ -265,16 +265,16 @@ class SystemsResult(Shown):
         KeyError
             If there is none.
         """
-        return {one.name: one for one in self.metrics}[name]
+        return {metric.name: metric for metric in self.metrics}[name]
 
     def people(self, lp: str) -> dict[str, RankedSystem]:
         """Return the systems of a language pair as people ranked them, by name; empty if they judged none."""
-        return {each.system: each for one in self.human if one.lp == lp for each in one.systems}
+        return {each.system: each for ranking in self.human if ranking.lp == lp for each in ranking.systems}
 
     def document(self) -> dict[str, Any]:
         """Return what the JSON form holds."""
         return {"format": FORMAT, **asdict(self)}
 
 
-def _flat(name: str, found: Estimate) -> dict[str, float]:
-    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+def _flat(name: str, estimate: Estimate) -> dict[str, float]:
+    return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}

@@ -92,7 +92,7 @@ def rank_systems(
     chosen = fitting[0] if method == "auto" else method
     if chosen not in fitting:
         raise OptionError(f"systems cannot be ranked with {method!r} from {kind}; expected {' or '.join(fitting)}")
-    found = []
+    rankings = []
     systems = dataset.candidates["system"].to_numpy(object)
     for lp in dataset.language_pairs:
         inside = dataset.source_language_pairs == lp
@@ -119,8 +119,8 @@ def rank_systems(
                 if by_wins
                 else _trueskill(pairs, source[:half], len(names), resamples, generator, model or TrueSkill())
             )
-        found.append(HumanRanking(lp, chosen, _ranked(names, score, sample, judgements)))
-    return tuple(found)
+        rankings.append(HumanRanking(lp, chosen, _ranked(names, score, sample, judgements)))
+    return tuple(rankings)
 
 
 def expected_wins(wins: npt.ArrayLike) -> FloatArray:
@@ -171,8 +171,8 @@ def _comparisons(dataset: Dataset, inside: BoolArray) -> tuple[Int64Array, Int64
     first, second = (rows[side].to_numpy(np.int64) for side in ("first", "second"))
     relation = rows["relation"].to_numpy(object)
     outcome = (relation == ">").astype(np.int64) - (relation == "<")
-    kept = inside[dataset.candidate_source[first]]
-    return first[kept], second[kept], outcome[kept]
+    chosen = inside[dataset.candidate_source[first]]
+    return first[chosen], second[chosen], outcome[chosen]
 
 
 def _means(
@@ -229,7 +229,7 @@ def _trueskill(
     if not resamples:
         return model.rate(*pairs, systems, np.arange(size))[0][0], np.empty((0, systems))
     order = np.argsort(source, kind="stable")
-    found = []
+    ratings = []
     for _, weights in draws(int(source.max()) + 1, resamples, generator):
         step = max(1, _CHUNK // size)
         for start in range(0, len(weights), step):
@@ -240,8 +240,8 @@ def _trueskill(
             orders = np.full((len(rows), max(map(len, rows))), -1, dtype=np.int64)
             for place, row in enumerate(rows):
                 orders[place, : len(row)] = row
-            found.append(model.rate(*pairs, systems, orders)[0])
-    sample = np.concatenate(found)
+            ratings.append(model.rate(*pairs, systems, orders)[0])
+    sample = np.concatenate(ratings)
     return sample.mean(axis=0), sample
 
 

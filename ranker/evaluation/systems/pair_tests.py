@@ -150,17 +150,17 @@ def swapped_differences(
     """Return the differences of pairs of systems when sources are swapped, times `scale`, shape (resamples, pairs)."""
     sources, systems, width = statistics.shape
     columns, total = statistics.reshape(sources, -1), statistics.sum(axis=0)
-    found = np.empty((resamples, len(pairs[0])))
-    for start, kept in swap_draws(sources, resamples, seed):
-        own = (kept @ columns).reshape(-1, systems, width)
+    differences = np.empty((resamples, len(pairs[0])))
+    for start, draws in swap_draws(sources, resamples, seed):
+        own = (draws @ columns).reshape(-1, systems, width)
         # what a system gets from another for the sources that are swapped
-        other = total - own
-        step = max(1, _CHUNK // (len(kept) * width))
+        rest = total - own
+        step = max(1, _CHUNK // (len(draws) * width))
         for place in range(0, len(pairs[0]), step):
             first, second = (side[place : place + step] for side in pairs)
-            one, two = score(own[:, first] + other[:, second]), score(own[:, second] + other[:, first])
-            found[start : start + len(kept), place : place + step] = scale * one - scale * two
-    return found
+            left, right = score(own[:, first] + rest[:, second]), score(own[:, second] + rest[:, first])
+            differences[start : start + len(draws), place : place + step] = scale * left - scale * right
+    return differences
 
 
 def sources_needed(

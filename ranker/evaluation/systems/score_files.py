@@ -62,13 +62,13 @@ def write_score_files(
     files: dict[Path, str] = {}
     for pair in dataset.language_pairs:
         places = [] if pair == "?" else [pair]
-        stems = [stem(name, _references(dataset, pair, one)) for name, one in scorers.items()]
+        stems = [stem(name, _references(dataset, pair, scorer)) for name, scorer in scorers.items()]
         twice = first_repeated(stems)
         if twice is not None:
             raise OptionError(f"two metrics would be written to {twice}.*.score; score them separately")
-        for (name, one), start in zip(scorers.items(), stems, strict=True):
+        for (name, scorer), start in zip(scorers.items(), stems, strict=True):
             for units in levels:
-                scores = one.sign * units.score(one, statistics[name])
+                scores = scorer.sign * units.score(scorer, statistics[name])
                 text = format_scores(_by_system(dataset, pair, units, scores), dataset.name)
                 files[inside(folder, *places, f"{start}.{SUFFIXES[units.level]}.score")] = text
             files[inside(folder, *places, f"{start}.signature")] = signatures[name] + "\n"
@@ -90,8 +90,8 @@ def _references(dataset: Dataset, pair: str, scorer: Scorer) -> list[str | None]
     names = dataset.references["name"].astype(object)
     listed = names.where(names.notna(), None).to_numpy(object)
     offsets = dataset.reference_offsets
-    found = {tuple(listed[slice(*offsets[source : source + 2])]) for source in np.flatnonzero(of_pair)}
-    return list(found.pop()) if len(found) == 1 else None
+    reference_sets = {tuple(listed[slice(*offsets[source : source + 2])]) for source in np.flatnonzero(of_pair)}
+    return list(reference_sets.pop()) if len(reference_sets) == 1 else None
 
 
 def _by_system(dataset: Dataset, pair: str, units: Units, scores: FloatArray) -> dict[str, list[float | None]]:
@@ -101,11 +101,11 @@ def _by_system(dataset: Dataset, pair: str, units: Units, scores: FloatArray) ->
     if units.level == "document":
         place = documents(dataset)[0]
     places = np.unique(place[of_pair])
-    kept = of_pair[dataset.candidate_source]
+    rows = of_pair[dataset.candidate_source]
     column = np.searchsorted(places, place[dataset.candidate_source])
     systems = dataset.candidates["system"].to_numpy(object)
     # sorted, as files of systems are listed
-    filled = {system: np.full(len(places), np.nan) for system in sorted(set(systems[kept]))}
-    for row in np.flatnonzero(kept):
+    filled = {system: np.full(len(places), np.nan) for system in sorted(set(systems[rows]))}
+    for row in np.flatnonzero(rows):
         filled[systems[row]][column[row]] = scores[units.group[row]]
     return {system: values.tolist() for system, values in filled.items()}

@@ -120,17 +120,17 @@ def _rate(
     variance = np.full((len(orders), systems), sigma * sigma)
     for run in prange(len(orders)):
         for place in range(orders.shape[1]):
-            one = orders[run, place]
-            if one < 0:
+            comparison = orders[run, place]
+            if comparison < 0:
                 continue
-            a, b = first[one], second[one]
-            if outcome[one] < 0:
+            a, b = first[comparison], second[comparison]
+            if outcome[comparison] < 0:
                 a, b = b, a
             variance_a = variance[run, a] + drift * drift
             variance_b = variance[run, b] + drift * drift
             spread = math.sqrt(2.0 * beta * beta + variance_a + variance_b)
             apart = (skill[run, a] - skill[run, b]) / spread
-            mean, shrink = _surprise(apart, margin / spread, outcome[one] == 0)
+            mean, shrink = _surprise(apart, margin / spread, outcome[comparison] == 0)
             skill[run, a] += variance_a / spread * mean
             skill[run, b] -= variance_b / spread * mean
             variance[run, a] = variance_a * (1.0 - variance_a / (spread * spread) * shrink)

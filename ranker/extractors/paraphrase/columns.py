@@ -173,14 +173,14 @@ class Paraphrase(Extractor):
 
     def fit_transform(self, dataset: Dataset) -> tuple[FittedParaphrase, FloatArray]:
         """Return what `fit` returns, and columns of training data, cross-fitted; shape (candidates, 10)."""
-        lesson = _TrainingSentences.of(dataset, self)
+        training = _TrainingSentences.of(dataset, self)
         matrix = np.zeros((len(dataset), len(COLUMNS)))
         for fold in range(self.folds):
-            rows = lesson.source_fold[dataset.candidate_source] == fold
+            rows = training.source_fold[dataset.candidate_source] == fold
             if rows.any():
-                matrix[rows] = self._knowing(lesson.learn(self, without=fold))._columns(dataset, rows)
+                matrix[rows] = self._knowing(training.learn(self, without=fold))._columns(dataset, rows)
             progress.report("substitutions learnt", fold + 1, self.folds + 1)
-        fitted = self._knowing(lesson.learn(self))
+        fitted = self._knowing(training.learn(self))
         progress.report("substitutions learnt", self.folds + 1, self.folds + 1)
         return fitted, matrix
 

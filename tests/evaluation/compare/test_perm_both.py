@@ -7,7 +7,7 @@ import pytest
 
 from ranker.corpora.judgements import PreferencePairs, human_scores, preference_pairs
 from ranker.errors import OptionError
-from ranker.evaluation.compare.candidates import CandidateScores, part_of, slices
+from ranker.evaluation.compare.candidates import CandidateScores, by_language_pair, part_of
 from ranker.evaluation.compare.metric_tests import randomised_units
 from ranker.evaluation.compare.perm_both import perm_both_outputs, perm_both_systems
 from ranker.evaluation.compare.statistics import SegmentFigures
@@ -87,7 +87,7 @@ def piece():
     human = np.round(generator.normal(size=(25, 5)), 1)
     dataset = preferred(human, repeated=20)
     pairs = {"official": preference_pairs(dataset, primary=False), "primary": preference_pairs(dataset)}
-    (found,) = slices(dataset, human_scores(dataset, "win-rate"), pairs)
+    (found,) = by_language_pair(dataset, human_scores(dataset, "win-rate"), pairs)
     metrics = [
         CandidateScores(f"m{index}", np.round(human.ravel() + generator.normal(size=125), 1)) for index in range(3)
     ]

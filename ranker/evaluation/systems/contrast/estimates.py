@@ -69,9 +69,9 @@ class Bootstrap:
         for start, weights in draws(sources, self.resamples, stream(self.seed, subject)):
             for place in np.flatnonzero(sizes):
                 own = weights[:, members[place]]
-                found = score((own @ columns[members[place]]).reshape(len(own), 2, width))
-                found[own.sum(axis=1) == 0] = np.nan
-                sample[start : start + len(own), place] = found
+                values = score((own @ columns[members[place]]).reshape(len(own), 2, width))
+                values[own.sum(axis=1) == 0] = np.nan
+                sample[start : start + len(own), place] = values
         return _buckets(names, sizes, value, sample)
 
 

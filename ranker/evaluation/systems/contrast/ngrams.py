@@ -36,10 +36,11 @@ def one_sided_ngrams(
     """
     segments, sources = pair.batch.segments, len(pair.rows)
     numbers = ReferenceNgrams.of(pair.batch, ORDER).find(segments)
-    counts = [UnitCounts.of(found, segments.offsets, pair.sentences) for found in numbers]
+    counts = [UnitCounts.of(unit_numbers, segments.offsets, pair.sentences) for unit_numbers in numbers]
     # one row for every n-gram of every order
     order, unit, first, second = (
-        np.concatenate(parts) for parts in zip(*(_totals(one, n) for n, one in enumerate(counts, 1)), strict=True)
+        np.concatenate(parts)
+        for parts in zip(*(_totals(unit_counts, n) for n, unit_counts in enumerate(counts, 1)), strict=True)
     )
     ratio = (first + 1) / (first + second + 2)
     sides = []
@@ -50,9 +51,9 @@ def one_sided_ngrams(
         columns = np.zeros((sources, len(best), 2))
         for place, row in enumerate(best):
             table = counts[order[row] - 1]
-            there = np.flatnonzero(table.unit == unit[row])
+            units = np.flatnonzero(table.unit == unit[row])
             for side, matched in enumerate(table.matches):
-                columns[table.source[there], place, side] = matched[there]
+                columns[table.source[units], place, side] = matched[units]
         # the swapped pair of systems draws the same sources
         generator = stream(bootstrap.seed, "n-grams")
         sums = resampled_sums(columns.reshape(sources, -1), bootstrap.resamples, generator)
@@ -80,7 +81,7 @@ def _totals(counts: UnitCounts, order: int) -> tuple[Int64Array, Int64Array, Int
     """Return order, number and the matches of either system of every n-gram of one order."""
     first, second = counts.matches
     size = int(counts.unit.max(initial=-1)) + 1
-    sums = [np.bincount(counts.unit, weights=one, minlength=size).astype(np.int64) for one in (first, second)]
+    sums = [np.bincount(counts.unit, weights=column, minlength=size).astype(np.int64) for column in (first, second)]
     return np.full(size, order, dtype=np.int64), np.arange(size, dtype=np.int64), sums[0], sums[1]
 
 

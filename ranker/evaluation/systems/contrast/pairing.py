@@ -54,9 +54,9 @@ class SystemPair:
             If only one of them translates a source, or a source has no reference.
         """
         rows = system_pair(dataset, first, second)
-        there = rows >= 0
-        either = there.any(axis=1)
-        lacking = either & ~there.all(axis=1)
+        present = rows >= 0
+        either = present.any(axis=1)
+        lacking = either & ~present.all(axis=1)
         if lacking.any():
             source = int(np.argmax(lacking))
             system = first if rows[source, 0] < 0 else second
@@ -67,11 +67,11 @@ class SystemPair:
             )
         chosen = np.zeros(len(dataset), dtype=bool)
         chosen[rows[either].ravel()] = True
-        kept = dataset.select_candidates(chosen).select_sources(either)
-        FeatureSet((F1(),)).check_references(kept)
-        batch = token_batch(kept, tokenizer, lowercase=lowercase)
-        rows = system_pair(kept, first, second)
-        return cls(kept, first, second, rows, batch, _best_references(kept, batch)[rows])
+        selected = dataset.select_candidates(chosen).select_sources(either)
+        FeatureSet((F1(),)).check_references(selected)
+        batch = token_batch(selected, tokenizer, lowercase=lowercase)
+        rows = system_pair(selected, first, second)
+        return cls(selected, first, second, rows, batch, _best_references(selected, batch)[rows])
 
     @property
     def sentences(self) -> Int64Array:

@@ -158,5 +158,7 @@ class SystemContrast:
 
     def breakdown(self, subject: Subject, measure: str) -> Breakdown | None:
         """Return the figures of one measure by one subject, None if there are none."""
-        found = (one for one in self.breakdowns if (one.subject, one.measure) == (subject, measure))
-        return next(found, None)
+        matching = (
+            breakdown for breakdown in self.breakdowns if (breakdown.subject, breakdown.measure) == (subject, measure)
+        )
+        return next(matching, None)

@@ -175,25 +175,25 @@ def _by_segments(
 
 def _groups(pair: SystemPair, lengths: FloatArray) -> list[tuple[Subject, Int64Array, list[str]]]:
     dataset = pair.dataset
-    found: list[tuple[Subject, Int64Array, list[str]]] = [
+    groups: list[tuple[Subject, Int64Array, list[str]]] = [
         ("length", bucket_of(lengths, LENGTHS), bucket_names(LENGTHS))
     ]
     if len(dataset.language_pairs) > 1:
         group = np.searchsorted(dataset.language_pairs, dataset.source_language_pairs.astype(str))
-        found.append(("language pair", group.astype(np.int64), dataset.language_pairs))
+        groups.append(("language pair", group.astype(np.int64), dataset.language_pairs))
     if dataset.sources["doc"].notna().all():
         document, names = documents(dataset)
         if len(names) > 1:
             _, first = np.unique(document, return_index=True)
             pairs = dataset.source_language_pairs[first] if len(dataset.language_pairs) > 1 else [""] * len(names)
-            told = [f"{pair} {name}".strip() for pair, name in zip(pairs, names, strict=True)]
-            found.append(("document", document, told))
-    return found
+            titles = [f"{pair} {name}".strip() for pair, name in zip(pairs, names, strict=True)]
+            groups.append(("document", document, titles))
+    return groups
 
 
 def _no_tags(dataset: Dataset, parser: str) -> str | None:
     """Return why words cannot be told by part of speech, or None."""
-    other = other_language(dataset) if parser == SHIPPED else None
-    if other is None:
+    language = other_language(dataset) if parser == SHIPPED else None
+    if language is None:
         return None
-    return f"no parts of speech: the included parser is for English, but the text is in {other}; use --parser"
+    return f"no parts of speech: the included parser is for English, but the text is in {language}; use --parser"

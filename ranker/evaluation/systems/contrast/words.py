@@ -52,12 +52,12 @@ class UnitCounts:
         width = int(units.values.max(initial=0)) + 1
         keys = []
         for side in sentences:
-            found, ends = units.take(side)
+            codes, ends = units.take(side)
             source = np.repeat(np.arange(len(side), dtype=np.int64), np.diff(ends))
-            keys.append((source * width + found)[found >= 0])
+            keys.append((source * width + codes)[codes >= 0])
         known, place = np.unique(np.concatenate(keys), return_inverse=True)
-        parts = np.split(place, np.cumsum([len(one) for one in keys])[:-1])
-        counts = np.stack([np.bincount(one, minlength=len(known)) for one in parts]).astype(np.int64)
+        parts = np.split(place, np.cumsum([len(key) for key in keys])[:-1])
+        counts = np.stack([np.bincount(part, minlength=len(known)) for part in parts]).astype(np.int64)
         return cls(known // width, known % width, counts[:2], counts[2:])
 
     @property
@@ -77,7 +77,7 @@ class UnitCounts:
         """
         place = self.source * buckets + bucket[self.unit]
         sums = [
-            [np.bincount(place, weights=one, minlength=sources * buckets) for one in side]
+            [np.bincount(place, weights=column, minlength=sources * buckets) for column in side]
             for side in zip(self.matches, self.translations, self.references, strict=True)
         ]
         return np.array(sums).transpose(2, 0, 1).reshape(sources, buckets, 2, 3)
@@ -118,13 +118,13 @@ def text_frequencies(pair: SystemPair, lines: Sequence[str], tokenizer: Tokenize
     """Count every word of the vocabulary in the `lines` of a text."""
     vocabulary = pair.batch.segments.vocabulary
     numbers = {word: number for number, word in enumerate(vocabulary)}
-    found = np.zeros(len(vocabulary) + 1, dtype=np.int64)
+    frequencies = np.zeros(len(vocabulary) + 1, dtype=np.int64)
     for start in range(0, len(lines), _CHUNK):
         text = tokenise(lines[start : start + _CHUNK], tokenizer, lowercase=lowercase)
         place = np.array([numbers.get(word, -1) for word in text.vocabulary], dtype=np.int64)
         counts = np.bincount(text.values, minlength=len(place))
-        np.add.at(found, place, counts)
-    return found[:-1]
+        np.add.at(frequencies, place, counts)
+    return frequencies[:-1]
 
 
 def bucket_of(values: npt.ArrayLike, bounds: Sequence[int]) -> Int64Array:
@@ -134,6 +134,6 @@ def bucket_of(values: npt.ArrayLike, bounds: Sequence[int]) -> Int64Array:
 
 def bucket_names(bounds: Sequence[int]) -> list[str]:
     """Name the buckets between `bounds`, as ``5-9``."""
-    ends = [one - 1 for one in bounds[1:]]
+    ends = [bound - 1 for bound in bounds[1:]]
     closed = [str(low) if low == high else f"{low}-{high}" for low, high in zip(bounds, ends, strict=False)]
     return [*closed, f"{bounds[-1]}+"]
