@@ -401,9 +401,9 @@ def check_new_texts(extractors: Iterable[Extractor], what: str) -> None:
     OptionError
         Naming the first of them.
     """
-    for one in extractors:
-        if any(not part.knows_new_texts for part in one.members):
-            raise OptionError(f"{one} has scores only for the candidates of a data set and cannot score {what}")
+    for extractor in extractors:
+        if any(not part.knows_new_texts for part in extractor.members):
+            raise OptionError(f"{extractor} has scores only for the candidates of a data set and cannot score {what}")
 
 
 def join_notes(notes: Iterable[str | None]) -> str | None:

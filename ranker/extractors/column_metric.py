@@ -43,7 +43,7 @@ class ColumnMetric(SentenceMean):
         known = {name.removeprefix(str(extractor)).removeprefix("."): name for name in extractor.columns}
         if not part and len(known) == 1:
             part = next(iter(known))
-        part = next((one for one in known if one.lower() == part.lower()), part)
+        part = next((known_name for known_name in known if known_name.lower() == part.lower()), part)
         if part in known:
             return cls(extractor, known[part])
         names = ", ".join(known.values())

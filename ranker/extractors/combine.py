@@ -84,7 +84,8 @@ class Combination(Metric):
     def signature(self) -> str:
         """Return the sum with the signatures of its metrics."""
         terms = [
-            notation.Term(weight, one.signature()) for weight, one in zip(self._weights, self.metrics, strict=True)
+            notation.Term(weight, metric.signature())
+            for weight, metric in zip(self._weights, self.metrics, strict=True)
         ]
         return f"{self.name}[{notation.write_sum(terms)}]"
 
@@ -102,8 +103,8 @@ class Combination(Metric):
     @property
     def family(self) -> FeatureFamily:  # type: ignore[override]
         """The family of the metrics, if they have one in common."""
-        found = {metric.family for metric in self.metrics}
-        return found.pop() if len(found) == 1 else "other"
+        families = {metric.family for metric in self.metrics}
+        return families.pop() if len(families) == 1 else "other"
 
     @property
     def is_fraction(self) -> bool:  # type: ignore[override]
@@ -172,8 +173,8 @@ class Combination(Metric):
         for place, metric in enumerate(self.metrics):
             prefix = f"{place}."
             own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-            made = metric.with_state(own) if own else metric
-            restored.extend([made] if isinstance(made, Metric) else [])
+            fitted = metric.with_state(own) if own else metric
+            restored.extend([fitted] if isinstance(fitted, Metric) else [])
         return self._with(tuple(restored))
 
     @property
@@ -200,6 +201,6 @@ class Combination(Metric):
 
     def _with(self, metrics: tuple[Metric, ...]) -> Combination:
         """Return this combination with metrics that have learnt."""
-        made = Combination(self.terms)
-        made.__dict__["metrics"] = metrics
-        return made
+        combination = Combination(self.terms)
+        combination.__dict__["metrics"] = metrics
+        return combination

@@ -38,16 +38,16 @@ class Declaration:
 
 def declarations() -> dict[str, Declaration]:
     """Return the declared feature sets, sorted by name."""
-    found = {}
+    sets = {}
     for path in sorted(share.directory("features").glob("*.toml")):
         try:
-            found[path.stem] = _declaration(path.stem, read_text(path), display_name(path))
+            sets[path.stem] = _declaration(path.stem, read_text(path), display_name(path))
         except DataError as error:
             _LOG.warning("ranker: note: feature set skipped: %s", error)
         except (KeyError, TypeError):
             what = "expected description and extractors"
             _LOG.warning("ranker: note: feature set skipped: %s: %s", display_name(path), what)
-    return found
+    return sets
 
 
 @functools.lru_cache(maxsize=256)
@@ -91,11 +91,11 @@ class FeatureSet:
             if unknown and (hint := nearest(spec, [*declared, *registry.names()])):
                 raise OptionError(f"unknown metric, feature or feature set {spec!r}{hint}")
             extractors.append(registry.make_features(spec))
-        made = cls(tuple(extractors))
-        twice = [column for column in made.columns if made.columns.count(column) > 1]
+        feature_set = cls(tuple(extractors))
+        twice = [column for column in feature_set.columns if feature_set.columns.count(column) > 1]
         if twice:
             raise OptionError(f"column {twice[0]!r} is duplicated in {text!r}")
-        return made
+        return feature_set
 
     def __str__(self) -> str:
         """Write the extractors in their notation, separated by commas."""
@@ -107,9 +107,11 @@ class FeatureSet:
         The digest changes with anything that the signatures name.
         """
         whole = ",".join(extractor.signature() for extractor in self.extractors)
-        for one in declarations().values():
-            if len(one.extractors) == len(self.extractors) and str(FeatureSet.parse(one.name)) == str(self):
-                return f"{one.name}#{sha256(whole.encode())[:8]}"
+        for declaration in declarations().values():
+            if len(declaration.extractors) == len(self.extractors) and str(FeatureSet.parse(declaration.name)) == str(
+                self
+            ):
+                return f"{declaration.name}#{sha256(whole.encode())[:8]}"
         return whole
 
     @property
@@ -129,11 +131,15 @@ class FeatureSet:
 
     def with_files(self, files: Mapping[str, str]) -> FeatureSet:
         """Return the feature set with the files of scores from elsewhere, by their names, that it asks for."""
-        return FeatureSet(tuple(one.with_files(files) for one in self.extractors))
+        return FeatureSet(tuple(extractor.with_files(files) for extractor in self.extractors))
 
     def fit(self, dataset: Dataset) -> FeatureSet:
         """Return the feature set with what its extractors of scope ``train`` learn from `dataset`."""
-        return FeatureSet(tuple(one.fit(dataset) if one.fit_scope == "train" else one for one in self.extractors))
+        return FeatureSet(
+            tuple(
+                extractor.fit(dataset) if extractor.fit_scope == "train" else extractor for extractor in self.extractors
+            )
+        )
 
     def fit_transform(self, dataset: Dataset) -> tuple[FeatureSet, FloatArray]:
         """Return what `fit` returns, and all columns of `dataset` for a ranker to learn from.
@@ -148,41 +154,46 @@ class FeatureSet:
         """
         self.check_ready()
         self.check_references(dataset)
-        made = [one.fit_transform(dataset) if one.fit_scope == "train" else None for one in self.extractors]
-        both = zip(self.extractors, made, strict=True)
-        fitted = FeatureSet(tuple(one if new is None else new[0] for one, new in both))
-        return fitted, fitted._matrix(dataset, [None if new is None else new[1] for new in made])
+        results = [
+            extractor.fit_transform(dataset) if extractor.fit_scope == "train" else None
+            for extractor in self.extractors
+        ]
+        pairs = zip(self.extractors, results, strict=True)
+        fitted = FeatureSet(tuple(extractor if new is None else new[0] for extractor, new in pairs))
+        return fitted, fitted._matrix(dataset, [None if new is None else new[1] for new in results])
 
     def states(self) -> dict[str, dict[str, npt.NDArray[Any]]]:
         """Return what the extractors learnt, by their place in the list."""
-        states = {f"extractor{index}": one.state() for index, one in enumerate(self.extractors)}
+        states = {f"extractor{index}": extractor.state() for index, extractor in enumerate(self.extractors)}
         return {name: state for name, state in states.items() if state}
 
     def with_states(self, states: Mapping[str, Mapping[str, npt.NDArray[Any]]]) -> FeatureSet:
         """Return the feature set as it was when `states` were taken."""
         return FeatureSet(
             tuple(
-                one.with_state(states[f"extractor{index}"]) if f"extractor{index}" in states else one
-                for index, one in enumerate(self.extractors)
+                extractor.with_state(states[f"extractor{index}"]) if f"extractor{index}" in states else extractor
+                for index, extractor in enumerate(self.extractors)
             )
         )
 
     def columns_of(self, extractors: npt.ArrayLike) -> BoolArray:
         """Return the mask of the columns of some extractors, (..., extractors) to (..., columns)."""
-        return np.repeat(np.asarray(extractors, dtype=bool), [len(one.columns) for one in self.extractors], axis=-1)
+        return np.repeat(
+            np.asarray(extractors, dtype=bool), [len(extractor.columns) for extractor in self.extractors], axis=-1
+        )
 
     def unusable(self, dataset: Dataset) -> str | None:
         """Return why some extractors have too few references in `dataset` to learn from, or None."""
-        return join_notes(one.unusable(dataset) for one in self.extractors)
+        return join_notes(extractor.unusable(dataset) for extractor in self.extractors)
 
     @property
     def members(self) -> tuple[Extractor, ...]:
         """What the extractors are made of."""
-        return tuple(part for one in self.extractors for part in one.members)
+        return tuple(part for extractor in self.extractors for part in extractor.members)
 
     def note(self, dataset: Dataset) -> str | None:
         """Return what a user should know about the columns of `dataset`, each thing once, or None."""
-        return join_notes(one.note(dataset) for one in self.extractors)
+        return join_notes(extractor.note(dataset) for extractor in self.extractors)
 
     def transform(self, dataset: Dataset, *, partial: bool = False, used: BoolArray | None = None) -> FloatArray:
         """Return all columns, shape (candidates, columns).
@@ -207,10 +218,10 @@ class FeatureSet:
         """
         if not partial:
             self.check_references(dataset)
-        kept = [True] * len(self.extractors) if used is None else used
+        is_used = [True] * len(self.extractors) if used is None else used
         known = [
-            None if one_used else np.zeros((len(dataset), len(one.columns)))
-            for one, one_used in zip(self.extractors, kept, strict=True)
+            None if one_used else np.zeros((len(dataset), len(extractor.columns)))
+            for extractor, one_used in zip(self.extractors, is_used, strict=True)
         ]
         return self._matrix(dataset, known)
 
@@ -221,15 +232,15 @@ class FeatureSet:
         rows = has_reference[dataset.candidate_source]
         referenced = dataset if rows.all() else dataset.select_sources(has_reference)
         parts = []
-        for one, made in zip(self.extractors, known, strict=True):
-            if made is not None:
-                parts.append(made)
-            elif not one.needs_references:
-                parts.append(_columns(one, dataset))
+        for extractor, ready in zip(self.extractors, known, strict=True):
+            if ready is not None:
+                parts.append(ready)
+            elif not extractor.needs_references:
+                parts.append(_columns(extractor, dataset))
             else:
-                part = np.zeros((len(dataset), len(one.columns)))
-                if len(referenced) and one.unusable(dataset) is None:
-                    part[rows] = _columns(one, referenced)
+                part = np.zeros((len(dataset), len(extractor.columns)))
+                if len(referenced) and extractor.unusable(dataset) is None:
+                    part[rows] = _columns(extractor, referenced)
                 parts.append(part)
         return self._joined(dataset, parts)
 
@@ -253,10 +264,10 @@ class FeatureSet:
         self.check_references(others)
         check_new_texts(self.extractors, "references")
         parts = [
-            np.zeros((len(others), len(one.columns)))
-            if one.unusable(dataset)
-            else one.fit_ranked(dataset).transform_references(dataset, others)
-            for one in self.extractors
+            np.zeros((len(others), len(extractor.columns)))
+            if extractor.unusable(dataset)
+            else extractor.fit_ranked(dataset).transform_references(dataset, others)
+            for extractor in self.extractors
         ]
         return self._joined(others, parts)
 
@@ -280,8 +291,8 @@ class FeatureSet:
         MissingError, ModelError
             Saying what to install.
         """
-        for one in self.extractors:
-            one.check_ready()
+        for extractor in self.extractors:
+            extractor.check_ready()
 
     def check_references(self, dataset: Dataset, sources: BoolArray | None = None) -> None:
         """Refuse a data set that lacks a reference where a column needs one, in some `sources` or in any.

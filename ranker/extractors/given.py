@@ -141,8 +141,8 @@ class Given(SentenceMean):
         """
         whole, rows = dataset.origin
         pairs = tuple(dataset.language_pairs)
-        found = _of_candidates(whole, self, pairs) if self._scores is not None else _of_column(whole, self)
-        scores = np.where(rows >= 0, found[rows] if len(found) else np.nan, np.nan)
+        values = _of_candidates(whole, self, pairs) if self._scores is not None else _of_column(whole, self)
+        scores = np.where(rows >= 0, values[rows] if len(values) else np.nan, np.nan)
         lacking = np.flatnonzero(np.isnan(scores))
         if len(lacking):
             row = int(lacking[0])
@@ -178,23 +178,23 @@ class Given(SentenceMean):
 
 def given_files(extractors: Iterable[Extractor]) -> dict[str, str | None]:
     """Return the files of the scores from elsewhere among `extractors`, by the names of the scores."""
-    return {one.name: one.file for one in extractors if isinstance(one, Given)}
+    return {extractor.name: extractor.file for extractor in extractors if isinstance(extractor, Given)}
 
 
 @view
-def _of_candidates(dataset: Dataset, given: Given, pairs: tuple[str, ...]) -> FloatArray:
-    assert given._scores is not None
-    return given._scores.of_candidates(dataset, pairs)
+def _of_candidates(dataset: Dataset, extractor: Given, pairs: tuple[str, ...]) -> FloatArray:
+    assert extractor._scores is not None
+    return extractor._scores.of_candidates(dataset, pairs)
 
 
 @view
-def _of_column(dataset: Dataset, given: Given) -> FloatArray:
+def _of_column(dataset: Dataset, extractor: Given) -> FloatArray:
     """Return the mean over judges of a rating of the candidates, NaN where it has no such columns."""
-    ratings = dataset.ratings[(dataset.ratings["kind"] == given.name).to_numpy(bool)]
+    ratings = dataset.ratings[(dataset.ratings["kind"] == extractor.name).to_numpy(bool)]
     if not len(ratings):
         known = rating_names(dataset)
         listed = f"{', '.join(map(shown, known[:8]))}{', ...' if len(known) > 8 else ''}"
-        there = f"there are {listed}{nearest(given.name, known)}" if known else "it has no such columns"
-        what = f"{given}: the data has no column {shown(given.name)} ({there})"
-        raise DataError(f"{what}: give a file, as --given {given.name}=FILE", file=dataset.name)
+        available = f"there are {listed}{nearest(extractor.name, known)}" if known else "it has no such columns"
+        what = f"{extractor}: the data has no column {shown(extractor.name)} ({available})"
+        raise DataError(f"{what}: give a file, as --given {extractor.name}=FILE", file=dataset.name)
     return mean_ratings(dataset, ratings, ratings["value"].to_numpy(np.float64))

@@ -43,11 +43,11 @@ class Supply:
         Those for English only can be used in other languages too, unless `by_language` forbids it.
         """
         masks = [
-            (self.has_reference | (not one.needs_references))
-            & (self.candidates >= one.fewest_candidates)
-            & (self.references >= one.fewest_references)
-            & (self.english | (not (by_language and one.english_only)))
-            for one in extractors
+            (self.has_reference | (not extractor.needs_references))
+            & (self.candidates >= extractor.fewest_candidates)
+            & (self.references >= extractor.fewest_references)
+            & (self.english | (not (by_language and extractor.english_only)))
+            for extractor in extractors
         ]
         return np.stack(masks, axis=1)
 
@@ -76,9 +76,13 @@ def usable_sets(extractors: Sequence[Extractor], *, by_language: bool = False) -
     All of them come first, then the larger sets before the smaller. The empty set is none of them. With `by_language`,
     sources may be in another language than English.
     """
-    plenty = 1 + max(max(one.fewest_references, one.fewest_candidates) for one in extractors)
-    references = {plenty, 0, *(one.fewest_references - 1 for one in extractors if one.fewest_references)}
-    candidates = sorted({plenty, *(one.fewest_candidates - 1 for one in extractors)})
+    plenty = 1 + max(max(extractor.fewest_references, extractor.fewest_candidates) for extractor in extractors)
+    references = {
+        plenty,
+        0,
+        *(extractor.fewest_references - 1 for extractor in extractors if extractor.fewest_references),
+    }
+    candidates = sorted({plenty, *(extractor.fewest_candidates - 1 for extractor in extractors)})
     cases = [
         Supply(
             np.full(len(candidates), has_reference), np.array(candidates), np.full(len(candidates), english), number
@@ -87,7 +91,7 @@ def usable_sets(extractors: Sequence[Extractor], *, by_language: bool = False) -
         for number in sorted(references)
         for english in ([True, False] if by_language else [True])
     ]
-    found = np.unique(np.concatenate(cases), axis=0)
-    found = found[found.any(axis=1)]
+    sets = np.unique(np.concatenate(cases), axis=0)
+    sets = sets[sets.any(axis=1)]
     # the place of the first extractor that is missing decides between sets of one size
-    return found[np.lexsort((*(~found).T[::-1], -found.sum(axis=1)))]
+    return sets[np.lexsort((*(~sets).T[::-1], -sets.sum(axis=1)))]

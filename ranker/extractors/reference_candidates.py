@@ -94,15 +94,15 @@ def references_apart(dataset: Dataset) -> Dataset:
     for source, (lp, text) in enumerate(facts):
         rows = range(offsets[source], offsets[source + 1])
         for row in rows:
-            others = [other for other in rows if other != row]
+            other_rows = [other_row for other_row in rows if other_row != row]
             records.append(
                 Record(
                     text,
-                    [texts[other] for other in others],
+                    [texts[other_row] for other_row in other_rows],
                     [Candidate("reference", texts[row], alignment=alignments[row] if alignments else None)],
                     lp=lp,
                     seg_id=f"{source}.{row}",
-                    reference_alignments=[alignments[other] for other in others] if alignments else None,
+                    reference_alignments=[alignments[other_row] for other_row in other_rows] if alignments else None,
                 )
             )
     return assemble(records, dataset.name)

@@ -89,7 +89,11 @@ def registered(name: str) -> str:
     if name in BUILT_IN:
         return name
     known = names()
-    return name if name in known else next((one for one in known if one.lower() == name.lower()), name)
+    return (
+        name
+        if name in known
+        else next((known_name for known_name in known if known_name.lower() == name.lower()), name)
+    )
 
 
 def extractor_class(name: str) -> type[Extractor]:
@@ -105,7 +109,7 @@ def extractor_class(name: str) -> type[Extractor]:
         module, _, attribute = BUILT_IN[name].partition(":")
         built_in: type[Extractor] = getattr(importlib.import_module(module), attribute)
         return built_in
-    point = next((one for one in _plug_ins() if one.name == name), None)
+    point = next((plug_in for plug_in in _plug_ins() if plug_in.name == name), None)
     if point is None:
         known = names()
         raise OptionError(f"unknown metric or feature {name!r}{nearest(name, known)}; available: {', '.join(known)}")
@@ -125,9 +129,12 @@ def failed_plug_in(error: BaseException) -> str | None:
     failed = None
     for frame, line in traceback.walk_tb(error.__traceback__):
         kind = type(frame.f_locals.get("self"))
-        packages = {one.partition(".")[0] for one in (frame.f_globals.get("__name__", ""), kind.__module__)}
+        packages = {module.partition(".")[0] for module in (frame.f_globals.get("__name__", ""), kind.__module__)}
         of_package = [point for point in points if point.module.partition(".")[0] in packages]
-        point = next((one for one in of_package if one.attr == kind.__qualname__), next(iter(of_package), None))
+        point = next(
+            (entry_point for entry_point in of_package if entry_point.attr == kind.__qualname__),
+            next(iter(of_package), None),
+        )
         if point is not None:
             failed = f"{_described(point)} failed in {Path(frame.f_code.co_filename).name}:{line}: {_told(error)}"
     return failed
@@ -175,12 +182,12 @@ def make_metric(text: str) -> Metric:
         As `make`, or if it is an extractor of several columns and names none of them; the message lists them.
     """
     extractor, part = _column(text)
-    made = make(extractor)
-    if isinstance(made, Metric):
+    instance = make(extractor)
+    if isinstance(instance, Metric):
         if part:
             raise OptionError(f"{extractor!r} is a single score and has no column {part!r}; remove {'.' + part!r}")
-        return made
-    return ColumnMetric.of(made, part)
+        return instance
+    return ColumnMetric.of(instance, part)
 
 
 def _column(text: str) -> tuple[str, str]:

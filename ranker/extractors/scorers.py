@@ -246,10 +246,10 @@ class MetricScorer(Scorer):
 
     def sacrebleu(self, dataset: Dataset, levels: Sequence[str]) -> str:
         """Return sacreBLEU's signature, one for each level where they differ."""
-        found = {level: self.metric.sacrebleu(dataset, segments=level == "segment") for level in levels}
-        if len(set(found.values())) > 1:
-            return "".join(f"|sacrebleu[{level}]:{signature}" for level, signature in found.items())
-        return "".join(f"|sacrebleu:{signature}" for signature in set(found.values()) - {None})
+        signatures = {level: self.metric.sacrebleu(dataset, segments=level == "segment") for level in levels}
+        if len(set(signatures.values())) > 1:
+            return "".join(f"|sacrebleu[{level}]:{signature}" for level, signature in signatures.items())
+        return "".join(f"|sacrebleu:{signature}" for signature in set(signatures.values()) - {None})
 
 
 def rank_by(dataset: Dataset, scores: npt.ArrayLike) -> pd.DataFrame:

@@ -34,7 +34,9 @@ def looks_english(dataset: Dataset, *, fewest: int = 0) -> bool:
     """
     batch = token_batch(dataset, "13a", lowercase=True)
     sentences = batch.reference if len(batch.reference) else batch.candidate
-    letters = [letter for one in sentences[:_SENTENCES_LOOKED_AT] for letter in batch.texts[one] if letter.isalpha()]
+    letters = [
+        letter for sentence in sentences[:_SENTENCES_LOOKED_AT] for letter in batch.texts[sentence] if letter.isalpha()
+    ]
     if 2 * sum(map(str.isascii, letters)) < len(letters):
         return False
     words = batch.segments.take(sentences[:_SENTENCES_LOOKED_AT])[0]
@@ -72,9 +74,9 @@ def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
         Two-letter code.
     """
     known = set(dataset.target_languages.tolist())
-    others = sorted(known - {language, ""})
-    if others:
-        return ", ".join(others)
+    other_languages = sorted(known - {language, ""})
+    if other_languages:
+        return ", ".join(other_languages)
     if "" not in known or language != ENGLISH or _unknown_looks_english(dataset.whole[0]):
         return None
     return "another language"
@@ -82,16 +84,16 @@ def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
 
 def english_note(extractors: Sequence[Extractor], dataset: Dataset) -> str | None:
     """Return one line that names the options for English alone, if the translations are in another language."""
-    made = {str(one): one for one in extractors if one.english_only}
-    other = other_language(dataset) if made else None
-    if other is None:
+    english_only = {str(extractor): extractor for extractor in extractors if extractor.english_only}
+    language = other_language(dataset) if english_only else None
+    if language is None:
         return None
     shown = [
-        f"{name} ({', '.join(f'{option}={write(getattr(one, option))}' for option in one.english_only)})"
-        for name, one in made.items()
+        f"{name} ({', '.join(f'{option}={write(getattr(extractor, option))}' for option in extractor.english_only)})"
+        for name, extractor in english_only.items()
     ]
-    options = sorted({option for one in made.values() for option in one.english_only})
+    options = sorted({option for extractor in english_only.values() for option in extractor.english_only})
     return (
-        f"{', '.join(shown)}: for English only, but the translations are in {other}: set {' and '.join(options)} "
+        f"{', '.join(shown)}: for English only, but the translations are in {language}: set {' and '.join(options)} "
         "for that language, or use a language-independent metric such as chrf"
     )

@@ -25,7 +25,7 @@ _SOURCES = 30
 
 def tasks() -> list[str]:
     """Return what is compiled: the extractors of `full`, the metrics that most scores are of, and the ranking SVM."""
-    extractors = [str(one) for one in FeatureSet.parse("full").extractors]
+    extractors = [str(extractor) for extractor in FeatureSet.parse("full").extractors]
     return list(dict.fromkeys([*extractors, *METRICS, _RANKING]))
 
 
@@ -41,8 +41,8 @@ def warm_up() -> int:
         _compiling(),
         ProcessPoolExecutor(min(jobs(), len(work)), multiprocessing.get_context("spawn")) as pool,
     ):
-        for done, one in enumerate(as_completed([pool.submit(_compile, task) for task in work]), 1):
-            count += one.result()
+        for done, future in enumerate(as_completed([pool.submit(_compile, task) for task in work]), 1):
+            count += future.result()
             progress.report("features", done, len(work))
     return count
 

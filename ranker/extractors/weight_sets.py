@@ -62,10 +62,10 @@ class WeightSets:
         learn : callable
             Returns the weights of the columns of a set, given its number, learnt without the others.
         """
-        made = np.zeros(self.weights.shape)
-        for place, kept in enumerate(self.columns):
-            made[place, kept] = learn(place)
-        return replace(self, weights=made)
+        weights = np.zeros(self.weights.shape)
+        for place, columns in enumerate(self.columns):
+            weights[place, columns] = learn(place)
+        return replace(self, weights=weights)
 
     @property
     def columns(self) -> BoolArray:
@@ -74,7 +74,7 @@ class WeightSets:
 
     def without(self, place: int) -> tuple[Extractor, ...]:
         """Return the extractors that are missing in one set."""
-        return tuple(one for one, used in zip(self.extractors, self.used[place], strict=True) if not used)
+        return tuple(extractor for extractor, used in zip(self.extractors, self.used[place], strict=True) if not used)
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -104,12 +104,12 @@ class WeightSets:
         anywhere = self._fits(supply.suffices(self.extractors))
         fits = np.where(fits.any(axis=1, keepdims=True), fits, anywhere)
         lost = ~np.asarray(fits.any(axis=1))
-        there = _scored(dataset)
-        if (lost & there).any():
+        scorable = _scored(dataset)
+        if (lost & scorable).any():
             FeatureSet(self.extractors).check_references(dataset, lost)
-            if lost[there].all():
-                fewest = max(one.fewest_candidates for one in self.extractors)
-                reason = join_notes(one.unusable(dataset) for one in self.extractors)
+            if lost[scorable].all():
+                fewest = max(extractor.fewest_candidates for extractor in self.extractors)
+                reason = join_notes(extractor.unusable(dataset) for extractor in self.extractors)
                 reason = reason or f"no source has {fewest} candidates to compare"
                 what = "and the model has no other features: add the missing data, or choose another model"
                 raise DataError(f"{reason}, {what}", file=dataset.name)
@@ -156,14 +156,14 @@ class WeightSets:
         DataError
             As `choose`.
         """
-        there = _scored(dataset)
-        place = np.where(there, self.choose(dataset), 0)
+        scorable = _scored(dataset)
+        place = np.where(scorable, self.choose(dataset), 0)
         supply = supply_of(dataset)
         notes = []
-        for number in sorted(set(place.tolist()) - {0}, key=lambda one: (one == NONE, one)):
+        for number in sorted(set(place.tolist()) - {0}, key=lambda weight_set: (weight_set == NONE, weight_set)):
             rows = place == number
             missing = self.extractors if number == NONE else self.without(number)
-            reasons = _reasons(dataset, supply, missing, rows, int(there.sum()))
+            reasons = _reasons(dataset, supply, missing, rows, int(scorable.sum()))
             what = "their candidates tie" if number == NONE else f"ranked {self.titles[number - 1]}"
             notes.append(f"{' and '.join(reasons)}; {what}")
         return join_notes(notes)
@@ -171,13 +171,13 @@ class WeightSets:
     @property
     def need_references(self) -> bool:
         """Whether every set has an extractor that needs a reference."""
-        needy = np.array([one.needs_references for one in self.extractors])
+        needy = np.array([extractor.needs_references for extractor in self.extractors])
         return bool((self.used & needy).any(axis=1).all())
 
     def document(self) -> list[dict[str, Any]]:
         """Return JSON values of which `read` makes the sets again."""
         return [
-            {"without": [str(one) for one in self.without(place)], "weights": weights.tolist()}
+            {"without": [str(extractor) for extractor in self.without(place)], "weights": weights.tolist()}
             for place, weights in enumerate(self.weights)
         ]
 
@@ -199,10 +199,10 @@ class WeightSets:
             sets = [(entry["without"], entry["weights"]) for entry in model["weights"]]
         else:
             sets = [([], [column["weight"] for column in model["columns"]])]
-            learning = [str(one) for one in features.extractors if one.fit_scope == "ranked"]
+            learning = [str(extractor) for extractor in features.extractors if extractor.fit_scope == "ranked"]
             if all(column.get("fallback") is not None for column in model["columns"]):
                 sets.append((learning, [column["fallback"] for column in model["columns"]]))
-        names = [str(one) for one in features.extractors]
+        names = [str(extractor) for extractor in features.extractors]
         used = np.array([[name not in without for name in names] for without, _ in sets])
         weights = np.array([numbers for _, numbers in sets], dtype=np.float64)
         sizes = used.sum(axis=1)
@@ -222,7 +222,7 @@ class WeightSets:
 
     def _title(self, place: int) -> str:
         missing = self.without(place)
-        left = tuple(one for one, used in zip(self.extractors, self.used[place], strict=True) if used)
+        left = tuple(extractor for extractor, used in zip(self.extractors, self.used[place], strict=True) if used)
         without, by = _names(missing, left), _names(left, missing)
         return f"without {', '.join(without)}" if len(without) <= len(by) else f"by {', '.join(by)} alone"
 
@@ -230,17 +230,17 @@ class WeightSets:
 def _reasons(dataset: Dataset, supply: Supply, missing: tuple[Extractor, ...], rows: BoolArray, size: int) -> list[str]:
     """Say why extractors are missing in the sources of the mask `rows`, of `size` sources in all."""
     referenced, english = supply.has_reference[rows].any(), supply.english[rows].any()
-    fewest = max(one.fewest_candidates for one in missing)
+    fewest = max(extractor.fewest_candidates for extractor in missing)
     lacking = []
-    if not referenced and any(one.needs_references for one in missing):
+    if not referenced and any(extractor.needs_references for extractor in missing):
         lacking.append("without a reference")
     if (supply.candidates[rows] < fewest).all():
         lacking.append(f"with fewer than {fewest} candidates")
-    if not english and any(one.english_only for one in missing):
+    if not english and any(extractor.english_only for extractor in missing):
         lacking.append("not in English")
     number = int(rows.sum())
     share = f"all {counted(size, 'source')}" if number == size else f"{number:,} of {counted(size, 'source')}"
-    few = [one.unusable(dataset) for one in missing] if referenced else []
+    few = [extractor.unusable(dataset) for extractor in missing] if referenced else []
     return [*dict.fromkeys(filter(None, few)), *([f"{share} {' and '.join(lacking)}"] if lacking else [])]
 
 
@@ -251,8 +251,10 @@ def _scored(dataset: Dataset) -> BoolArray:
 
 def _names(extractors: tuple[Extractor, ...], others: tuple[Extractor, ...]) -> list[str]:
     """Return the names of extractors, each once, or the notations of those whose names some of the `others` share."""
-    shared = {_name(one) for one in others}
-    return list(dict.fromkeys(str(one) if _name(one) in shared else _name(one) for one in extractors))
+    shared = {_name(extractor) for extractor in others}
+    return list(
+        dict.fromkeys(str(extractor) if _name(extractor) in shared else _name(extractor) for extractor in extractors)
+    )
 
 
 def _name(extractor: Extractor) -> str:

@@ -199,8 +199,8 @@ class Consensus(Extractor):
 
     def _blocks(self, dataset: Dataset) -> Iterator[Block]:
         """Yield the similarities of all sources with up to `limit` candidates."""
-        kept = _kept_blocks(dataset, self.metric, self.limit)
-        return iter(kept) if kept is not None else _make_blocks(dataset, self._similarity, self.limit)
+        stored = _kept_blocks(dataset, self.metric, self.limit)
+        return iter(stored) if stored is not None else _make_blocks(dataset, self._similarity, self.limit)
 
     def _relations(self, dataset: Dataset) -> SystemRelations:
         pairs = dataset.source_language_pairs[dataset.candidate_source]
@@ -220,15 +220,15 @@ class Consensus(Extractor):
             likeness = Likeness.of(block.similarity, lower=self._lower)
             code = codes[block.rows]
             cells = (code[:, :, np.newaxis] * size + code[:, np.newaxis, :]).ravel()
-            there = ((code >= 0)[:, :, np.newaxis] & (code >= 0)[:, np.newaxis, :]).ravel()
-            total += np.bincount(cells[there], likeness.values.ravel()[there], minlength=size * size)
-            times += np.bincount(cells[there], minlength=size * size)
+            present = ((code >= 0)[:, :, np.newaxis] & (code >= 0)[:, np.newaxis, :]).ravel()
+            total += np.bincount(cells[present], likeness.values.ravel()[present], minlength=size * size)
+            times += np.bincount(cells[present], minlength=size * size)
         mean = np.divide(total, times, out=np.zeros(size * size), where=times > 0).reshape(size, size)
         known = times.reshape(size, size) > 0
         for keys in compared.values():
             of_pair = np.ix_(*2 * ([numbers[key] for key in keys],))
-            made = relatives(mean[of_pair], known[of_pair])
-            relations.relation[of_pair], relations.excess[of_pair] = made.relation, made.excess
+            related = relatives(mean[of_pair], known[of_pair])
+            relations.relation[of_pair], relations.excess[of_pair] = related.relation, related.excess
         np.fill_diagonal(relations.relation, 0.0)
         return relations
 
@@ -278,8 +278,8 @@ class FittedConsensus(Consensus, FittedExtractor):
                     relation, excess = self.learnt.relation[cells], self.learnt.excess[cells]
                 else:
                     pairs = voting[rows][:, :, np.newaxis] & voting[rows][:, np.newaxis, :]
-                    made = relatives(part.values, pairs)
-                    relation, excess = made.relation, made.excess
+                    related = relatives(part.values, pairs)
+                    relation, excess = related.relation, related.excess
                 result[rows] = count_votes(
                     block.similarity[chosen], relation, part.scaled(excess), text[rows], voting[rows], self.neighbours
                 )
@@ -321,8 +321,8 @@ def _kept_blocks(dataset: Dataset, metric: str, limit: int) -> tuple[Block, ...]
 
 
 def _similarity_of(text: str) -> Similarity:
-    made = registry.make(text)
-    if isinstance(made, Metric):
-        return MetricSimilarity(made)
-    assert isinstance(made, Semantic)
-    return SemanticSimilarity(made)
+    extractor = registry.make(text)
+    if isinstance(extractor, Metric):
+        return MetricSimilarity(extractor)
+    assert isinstance(extractor, Semantic)
+    return SemanticSimilarity(extractor)

@@ -67,13 +67,13 @@ def blocks(dataset: Dataset, sources: BoolArray, similarities: Iterable[Similari
     sizes = np.diff(dataset.candidate_offsets)
     texts = source_texts(dataset)
     first = texts.texts.candidate_offsets[:-1]
-    for given in similarities:
-        starts = offsets_of(given.sizes**2)[:-1]
-        used = np.arange(given.sources.start, given.sources.stop)
+    for similarity in similarities:
+        starts = offsets_of(similarity.sizes**2)[:-1]
+        used = np.arange(similarity.sources.start, similarity.sources.stop)
         for size in np.unique(sizes[used][sources[used] & (sizes[used] > 0)]).tolist():
             chosen = used[(sizes[used] == size) & sources[used]]
             rows = dataset.candidate_offsets[chosen][:, np.newaxis] + np.arange(size)
             place = texts.row[rows] - first[chosen][:, np.newaxis]
-            within = chosen - given.sources.start
-            line = starts[within][:, np.newaxis] + place * given.sizes[within][:, np.newaxis]
-            yield Block(rows, given.values[line[:, :, np.newaxis] + place[:, np.newaxis, :]])
+            within = chosen - similarity.sources.start
+            line = starts[within][:, np.newaxis] + place * similarity.sizes[within][:, np.newaxis]
+            yield Block(rows, similarity.values[line[:, :, np.newaxis] + place[:, np.newaxis, :]])

@@ -31,8 +31,8 @@ class Likeness:
     def of(cls, similarity: FloatArray, *, lower: bool) -> Likeness:
         """Divide by the similarity of both sides with themselves; of error rates, `lower`, 1 less the rate is taken."""
         alone = np.diagonal(similarity, axis1=-2, axis2=-1)
-        made = cls.between(similarity, alone, alone, lower=lower)
-        return cls(0.5 * (made.values + np.swapaxes(made.values, -1, -2)), made.unit)
+        likeness = cls.between(similarity, alone, alone, lower=lower)
+        return cls(0.5 * (likeness.values + np.swapaxes(likeness.values, -1, -2)), likeness.unit)
 
     @classmethod
     def between(
@@ -40,7 +40,7 @@ class Likeness:
     ) -> Likeness:
         """Make it of similarities (..., references, candidates), given those of both sides with themselves."""
         shift = 1.0 if lower else 0.0
-        sides = (np.sqrt(np.maximum(one + shift, 0.0)) for one in (references, candidates))
+        sides = (np.sqrt(np.maximum(values + shift, 0.0)) for values in (references, candidates))
         unit = next(sides)[..., :, np.newaxis] * next(sides)[..., np.newaxis, :]
         values = np.divide(similarity + shift, unit, out=np.zeros(unit.shape), where=unit > 0)
         return cls(np.clip(values, 0.0, 1.0), unit)
@@ -81,22 +81,22 @@ def count_votes(
     float array, shape (sources, n, 7)
     """
     number = similarity.shape[-1]
-    other = voting[:, :, np.newaxis] & ~np.eye(number, dtype=bool)
+    is_other = voting[:, :, np.newaxis] & ~np.eye(number, dtype=bool)
     equal = text[:, :, np.newaxis] == text[:, np.newaxis, :]
     share = 1.0 / np.maximum((equal & voting[:, :, np.newaxis]).sum(axis=1), 1)
     # of the voters, those related count together as one
     related = np.where(np.eye(number, dtype=bool), 1.0, relation) * voting[:, np.newaxis, :]
     weight = 1.0 / np.maximum(related.sum(axis=2), 1.0)
     rest = similarity - excess
-    independent = weighted_mean(rest, weight[:, :, np.newaxis] * other)
+    independent = weighted_mean(rest, weight[:, :, np.newaxis] * is_other)
     features = (
-        weighted_mean(similarity, other.astype(np.float64)),
-        weighted_mean(similarity, share[:, :, np.newaxis] * (other & ~equal)),
-        nearest(similarity, other, neighbours),
-        weighted_mean(similarity, weight[:, :, np.newaxis] * other),
+        weighted_mean(similarity, is_other.astype(np.float64)),
+        weighted_mean(similarity, share[:, :, np.newaxis] * (is_other & ~equal)),
+        nearest(similarity, is_other, neighbours),
+        weighted_mean(similarity, weight[:, :, np.newaxis] * is_other),
         independent,
-        nearest(rest, other, neighbours),
-        weighted_mean(rest, (weight * quality(independent, voting))[:, :, np.newaxis] * other),
+        nearest(rest, is_other, neighbours),
+        weighted_mean(rest, (weight * quality(independent, voting))[:, :, np.newaxis] * is_other),
     )
     return np.stack(features, axis=2)
 
@@ -110,13 +110,13 @@ def quality(independent: FloatArray, voting: BoolArray) -> FloatArray:
     return np.asarray(np.exp(_SLOPE * standardised))
 
 
-def nearest(similarity: FloatArray, other: BoolArray, neighbours: int) -> FloatArray:
-    """Return the mean of the highest similarities to voters `other`, (..., j, i) to (..., i); 0 without any."""
-    kept = min(neighbours, similarity.shape[-2])
-    ranked = np.where(other, similarity, -np.inf)
-    highest = -np.partition(-ranked, kept - 1, axis=-2)[..., :kept, :]
-    there = np.isfinite(highest)
-    return np.asarray(np.where(there, highest, 0.0).sum(axis=-2) / np.maximum(there.sum(axis=-2), 1))
+def nearest(similarity: FloatArray, is_other: BoolArray, neighbours: int) -> FloatArray:
+    """Return the mean of the highest similarities to voters `is_other`, (..., j, i) to (..., i); 0 without any."""
+    count = min(neighbours, similarity.shape[-2])
+    ranked = np.where(is_other, similarity, -np.inf)
+    highest = -np.partition(-ranked, count - 1, axis=-2)[..., :count, :]
+    present = np.isfinite(highest)
+    return np.asarray(np.where(present, highest, 0.0).sum(axis=-2) / np.maximum(present.sum(axis=-2), 1))
 
 
 def weighted_mean(similarity: FloatArray, weight: FloatArray) -> FloatArray:

@@ -70,8 +70,8 @@ def parse(sentences: Sequence[str], parser: str = SHIPPED) -> Parses:
     origin = origin_of(parser)
     keys = [hashlib.sha256(sentence.encode("utf-8", "surrogatepass")).digest() for sentence in sentences]
     with RowCache("parses", parsing.digest(origin)) as cache:
-        found = cache.known([_NAMES, *keys])
-        names, rows = _checked(found)
+        cached = cache.known([_NAMES, *keys])
+        names, rows = _checked(cached)
         missing = [index for index, key in enumerate(keys) if key not in rows]
         if missing or not names:
             pipeline = parsing.load(origin)
@@ -115,15 +115,15 @@ def _unpacked(raw: bytes) -> _Parse:
     return _Parse(raw[4 : ends[0]], raw[ends[0] : ends[1]], raw[ends[1] : ends[2]], strings[:size], strings[size:])
 
 
-def _checked(found: Mapping[bytes, bytes]) -> tuple[list[str], dict[bytes, _Parse]]:
+def _checked(cached: Mapping[bytes, bytes]) -> tuple[list[str], dict[bytes, _Parse]]:
     """Return the names and the parses that are sound, whoever wrote them; without names no parse is."""
     names: list[str] = []
     with suppress(UnicodeDecodeError):
-        names = _strings(found.get(_NAMES, b""))
+        names = _strings(cached.get(_NAMES, b""))
     if "" not in names:
         return [], {}
     rows = {}
-    for key, raw in found.items():
+    for key, raw in cached.items():
         if key != _NAMES and len(raw) >= _SIZE:
             with suppress(UnicodeDecodeError):
                 rows[key] = _unpacked(raw)
@@ -151,7 +151,7 @@ def _packed_strings(strings: Iterable[str]) -> bytes:
 def _strings(raw: bytes) -> list[str]:
     strings = raw.decode("utf-8", "surrogatepass").split("\0")[:-1]
     if b"\1" in raw:
-        strings = [_ESCAPE.sub(lambda found: found[0][1].replace("\2", "\0"), string) for string in strings]
+        strings = [_ESCAPE.sub(lambda match: match[0][1].replace("\2", "\0"), string) for string in strings]
     return strings
 
 

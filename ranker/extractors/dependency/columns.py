@@ -76,12 +76,12 @@ class DependencyStructure(FittedExtractor):
     def transform(self, dataset: Dataset) -> FloatArray:
         """Return the counts, shape (candidates, 15), or (candidates, 30) with ``f1``."""
         candidate, reference = self._codes(dataset)
-        found = triplets_of(dataset, self.parser, lemma=self.lemma)
+        parsed = triplets_of(dataset, self.parser, lemma=self.lemma)
         counts, ratios = _match(
-            found.type,
-            found.head,
-            found.dependent,
-            found.offsets,
+            parsed.type,
+            parsed.head,
+            parsed.dependent,
+            parsed.offsets,
             candidate,
             reference,
             dataset.candidate_source,
@@ -95,13 +95,13 @@ class DependencyStructure(FittedExtractor):
     def evidence(self, dataset: Dataset, candidate: int) -> dict[str, list[str]]:
         """Return the fully matched triplets of one candidate with each reference, as ``type(head, dependent)``."""
         codes, references = self._codes(dataset)
-        found = triplets_of(dataset, self.parser, lemma=self.lemma)
-        mine = Counter(found.of(codes[candidate]))
+        parsed = triplets_of(dataset, self.parser, lemma=self.lemma)
+        candidate_triplets = Counter(parsed.of(codes[candidate]))
         source = dataset.candidate_source[candidate]
         block = references[slice(*dataset.reference_offsets[source : source + 2])]
         matches = {}
         for number, reference in enumerate(block, 1):
-            common = sorted((mine & Counter(found.of(reference))).elements())
+            common = sorted((candidate_triplets & Counter(parsed.of(reference))).elements())
             matches[f"reference {number}"] = [f"{kind}({head}, {dependent})" for kind, head, dependent in common]
         return matches
 
@@ -212,22 +212,25 @@ def _match(
     counts = np.zeros((len(candidate), len(TYPES), 3))
     ratios = np.zeros((len(candidate), len(TYPES), 3))
     for row in prange(len(candidate)):
-        mine = _blocks(types, offsets[candidate[row]], offsets[candidate[row] + 1])
+        candidate_blocks = _blocks(types, offsets[candidate[row]], offsets[candidate[row] + 1])
         source = candidate_source[row]
         first, last = reference_offsets[source], reference_offsets[source + 1]
         for at in range(first, last):
-            theirs = _blocks(types, offsets[reference[at]], offsets[reference[at] + 1])
+            reference_blocks = _blocks(types, offsets[reference[at]], offsets[reference[at] + 1])
             for kind in range(len(TYPES)):
-                here, there = mine[kind, 1] - mine[kind, 0], theirs[kind, 1] - theirs[kind, 0]
-                if here == 0 or there == 0:
+                candidate_size, reference_size = (
+                    candidate_blocks[kind, 1] - candidate_blocks[kind, 0],
+                    reference_blocks[kind, 1] - reference_blocks[kind, 0],
+                )
+                if candidate_size == 0 or reference_size == 0:
                     continue
-                full = _full_matches(head, dependent, mine[kind], theirs[kind])
-                partial = _partial_matches(head, dependent, mine[kind], theirs[kind])
-                same_type = min(here, there)
+                full = _full_matches(head, dependent, candidate_blocks[kind], reference_blocks[kind])
+                partial = _partial_matches(head, dependent, candidate_blocks[kind], reference_blocks[kind])
+                same_type = min(candidate_size, reference_size)
                 if exclusive:
                     same_type -= partial
                     partial -= full
                 for level, matches in enumerate((same_type, partial, full)):
                     counts[row, kind, level] += matches / (last - first)
-                    ratios[row, kind, level] += 2.0 * matches / (here + there) / (last - first)
+                    ratios[row, kind, level] += 2.0 * matches / (candidate_size + reference_size) / (last - first)
     return counts, ratios

@@ -166,6 +166,6 @@ def _codes(names: tuple[str, ...], wanted: tuple[str, ...]) -> list[int]:
 def _first_child(parses: Parses, head: Int64Array, label: str) -> Int64Array:
     """Return the column position of every word's first child of this label, -1 where there is none."""
     child = np.full(len(head), -1, dtype=np.int64)
-    found = np.flatnonzero((parses.heads >= 0) & np.isin(parses.relations, _codes(parses.relation_names, (label,))))
-    child[head[found[::-1]]] = found[::-1]
+    children = np.flatnonzero((parses.heads >= 0) & np.isin(parses.relations, _codes(parses.relation_names, (label,))))
+    child[head[children[::-1]]] = children[::-1]
     return child

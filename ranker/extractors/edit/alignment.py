@@ -47,17 +47,25 @@ def empty_alignment(length: int, size: int) -> EditAlignment:
 
 def _align_lists_in_beam(words: Int32Array, reference: Int32Array, beam: int, operations: UInt8Array) -> int:
     """Do what `align_in_beam` does, on lists."""
-    ours, theirs, size, length, far = words.tolist(), reference.tolist(), len(reference), len(words), int(_FAR)
+    candidate_words, reference_words, size, length, far = (
+        words.tolist(),
+        reference.tolist(),
+        len(reference),
+        len(words),
+        int(_FAR),
+    )
     now = list(range(size + 1))
     operations[0] = _DELETION
-    best = min((row + (theirs[row] != ours[0]) for row in range(size)), default=far) if length else far
+    best = (
+        min((row + (reference_words[row] != candidate_words[0]) for row in range(size)), default=far) if length else far
+    )
     first = 0
     for column in range(1, length + 1):
         before, now = now, [far] * first
-        word = ours[column - 1]
+        word = candidate_words[column - 1]
         final = column == length
         limit = far - 1 if final or best == far else best + beam
-        following = -1 if final else ours[column]
+        following = -1 if final else candidate_words[column]
         best = above = diagonal = far
         first_left = size + 1
         steps = []
@@ -75,13 +83,13 @@ def _align_lists_in_beam(words: Int32Array, reference: Int32Array, beam: int, op
                 if first_left > row:
                     first_left = row
                 if row < size:
-                    edits = value + (theirs[row] != following)
+                    edits = value + (reference_words[row] != following)
                     if edits < best:
                         best = edits
             now.append(value)
             above = value
             if row < size:
-                diagonal = left + (theirs[row] != word)
+                diagonal = left + (reference_words[row] != word)
         operations[column, first:] = steps
         first = first_left
     return now[size]

@@ -30,21 +30,21 @@ def number_locally(candidate: Int32Array, reference: Int32Array) -> tuple[Int32A
         Words that the reference lacks have its length as their number, so that they match none of it.
     """
     size = len(reference)
-    theirs = np.empty(size, dtype=np.int32)
+    reference_numbers = np.empty(size, dtype=np.int32)
     for at in range(size):
         word = reference[at]
         first = 0
         while reference[first] != word:
             first += 1
-        theirs[at] = first
-    mine = np.empty(len(candidate), dtype=np.int32)
+        reference_numbers[at] = first
+    candidate_numbers = np.empty(len(candidate), dtype=np.int32)
     for at in range(len(candidate)):
         word = candidate[at]
         first = 0
         while first < size and reference[first] != word:
             first += 1
-        mine[at] = first
-    return mine, theirs
+        candidate_numbers[at] = first
+    return candidate_numbers, reference_numbers
 
 
 @kernel
@@ -129,14 +129,14 @@ def edit_distance(candidate: Int32Array, reference: Int32Array) -> int:
     size = len(reference)
     if size == 0:
         return len(candidate)
-    mine, theirs = number_locally(candidate, reference)
-    masks = position_masks(theirs)
+    candidate_numbers, reference_numbers = number_locally(candidate, reference)
+    masks = position_masks(reference_numbers)
     above = np.full(masks.shape[1], ALL)
     below = np.zeros(masks.shape[1], dtype=np.uint64)
     last_row = np.uint64((size - 1) % BLOCK)
     distance = size
-    for at in range(len(mine)):
-        distance += advance(masks[mine[at]], above, below, above, below, last_row)
+    for at in range(len(candidate_numbers)):
+        distance += advance(masks[candidate_numbers[at]], above, below, above, below, last_row)
     return distance
 
 

@@ -89,13 +89,13 @@ class ShiftSearch(NamedTuple):
 
 
 @kernel
-def _reference(words: Int32Array, theirs: Int32Array) -> Reference:
-    size = len(theirs)
+def _reference(words: Int32Array, numbers: Int32Array) -> Reference:
+    size = len(numbers)
     following = np.full(size, size, dtype=np.int32)
     last = np.full(size + 1, -1, dtype=np.int32)
     count = np.zeros(size + 1, dtype=np.int32)
     for at in range(size):
-        word = theirs[at]
+        word = numbers[at]
         if last[word] >= 0:
             following[last[word]] = at
         last[word] = at
@@ -108,15 +108,15 @@ def _reference(words: Int32Array, theirs: Int32Array) -> Reference:
             count[word] -= 1
             matches += 1
     fewest = max(len(words), size) - matches
-    return Reference(theirs, following, position_masks(theirs), np.uint64((size - 1) % BLOCK), lacking, fewest)
+    return Reference(numbers, following, position_masks(numbers), np.uint64((size - 1) % BLOCK), lacking, fewest)
 
 
 @kernel
 def start_search(candidate: Int32Array, reference: Int32Array, limits: Limits) -> ShiftSearch:
     """Return the search for shifts between two sequences of word ids, neither empty."""
-    words, theirs = number_locally(candidate, reference)
+    words, reference_numbers = number_locally(candidate, reference)
     length = len(words)
-    shared = _reference(words, theirs)
+    shared = _reference(words, reference_numbers)
     blocks = shared.masks.shape[1]
     columns = DistanceColumns(
         np.empty((length + 1, blocks), dtype=np.uint64),
@@ -129,7 +129,7 @@ def start_search(candidate: Int32Array, reference: Int32Array, limits: Limits) -
         np.empty(blocks, dtype=np.uint64),
         np.empty(blocks, dtype=np.uint64),
     )
-    return ShiftSearch(words, shared, empty_alignment(length, len(theirs)), columns, trial, limits)
+    return ShiftSearch(words, shared, empty_alignment(length, len(reference_numbers)), columns, trial, limits)
 
 
 @kernel

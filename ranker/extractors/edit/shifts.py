@@ -109,9 +109,9 @@ def _best_of_tercom(search: ShiftSearch, distance: int) -> int:
                         enough = best < distance and distance - best - 1 >= 2 * shifted
                         if enough or best <= reference.fewest:
                             return best
-                        found = try_shift(search, start, shifted, target, best - 1)
-                        if found < best:
-                            best = found
+                        edits = try_shift(search, start, shifted, target, best - 1)
+                        if edits < best:
+                            best = edits
                             search.trial.best[:] = search.trial.words
                 at = reference.following[at]
     return best
@@ -149,11 +149,11 @@ def _best_of_sacrebleu(search: ShiftSearch, distance: int, tried: int) -> tuple[
                     tried += 1
                     target = min(stop + place - start, length) if start <= place <= stop else place
                     worst = min(best, distance - 1)
-                    found = try_shift(search, start, shifted, target, worst)
-                    if found > worst:
+                    edits = try_shift(search, start, shifted, target, worst)
+                    if edits > worst:
                         continue
-                    if found < best or (-shifted, start, place) < (-best_size, best_start, best_place):
-                        best, best_size, best_start, best_place = found, shifted, start, place
+                    if edits < best or (-shifted, start, place) < (-best_size, best_start, best_place):
+                        best, best_size, best_start, best_place = edits, shifted, start, place
                         search.trial.best[:] = search.trial.words
                 if tried >= _MOST_SHIFTS_TRIED:
                     return best, tried

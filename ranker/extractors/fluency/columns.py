@@ -97,8 +97,8 @@ class Perplexity(Extractor):
             if self.leave_out:
                 what = f"perp[leave_out=true,model={self.model}]"
                 raise OptionError(f"{what}: a fixed model has no references to leave out")
-            made = (self.tokenizer, self.lowercase)
-            if self.model == SHIPPED and self.unit == "words" and made != (TOKENIZER, True):
+            choices = (self.tokenizer, self.lowercase)
+            if self.model == SHIPPED and self.unit == "words" and choices != (TOKENIZER, True):
                 what = f"perp[model={SHIPPED}]: the included model uses lowercased words of tokenizer {TOKENIZER}"
                 raise OptionError(f"{what}; remove tokenizer and lowercase, or give another model file")
             object.__setattr__(self, "needs_references", False)
@@ -128,8 +128,8 @@ class Perplexity(Extractor):
         if self.unit == "tags":
             signed = {"parser": parser_signature(self.parser), "tokenizer": None, "lowercase": None}
         if self.model is not None:
-            made = included_digest(self.unit) if self.model == SHIPPED else kenlm_files.digest(self.model)
-            signed |= {"order": None, "leave_out": None, "model": made[:12]}
+            digest = included_digest(self.unit) if self.model == SHIPPED else kenlm_files.digest(self.model)
+            signed |= {"order": None, "leave_out": None, "model": digest[:12]}
         return signed
 
     def check_ready(self) -> None:
@@ -158,7 +158,7 @@ class Perplexity(Extractor):
             trained = {name: model.header.trained.get(name, value) for name, value in options.items()}
             if trained != options:
                 used, wanted = (
-                    ",".join(f"{name}={value}" for name, value in one.items()) for one in (options, trained)
+                    ",".join(f"{name}={value}" for name, value in fields.items()) for fields in (options, trained)
                 )
                 return f"{display_name(self.model)}: was trained with {wanted}, but perp uses {used}: match them"
         segments, candidate = self._candidates(dataset)
@@ -192,11 +192,11 @@ class Perplexity(Extractor):
         batch = unit_batch(dataset, self.unit, self.parser, self.tokenizer, lowercase=self.lowercase)
         return batch.segments, batch.candidate
 
-    def _columns_of(self, found: SentenceScores) -> FloatArray:
+    def _columns_of(self, scores: SentenceScores) -> FloatArray:
         columns = {
-            "perp": found.log_perplexity,
-            "oov": found.unknown / np.maximum(found.tokens, 1),
-            "match": found.matched_length,
+            "perp": scores.log_perplexity,
+            "oov": scores.unknown / np.maximum(scores.tokens, 1),
+            "match": scores.matched_length,
         }
         wanted = ["perp", *(column for column in ("oov", "match") if getattr(self, column))]
         return np.stack([columns[column] for column in wanted], axis=1)
@@ -219,8 +219,8 @@ class FrozenPerplexity(Perplexity, FittedExtractor):
         self.check_ready()
         segments, candidate = self._candidates(dataset)
         distinct, place = np.unique(candidate, return_inverse=True)
-        found = self._frozen().scores(segments.vocabulary, *segments.take(distinct), matched=self.match)
-        return self._columns_of(found)[place]
+        scores = self._frozen().scores(segments.vocabulary, *segments.take(distinct), matched=self.match)
+        return self._columns_of(scores)[place]
 
 
 @dataclass(frozen=True)
@@ -237,8 +237,8 @@ class FittedPerplexity(Perplexity, FittedExtractor):
         batch = unit_batch(dataset, self.unit, self.parser, self.tokenizer, lowercase=self.lowercase)
         values = self.learnt.recode(batch.segments)
         if not self.leave_out:
-            found = log10_scores(self.learnt.model, values.values, values.offsets)
-            return self._columns_of(found)[batch.candidate]
+            scores = log10_scores(self.learnt.model, values.values, values.offsets)
+            return self._columns_of(scores)[batch.candidate]
         whole, source = dataset.whole
         of_whole = unit_batch(whole, self.unit, self.parser, self.tokenizer, lowercase=self.lowercase)
         own = of_whole.segments.vocabulary is self.learnt.vocabulary

@@ -37,13 +37,13 @@ def in_class(vocabulary: Sequence[str], words: WordClass, functions: str = "engl
     if words == "all":
         return np.ones(len(vocabulary), dtype=bool)
     if words == "numbers":
-        found = (any(map(str.isdigit, word)) for word in vocabulary)
+        belongs = (any(map(str.isdigit, word)) for word in vocabulary)
     elif words == "punctuation":
-        found = (not any(map(str.isalnum, word)) for word in vocabulary)
+        belongs = (not any(map(str.isalnum, word)) for word in vocabulary)
     else:
         listed, _ = function_words(functions)
-        found = ((word.lower() in listed) == (words == "function") for word in vocabulary)
-    return np.fromiter(found, dtype=bool, count=len(vocabulary))
+        belongs = ((word.lower() in listed) == (words == "function") for word in vocabulary)
+    return np.fromiter(belongs, dtype=bool, count=len(vocabulary))
 
 
 @view
@@ -77,8 +77,8 @@ def class_batch(
     return batch if segments is batch.segments else dataclasses.replace(batch, segments=segments)
 
 
-def _only(segments: Segments, kept: BoolArray) -> Segments:
-    tokens = kept[segments.values]
+def _only(segments: Segments, mask: BoolArray) -> Segments:
+    tokens = mask[segments.values]
     offsets = offsets_of(tokens)[segments.offsets]
     return Segments(segments.values[tokens], offsets.astype(np.int64), segments.vocabulary)
 

@@ -65,10 +65,10 @@ class WordNet:
         They are its own and those of its base form: what the exceptions say or else the first regular base form that is
         a lemma, whatever its part of speech. This is how the synonym dictionary of Meteor 1.5 behaves.
         """
-        found = set(self.lemmas.get(word, ()))
+        synset_ids = set(self.lemmas.get(word, ()))
         for base in self._base_forms(word):
-            found.update(self.lemmas.get(base, ()))
-        return frozenset(found)
+            synset_ids.update(self.lemmas.get(base, ()))
+        return frozenset(synset_ids)
 
     def synsets_of_any_form(self, word: str) -> set[int]:
         """Return the synsets of a word, and those that its base forms have as the part of speech it would be of.
@@ -174,10 +174,10 @@ def installed_places() -> Iterator[Path]:
     yield Path("/usr/share/wordnet")
     for version in ("3.0", "3.1"):
         yield Path("/usr/local", f"WordNet-{version}", "dict")
-    named = [Path(one) for one in os.environ.get("NLTK_DATA", "").split(os.pathsep) if one]
+    named = [Path(folder) for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep) if folder]
     usual = [Path.home(), *map(Path, (sys.prefix, f"{sys.prefix}/share", f"{sys.prefix}/lib"))]
     usual += map(Path, ("/usr/share", "/usr/local/share", "/usr/lib", "/usr/local/lib"))
-    for root in (*named, *(one / "nltk_data" for one in usual)):
+    for root in (*named, *(folder / "nltk_data" for folder in usual)):
         yield root / "corpora" / "wordnet"
         yield root / "corpora" / "wordnet.zip"
     yield Path(os.environ.get("WN_DATA_DIR") or Path.home() / ".wn_data", "wn.db")

@@ -67,17 +67,17 @@ def _better(path: Int64Array, other: Int64Array) -> bool:
 
 
 @kernel
-def _keep(path: Int64Array, kept: Int64Array, count: int) -> int:
-    """Insert `path` into the best-first list `kept`, behind its equals; return the new length."""
+def _keep(path: Int64Array, best_paths: Int64Array, count: int) -> int:
+    """Insert `path` into the best-first list `best_paths`, behind its equals; return the new length."""
     place = count
-    while place > 0 and _better(path, kept[place - 1]):
+    while place > 0 and _better(path, best_paths[place - 1]):
         place -= 1
-    if place == len(kept):
+    if place == len(best_paths):
         return count
-    last = min(count, len(kept) - 1)
+    last = min(count, len(best_paths) - 1)
     for index in range(last, place, -1):
-        kept[index] = kept[index - 1]
-    kept[place] = path
+        best_paths[index] = best_paths[index - 1]
+    best_paths[place] = path
     return last + 1
 
 
@@ -142,8 +142,8 @@ def _align_lists(
                 continue
             closed = chunks + (continues != _OPEN)
             for match in range(bounds[j], bounds[j + 1]):
-                first, mine, theirs, _ = rows[match]
-                words = ((1 << mine) - 1) << first
+                first, candidate_words, reference_words, _ = rows[match]
+                words = ((1 << candidate_words) - 1) << first
                 if disputed and used & words:
                     continue
                 gap = abs(j - first)
@@ -152,8 +152,8 @@ def _align_lists(
                         weight + covered[match],
                         chunks if continues == first else closed,
                         distance if options.as_meteor else distance + gap,
-                        j + theirs,
-                        first + mine,
+                        j + reference_words,
+                        first + candidate_words,
                         used | words,
                         (taken, j, match),
                     )
@@ -171,8 +171,8 @@ def _align_lists(
     while taken is not None:
         taken, j, match = taken
         chosen.append((j, match))
-    both = np.array(chosen[::-1], dtype=np.int64).reshape(-1, 2)
-    return best[1] + (best[4] != _OPEN), both[:, 0], both[:, 1]
+    matched = np.array(chosen[::-1], dtype=np.int64).reshape(-1, 2)
+    return best[1] + (best[4] != _OPEN), matched[:, 0], matched[:, 1]
 
 
 @kernel(plain=_align_lists)

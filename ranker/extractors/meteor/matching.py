@@ -39,19 +39,19 @@ def _list_matches_by_word(
     """Return what `list_matches` does, by dictionaries where only forms and stems match."""
     phrases, stems = tables.paraphrases.sentence_offsets, tables.words.stems
     if len(tables.words.synsets) or phrases[sentences[1]] < phrases[sentences[1] + 1]:
-        made: tuple[Int64Array, Int32Array] = list_matches.py_func(candidate, reference, sentences, tables)  # type: ignore[attr-defined]
-        return made
-    ours, theirs = candidate.tolist(), reference.tolist()
-    stem = dict(zip(theirs, stems[reference].tolist() if len(stems) else theirs, strict=True))
+        listed: tuple[Int64Array, Int32Array] = list_matches.py_func(candidate, reference, sentences, tables)  # type: ignore[attr-defined]
+        return listed
+    candidate_words, reference_words = candidate.tolist(), reference.tolist()
+    stem = dict(zip(reference_words, stems[reference].tolist() if len(stems) else reference_words, strict=True))
     places: dict[int, list[int]] = {}
-    for place, one in enumerate(stems[candidate].tolist() if len(stems) else ours):
-        places.setdefault(one, []).append(place)
+    for place, key in enumerate(stems[candidate].tolist() if len(stems) else candidate_words):
+        places.setdefault(key, []).append(place)
     matches: list[tuple[int, int, int, int]] = []
     offsets = [0]
-    for word in theirs:
+    for word in reference_words:
         alike = places.get(stem[word], [])
-        matches.extend((place, 1, 1, EXACT) for place in alike if ours[place] == word)
-        matches.extend((place, 1, 1, STEM) for place in alike if ours[place] != word)
+        matches.extend((place, 1, 1, EXACT) for place in alike if candidate_words[place] == word)
+        matches.extend((place, 1, 1, STEM) for place in alike if candidate_words[place] != word)
         offsets.append(len(matches))
     return np.array(offsets, dtype=np.int64), np.array(matches, dtype=np.int32).reshape(-1, 4)
 
@@ -101,15 +101,15 @@ def list_matches(
             grown[:count] = matches[:count]
             matches = grown
         for i in range(size):
-            other = candidate[i]
-            if other == word:
+            candidate_word = candidate[i]
+            if candidate_word == word:
                 matches[count, 0], matches[count, 1], matches[count, 2], matches[count, 3] = i, 1, 1, EXACT
                 count += 1
                 continue
-            if share_stem(words, other, word):
+            if share_stem(words, candidate_word, word):
                 stemmed[stem_count] = i
                 stem_count += 1
-            if share_synset(words, other, word):
+            if share_synset(words, candidate_word, word):
                 synonyms[synonym_count] = i
                 synonym_count += 1
         for k in range(stem_count):

@@ -165,10 +165,10 @@ class Meteor(Metric):
         base = PARAMETER_SETS[self.parameters]
         if self.parameters == "rank":
             base = RANKING[parameter_language(language)]
-        given = [self.alpha, self.beta, self.gamma, self.delta]
-        numbers = [theirs if mine is None else mine for mine, theirs in zip(given, base[:4], strict=True)]
+        own_values = [self.alpha, self.beta, self.gamma, self.delta]
+        numbers = [default if value is None else value for value, default in zip(own_values, base[:4], strict=True)]
         modules = [None, self.stem_weight, self.synonym_weight, self.paraphrase_weight]
-        weights = [theirs if mine is None else mine for mine, theirs in zip(modules, base.weights, strict=True)]
+        weights = [default if value is None else value for value, default in zip(modules, base.weights, strict=True)]
         return Parameters(
             numbers[0], numbers[1], numbers[2], numbers[3], (weights[0], weights[1], weights[2], weights[3])
         )
@@ -179,8 +179,8 @@ class Meteor(Metric):
         What follows the language of the data is ``auto``, and parameters that do are named by their set.
         """
         language = self._fixed_language
-        found = self._wordnet(language)
-        used = [module for module in self.modules.split("+") if module != MODULES[SYNONYM] or found]
+        wordnet = self._wordnet(language)
+        used = [module for module in self.modules.split("+") if module != MODULES[SYNONYM] or wordnet]
         if self.paraphrases:
             used.append(MODULES[PARAPHRASE])
         weights = dict(zip(MODULES, self.values(language).weights, strict=True))
@@ -191,7 +191,7 @@ class Meteor(Metric):
             **{f"{module}_weight": weights[module] if module in used else None for module in MODULES},
             "modules": "+".join(used),
             "stemmer": self._stemmer(language),
-            "wordnet": found.digest if found else None,
+            "wordnet": wordnet.digest if wordnet else None,
             "paraphrases": table_digest(self.paraphrases) if self.paraphrases else None,
             "function_words": function_words(self._function_words(language))[1],
         }
@@ -202,7 +202,7 @@ class Meteor(Metric):
             if self.parameters == "rank":
                 numbers = [*Parameters._fields[:4], *(f"{module}_weight" for module in MODULES[STEM:])]
                 replaced.update({"parameters": "rank", **{name: getattr(self, name) for name in numbers}})
-            follows = found or AUTO in replaced.values() or self.parameters == "rank"
+            follows = wordnet or AUTO in replaced.values() or self.parameters == "rank"
             replaced["language"] = AUTO if follows else None
         names = [option for option, *_ in notation.option_table(Meteor)]
         options = [(name, replaced.get(name, getattr(self, name))) for name in names]
@@ -222,9 +222,9 @@ class Meteor(Metric):
 
     def _language_note(self, dataset: Dataset) -> str | None:
         if self.language != AUTO:
-            other = other_language(dataset, self._fixed_language)
-            better = f"language={other}" if other and len(other) == len(ENGLISH) else "language=auto"
-            return f"{self}: the translations are in {other}; use {better}" if other else None
+            target = other_language(dataset, self._fixed_language)
+            better = f"language={target}" if target and len(target) == len(ENGLISH) else "language=auto"
+            return f"{self}: the translations are in {target}; use {better}" if target else None
         languages = set(dataset.target_languages.tolist())
         if languages == {""} and other_language(dataset):
             return f"{self} assumes English, but the translations are not: set the language, as meteor[language=de]"
@@ -258,12 +258,12 @@ class Meteor(Metric):
         numbers = self.parameter_numbers(rows)
         if numbers.size and numbers.min() == numbers.max():
             return self._parts_by(self.values(LANGUAGES[numbers.flat[0]]), rows)
-        found = Parts(*np.zeros((4, *rows.shape[:-1])))
+        totals = Parts(*np.zeros((4, *rows.shape[:-1])))
         for number in np.unique(numbers):
-            here = numbers == number
-            for whole, part in zip(found, self._parts_by(self.values(LANGUAGES[number]), rows[here]), strict=True):
-                whole[here] = part
-        return found
+            chosen = numbers == number
+            for whole, part in zip(totals, self._parts_by(self.values(LANGUAGES[number]), rows[chosen]), strict=True):
+                whole[chosen] = part
+        return totals
 
     def parameter_numbers(self, statistics: FloatArray) -> Int64Array:
         """Return the place in `LANGUAGES` of the parameters for statistics of shape (..., 27), shape (...)."""
@@ -311,7 +311,7 @@ class Meteor(Metric):
         batch, pairs = token_batch(dataset, tokenizer, lowercase=lowercase), reference_pairs(dataset)
         sentences = np.stack([batch.candidate[pairs.candidate], batch.reference[pairs.reference]], axis=1)
         languages, numbers = self._languages(dataset)
-        found = [np.zeros(0, dtype=np.int32)]
+        blocks = [np.zeros(0, dtype=np.int32)]
         size, start = np.zeros((2, len(sentences)), dtype=np.int64)
         for number, language in enumerate(languages):
             chosen = np.flatnonzero(numbers[batch.candidate_source[pairs.candidate]] == number)
@@ -327,10 +327,10 @@ class Meteor(Metric):
                 bounds,
             )
             size[chosen] = counts[place.reshape(-1)]
-            start[chosen] = sum(map(len, found)) + bounds[:-1][place.reshape(-1)]
-            found.append(ranks)
+            start[chosen] = sum(map(len, blocks)) + bounds[:-1][place.reshape(-1)]
+            blocks.append(ranks)
         offsets = offsets_of(size)
-        values: Int32Array = np.concatenate(found)[np.repeat(start - offsets[:-1], size) + np.arange(offsets[-1])]
+        values: Int32Array = np.concatenate(blocks)[np.repeat(start - offsets[:-1], size) + np.arange(offsets[-1])]
         return values, offsets
 
     def _parity_note(self) -> str | None:
@@ -354,13 +354,16 @@ class Meteor(Metric):
         languages, numbers = self._languages(dataset)
         language = languages[numbers[source]]
         tables = _tables_of(dataset, self, language)
-        mine = segments.words(sentence)
+        candidate_words = segments.words(sentence)
         evidence = {}
         for number, reference in enumerate(batch.reference[slice(*batch.reference_offsets[source : source + 2])], 1):
-            theirs, shown = segments.words(int(reference)), []
+            reference_words, shown = segments.words(int(reference)), []
             places, matches = self._align(segments, tables, (sentence, int(reference)), language)
             for place, (start, size, length, module) in zip(places, matches, strict=True):
-                pair = " ".join(mine[start : start + size]), " ".join(theirs[place : place + length])
+                pair = (
+                    " ".join(candidate_words[start : start + size]),
+                    " ".join(reference_words[place : place + length]),
+                )
                 shown.append(" = ".join(pair) if module == EXACT else f"{' ~ '.join(pair)} ({MODULES[module]})")
             evidence[f"reference {number}"] = shown
         return evidence

@@ -82,9 +82,9 @@ def _entries(path: str) -> Iterator[tuple[str, str]]:
         try:
             float(probability)
         except ValueError:
-            found = probability.strip()
+            actual = probability.strip()
             raise DataError(
-                f"expected a probability, then two lines with a phrase and its paraphrase, found {found!r}",
+                f"expected a probability, then two lines with a phrase and its paraphrase, found {actual!r}",
                 file=display_name(path),
                 line=line,
             ) from None

@@ -103,8 +103,10 @@ class Chrf(Metric):
         """Return the statistics of pairs, n-grams of every text counted once."""
         rows = []
         for part, order in self._parts(pairs.texts):
-            mine, theirs = (part.candidate_lengths[side] for side in (pairs.candidate, pairs.reference))
-            rows.append(_stacked(mine, theirs, pair_ngram_matches(part, pairs, order)))
+            candidate_totals, reference_totals = (
+                part.candidate_lengths[side] for side in (pairs.candidate, pairs.reference)
+            )
+            rows.append(_stacked(candidate_totals, reference_totals, pair_ngram_matches(part, pairs, order)))
         return np.concatenate(rows, axis=1)
 
     def mirrored(self, pair_statistics: FloatArray) -> FloatArray | None:
@@ -121,9 +123,9 @@ class Chrf(Metric):
         for part, order in self._parts(texts):
             totals = ngram_totals(part, order).astype(np.float64)
             present = sums_of_others(part, weight[:, np.newaxis] * (totals > 0))
-            theirs = sums_of_others(part, weight[:, np.newaxis] * totals)
+            reference_totals = sums_of_others(part, weight[:, np.newaxis] * totals)
             matched = summed_ngram_matches(part, weight, order) - weight[:, np.newaxis] * totals
-            rows.append(np.stack([totals * present, theirs, matched], axis=2).reshape(len(weight), 3 * order))
+            rows.append(np.stack([totals * present, reference_totals, matched], axis=2).reshape(len(weight), 3 * order))
         return np.concatenate(rows, axis=1)
 
     def _parts(self, dataset: Dataset) -> list[tuple[TokenBatch, int]]:
@@ -136,13 +138,17 @@ class Chrf(Metric):
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return chrF of statistics of shape (..., 3 x orders), shape (...)."""
         rows = np.asarray(statistics, dtype=np.float64)
-        mine, theirs, matched = (rows[..., start::3] for start in range(3))
+        candidate_totals, reference_totals, matched = (rows[..., start::3] for start in range(3))
         factor = self.beta**2
-        precision = np.divide(matched, mine, out=np.full(mine.shape, _EPSILON), where=mine > 0)
-        recall = np.divide(matched, theirs, out=np.full(mine.shape, _EPSILON), where=theirs > 0)
+        precision = np.divide(
+            matched, candidate_totals, out=np.full(candidate_totals.shape, _EPSILON), where=candidate_totals > 0
+        )
+        recall = np.divide(
+            matched, reference_totals, out=np.full(candidate_totals.shape, _EPSILON), where=reference_totals > 0
+        )
         if self.epsilon:
             return np.asarray(_f_score(precision, recall, factor, _EPSILON).mean(axis=-1))
-        used = (mine > 0) & (theirs > 0)
+        used = (candidate_totals > 0) & (reference_totals > 0)
         number = np.maximum(used.sum(axis=-1), 1)
         mean_precision, mean_recall = ((part * used).sum(axis=-1) / number for part in (precision, recall))
         return _f_score(mean_precision, mean_recall, factor, 0.0)
@@ -159,11 +165,11 @@ def _counts(pairs: ReferencePairs, batch: TokenBatch, order: int) -> FloatArray:
 def _stacked(candidate_lengths: Int64Array, reference_lengths: Int64Array, matches: Int64Array) -> FloatArray:
     """Return the statistics of pairs, given the lengths of both sides and the matches of every order."""
     shorter = np.arange(matches.shape[1])
-    mine, theirs = (
+    candidate_totals, reference_totals = (
         np.maximum(lengths[:, np.newaxis] - shorter, 0) for lengths in (candidate_lengths, reference_lengths)
     )
     # an order that the reference is too short for counts on neither side
-    counts = np.stack([np.where(theirs > 0, mine, 0), theirs, matches], axis=2)
+    counts = np.stack([np.where(reference_totals > 0, candidate_totals, 0), reference_totals, matches], axis=2)
     return counts.reshape(len(matches), 3 * matches.shape[1]).astype(np.float64)
 
 

@@ -111,10 +111,14 @@ class NgramAgreement(FittedExtractor):
         """Return the columns, shape (candidates, 3 x order)."""
         batch, pairs = self._batch(dataset), reference_pairs(dataset)
         expanded = pairs.expand(batch)
-        matched, mine = ngram_matches(expanded, self.order), ngram_totals(expanded, self.order)
-        theirs = np.maximum(batch.reference_lengths[pairs.reference][:, np.newaxis] - np.arange(self.order), 0)
-        nothing = (mine == 0) & (theirs == 0)
-        precision, recall = (np.where(nothing, 1.0, ratio(matched, total)) for total in (mine, theirs))
+        matched, candidate_totals = ngram_matches(expanded, self.order), ngram_totals(expanded, self.order)
+        reference_totals = np.maximum(
+            batch.reference_lengths[pairs.reference][:, np.newaxis] - np.arange(self.order), 0
+        )
+        nothing = (candidate_totals == 0) & (reference_totals == 0)
+        precision, recall = (
+            np.where(nothing, 1.0, ratio(matched, total)) for total in (candidate_totals, reference_totals)
+        )
         f1 = f_score(precision, recall)
         columns = np.stack([precision, recall, f1], axis=2)
         best = best_rows(pairs, f1)

@@ -69,12 +69,15 @@ class Gtm(Metric):
             self.exponent,
         )
         size = sums ** (1 / self.exponent)
-        theirs = batch.reference_lengths[pairs.reference].astype(np.float64)
-        f = f_score(ratio(size, batch.candidate_lengths[pairs.candidate]), ratio(size, theirs))
+        reference_lengths = batch.reference_lengths[pairs.reference].astype(np.float64)
+        f = f_score(ratio(size, batch.candidate_lengths[pairs.candidate]), ratio(size, reference_lengths))
         best = pairs.best(f)
-        found = best >= 0
-        mine = batch.candidate_lengths.astype(np.float64)
-        return np.stack([np.where(found, size[best], 0.0), mine, np.where(found, theirs[best], 0.0)], axis=1)
+        matched = best >= 0
+        candidate_lengths = batch.candidate_lengths.astype(np.float64)
+        return np.stack(
+            [np.where(matched, size[best], 0.0), candidate_lengths, np.where(matched, reference_lengths[best], 0.0)],
+            axis=1,
+        )
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:
         """Return the score of statistics of shape (..., 3), shape (...)."""

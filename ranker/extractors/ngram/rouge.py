@@ -81,8 +81,8 @@ class RougeN(_Rouge):
         """Return precision and recall of every pair."""
         matched = ngram_matches(pairs, self.order)[:, -1]
         lengths = pairs.candidate_lengths, _reference_lengths(pairs)
-        mine, theirs = (np.maximum(length - self.order + 1, 0) for length in lengths)
-        return ratio(matched, mine), ratio(matched, theirs)
+        candidate_totals, reference_totals = (np.maximum(length - self.order + 1, 0) for length in lengths)
+        return ratio(matched, candidate_totals), ratio(matched, reference_totals)
 
 
 @dataclass(frozen=True)
@@ -137,9 +137,9 @@ class RougeW(_Rouge):
     def precision_recall(self, pairs: TokenBatch) -> tuple[FloatArray, FloatArray]:
         """Return precision and recall of every pair."""
         length = weighted_lcs(*_sentences(pairs), self.weight) ** (1 / self.weight)
-        mine = pairs.candidate_lengths
-        theirs = _reference_lengths(pairs) ** self.weight
-        return ratio(length, mine), ratio(length, theirs)
+        candidate_powers = pairs.candidate_lengths
+        reference_powers = _reference_lengths(pairs) ** self.weight
+        return ratio(length, candidate_powers), ratio(length, reference_powers)
 
 
 @dataclass(frozen=True)

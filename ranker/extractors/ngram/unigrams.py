@@ -37,9 +37,12 @@ class _MatchedWords(Metric):
             matched = ngram_matches(pairs.expand(batch), 1)[:, 0]
         else:
             matched = align_contexts(dataset, self.alignment, self.tokenizer, lowercase=self.lowercase).lengths
-        mine, theirs = batch.candidate_lengths[pairs.candidate], batch.reference_lengths[pairs.reference]
-        best = pairs.best(f_score(ratio(matched, mine), ratio(matched, theirs)))
-        rows = np.stack([matched, mine, theirs], axis=1).astype(np.float64)
+        candidate_lengths, reference_lengths = (
+            batch.candidate_lengths[pairs.candidate],
+            batch.reference_lengths[pairs.reference],
+        )
+        best = pairs.best(f_score(ratio(matched, candidate_lengths), ratio(matched, reference_lengths)))
+        rows = np.stack([matched, candidate_lengths, reference_lengths], axis=1).astype(np.float64)
         alone = np.stack([np.zeros(len(best)), batch.candidate_lengths, np.zeros(len(best))], axis=1)
         alone[best >= 0] = rows[best[best >= 0]]
         return alone

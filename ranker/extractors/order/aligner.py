@@ -69,8 +69,8 @@ def learn_aligner(
         parts.append((dataset.references["source"].to_numpy(np.int64), batch.reference))
     if candidates:
         # in a data set an empty output is an output; in a file of translations it is a gap
-        said = (lengths[batch.candidate] > 0) | (files is not None)
-        parts.append((dataset.candidate_source[said], batch.candidate[said]))
+        usable = (lengths[batch.candidate] > 0) | (files is not None)
+        parts.append((dataset.candidate_source[usable], batch.candidate[usable]))
     source, translation = (np.concatenate([np.zeros(0, dtype=np.int64), *side]) for side in zip(*parts, strict=True))
     if not len(source):
         raise DataError("no translations to train on, expected at least one", file=dataset.name)

@@ -68,13 +68,13 @@ def _source_orders(
 
 @kernel(elements=0, parallel=True)
 def _relative_orders(
-    values: Int32Array, offsets: Int64Array, candidate: Int64Array, reference: Int64Array, made: Int64Array
+    values: Int32Array, offsets: Int64Array, candidate: Int64Array, reference: Int64Array, result_offsets: Int64Array
 ) -> Int32Array:
-    relative = np.empty(made[-1], dtype=np.int32)
+    relative = np.empty(result_offsets[-1], dtype=np.int32)
     for row in prange(len(candidate)):
         first, second = offsets[candidate[row]], offsets[reference[row]]
-        for word in range(made[row + 1] - made[row]):
-            relative[made[row] + values[second + word]] = values[first + word]
+        for word in range(result_offsets[row + 1] - result_offsets[row]):
+            relative[result_offsets[row] + values[second + word]] = values[first + word]
     return relative
 
 
@@ -154,5 +154,5 @@ def relative_orders(
             f"comparison {row + 1}: orders of {lengths[first[row]]} and of {lengths[second[row]]} words, "
             "expected two orders of one source"
         )
-    made = offsets_of(lengths[first])
-    return _relative_orders(values, offsets, first, second, made), made
+    result_offsets = offsets_of(lengths[first])
+    return _relative_orders(values, offsets, first, second, result_offsets), result_offsets

@@ -145,11 +145,11 @@ class PermutationTree:
         texts: list[str] = []
         pending: list[int | str] = [len(self.nodes) - 1] if self.nodes else []
         while pending:
-            one = pending.pop()
-            if isinstance(one, str):
-                texts.append(one)
+            item = pending.pop()
+            if isinstance(item, str):
+                texts.append(item)
                 continue
-            node = self.nodes[one]
+            node = self.nodes[item]
             if not node.children:
                 texts.append(str(node.low + first))
                 continue
@@ -187,9 +187,9 @@ def permutation_tree(permutation: npt.ArrayLike) -> PermutationTree:
     DataError
         If it is no permutation.
     """
-    given = np.asarray(permutation)
-    check_permutations(given, np.array([0, given.size]))
-    values = np.ascontiguousarray(given, dtype=np.int64)
+    array = np.asarray(permutation)
+    check_permutations(array, np.array([0, array.size]))
+    values = np.ascontiguousarray(array, dtype=np.int64)
     if not len(values):
         return PermutationTree(())
     arrays, order = new_nodes(len(values)), new_order(len(values))
@@ -231,8 +231,8 @@ def read_permutation(text: str, *, file: str | None = None, line: int | None = N
     numbers = []
     for place, word in enumerate(words, start=1):
         if not re.fullmatch(r"[+-]?[0-9]{1,15}", word):
-            found = f"word {place} is {word[:40]!r}" if text.strip() else "it is empty"
-            raise DataError(f"{found}, expected whole numbers such as 5 7 4 6 3 1 2", file=file, line=line)
+            actual = f"word {place} is {word[:40]!r}" if text.strip() else "it is empty"
+            raise DataError(f"{actual}, expected whole numbers such as 5 7 4 6 3 1 2", file=file, line=line)
         numbers.append(int(word))
     values = np.array(numbers, dtype=np.int64)
     first = 0 if 0 in numbers else 1

@@ -77,8 +77,8 @@ def alignment_signed(alignment: str) -> dict[str, object]:
     """Return what a signature says beside the name of an alignment: METEOR's depends on which WordNet is installed."""
     if alignment != "meteor":
         return {}
-    found = optional_wordnet("auto", Meteor.name)
-    return {"wordnet": found.digest if found else "none"}
+    wordnet = optional_wordnet("auto", Meteor.name)
+    return {"wordnet": wordnet.digest if wordnet else "none"}
 
 
 @dataclass(frozen=True)

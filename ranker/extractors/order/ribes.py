@@ -65,9 +65,11 @@ def _weighted(
     correlation: FloatArray, matched: Int64Array, lengths: tuple[Int64Array, Int64Array], powers: tuple[float, float]
 ) -> FloatArray:
     """Return correlation x precision x BP of every pair, these two to the `powers`, shape (pairs,)."""
-    mine, theirs = lengths
-    share = matched / np.maximum(mine, 1)
-    return np.asarray(correlation * share ** powers[0] * brevity_penalty(mine, theirs) ** powers[1])
+    candidate_lengths, reference_lengths = lengths
+    share = matched / np.maximum(candidate_lengths, 1)
+    return np.asarray(
+        correlation * share ** powers[0] * brevity_penalty(candidate_lengths, reference_lengths) ** powers[1]
+    )
 
 
 def _lengths(dataset: Dataset, tokenizer: Tokenizer, *, lowercase: bool) -> tuple[Int64Array, Int64Array]:

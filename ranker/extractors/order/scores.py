@@ -200,9 +200,9 @@ def _shape_scores(
                 result[item] = (length - shape.widest) / (length - 2)
             else:
                 # both counts divided by that of all trees, which overflows
-                one = np.exp(-log_catalans[length])
+                least = np.exp(-log_catalans[length])
                 share = np.exp(shape.log_trees - log_catalans[length])
-                result[item] = (share - one) / (1 - one)
+                result[item] = (share - least) / (1 - least)
 
 
 def _for_items(offsets: Int64Array, nanoseconds: float, run: Callable[[int, int], None]) -> None:
@@ -232,21 +232,21 @@ def check_permutations(values: npt.ArrayLike, offsets: npt.ArrayLike) -> None:
 
 
 def _checked(values: npt.ArrayLike, offsets: npt.ArrayLike) -> tuple[Int64Array, Int64Array]:
-    given, bounds = np.asarray(values), np.asarray(offsets)
-    for what, array in (("values", given), ("offsets", bounds)):
+    flat, bounds = np.asarray(values), np.asarray(offsets)
+    for what, array in (("values", flat), ("offsets", bounds)):
         if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
             raise DataError(
                 f"the {what} of a batch of permutations are an array of type {array.dtype} and shape {array.shape}, "
                 "expected a one-dimensional array of whole numbers"
             )
     bounds = np.ascontiguousarray(bounds, dtype=np.int64)
-    if not len(bounds) or bounds[0] != 0 or bounds[-1] != len(given) or (np.diff(bounds) < 0).any():
+    if not len(bounds) or bounds[0] != 0 or bounds[-1] != len(flat) or (np.diff(bounds) < 0).any():
         raise DataError(
-            f"the offsets of a batch of permutations must rise from 0 to {len(given)}, the number of values; found "
+            f"the offsets of a batch of permutations must rise from 0 to {len(flat)}, the number of values; found "
             f"{_shortened(bounds)}"
         )
     # a value too large for int64 becomes negative, which is refused as well
-    numbers = np.ascontiguousarray(given, dtype=np.int64)
+    numbers = np.ascontiguousarray(flat, dtype=np.int64)
     faults: list[int] = []
 
     def look(first: int, last: int) -> None:
@@ -257,12 +257,12 @@ def _checked(values: npt.ArrayLike, offsets: npt.ArrayLike) -> tuple[Int64Array,
     _for_items(bounds, 2.0, look)
     if faults:
         item = min(faults)
-        raise DataError(f"item {item} (from 0): {permutation_fault(given[bounds[item] : bounds[item + 1]])}")
+        raise DataError(f"item {item} (from 0): {permutation_fault(flat[bounds[item] : bounds[item + 1]])}")
     return numbers, bounds
 
 
 def _shortened(array: npt.NDArray[np.integer]) -> str:
-    shown = ", ".join(str(one) for one in array[:5].tolist())
+    shown = ", ".join(str(number) for number in array[:5].tolist())
     return f"{shown}, ..., {array[-1]}" if len(array) > 5 else shown or "none"
 
 
@@ -274,8 +274,8 @@ def permutation_fault(values: npt.NDArray[np.integer], first: int = 0) -> str | 
     if not len(missing):
         return None
     outside = numbers[(numbers < first) | (numbers > last)]
-    found = f"{outside[0]} is out of range" if len(outside) else f"{numbers[counts > 1][0]} occurs more than once"
-    return f"{found} and {missing[0]} is missing; expected each of {first} to {last} once, in any order"
+    fault = f"{outside[0]} is out of range" if len(outside) else f"{numbers[counts > 1][0]} occurs more than once"
+    return f"{fault} and {missing[0]} is missing; expected each of {first} to {last} once, in any order"
 
 
 def permutation_scores(

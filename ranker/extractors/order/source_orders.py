@@ -101,32 +101,32 @@ def bilingual_orders(
     check_sources(dataset)
     batch = token_batch(dataset, tokenizer, lowercase=lowercase)
     lengths = source_segments(dataset, tokenizer, lowercase=lowercase).lengths
-    given = alignments_of(
+    alignments = alignments_of(
         dataset,
         source_lengths=lengths,
         reference_lengths=batch.reference_lengths,
         candidate_lengths=batch.candidate_lengths,
     )
-    if not (given.references_given.all() and given.candidates_given.all()):
+    if not (alignments.references_given.all() and alignments.candidates_given.all()):
         if aligner is None:
-            raise _missing(dataset, given)
-        given = _completed(dataset, given, aligner, tokenizer)
-    mine, mine_offsets = source_orders(given.candidates, lengths[dataset.candidate_source], rule=rule)
+            raise _missing(dataset, alignments)
+        alignments = _completed(dataset, alignments, aligner, tokenizer)
+    candidate_orders, mine_offsets = source_orders(alignments.candidates, lengths[dataset.candidate_source], rule=rule)
     reference_source = dataset.references["source"].to_numpy(np.int64)
-    theirs, their_offsets = source_orders(given.references, lengths[reference_source], rule=rule)
+    reference_orders, their_offsets = source_orders(alignments.references, lengths[reference_source], rule=rule)
     return SourceOrders(
-        np.concatenate([mine, theirs]),
+        np.concatenate([candidate_orders, reference_orders]),
         np.concatenate([mine_offsets, mine_offsets[-1] + their_offsets[1:]]),
         len(dataset),
     )
 
 
-def _missing(dataset: Dataset, given: Alignments) -> DataError:
+def _missing(dataset: Dataset, alignments: Alignments) -> DataError:
     """Say which translation is the first without an alignment, and what to do."""
-    if given.candidates_given.all():
-        rows, row, name = dataset.references, int(np.argmin(given.references_given)), "a reference"
+    if alignments.candidates_given.all():
+        rows, row, name = dataset.references, int(np.argmin(alignments.references_given)), "a reference"
     else:
-        row = int(np.argmin(given.candidates_given))
+        row = int(np.argmin(alignments.candidates_given))
         rows, name = dataset.candidates, f"system {dataset.candidates['system'].iloc[row]!r}"
     return DataError(
         f"no word alignment of {name} with the source: give alignments in Pharaoh format with the data, an aligner "
@@ -135,8 +135,8 @@ def _missing(dataset: Dataset, given: Alignments) -> DataError:
     )
 
 
-def _completed(dataset: Dataset, given: Alignments, aligner: str, tokenizer: Tokenizer) -> Alignments:
-    """Return `given` with what the aligner finds for the translations that have no alignment."""
+def _completed(dataset: Dataset, alignments: Alignments, aligner: str, tokenizer: Tokenizer) -> Alignments:
+    """Return `alignments` with what the aligner finds for the translations that have no alignment."""
     pairs = dataset.language_pairs
     if len(pairs) > 1:
         raise DataError(
@@ -151,17 +151,17 @@ def _completed(dataset: Dataset, given: Alignments, aligner: str, tokenizer: Tok
             f"{tokenizer}: set tokenizer={model.text['tokenizer']}"
         )
     return dataclasses.replace(
-        given,
-        references=_either(given.references, learnt.references, given.references_given),
-        candidates=_either(given.candidates, learnt.candidates, given.candidates_given),
+        alignments,
+        references=_either(alignments.references, learnt.references, alignments.references_given),
+        candidates=_either(alignments.candidates, learnt.candidates, alignments.candidates_given),
     )
 
 
 def _either(first: Links, second: Links, use_first: BoolArray) -> Links:
-    both = Links(
+    joined = Links(
         np.concatenate([first.source, second.source]),
         np.concatenate([first.target, second.target]),
         np.concatenate([first.offsets, first.offsets[-1] + second.offsets[1:]]),
     )
     rows = np.arange(len(use_first))
-    return both.take(np.where(use_first, rows, len(first) + rows))
+    return joined.take(np.where(use_first, rows, len(first) + rows))

@@ -178,31 +178,31 @@ def parse_permutation(permutation: Int64Array, nodes: Nodes, parser: Parser) -> 
             if kind != PRIMAL and nodes.kind[top] == kind:
                 nodes.next_sibling[nodes.last_child[top]] = current
                 nodes.arity[top] += 1
-                made = top
+                new_node = top
             else:
-                made = count
+                new_node = count
                 count += 1
-                nodes.kind[made] = kind
-                nodes.first_child[made] = top
+                nodes.kind[new_node] = kind
+                nodes.first_child[new_node] = top
                 nodes.next_sibling[top] = current
-                nodes.arity[made] = 2
-            nodes.last_child[made] = current
+                nodes.arity[new_node] = 2
+            nodes.last_child[new_node] = current
             low = min(nodes.low[top], nodes.low[current])
             high = max(nodes.low[top] + nodes.size[top], nodes.low[current] + nodes.size[current])
             start = nodes.start[top]
             while high - low != at + 1 - start:
                 depth -= 1
                 top = stack[depth]
-                nodes.next_sibling[top] = nodes.first_child[made]
-                nodes.first_child[made] = top
-                nodes.arity[made] += 1
+                nodes.next_sibling[top] = nodes.first_child[new_node]
+                nodes.first_child[new_node] = top
+                nodes.arity[new_node] += 1
                 low = min(low, nodes.low[top])
                 high = max(high, nodes.low[top] + nodes.size[top])
                 start = nodes.start[top]
-            nodes.start[made] = start
-            nodes.size[made] = high - low
-            nodes.low[made] = low
-            current = made
+            nodes.start[new_node] = start
+            nodes.size[new_node] = high - low
+            nodes.low[new_node] = low
+            current = new_node
         stack[depth] = current
         depth += 1
     return int(stack[0])

@@ -247,17 +247,17 @@ class FittedParaphrase(Paraphrase, FittedExtractor):
         table, _ = _lookup(dataset, self.tokenizer, self.learnt)
         segments = batch.segments
         sentence, source = int(batch.candidate[candidate]), batch.candidate_source[candidate]
-        mine = segments.words(sentence)
+        candidate_words = segments.words(sentence)
         ids = segments.take([sentence])[0]
         evidence = {}
         for number, reference in enumerate(batch.reference[slice(*batch.reference_offsets[source : source + 2])], 1):
-            theirs, other = segments.words(int(reference)), segments.take([reference])[0]
+            reference_words, reference_ids = segments.words(int(reference)), segments.take([reference])[0]
             shown = []
-            if len(ids) and len(other):
-                partner, kind, taken = match_words(ids, other, words.stems)
-                similarity = substitute(ids, other, table, partner, kind, taken)
+            if len(ids) and len(reference_ids):
+                partner, kind, taken = match_words(ids, reference_ids, words.stems)
+                similarity = substitute(ids, reference_ids, table, partner, kind, taken)
                 for i in np.flatnonzero(partner >= 0).tolist():
-                    pair = mine[i], theirs[partner[i]]
+                    pair = candidate_words[i], reference_words[partner[i]]
                     why = "stem" if kind[i] == STEM else f"{similarity[i]:.2f}".lstrip("0")
                     shown.append(" = ".join(pair) if kind[i] == EXACT else f"{' ~ '.join(pair)} ({why})")
             evidence[f"reference {number}"] = shown
@@ -281,23 +281,34 @@ class FittedParaphrase(Paraphrase, FittedExtractor):
             weight,
             content,
         )
-        mine, theirs, equal, soft, number, soft_content, weight_mine, weight_theirs, found_mine, found_theirs = sums.T
+        (
+            candidate_totals,
+            reference_totals,
+            equal,
+            soft,
+            number,
+            soft_content,
+            weight_mine,
+            weight_theirs,
+            found_mine,
+            found_theirs,
+        ) = sums.T
         columns = np.stack(
             [
-                ratio(equal + soft, mine),
-                ratio(equal + soft, theirs),
-                ratio(2 * (equal + soft), mine + theirs),
+                ratio(equal + soft, candidate_totals),
+                ratio(equal + soft, reference_totals),
+                ratio(2 * (equal + soft), candidate_totals + reference_totals),
                 ratio(found_mine, weight_mine),
                 ratio(found_theirs, weight_theirs),
                 ratio(found_mine + found_theirs, weight_mine + weight_theirs),
-                ratio(soft, mine),
-                ratio(soft, theirs),
-                ratio(number, theirs),
-                ratio(soft_content, theirs),
+                ratio(soft, candidate_totals),
+                ratio(soft, reference_totals),
+                ratio(number, reference_totals),
+                ratio(soft_content, reference_totals),
             ],
             axis=1,
         )
-        columns[(mine == 0) & (theirs == 0), :6] = 1.0
+        columns[(candidate_totals == 0) & (reference_totals == 0), :6] = 1.0
         every = np.full((len(pairs.candidate), len(COLUMNS)), -1.0)
         every[wanted] = columns
         best = pairs.best(every[:, 2])[rows]
@@ -374,12 +385,12 @@ class _TrainingSentences:
         """Learn from all folds but one."""
         table = estimate(self.found, self.pair_fold != without, least=options.least)
         texts = np.bincount(self.word[self.word_fold != without], minlength=len(self.words)).astype(np.int32)
-        kept = texts > 0
-        kept[table.first] = kept[table.second] = True
-        number = (np.cumsum(kept) - 1).astype(np.int32)
+        used = texts > 0
+        used[table.first] = used[table.second] = True
+        number = (np.cumsum(used) - 1).astype(np.int32)
         return LearntSubstitutions(
-            [self.words[word] for word in np.flatnonzero(kept).tolist()],
-            texts[kept],
+            [self.words[word] for word in np.flatnonzero(used).tolist()],
+            texts[used],
             int((self.reference_fold != without).sum()),
             Substitutions(number[table.first], number[table.second], table.similarity),
         )
@@ -404,9 +415,9 @@ def source_folds(dataset: Dataset, folds: int) -> Int64Array:
     links.append((has, documents[has].astype(np.int64) + len(texts)))
     group = np.zeros(count, dtype=np.int64)
     for used in (links, links[:1]):
-        source, other = (np.concatenate(side) for side in zip(*used, strict=True))
-        nodes = count + int(other.max(initial=-1)) + 1
-        graph = sparse.coo_matrix((np.ones(len(source)), (source, other + count)), shape=(nodes, nodes))
+        source, text_code = (np.concatenate(side) for side in zip(*used, strict=True))
+        nodes = count + int(text_code.max(initial=-1)) + 1
+        graph = sparse.coo_matrix((np.ones(len(source)), (source, text_code + count)), shape=(nodes, nodes))
         group = connected_components(graph, directed=False)[1][:count].astype(np.int64)
         if count == 0 or np.bincount(group).max() * folds <= count:
             break

@@ -189,17 +189,17 @@ def residual_pairs(
     starts = np.zeros(len(candidate) + 1, dtype=np.int64)
     nothing, none = np.zeros((0, 4), dtype=np.int32), np.zeros(0, dtype=np.float32)
     for pair in prange(len(candidate)):
-        mine = values[offsets[candidate[pair]] : offsets[candidate[pair] + 1]]
-        theirs = values[offsets[reference[pair]] : offsets[reference[pair] + 1]]
-        starts[pair + 1] = _residual_pairs(mine, theirs, words, nothing, none, steepness)
+        candidate_words = values[offsets[candidate[pair]] : offsets[candidate[pair] + 1]]
+        reference_words = values[offsets[reference[pair]] : offsets[reference[pair] + 1]]
+        starts[pair + 1] = _residual_pairs(candidate_words, reference_words, words, nothing, none, steepness)
     starts = np.cumsum(starts)
     places = np.empty((starts[-1], 4), dtype=np.int32)
     closeness = np.empty(starts[-1], dtype=np.float32)
     for pair in prange(len(candidate)):
-        mine = values[offsets[candidate[pair]] : offsets[candidate[pair] + 1]]
-        theirs = values[offsets[reference[pair]] : offsets[reference[pair] + 1]]
+        candidate_words = values[offsets[candidate[pair]] : offsets[candidate[pair] + 1]]
+        reference_words = values[offsets[reference[pair]] : offsets[reference[pair] + 1]]
         block = slice(starts[pair], starts[pair + 1])
-        _residual_pairs(mine, theirs, words, places[block], closeness[block], steepness)
+        _residual_pairs(candidate_words, reference_words, words, places[block], closeness[block], steepness)
     return starts, places, closeness
 
 
@@ -222,7 +222,7 @@ def substitute(
         Similarity of every substituted word, else 0.
     """
     size, length = len(candidate), len(reference)
-    found = np.zeros(size, dtype=np.float32)
+    similarity = np.zeros(size, dtype=np.float32)
     reach = _reach(size, length)
     rows, columns = np.empty(16, dtype=np.int32), np.empty(16, dtype=np.int32)
     likeness, distances = np.empty(16, dtype=np.float32), np.empty(16, dtype=np.float64)
@@ -252,8 +252,8 @@ def substitute(
     for row in order:
         i, j = rows[row], columns[row]
         if partner[i] < 0 and not taken[j]:
-            partner[i], kind[i], taken[j], found[i] = j, SUBSTITUTED, True, likeness[row]
-    return found
+            partner[i], kind[i], taken[j], similarity[i] = j, SUBSTITUTED, True, likeness[row]
+    return similarity
 
 
 @kernel(elements=50_000, parallel=True)
@@ -286,30 +286,30 @@ def compare(
     """
     sums = np.zeros((len(candidate), SUMS))
     for pair in prange(len(candidate)):
-        mine = values[offsets[candidate[pair]] : offsets[candidate[pair] + 1]]
-        theirs = values[offsets[reference[pair]] : offsets[reference[pair] + 1]]
+        candidate_words = values[offsets[candidate[pair]] : offsets[candidate[pair] + 1]]
+        reference_words = values[offsets[reference[pair]] : offsets[reference[pair] + 1]]
         row = sums[pair]
-        row[0], row[1] = len(mine), len(theirs)
-        for word in mine:
+        row[0], row[1] = len(candidate_words), len(reference_words)
+        for word in candidate_words:
             row[6] += weight[word]
-        for word in theirs:
+        for word in reference_words:
             row[7] += weight[word]
-        if len(mine) == 0 or len(theirs) == 0:
+        if len(candidate_words) == 0 or len(reference_words) == 0:
             continue
-        partner, kind, taken = match_words(mine, theirs, words.stems)
-        found = substitute(mine, theirs, table, partner, kind, taken)
-        for i in range(len(mine)):
+        partner, kind, taken = match_words(candidate_words, reference_words, words.stems)
+        similarity = substitute(candidate_words, reference_words, table, partner, kind, taken)
+        for i in range(len(candidate_words)):
             if partner[i] < 0:
                 continue
             share = 1.0
             if kind[i] == SUBSTITUTED:
-                share = found[i]
+                share = similarity[i]
                 row[3] += share
                 row[4] += 1.0
-                if content[mine[i]]:
+                if content[candidate_words[i]]:
                     row[5] += share
             else:
                 row[2] += 1.0
-            row[8] += share * weight[mine[i]]
-            row[9] += share * weight[theirs[partner[i]]]
+            row[8] += share * weight[candidate_words[i]]
+            row[9] += share * weight[reference_words[partner[i]]]
     return sums

@@ -119,27 +119,33 @@ def _expected_counts(
 
 
 def _direction(
-    found: Cooccurrences,
-    given: Int32Array,
+    cooccurrences: Cooccurrences,
+    condition: Int32Array,
     place: Int32Array,
     pair_weight: FloatArray,
     options: tuple[int, float, float],
 ) -> tuple[FloatArray, FloatArray]:
-    """Return t of every pair of words, for words at `place` that come from the word `given`, and its counts."""
+    """Return t of every pair of words, for words at `place` that come from the word `condition`, and its counts."""
     iterations, null, discount = options
-    probability = np.full(len(given), START)
-    counts = np.zeros(len(given))
+    probability = np.full(len(condition), START)
+    counts = np.zeros(len(condition))
     for _ in range(iterations):
         counts = _expected_counts(
-            found.kind, place, found.closeness, found.starts, pair_weight, probability, null * START
+            cooccurrences.kind,
+            place,
+            cooccurrences.closeness,
+            cooccurrences.starts,
+            pair_weight,
+            probability,
+            null * START,
         )
-        totals = np.bincount(given, weights=counts) if len(given) else counts
-        probability = np.maximum(counts - discount, 0.0) / np.maximum(totals[given], 1e-12)
+        totals = np.bincount(condition, weights=counts) if len(condition) else counts
+        probability = np.maximum(counts - discount, 0.0) / np.maximum(totals[condition], 1e-12)
     return probability, counts
 
 
 def estimate(
-    found: Cooccurrences,
+    cooccurrences: Cooccurrences,
     pair_weight: npt.ArrayLike | None = None,
     *,
     iterations: int = 8,
@@ -152,7 +158,7 @@ def estimate(
 
     Parameters
     ----------
-    found : Cooccurrences
+    cooccurrences : Cooccurrences
     pair_weight : array-like, shape (pairs,), optional
         How much a pair of sentences counts; 0 leaves it out. By default all count 1.
     iterations : int
@@ -169,11 +175,13 @@ def estimate(
     -------
     Substitutions
     """
-    pairs = len(found.starts) - 1
+    pairs = len(cooccurrences.starts) - 1
     weight = np.ones(pairs) if pair_weight is None else np.asarray(pair_weight, dtype=np.float64)
     options = (iterations, null, discount)
-    forward, count = _direction(found, found.first, found.column, weight, options)
-    backward, other_count = _direction(found, found.second, found.row, weight, options)
+    forward, count = _direction(cooccurrences, cooccurrences.first, cooccurrences.column, weight, options)
+    backward, other_count = _direction(cooccurrences, cooccurrences.second, cooccurrences.row, weight, options)
     similarity = np.sqrt(forward * backward)
-    kept = (similarity >= least) & (np.minimum(count, other_count) >= least_count)
-    return Substitutions(found.first[kept], found.second[kept], similarity[kept].astype(np.float32))
+    chosen = (similarity >= least) & (np.minimum(count, other_count) >= least_count)
+    return Substitutions(
+        cooccurrences.first[chosen], cooccurrences.second[chosen], similarity[chosen].astype(np.float32)
+    )

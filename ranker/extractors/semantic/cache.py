@@ -20,9 +20,9 @@ _DIGEST = 16
 
 def text_keys(pieces: Pieces) -> list[bytes]:
     """Return a key of every text: equal for texts that an encoder cannot tell apart, as those equal up to case."""
-    both = np.stack([pieces.ids, pieces.word], axis=1)
+    codes = np.stack([pieces.ids, pieces.word], axis=1)
     return [
-        hashlib.blake2b(both[start:stop].tobytes(), digest_size=_DIGEST).digest()
+        hashlib.blake2b(codes[start:stop].tobytes(), digest_size=_DIGEST).digest()
         for start, stop in zip(pieces.offsets[:-1].tolist(), pieces.offsets[1:].tolist(), strict=True)
     ]
 
@@ -31,11 +31,11 @@ def known_columns(cache: RowCache, keys: Sequence[bytes], width: int) -> tuple[F
     """Return the rows of `keys`, shape (keys, width), and a mask of those that are there."""
     size = width * np.dtype(np.float64).itemsize
     rows = {key: row for key, row in cache.known(keys).items() if len(row) == size}
-    there = np.fromiter((key in rows for key in keys), dtype=bool, count=len(keys))
+    present = np.fromiter((key in rows for key in keys), dtype=bool, count=len(keys))
     joined = b"".join(rows.get(key, bytes(size)) for key in keys)
     columns = np.frombuffer(joined, dtype=np.float64).reshape(-1, width).copy()
     # what is no number is computed anew
-    return columns, there & np.isfinite(columns).all(axis=1)
+    return columns, present & np.isfinite(columns).all(axis=1)
 
 
 def keep_columns(cache: RowCache, keys: Sequence[bytes], rows: FloatArray) -> None:

@@ -214,21 +214,24 @@ class Semantic(FittedExtractor):
         encoder = self._encoder()
         row = np.array([candidate])
         _, targets = self._pairs(dataset, row)
-        others = _texts(dataset, self.against)
-        texts = [dataset.candidates["text"].iloc[candidate], *(others.iloc[target] for target in targets.tolist())]
+        target_texts = _texts(dataset, self.against)
+        texts = [
+            dataset.candidates["text"].iloc[candidate],
+            *(target_texts.iloc[target] for target in targets.tolist()),
+        ]
         pieces = encoder.split(texts)
         tokens = self._tokens(pieces, encoder.embed(pieces, self._layer(encoder)).pieces)
         words = [encoder.words(text) for text in texts]
-        found = {}
+        evidence = {}
         for number in range(1, len(texts)):
             name = "source" if self.against == "source" else f"reference {number}"
-            for title, one, other in ((name, 0, number), (f"{name}, its own words", number, 0)):
-                found[title] = [
-                    f"{words[one][each.word]}~{words[other][each.partner] if each.partner >= 0 else '(none)'} "
+            for title, left, right in ((name, 0, number), (f"{name}, its own words", number, 0)):
+                evidence[title] = [
+                    f"{words[left][each.word]}~{words[right][each.partner] if each.partner >= 0 else '(none)'} "
                     f"{each.similarity:.2f}"
-                    for each in word_matches(tokens, one, other)
+                    for each in word_matches(tokens, left, right)
                 ]
-        return found
+        return evidence
 
     def _check_weights(self) -> None:
         if self.idf and not self._learnt:
@@ -285,10 +288,10 @@ class Semantic(FittedExtractor):
         pieces = encoder.split(texts)
         keys, different = pd.factorize(np.array(text_keys(pieces), dtype=object))
         codes, which = np.unique(keys[codes], axis=0, return_inverse=True)
-        names = [different[one] + different[other] for one, other in codes.tolist()]
-        values, there = known_columns(cache, names, len(COLUMNS))
-        if not there.all():
-            missing = np.flatnonzero(~there)
+        names = [different[left] + different[right] for left, right in codes.tolist()]
+        values, cached = known_columns(cache, names, len(COLUMNS))
+        if not cached.all():
+            missing = np.flatnonzero(~cached)
             needed, pairs = np.unique(codes[missing], return_inverse=True)
             first = np.zeros(len(different), dtype=np.int64)
             first[keys[::-1]] = np.arange(len(keys))[::-1]
@@ -306,13 +309,13 @@ class Semantic(FittedExtractor):
             share = finished / (len(pieces.windows) - 1)
             progress.report("candidates compared", before + int(share * size), total)
 
-        made = encoder.embed(pieces, self._layer(encoder), count)
-        one, other = pairs[:, 0].copy(), pairs[:, 1].copy()
+        embedded = encoder.embed(pieces, self._layer(encoder), count)
+        left, right = pairs[:, 0].copy(), pairs[:, 1].copy()
         columns = np.zeros((len(pairs), len(COLUMNS)))
-        columns[:, :3] = match(self._tokens(pieces, made.pieces), one, other)
+        columns[:, :3] = match(self._tokens(pieces, embedded.pieces), left, right)
         spoken = np.diff(offsets_of(pieces.word >= 0)[pieces.offsets]) > 0
-        cosine = np.einsum("ij,ij->i", made.texts[one], made.texts[other])
-        columns[:, 3] = np.where(spoken[one] & spoken[other], cosine, 0.0)
+        cosine = np.einsum("ij,ij->i", embedded.texts[left], embedded.texts[right])
+        columns[:, 3] = np.where(spoken[left] & spoken[right], cosine, 0.0)
         return columns
 
 
@@ -361,11 +364,11 @@ def _blocks(dataset: Dataset, against: str, characters: int) -> Iterator[Int64Ar
     """
     length = _texts(dataset, against).str.len().to_numpy(np.int64)
     source = np.arange(len(dataset.sources)) if against == "source" else dataset.references["source"].to_numpy(np.int64)
-    other = np.bincount(source, length, minlength=len(dataset.sources))
+    other_lengths = np.bincount(source, length, minlength=len(dataset.sources))
     candidates = np.maximum(np.diff(dataset.candidate_offsets), 1)
-    mine = dataset.candidate_source
-    order = np.lexsort((mine, other[mine]))
-    size = dataset.candidates["text"].str.len().to_numpy(np.int64) + (other / candidates)[mine]
+    candidate_source = dataset.candidate_source
+    order = np.lexsort((candidate_source, other_lengths[candidate_source]))
+    size = dataset.candidates["text"].str.len().to_numpy(np.int64) + (other_lengths / candidates)[candidate_source]
     block = (np.cumsum(size[order]) // max(characters, 1)).astype(np.int64)
     starts = np.flatnonzero(np.diff(block, prepend=-1))
     for start, stop in zip(starts, [*starts[1:], len(order)], strict=True):

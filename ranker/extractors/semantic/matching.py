@@ -107,27 +107,27 @@ def _match(
 ) -> FloatArray:
     result = np.zeros((len(candidate), 3))
     for pair in prange(len(candidate)):
-        mine = np.arange(offsets[candidate[pair]], offsets[candidate[pair] + 1])
-        theirs = np.arange(offsets[target[pair]], offsets[target[pair] + 1])
-        here, there = weights[mine].sum(), weights[theirs].sum()
-        if here <= 0 or there <= 0:
+        candidate_tokens = np.arange(offsets[candidate[pair]], offsets[candidate[pair] + 1])
+        target_tokens = np.arange(offsets[target[pair]], offsets[target[pair] + 1])
+        candidate_weight, target_weight = weights[candidate_tokens].sum(), weights[target_tokens].sum()
+        if candidate_weight <= 0 or target_weight <= 0:
             continue
-        best = np.full(len(theirs), -2.0, dtype=np.float32)
+        best = np.full(len(target_tokens), -2.0, dtype=np.float32)
         precision = 0.0
-        for i in mine:
+        for i in candidate_tokens:
             highest = np.float32(-2.0)
-            for j in range(len(theirs)):
+            for j in range(len(target_tokens)):
                 similarity = np.float32(0.0)
                 for k in range(vectors.shape[1]):
-                    similarity += vectors[i, k] * vectors[theirs[0] + j, k]
+                    similarity += vectors[i, k] * vectors[target_tokens[0] + j, k]
                 highest = max(highest, similarity)
                 best[j] = max(best[j], similarity)
             precision += weights[i] * highest
         recall = 0.0
-        for j in range(len(theirs)):
-            recall += weights[theirs[0] + j] * best[j]
-        precision /= here
-        recall /= there
+        for j in range(len(target_tokens)):
+            recall += weights[target_tokens[0] + j] * best[j]
+        precision /= candidate_weight
+        recall /= target_weight
         result[pair, 0], result[pair, 1] = precision, recall
         if precision > 0 and recall > 0:
             result[pair, 2] = 2 * precision * recall / (precision + recall)
@@ -154,11 +154,11 @@ class WordMatch:
 
 def word_matches(tokens: TokenVectors, text: int, other: int) -> list[WordMatch]:
     """Return for each word of `text` what it matched in `other`, in order; nothing if one of them has no words."""
-    mine, theirs = (slice(*tokens.offsets[one : one + 2]) for one in (text, other))
-    words, partners = tokens.word[mine], tokens.word[theirs]
+    own, target = (slice(*tokens.offsets[number : number + 2]) for number in (text, other))
+    words, partners = tokens.word[own], tokens.word[target]
     if not (words >= 0).any() or not (partners >= 0).any():
         return []
-    similarity = tokens.vectors[mine] @ tokens.vectors[theirs].T
+    similarity = tokens.vectors[own] @ tokens.vectors[target].T
     highest, at = similarity.max(axis=1), similarity.argmax(axis=1)
     matches = []
     for word in np.unique(words[words >= 0]).tolist():

@@ -124,10 +124,10 @@ class TranslationEditRatePlus(Metric):
 
     def signature(self) -> str:
         """Return the notation with all options in force: contents instead of the names of files."""
-        found = self._wordnet()
+        wordnet = self._wordnet()
         replaced: dict[str, object] = {
             "paraphrases": table_digest(self.paraphrases) if self.paraphrases else None,
-            "wordnet": found.digest if found else None,
+            "wordnet": wordnet.digest if wordnet else None,
             "stop_words": function_words(self.stop_words)[1] if self.edit_costs.stop_words else None,
             "beam": self.edit_costs.beam,
         }
@@ -253,26 +253,26 @@ def _model_of(dataset: Dataset, metric: TranslationEditRatePlus) -> EditModel:
 def _describe(segments: Segments, candidate: int, reference: int, row: int, model: EditModel) -> list[str]:
     """Return the edits between two sentences as `TranslationEditRatePlus.evidence` writes them."""
     ids = [segments.values[slice(*segments.offsets[sentence : sentence + 2])] for sentence in (candidate, reference)]
-    theirs = segments.words(reference)
+    reference_words = segments.words(reference)
     if not len(ids[0]) or not len(ids[1]):
-        return [*(f"+ {word}" for word in segments.words(candidate)), *(f"- {word}" for word in theirs)]
+        return [*(f"+ {word}" for word in segments.words(candidate)), *(f"- {word}" for word in reference_words)]
     order, steps = edit_path(ids[0], ids[1], row, model)
     shifted = ids[0][order]
     at = place = 0
     shown = []
     for kind, words, size in steps.tolist():
-        mine = " ".join(segments.vocabulary[word] for word in shifted[at : at + words])
-        other = " ".join(theirs[place : place + size])
+        candidate_phrase = " ".join(segments.vocabulary[word] for word in shifted[at : at + words])
+        reference_phrase = " ".join(reference_words[place : place + size])
         if kind == INSERTION:
-            shown.append(f"+ {mine}")
+            shown.append(f"+ {candidate_phrase}")
         elif kind == DELETION:
-            shown.append(f"- {other}")
+            shown.append(f"- {reference_phrase}")
         elif kind == PHRASE:
-            shown.append(f"{mine} ~ {other} (paraphrase)")
+            shown.append(f"{candidate_phrase} ~ {reference_phrase} (paraphrase)")
         elif shifted[at] == ids[1][place]:
-            shown.append(f"{mine} = {other}")
+            shown.append(f"{candidate_phrase} = {reference_phrase}")
         else:
-            shown.append(f"{mine} ~ {other} ({_relation(shifted[at], ids[1][place], model)})")
+            shown.append(f"{candidate_phrase} ~ {reference_phrase} ({_relation(shifted[at], ids[1][place], model)})")
         at += words
         place += size
     return shown

@@ -98,15 +98,15 @@ def match_words(
     for i in range(shape[0]):
         word = candidate[i]
         for j in range(shape[1]):
-            other = reference[j]
-            if word == other:
+            reference_word = reference[j]
+            if word == reference_word:
                 equal[i, j] = alike[i, j] = True
                 continue
             cost[i, j] = costs.substitution
-            if share_stem(words, word, other):
+            if share_stem(words, word, reference_word):
                 alike[i, j] = True
                 cost[i, j] = min(cost[i, j], costs.stem)
-            if share_synset(words, word, other):
+            if share_synset(words, word, reference_word):
                 alike[i, j] = True
                 cost[i, j] = min(cost[i, j], costs.synonym)
     return cost, equal, alike

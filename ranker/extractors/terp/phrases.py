@@ -57,14 +57,16 @@ def find_phrases(
     sentence_offsets, occurrences, numbers = find_occurrences(
         (phrase for _, phrase, _ in entries), segments, references
     )
-    kept = sorted((numbers[phrase], phrase, other, p) for p, phrase, other in entries if phrase in numbers)
-    words, ends = _concatenate([other for _, _, other, _ in kept])
-    cost = np.array([p for *_, p in kept], dtype=np.float64)
+    known_entries = sorted(
+        (numbers[phrase], phrase, paraphrase, p) for p, phrase, paraphrase in entries if phrase in numbers
+    )
+    words, ends = _concatenate([paraphrase for _, _, paraphrase, _ in known_entries])
+    cost = np.array([p for *_, p in known_entries], dtype=np.float64)
     if parameters is not None:
-        edits = _edits(words, ends, [phrase for _, phrase, _, _ in kept], model)
+        edits = _edits(words, ends, [phrase for _, phrase, _, _ in known_entries], model)
         a, b, c, d = parameters
         cost = np.maximum(a + b * np.log10(cost) * edits + c * cost * edits + d * edits, 0.0)
-    entry_offsets = np.searchsorted([number for number, *_ in kept], np.arange(len(numbers) + 1))
+    entry_offsets = np.searchsorted([number for number, *_ in known_entries], np.arange(len(numbers) + 1))
     return PhraseTable(sentence_offsets, occurrences, entry_offsets.astype(np.int64), ends, words, cost)
 
 
@@ -109,10 +111,10 @@ def _concatenate(phrases: Sequence[Phrase]) -> tuple[Int32Array, Int64Array]:
 
 def _edits(words: Int32Array, ends: Int64Array, phrases: Sequence[Phrase], model: EditModel) -> FloatArray:
     """Return what it costs to turn the phrases of candidates into those of references without the table."""
-    theirs, their_ends = _concatenate(phrases)
+    paraphrase_words, their_ends = _concatenate(phrases)
     pairs = np.arange(len(phrases), dtype=np.int64)
     return edit_costs(
-        np.concatenate([words, theirs]),
+        np.concatenate([words, paraphrase_words]),
         np.concatenate([ends, ends[-1] + their_ends[1:]]),
         pairs,
         pairs + len(phrases),

@@ -27,10 +27,10 @@ from ranker.storage.kernels import kernel
 def _has_words(candidate: Int32Array, table: PhraseTable, entry: int) -> bool:
     """Tell whether a candidate has all words of an entry, wherever they stand."""
     for at in range(table.word_offsets[entry], table.word_offsets[entry + 1]):
-        found = False
+        present = False
         for word in candidate:
-            found = found or word == table.words[at]
-        if not found:
+            present = present or word == table.words[at]
+        if not present:
             return False
     return True
 
@@ -246,10 +246,10 @@ def _best_shift(
         if first == last:
             continue
         enough = best + paid - costs.shift
-        found = fill_lattice(sentences, shifted, first, last, enough, base, rest, trial)
-        gain = (best + paid) - (found + costs.shift)
+        cost = fill_lattice(sentences, shifted, first, last, enough, base, rest, trial)
+        gain = (best + paid) - (cost + costs.shift)
         if gain > 0 or (paid == 0 and gain == 0):
-            best, paid = found, costs.shift
+            best, paid = cost, costs.shift
             best_order[:] = shifted
     return paid != 0
 

@@ -51,11 +51,11 @@ def stretches_of(batch: TokenBatch, candidate: int, wanted: Counter[str]) -> tup
 def flags(words: Sequence[str], wanted: Counter[str]) -> list[bool]:
     """Tell which of `words` are among those `wanted`, from the left, each as often as it counts."""
     left = Counter(wanted)
-    found = []
+    values = []
     for word in words:
-        found.append(left[word] > 0)
+        values.append(left[word] > 0)
         left[word] -= 1
-    return found
+    return values
 
 
 def stretches(text: str, words: Sequence[str], flagged: Sequence[bool]) -> tuple[str, ...]:
@@ -64,13 +64,13 @@ def stretches(text: str, words: Sequence[str], flagged: Sequence[bool]) -> tuple
     Where the tokeniser has changed a word, so that the text lacks it, words are joined by spaces.
     """
     lower = text.lower()
-    found: list[str] = []
+    texts: list[str] = []
     start = end = at = 0
     open_words: list[str] = []
     whole = True
     for word, flag in [*zip(words, flagged, strict=True), ("", False)]:
         if not flag and open_words:
-            found.append(lower[start:end] if whole else " ".join(open_words))
+            texts.append(lower[start:end] if whole else " ".join(open_words))
             open_words = []
         place = lower.find(word, at)
         if flag:
@@ -80,7 +80,7 @@ def stretches(text: str, words: Sequence[str], flagged: Sequence[bool]) -> tuple
             open_words.append(word)
         if place >= 0:
             at = end = place + len(word)
-    return tuple(found)
+    return tuple(texts)
 
 
 def _references(batch: TokenBatch, candidate: int) -> tuple[int, int]:

@@ -56,9 +56,9 @@ def tokenize_meteor(sentences: Sequence[str]) -> list[list[str]]:
     table, open_ended = _token_table(set(chain.from_iterable(lines)))
     tokens = []
     for line in lines:
-        parts = [table[piece] for piece in line]
-        for position, piece in enumerate(line[:-1]):
-            if piece in open_ended and _keeps_stop(open_ended[piece], line[position + 1]):
+        parts = [table[string] for string in line]
+        for position, string in enumerate(line[:-1]):
+            if string in open_ended and _keeps_stop(open_ended[string], line[position + 1]):
                 *before, word, _ = parts[position]
                 parts[position] = [*before, word + "."]
         tokens.append(list(chain.from_iterable(parts)))
@@ -79,17 +79,17 @@ def _normalized(sentences: Sequence[str]) -> list[str]:
     return _DASHES.sub("-", joined).split("\n") if sentences else []
 
 
-def _token_table(pieces: set[str]) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """Return the tokens of every blank-separated piece, and the last word of those that end in a full stop split off.
+def _token_table(strings: set[str]) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Return the tokens of every blank-separated string, and the last word of those that end in a full stop split off.
 
-    Whether that stop belongs to the word after all depends on the next piece: see `_keeps_stop`.
+    Whether that stop belongs to the word after all depends on the next string: see `_keeps_stop`.
     """
-    ordered = sorted(pieces)
-    text = "\n".join(f" {piece} " for piece in ordered)
+    ordered = sorted(strings)
+    text = "\n".join(f" {string} " for string in ordered)
     for pattern, replacement in _SPLITS:
         text = pattern.sub(replacement, text)
     table, open_ended = {}, {}
-    for piece, line in zip(ordered, text.split("\n") if ordered else [], strict=True):
+    for string, line in zip(ordered, text.split("\n") if ordered else [], strict=True):
         tokens = line.split()
         if "." in line:
             words = tokens
@@ -106,8 +106,8 @@ def _token_table(pieces: set[str]) -> tuple[dict[str, list[str]], dict[str, str]
                 else:
                     tokens += [stem, "."]
                     if not following:
-                        open_ended[piece] = stem
-        table[piece] = [token.lower() for token in tokens]
+                        open_ended[string] = stem
+        table[string] = [token.lower() for token in tokens]
     return table, open_ended
 
 

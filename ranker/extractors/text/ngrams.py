@@ -141,8 +141,8 @@ def matches_of_tables(
         grams, rows = keys & 0xFFFFFFFF, np.searchsorted(keys >> 32, np.arange(len(offsets)))
         # how often the references of every source have an n-gram at most
         entries, ends = take_rows(rows, reference)
-        theirs = (np.repeat(reference_source, np.diff(ends)) << 32) | grams[entries]
-        known, number = np.unique(theirs, return_inverse=True)
+        reference_keys = (np.repeat(reference_source, np.diff(ends)) << 32) | grams[entries]
+        known, number = np.unique(reference_keys, return_inverse=True)
         most = np.zeros(len(known) + 1, dtype=np.int64)
         np.maximum.at(most, number, counts[entries])
         entries, ends = take_rows(rows, candidate)

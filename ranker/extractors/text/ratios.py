@@ -25,6 +25,6 @@ def brevity_penalty(lengths: npt.ArrayLike, reference_lengths: npt.ArrayLike) ->
 
     Papineni et al. (2002), section 2.2.
     """
-    mine, theirs = (np.asarray(one, dtype=np.float64) for one in (lengths, reference_lengths))
-    ratio = np.divide(theirs, mine, out=np.full(mine.shape, np.inf), where=mine > 0)
+    own_lengths, target_lengths = (np.asarray(values, dtype=np.float64) for values in (lengths, reference_lengths))
+    ratio = np.divide(target_lengths, own_lengths, out=np.full(own_lengths.shape, np.inf), where=own_lengths > 0)
     return np.asarray(np.exp(np.minimum(0.0, 1.0 - ratio)))

@@ -61,11 +61,13 @@ class ReferencePairs:
         DataError
             If the product of both lengths is greater than that of two such texts.
         """
-        mine, theirs = batch.candidate_lengths[self.candidate], batch.reference_lengths[self.reference]
-        long = np.flatnonzero(mine * theirs > most**2)
+        candidate_lengths = batch.candidate_lengths[self.candidate]
+        reference_lengths = batch.reference_lengths[self.reference]
+        long = np.flatnonzero(candidate_lengths * reference_lengths > most**2)
         if len(long):
             pair = long[0]
-            what = f"{mine[pair]:,} tokens and a reference of {theirs[pair]:,} are too long for {metric}"
+            sizes = f"{candidate_lengths[pair]:,} tokens and a reference of {reference_lengths[pair]:,}"
+            what = f"{sizes} are too long for {metric}"
             source = int(batch.candidate_source[self.candidate[pair]])
             raise DataError(
                 f"a candidate of {what}, expected {most:,} or fewer: split the texts or use another metric",
@@ -88,9 +90,9 @@ class ReferencePairs:
 
     def highest(self, scores: npt.ArrayLike) -> FloatArray:
         """Return the highest of the `scores` (pairs,) of every candidate, shape (candidates,); 0 without any."""
-        found = np.full(self.candidates, -np.inf)
-        np.maximum.at(found, self.candidate, np.asarray(scores, dtype=np.float64))
-        return np.where(np.isneginf(found), 0.0, found)
+        best = np.full(self.candidates, -np.inf)
+        np.maximum.at(best, self.candidate, np.asarray(scores, dtype=np.float64))
+        return np.where(np.isneginf(best), 0.0, best)
 
 
 @view

@@ -219,13 +219,13 @@ def _align_pairs(
         next_candidate = np.empty(longest_sentence, dtype=np.int32)
         next_reference = np.empty(longest_sentence, dtype=np.int32)
         for pair in range(chunk * len(candidate) // chunks, (chunk + 1) * len(candidate) // chunks):
-            mine = values[offsets[candidate[pair]] : offsets[candidate[pair] + 1]]
-            theirs = values[offsets[reference[pair]] : offsets[reference[pair] + 1]]
-            _index(mine, first_candidate, next_candidate)
-            _index(theirs, first_reference, next_reference)
+            candidate_words = values[offsets[candidate[pair]] : offsets[candidate[pair] + 1]]
+            reference_words = values[offsets[reference[pair]] : offsets[reference[pair] + 1]]
+            _index(candidate_words, first_candidate, next_candidate)
+            _index(reference_words, first_reference, next_reference)
             aligned[pair] = _align(
-                mine,
-                theirs,
+                candidate_words,
+                reference_words,
                 first_candidate,
                 next_candidate,
                 first_reference,
@@ -234,9 +234,9 @@ def _align_pairs(
                 right_first,
                 positions[starts[pair] : starts[pair + 1]],
             )
-            for word in mine:
+            for word in candidate_words:
                 first_candidate[word] = -1
-            for word in theirs:
+            for word in reference_words:
                 first_reference[word] = -1
 
 

@@ -54,13 +54,13 @@ class Unspaced:
 
 def tokenizer_note(dataset: Dataset, tokenizer: Tokenizer) -> str | None:
     """Return one line if `tokenizer` cannot split references of `dataset` into words, with a better one; or None."""
-    for one in unspaced_references(dataset):
-        used = one.auto if tokenizer == "auto" else tokenizer
-        if used in _JOINING.get(one.language, _JOINING_OTHERS):
-            of_pair = "" if one.language_pair == "?" else f" of {one.language_pair}"
+    for unspaced in unspaced_references(dataset):
+        used = unspaced.auto if tokenizer == "auto" else tokenizer
+        if used in _JOINING.get(unspaced.language, _JOINING_OTHERS):
+            of_pair = "" if unspaced.language_pair == "?" else f" of {unspaced.language_pair}"
             return (
-                f"the references{of_pair} are {one.language}, written without spaces, so tokenizer={used} treats each "
-                f"clause as one word; better use tokenizer={_BETTER.get(one.language, _BETTER_FOR_OTHERS)}"
+                f"the references{of_pair} are {unspaced.language}, written without spaces, so tokenizer={used} treats "
+                f"each clause as one word; better use tokenizer={_BETTER.get(unspaced.language, _BETTER_FOR_OTHERS)}"
             )
     return None
 
@@ -71,14 +71,14 @@ def unspaced_references(dataset: Dataset) -> tuple[Unspaced, ...]:
     names, source_language = language_tokenizers(dataset)
     source = dataset.references["source"].to_numpy()
     pairs = dataset.source_language_pairs[source]
-    found = []
+    unspaced = []
     for pair in dataset.language_pairs:
         rows = np.flatnonzero(pairs == pair)
         rows = rows[:: len(rows) // _LOOKED_AT + 1]
         language = _unspaced_language(dataset.references["text"].iloc[rows].tolist())
         if language:
-            found.append(Unspaced(pair, language, names[source_language[source[rows[0]]]]))
-    return tuple(found)
+            unspaced.append(Unspaced(pair, language, names[source_language[source[rows[0]]]]))
+    return tuple(unspaced)
 
 
 def _unspaced_language(texts: list[str]) -> str | None:

@@ -12,30 +12,30 @@ from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.storage.kernels import kernel
 
 
-def _lcs_of_integers(one: Int32Array, other: Int32Array) -> int:
-    """Return what `_lcs` does, with one integer for all words of `one` (Hyyrö 2004)."""
+def _lcs_of_integers(left: Int32Array, right: Int32Array) -> int:
+    """Return what `_lcs` does, with one integer for all words of `left` (Hyyrö 2004)."""
     places: dict[int, int] = {}
-    for at, word in enumerate(one.tolist()):
+    for at, word in enumerate(left.tolist()):
         places[word] = places.get(word, 0) | (1 << at)
-    every = (1 << len(one)) - 1
+    every = (1 << len(left)) - 1
     unmatched = every
-    for word in other.tolist():
+    for word in right.tolist():
         matched = unmatched & places.get(word, 0)
         unmatched = ((unmatched + matched) | (unmatched - matched)) & every
-    return len(one) - unmatched.bit_count()
+    return len(left) - unmatched.bit_count()
 
 
 @kernel(plain=_lcs_of_integers)
-def _lcs(one: Int32Array, other: Int32Array) -> np.int64:
-    best = np.zeros((2, len(other) + 1), dtype=np.int64)
-    for i in range(len(one)):
+def _lcs(left: Int32Array, right: Int32Array) -> np.int64:
+    best = np.zeros((2, len(right) + 1), dtype=np.int64)
+    for i in range(len(left)):
         now, before = (i + 1) % 2, i % 2
-        for j in range(len(other)):
-            if one[i] == other[j]:
+        for j in range(len(right)):
+            if left[i] == right[j]:
                 best[now, j + 1] = best[before, j] + 1
             else:
                 best[now, j + 1] = max(best[before, j + 1], best[now, j])
-    return np.int64(best[len(one) % 2, len(other)])
+    return np.int64(best[len(left) % 2, len(right)])
 
 
 @kernel(elements=40_000, parallel=True)
@@ -43,22 +43,22 @@ def lcs_lengths(values: Int32Array, offsets: Int64Array, first: Int64Array, seco
     """Return the length of the longest common subsequence of every pair, shape (pairs,)."""
     result = np.empty(len(first), dtype=np.int64)
     for pair in prange(len(first)):
-        one = values[offsets[first[pair]] : offsets[first[pair] + 1]]
-        other = values[offsets[second[pair]] : offsets[second[pair] + 1]]
-        result[pair] = _lcs(one, other)
+        left = values[offsets[first[pair]] : offsets[first[pair] + 1]]
+        right = values[offsets[second[pair]] : offsets[second[pair] + 1]]
+        result[pair] = _lcs(left, right)
     return result
 
 
-def _weighted_lcs_of_lists(one: Int32Array, other: Int32Array, weight: float) -> float:
+def _weighted_lcs_of_lists(first: Int32Array, second: Int32Array, weight: float) -> float:
     """Return what `_weighted_lcs` does, on lists."""
-    ours, theirs, columns = one.tolist(), other.tolist(), len(one)
-    power = [(1.0 * length) ** weight for length in range(min(len(ours), len(theirs)) + 1)]
+    left_list, right_list, columns = first.tolist(), second.tolist(), len(first)
+    power = [(1.0 * length) ** weight for length in range(min(len(left_list), len(right_list)) + 1)]
     best = [[0.0] * (columns + 1)]
     runs = [0] * (columns + 1)
-    for word in theirs:
+    for word in right_list:
         before, now, last_runs, runs, left = best[-1], [0.0], runs, [0], 0.0
         for j in range(columns):
-            if ours[j] == word:
+            if left_list[j] == word:
                 length = last_runs[j]
                 left = before[j] + power[length + 1] - power[length]
                 runs.append(length + 1)
@@ -70,9 +70,9 @@ def _weighted_lcs_of_lists(one: Int32Array, other: Int32Array, weight: float) ->
             now.append(left)
         best.append(now)
     total = 0.0
-    i, j, length, last = len(theirs), columns, 0, -1
+    i, j, length, last = len(right_list), columns, 0, -1
     while i > 0 and j > 0:
-        if theirs[i - 1] == ours[j - 1]:
+        if right_list[i - 1] == left_list[j - 1]:
             if last != i:
                 total += power[length] if length else 0.0
                 length = 0
@@ -88,14 +88,14 @@ def _weighted_lcs_of_lists(one: Int32Array, other: Int32Array, weight: float) ->
 
 
 @kernel(plain=_weighted_lcs_of_lists)
-def _weighted_lcs(one: Int32Array, other: Int32Array, weight: float) -> float:
-    """Weigh the runs of words of `other` on the best path of Lin (2004, section 4), k consecutive words by k^weight."""
-    rows, columns = len(other), len(one)
+def _weighted_lcs(left: Int32Array, right: Int32Array, weight: float) -> float:
+    """Weigh the runs of words of `right` on the best path of Lin (2004, section 4), k consecutive words by k^weight."""
+    rows, columns = len(right), len(left)
     best = np.zeros((rows + 1, columns + 1))
     run = np.zeros((rows + 1, columns + 1), dtype=np.int64)
     for i in range(rows):
         for j in range(columns):
-            if other[i] == one[j]:
+            if right[i] == left[j]:
                 length = run[i, j]
                 best[i + 1, j + 1] = best[i, j] + (length + 1.0) ** weight - (1.0 * length) ** weight
                 run[i + 1, j + 1] = length + 1
@@ -104,7 +104,7 @@ def _weighted_lcs(one: Int32Array, other: Int32Array, weight: float) -> float:
     total = 0.0
     i, j, length, last = rows, columns, 0, -1
     while i > 0 and j > 0:
-        if other[i - 1] == one[j - 1]:
+        if right[i - 1] == left[j - 1]:
             if last != i:
                 total += (1.0 * length) ** weight if length else 0.0
                 length = 0
@@ -130,9 +130,9 @@ def weighted_lcs(
     """
     result = np.empty(len(first))
     for pair in prange(len(first)):
-        one = values[offsets[first[pair]] : offsets[first[pair] + 1]]
-        other = values[offsets[second[pair]] : offsets[second[pair] + 1]]
-        result[pair] = _weighted_lcs(one, other, weight)
+        left = values[offsets[first[pair]] : offsets[first[pair] + 1]]
+        right = values[offsets[second[pair]] : offsets[second[pair] + 1]]
+        result[pair] = _weighted_lcs(left, right, weight)
     return result
 
 
@@ -153,15 +153,15 @@ def _skip_bigrams(words: Int32Array, distance: int) -> Int64Array:
 
 
 @kernel
-def _common(one: Int64Array, other: Int64Array) -> int:
+def _common(left: Int64Array, right: Int64Array) -> int:
     """Return the size of the multiset intersection of two sorted arrays."""
     i = j = size = 0
-    while i < len(one) and j < len(other):
-        if one[i] == other[j]:
+    while i < len(left) and j < len(right):
+        if left[i] == right[j]:
             size += 1
             i += 1
             j += 1
-        elif one[i] < other[j]:
+        elif left[i] < right[j]:
             i += 1
         else:
             j += 1
@@ -181,9 +181,9 @@ def skip_bigram_counts(
     """
     result = np.empty((len(first), 3), dtype=np.int64)
     for pair in prange(len(first)):
-        one = _skip_bigrams(values[offsets[first[pair]] : offsets[first[pair] + 1]], distance)
-        other = _skip_bigrams(values[offsets[second[pair]] : offsets[second[pair] + 1]], distance)
-        result[pair] = _common(one, other), len(one), len(other)
+        left = _skip_bigrams(values[offsets[first[pair]] : offsets[first[pair] + 1]], distance)
+        right = _skip_bigrams(values[offsets[second[pair]] : offsets[second[pair] + 1]], distance)
+        result[pair] = _common(left, right), len(left), len(right)
     return result
 
 
@@ -200,36 +200,36 @@ def common_words(
     result = np.empty(len(first), dtype=np.int64)
     for pair in prange(len(first)):
         start, stop = offsets[first[pair]], offsets[first[pair] + 1]
-        one = np.sort(values[start : max(start, stop - dropped)].astype(np.int64))
+        left = np.sort(values[start : max(start, stop - dropped)].astype(np.int64))
         start, stop = offsets[second[pair]], offsets[second[pair] + 1]
-        result[pair] = _common(one, np.sort(values[start : max(start, stop - dropped)].astype(np.int64)))
+        result[pair] = _common(left, np.sort(values[start : max(start, stop - dropped)].astype(np.int64)))
     return result
 
 
 @kernel
-def _run_sum(one: Int32Array, other: Int32Array, exponent: float) -> float:
+def _run_sum(left: Int32Array, right: Int32Array, exponent: float) -> float:
     """Take the longest common run of unmatched words again and again; sum the runs' lengths to a power."""
-    free_one = np.ones(len(one), dtype=np.bool_)
-    free_other = np.ones(len(other), dtype=np.bool_)
-    run = np.zeros((2, len(other) + 1), dtype=np.int64)
+    free_left = np.ones(len(left), dtype=np.bool_)
+    free_right = np.ones(len(right), dtype=np.bool_)
+    run = np.zeros((2, len(right) + 1), dtype=np.int64)
     total = 0.0
     while True:
-        longest, end_one, end_other = 0, 0, 0
+        longest, end_left, end_right = 0, 0, 0
         run[:] = 0
-        for i in range(len(one)):
+        for i in range(len(left)):
             now, before = (i + 1) % 2, i % 2
-            for j in range(len(other)):
-                if free_one[i] and free_other[j] and one[i] == other[j]:
+            for j in range(len(right)):
+                if free_left[i] and free_right[j] and left[i] == right[j]:
                     run[now, j + 1] = run[before, j] + 1
                     if run[now, j + 1] > longest:
-                        longest, end_one, end_other = run[now, j + 1], i + 1, j + 1
+                        longest, end_left, end_right = run[now, j + 1], i + 1, j + 1
                 else:
                     run[now, j + 1] = 0
         if longest == 0:
             return total
         total += (1.0 * longest) ** exponent
-        free_one[end_one - longest : end_one] = False
-        free_other[end_other - longest : end_other] = False
+        free_left[end_left - longest : end_left] = False
+        free_right[end_right - longest : end_right] = False
 
 
 @kernel(parallel=True)
@@ -239,7 +239,7 @@ def run_sums(
     """Return the sum over greedily matched runs of their lengths to the power `exponent`, for every pair."""
     result = np.empty(len(first))
     for pair in prange(len(first)):
-        one = values[offsets[first[pair]] : offsets[first[pair] + 1]]
-        other = values[offsets[second[pair]] : offsets[second[pair] + 1]]
-        result[pair] = _run_sum(one, other, exponent)
+        left = values[offsets[first[pair]] : offsets[first[pair] + 1]]
+        right = values[offsets[second[pair]] : offsets[second[pair] + 1]]
+        result[pair] = _run_sum(left, right, exponent)
     return result

@@ -243,12 +243,12 @@ def _source_pairs(
             for entry in range(starts[opposite - base], ends[opposite - base]):
                 count[listed[entry]] = times[entry]
             while at < len(reference) and reference[at] == opposite:
-                mine = candidate[at] - base
+                candidate_row = candidate[at] - base
                 if candidate[at] == opposite:
-                    shared = max(starts[mine + 1] - starts[mine] - n, 0)
+                    shared = max(starts[candidate_row + 1] - starts[candidate_row] - n, 0)
                 else:
                     shared = np.int64(0)
-                    for entry in range(starts[mine], ends[mine]):
+                    for entry in range(starts[candidate_row], ends[candidate_row]):
                         shared += min(times[entry], count[listed[entry]])
                 matches[at, n] = shared
                 at += 1

@@ -114,9 +114,9 @@ def tokenise(sentences: Sequence[str], tokenizer: Tokenizer = "13a", *, lowercas
         return _number(TOKENIZERS[tokenizer], texts)
     # words recur, so each different one is tokenised once, and sentences are put together from those
     words = tokenise(texts, "none")
-    pieces = _number(TOKENIZERS[tokenizer], words.vocabulary)
-    values, ends = pieces.take(words.values)
-    return Segments(values, ends[words.offsets], pieces.vocabulary)
+    split_words = _number(TOKENIZERS[tokenizer], words.vocabulary)
+    values, ends = split_words.take(words.values)
+    return Segments(values, ends[words.offsets], split_words.vocabulary)
 
 
 def _number(tokenize: Callable[[Sequence[str]], list[list[str]]], sentences: Sequence[str]) -> Segments:

@@ -68,16 +68,18 @@ class ReferenceNgrams:
             number = {word: number for number, word in enumerate(self.vocabulary)}
             words = np.array([number.get(word, -1) for word in segments.vocabulary], dtype=np.int64)[words]
         left = words_left(segments.offsets)
-        found = [words]
+        levels = [words]
         for n, keys in enumerate(self.keys, 1):
-            starts = np.flatnonzero((left > n) & (found[-1] >= 0))
-            wanted = (found[-1][starts] << 32) | words[starts + n]
+            starts = np.flatnonzero((left > n) & (levels[-1] >= 0))
+            wanted = (levels[-1][starts] << 32) | words[starts + n]
             place = np.searchsorted(keys, wanted)
-            there = keys[np.minimum(place, len(keys) - 1)] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
+            present = (
+                keys[np.minimum(place, len(keys) - 1)] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
+            )
             numbers = np.full(len(words), -1, dtype=np.int64)
-            numbers[starts[there]] = place[there]
-            found.append(numbers)
-        return found
+            numbers[starts[present]] = place[present]
+            levels.append(numbers)
+        return levels
 
 
 @kernel(parallel=True)
