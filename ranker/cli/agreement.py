@@ -68,10 +68,14 @@ def command(
 
     with working("comparing judges"):
         kind = resolve_kind(dataset, kind)
-        found = judges_agreement(dataset, kind, resamples=resamples, seed=seed)
+        agreements = judges_agreement(dataset, kind, resamples=resamples, seed=seed)
     signature = f"agreement on {kind}|data:{dataset.name}#{dataset.fingerprint[:8]}|resamples:{resamples}|seed:{seed}"
-    document = {"signature": signature, "kind": kind, "language_pairs": [dataclasses.asdict(one) for one in found]}
-    rows = [row for one in found for row in (_pairs(one) if pairs else _figures(one))]
+    document = {
+        "signature": signature,
+        "kind": kind,
+        "language_pairs": [dataclasses.asdict(agreement) for agreement in agreements],
+    }
+    rows = [row for agreement in agreements for row in (_pairs(agreement) if pairs else _figures(agreement))]
 
     def show() -> None:
         title = f"{dataset.name}: agreement of judges on {kind}"
@@ -87,28 +91,28 @@ def _rank_systems(
     from ranker.evaluation.systems.human_ranking import rank_systems
 
     with working("ranking systems"):
-        found = rank_systems(dataset, kind, method=method, resamples=resamples, seed=seed)
-    rows = [{"lp": one.lp, **dataclasses.asdict(system)} for one in found for system in one.systems]
+        rankings = rank_systems(dataset, kind, method=method, resamples=resamples, seed=seed)
+    rows = [{"lp": ranking.lp, **dataclasses.asdict(system)} for ranking in rankings for system in ranking.systems]
     signature = (
-        f"systems by {found[0].method if found else method}|data:{dataset.name}#{dataset.fingerprint[:8]}"
+        f"systems by {rankings[0].method if rankings else method}|data:{dataset.name}#{dataset.fingerprint[:8]}"
         f"|resamples:{resamples}|seed:{seed}"
     )
     emit(Result.of_rows(rows, signature=signature, title=f"{dataset.name}: systems as people rank them"), form)
 
 
-def _figures(one: JudgesAgreement) -> list[dict[str, Any]]:
+def _figures(agreement: JudgesAgreement) -> list[dict[str, Any]]:
     return [
         {
-            "lp": one.lp,
-            "judges": one.judges,
-            "units": one.units,
-            "judgements": one.judgements,
+            "lp": agreement.lp,
+            "judges": agreement.judges,
+            "units": agreement.units,
+            "judgements": agreement.judgements,
             "figure": name,
             "value": figure.value,
             "low": figure.low,
             "high": figure.high,
         }
-        for name, figure in one.figures.items()
+        for name, figure in agreement.figures.items()
     ]
 
 
@@ -118,5 +122,5 @@ def _shown(row: dict[str, Any]) -> dict[str, Any]:
     return {**{key: row[key] for key in ("lp", "judges", "units", "figure")}, "value": value, "95 % interval": interval}
 
 
-def _pairs(one: JudgesAgreement) -> list[dict[str, Any]]:
-    return [{"lp": one.lp, **dataclasses.asdict(pair)} for pair in one.pairs]
+def _pairs(agreement: JudgesAgreement) -> list[dict[str, Any]]:
+    return [{"lp": agreement.lp, **dataclasses.asdict(pair)} for pair in agreement.pairs]

@@ -67,7 +67,7 @@ def train_command(
 
     check_target(model)
     with working("training"):
-        made = learn_aligner(
+        trained = learn_aligner(
             dataset,
             references=files is None,
             candidates=candidates or files is not None,
@@ -78,7 +78,7 @@ def train_command(
             null_probability=null_probability,
             files=files,
         )
-        made.save(model)
+        trained.save(model)
     rows = [
         {
             "iteration": number,
@@ -86,17 +86,17 @@ def train_command(
             "target | source": onto,
             "source | target": back,
         }
-        for number, (onto, back) in enumerate(made.log_likelihood.tolist(), 1)
+        for number, (onto, back) in enumerate(trained.log_likelihood.tolist(), 1)
     ]
 
     def show() -> None:
         shown = [
             {name: f"{value:.1f}" if isinstance(value, float) else value for name, value in row.items()} for row in rows
         ]
-        print_table(shown, f"{made.pairs:,} sentence pairs; log-likelihood")
+        print_table(shown, f"{trained.pairs:,} sentence pairs; log-likelihood")
         say(f"written: {model}")
 
-    emit(Result({"written": str(model), "pairs": made.pairs, "log_likelihood": rows}, rows, show), form)
+    emit(Result({"written": str(model), "pairs": trained.pairs, "log_likelihood": rows}, rows, show), form)
 
 
 @app.command("apply")

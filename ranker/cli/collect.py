@@ -114,12 +114,12 @@ def new_command(
     )
     with working("creating the campaign"):
         known = catalogue.load(gold) if gold else None
-        made = make_campaign(campaign, dataset, settings, _codes(judges), gold=known, days=days)
-    if made.passed_over:
-        say_note(f"{made.passed_over:,} sources were skipped: they have fewer than two different outputs")
-    rows = [{"who": code, "link": link} for code, link in made.links.items()]
-    gold_note = f", {made.gold:,} gold items" if made.gold else ""
-    note = f"{campaign}: {made.items:,} items to judge{gold_note}; start with: ranker collect serve {campaign}"
+        created = make_campaign(campaign, dataset, settings, _codes(judges), gold=known, days=days)
+    if created.passed_over:
+        say_note(f"{created.passed_over:,} sources were skipped: they have fewer than two different outputs")
+    rows = [{"who": code, "link": link} for code, link in created.links.items()]
+    gold_note = f", {created.gold:,} gold items" if created.gold else ""
+    note = f"{campaign}: {created.items:,} items to judge{gold_note}; start with: ranker collect serve {campaign}"
     emit(Result.of_rows(rows, signature=note), form)
 
 
@@ -180,18 +180,18 @@ def status_command(campaign: CampaignArgument, form: FormatOption = "table") -> 
         figures = figures_of(connection, settings, curve=False).document(KINDS[settings.kind])
     rows = [
         {
-            "judge": one["code"],
-            "judged": one["judged"],
-            "seconds": None if one["seconds"] is None else round(one["seconds"], 1),
-            "too fast": one["fast"],
-            "checks": one["gold"] + one["degraded"],
-            "checks right": one["checks"],
-            "repeats": one["repeats"],
-            "same as before": one["self_agreement"],
-            "kappa": one["kappa"],
-            "look at": "; ".join(one["flags"]),
+            "judge": judge["code"],
+            "judged": judge["judged"],
+            "seconds": None if judge["seconds"] is None else round(judge["seconds"], 1),
+            "too fast": judge["fast"],
+            "checks": judge["gold"] + judge["degraded"],
+            "checks right": judge["checks"],
+            "repeats": judge["repeats"],
+            "same as before": judge["self_agreement"],
+            "kappa": judge["kappa"],
+            "look at": "; ".join(judge["flags"]),
         }
-        for one in figures["judges"]
+        for judge in figures["judges"]
     ]
     signature = f"{progress.judged:,} of {progress.wanted:,} judgements, and {progress.further:,} checks and repeats"
     for name, value in figures["agreement"]["figures"].items() if figures["agreement"] else ():
@@ -249,7 +249,7 @@ def export_command(
         if thresholds != Thresholds():
             agreement = agreement_of(dataset_of(connection, settings), KINDS[settings.kind], resamples=0)
             excluded = left_out(judge_qualities(connection, settings, agreement), thresholds)
-        dataset, written = export(connection, settings, output, without={one["judge"] for one in excluded})
+        dataset, written = export(connection, settings, output, without={judge["judge"] for judge in excluded})
     judgements = dataset.preferences["primary"].sum() if len(dataset.preferences) else len(dataset.ratings)
 
     def show() -> None:

@@ -129,9 +129,11 @@ def _with_options(function: Callable[..., None]) -> Callable[..., None]:
     """Return `function` with the options that all commands have."""
     signature = inspect.signature(function, eval_str=True)
     # with keywords alone their order is free
-    parameters = {name: one.replace(kind=one.KEYWORD_ONLY) for name, one in signature.parameters.items()}
+    parameters = {
+        name: parameter.replace(kind=parameter.KEYWORD_ONLY) for name, parameter in signature.parameters.items()
+    }
     has_data = _DATA in parameters and parameters[_DATA].annotation == DataOption
-    arguments = [one for one in parameters.values() if isinstance(_info(one), ArgumentInfo)]
+    arguments = [parameter for parameter in parameters.values() if isinstance(_info(parameter), ArgumentInfo)]
     if has_data and not arguments:
         parameters = {_DATA_ARGUMENT: _option(_DATA_ARGUMENT, _DataArgument, None), **parameters}
         # they may be given in either way
@@ -187,7 +189,7 @@ def _option(name: str, annotation: Any, default: object) -> inspect.Parameter:
 def _without_default(form: inspect.Parameter) -> inspect.Parameter:
     """Return the parameter with None as its default, which tells whether it is given, and the default in its help."""
     kind, option = typing.get_args(form.annotation)
-    listed = [f"{one} (the default)" if one == form.default else one for one in typing.get_args(kind)]
+    listed = [f"{choice} (the default)" if choice == form.default else choice for choice in typing.get_args(kind)]
     shown = copy(option)
     shown.help = f"{option.help} {', '.join(listed)}."
     return _option(_FORM, Annotated[kind | None, shown], None)
@@ -207,14 +209,14 @@ def _refuse_formats(targets: Path | list[Path] | None, choices: tuple[str, ...])
             )
 
 
-def _form(given: str | None, as_json: bool, target: Path | None, choices: tuple[str, ...]) -> str | None:
-    """Return the format that is given, or that the name of a file says; None for the default."""
+def _form(option: str | None, as_json: bool, target: Path | None, choices: tuple[str, ...]) -> str | None:
+    """Return the format of `--format` or `--json`, or the one that the name of a file says; None for the default."""
     if as_json:
-        if given not in (None, "json"):
-            raise OptionError(f"--json means --format json and conflicts with --format {given}: give one of them")
+        if option not in (None, "json"):
+            raise OptionError(f"--json means --format json and conflicts with --format {option}: give one of them")
         return "json"
     suggested = _BY_SUFFIX.get(target.suffix.lower()) if target is not None else None
-    return given or (suggested if suggested in choices else None)
+    return option or (suggested if suggested in choices else None)
 
 
 @contextmanager

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ranker.extractors.scorers import Scorer
 
 # typer takes no list of a Literal
-LevelChoice = StrEnum("LevelChoice", {one: one for one in get_args(LevelName)})  # type: ignore[misc]
+LevelChoice = StrEnum("LevelChoice", {level: level for level in get_args(LevelName)})  # type: ignore[misc]
 
 
 def command(
@@ -93,29 +93,31 @@ def command(
     from ranker.evaluation.compare.run import compare
     from ranker.ranking import make_scorer
 
-    asked = {level_of(cast("LevelName", one.value)) for one in level or []}
-    levels = [one for one in LEVELS if one in (asked or LEVELS)]
+    requested = {level_of(cast("LevelName", choice.value)) for choice in level or []}
+    levels = [name for name in LEVELS if name in (requested or LEVELS)]
     scorers = _metrics(list(dict.fromkeys(listed(metric))))
     scorers |= {
-        name: make_scorer(None, path) for name, path in _named([Path(one) for one in listed_paths(model)]).items()
+        name: make_scorer(None, path) for name, path in _named([Path(path) for path in listed_paths(model)]).items()
     }
     scorers = dict(zip(scorers, supplied([*scorers.values()], given), strict=True))
-    datasets = [read_input([one], None, None, None, lp, no_references=no_references) for one in data]
-    learnt = [one for scorer in scorers.values() for one in scorer.learnt]
-    signatures = {name: _signature(one, datasets, levels) for name, one in scorers.items()}
+    datasets = [read_input([path], None, None, None, lp, no_references=no_references) for path in data]
+    learnt = [learnt_kind for scorer in scorers.values() for learnt_kind in scorer.learnt]
+    signatures = {name: _signature(scorer, datasets, levels) for name, scorer in scorers.items()}
     scored = []
     for dataset in datasets:
         used = resolve_kind(dataset, kind, learnt=learnt)
-        kept = dataset.select_candidates(judged(dataset, used), peers=True) if levels == ["segment"] else dataset
-        notes = {name: _notes(name, one, dataset, kept) for name, one in scorers.items()}
+        judged_outputs = (
+            dataset.select_candidates(judged(dataset, used), peers=True) if levels == ["segment"] else dataset
+        )
+        notes = {name: _notes(name, scorer, dataset, judged_outputs) for name, scorer in scorers.items()}
         with working(f"scoring {dataset.name}"):
-            made = [
-                CandidateScores.of(one, kept, name=name, signature=signatures[name], notes=notes[name])
-                for name, one in scorers.items()
+            candidate_scores = [
+                CandidateScores.of(scorer, judged_outputs, name=name, signature=signatures[name], notes=notes[name])
+                for name, scorer in scorers.items()
             ]
-            scored.append((kept, made))
+            scored.append((judged_outputs, candidate_scores))
     with working("comparing"):
-        found = compare(
+        comparison = compare(
             scored,
             kind=kind,
             levels=levels,
@@ -125,13 +127,17 @@ def command(
             correction=correction,
             learnt=learnt,
         )
-    statistic = _wins_statistic(found, wins)
+    statistic = _wins_statistic(comparison, wins)
     emit(
-        Result(found.document() if form == "json" else None, _rows(found), lambda: _print(found, statistic, per_lp)),
+        Result(
+            comparison.document() if form == "json" else None,
+            _rows(comparison),
+            lambda: _print(comparison, statistic, per_lp),
+        ),
         form,
     )
     if form != "table":
-        for note in found.notes:
+        for note in comparison.notes:
             say_note(note)
 
 
@@ -140,13 +146,13 @@ def _metrics(texts: list[str]) -> dict[str, Scorer]:
     from ranker.extractors.given import given_files
     from ranker.ranking import make_scorer
 
-    made = [make_scorer(text, None) for text in texts]
-    in_files = [any(given_files(one.members).values()) for one in made]
-    names = [one.name if inside else text for one, inside, text in zip(made, in_files, texts, strict=True)]
+    scorers = [make_scorer(text, None) for text in texts]
+    in_files = [any(given_files(scorer.members).values()) for scorer in scorers]
+    names = [scorer.name if inside else text for scorer, inside, text in zip(scorers, in_files, texts, strict=True)]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise OptionError(f"metric {twice[0]!r} is given twice")
-    return dict(zip(names, made, strict=True))
+    return dict(zip(names, scorers, strict=True))
 
 
 def _named(models: list[Path]) -> dict[str, Path]:
@@ -155,28 +161,28 @@ def _named(models: list[Path]) -> dict[str, Path]:
     return {path.name if names.count(path.name) == 1 else str(path): path for path in models}
 
 
-def _notes(name: str, scorer: Scorer, dataset: Dataset, kept: Dataset) -> tuple[str, ...]:
+def _notes(name: str, scorer: Scorer, dataset: Dataset, judged_outputs: Dataset) -> tuple[str, ...]:
     notes = []
     if scorer.trained_on(dataset):
         notes.append(f"was trained on {dataset.name}")
-    note = scorer.note(kept)
+    note = scorer.note(judged_outputs)
     if note:
         notes.append(f"{dataset.name}: {note}")
-    for one in notes:
-        say_note(f"{name}: {one}")
+    for text in notes:
+        say_note(f"{name}: {text}")
     return tuple(notes)
 
 
 def _signature(scorer: Scorer, datasets: list[Dataset], levels: Sequence[str]) -> str:
     """Return the signature of a metric or ranker; where data sets make it differ, one for each."""
-    found = [scorer.signature(one) + scorer.sacrebleu(one, levels) for one in datasets]
-    return "; ".join(dict.fromkeys(found))
+    signatures = [scorer.signature(dataset) + scorer.sacrebleu(dataset, levels) for dataset in datasets]
+    return "; ".join(dict.fromkeys(signatures))
 
 
-def _wins_statistic(found: Comparison, wanted: str | None) -> str:
-    known = [one.id for one in found.statistics]
+def _wins_statistic(comparison: Comparison, wanted: str | None) -> str:
+    known = [statistic.id for statistic in comparison.statistics]
     if wanted is None:
-        return next((one for one in ("segment.tau.primary", "segment.spearman") if one in known), known[0])
+        return next((name for name in ("segment.tau.primary", "segment.spearman") if name in known), known[0])
     if wanted not in known:
         raise OptionError(
             f"--wins: unknown statistic {wanted!r}{nearest(wanted, known)}; expected one of: {', '.join(known)}"
@@ -184,78 +190,87 @@ def _wins_statistic(found: Comparison, wanted: str | None) -> str:
     return wanted
 
 
-def _print(found: Comparison, wins: str, per_lp: bool) -> None:
+def _print(comparison: Comparison, wins: str, per_lp: bool) -> None:
     """Print a table a scope and level, the win matrix of the widest scope, and the signatures."""
-    for scope in found.scopes:
-        covered = any(scope.id in other.members for other in found.scopes)
+    for scope in comparison.scopes:
+        covered = any(scope.id in other_scope.members for other_scope in comparison.scopes)
         if per_lp or scope.type == "mean" or not covered:
             for level in LEVELS:
-                shown = [one for one in found.statistics if one.level == level and one.shown]
-                _print_figures(found, scope, [one for one in shown if found.cell(one.id, scope.id, _first(found))])
-    _print_wins(found, wins)
-    for note in found.notes:
+                shown = [
+                    statistic for statistic in comparison.statistics if statistic.level == level and statistic.shown
+                ]
+                _print_figures(
+                    comparison,
+                    scope,
+                    [entry for entry in shown if comparison.cell(entry.id, scope.id, _first(comparison))],
+                )
+    _print_wins(comparison, wins)
+    for note in comparison.notes:
         say(note, "")
-    for one in found.metrics:
-        say_signatures(f"{one.name}: {one.signature}")
-    say_signatures(found.signature)
+    for metric in comparison.metrics:
+        say_signatures(f"{metric.name}: {metric.signature}")
+    say_signatures(comparison.signature)
 
 
-def _first(found: Comparison) -> str:
-    return found.metrics[0].name
+def _first(comparison: Comparison) -> str:
+    return comparison.metrics[0].name
 
 
-def _order(found: Comparison, statistic: str, scope: str) -> list[str]:
+def _order(comparison: Comparison, statistic: str, scope: str) -> list[str]:
     """Return the metrics, best first."""
-    cells = [found.cell(statistic, scope, one.name) for one in found.metrics]
-    ranked = sorted((one.rank or len(cells) + 1, place) for place, one in enumerate(cells) if one is not None)
-    return [found.metrics[place].name for _, place in ranked]
+    cells = [comparison.cell(statistic, scope, metric.name) for metric in comparison.metrics]
+    ranked = sorted((cell.rank or len(cells) + 1, place) for place, cell in enumerate(cells) if cell is not None)
+    return [comparison.metrics[place].name for _, place in ranked]
 
 
-def _print_figures(found: Comparison, scope: Scope, statistics: list[Statistic]) -> None:
+def _print_figures(comparison: Comparison, scope: Scope, statistics: list[Statistic]) -> None:
     if not statistics:
         return
     level = statistics[0].level
     size = {"segment": (scope.sources, "source"), "document": (scope.documents, "document")}
     rows = [
-        {"metric": name, **{one.title: _figure(found, one.id, scope.id, name) for one in statistics}}
-        for name in _order(found, statistics[-1 if level == "system" else 0].id, scope.id)
+        {
+            "metric": name,
+            **{statistic.title: _figure(comparison, statistic.id, scope.id, name) for statistic in statistics},
+        }
+        for name in _order(comparison, statistics[-1 if level == "system" else 0].id, scope.id)
     ]
     print_table(rows, f"{scope.title}, {level} level, {counted(*size.get(level, (scope.systems, 'system')))}")
     typer.echo("")
 
 
-def _figure(found: Comparison, statistic: str, scope: str, metric: str) -> str:
-    cell = found.cell(statistic, scope, metric)
+def _figure(comparison: Comparison, statistic: str, scope: str, metric: str) -> str:
+    cell = comparison.cell(statistic, scope, metric)
     if cell is None or cell.value != cell.value:
         return "-"
     interval = f" [{cell.low:.3f} {cell.high:.3f}]" if cell.low == cell.low else ""
-    return f"{cell.value:.3f}{interval}" + (f"  {cell.cluster}" if found.contest(statistic, scope) else "")
+    return f"{cell.value:.3f}{interval}" + (f"  {cell.cluster}" if comparison.contest(statistic, scope) else "")
 
 
-def _print_wins(found: Comparison, statistic: str) -> None:
-    scope = found.main_scope
-    contest = found.contest(statistic, scope.id)
+def _print_wins(comparison: Comparison, statistic: str) -> None:
+    scope = comparison.main_scope
+    contest = comparison.contest(statistic, scope.id)
     if contest is None:
         return
-    place = {one.name: index for index, one in enumerate(found.metrics)}
-    names = _order(found, statistic, scope.id)
-    rows = win_rows(names, lambda one, other: contest.ahead[place[one]][place[other]], "metric")
-    settings = found.settings
+    place = {metric.name: index for index, metric in enumerate(comparison.metrics)}
+    names = _order(comparison, statistic, scope.id)
+    rows = win_rows(names, lambda row, column: contest.ahead[place[row]][place[column]], "metric")
+    settings = comparison.settings
     print_table(
         rows,
-        f"{found.statistic(statistic).title}, {scope.title}: > significantly better, < worse "
+        f"{comparison.statistic(statistic).title}, {scope.title}: > significantly better, < worse "
         f"({contest.test}, {settings.correction_title}, alpha {settings.alpha:g})",
     )
     typer.echo("")
 
 
-def _rows(found: Comparison) -> list[dict[str, Any]]:
+def _rows(comparison: Comparison) -> list[dict[str, Any]]:
     """Return one row a figure."""
-    scopes = {one.id: one for one in found.scopes}
+    scopes = {scope.id: scope for scope in comparison.scopes}
     rows = []
-    place = {one.name: index for index, one in enumerate(found.metrics)}
-    contests = {(one.statistic, one.scope): one for one in found.contests}
-    for cell in found.cells:
+    place = {metric.name: index for index, metric in enumerate(comparison.metrics)}
+    contests = {(contest.statistic, contest.scope): contest for contest in comparison.contests}
+    for cell in comparison.cells:
         contest = contests.get((cell.statistic, cell.scope))
         ahead = contest.ahead[place[cell.metric]] if contest else ()
         rows.append(
@@ -273,7 +288,9 @@ def _rows(found: Comparison) -> list[dict[str, Any]]:
                 "count": cell.count,
                 "undefined": cell.undefined,
                 "epsilon": cell.detail.get("epsilon"),
-                "ahead_of": "; ".join(one.name for one, won in zip(found.metrics, ahead, strict=False) if won),
+                "ahead_of": "; ".join(
+                    metric.name for metric, won in zip(comparison.metrics, ahead, strict=False) if won
+                ),
             }
         )
     return rows

@@ -132,7 +132,7 @@ def command(
     table = form == "table"
     short = table and html is None
     with working("contrasting"):
-        found = contrast(
+        result = contrast(
             dataset,
             first,
             second,
@@ -148,7 +148,7 @@ def command(
         )
     scored = dataset.select_sources((system_pair(dataset, first, second) >= 0).any(axis=1))
     say_notes([scorer], scored)
-    for note in found.notes:
+    for note in result.notes:
         say_note(note)
     options = {"tokenizer": tokenizer, "lowercase": str(lowercase).lower(), "resamples": resamples, "seed": seed}
     signature = result_signature(scorer, dataset, "system", scored=scored, **options)
@@ -157,27 +157,27 @@ def command(
         from ranker.reports.systems.contrast import contrast_report
 
         with working("writing"):
-            write_html(html, contrast_report(found, signature)[0])
+            write_html(html, contrast_report(result, signature)[0])
 
     def show() -> None:
-        _show(_shortened(found, _NGRAMS if ngrams is None else ngrams, _SEGMENTS if segments is None else segments))
+        _show(_shortened(result, _NGRAMS if ngrams is None else ngrams, _SEGMENTS if segments is None else segments))
         say_signatures(signature)
 
-    emit(Result({"signature": signature, **asdict(found)}, _rows(found), show, _lines(found)), form)
+    emit(Result({"signature": signature, **asdict(result)}, _rows(result), show, _lines(result)), form)
     if html is not None:
         say_note(f"written: {html}")
         if opened:
             open_page(html)
 
 
-def _shortened(found: SystemContrast, ngrams: int, segments: int) -> SystemContrast:
+def _shortened(result: SystemContrast, ngrams: int, segments: int) -> SystemContrast:
     """Return as many n-grams and segments as a table shows."""
     return replace(
-        found,
-        first_ngrams=found.first_ngrams[:ngrams],
-        second_ngrams=found.second_ngrams[:ngrams],
-        first_segments=found.first_segments[:segments],
-        second_segments=found.second_segments[:segments],
+        result,
+        first_ngrams=result.first_ngrams[:ngrams],
+        second_ngrams=result.second_ngrams[:ngrams],
+        first_segments=result.first_segments[:segments],
+        second_segments=result.second_segments[:segments],
     )
 
 
@@ -203,31 +203,38 @@ def _only_two(dataset: Dataset) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _lines(found: SystemContrast) -> list[dict[str, Any]]:
+def _lines(result: SystemContrast) -> list[dict[str, Any]]:
     """Return every bucket, n-gram and segment as a record of its own."""
     lines: list[dict[str, Any]] = [
-        {"subject": one.subject, "measure": one.measure or bucket.name, "unit": one.unit, **asdict(bucket)}
-        for one in found.breakdowns
-        for bucket in one.buckets
+        {
+            "subject": breakdown.subject,
+            "measure": breakdown.measure or bucket.name,
+            "unit": breakdown.unit,
+            **asdict(bucket),
+        }
+        for breakdown in result.breakdowns
+        for bucket in breakdown.buckets
     ]
-    lines += [{"subject": "n-gram", **asdict(one)} for one in (*found.first_ngrams, *found.second_ngrams)]
-    return lines + [{"subject": "segment", **asdict(one)} for one in (*found.first_segments, *found.second_segments)]
+    lines += [{"subject": "n-gram", **asdict(ngram)} for ngram in (*result.first_ngrams, *result.second_ngrams)]
+    return lines + [
+        {"subject": "segment", **asdict(segment)} for segment in (*result.first_segments, *result.second_segments)
+    ]
 
 
-def _rows(found: SystemContrast) -> list[dict[str, Any]]:
+def _rows(result: SystemContrast) -> list[dict[str, Any]]:
     """Return the same as rows of one shape; the difference of an n-gram is that of its matches."""
     rows = []
-    for one in found.breakdowns:
-        for bucket in one.buckets:
-            rows.append(_row(one.subject, one.measure or bucket.name, bucket.name, bucket.size, bucket))
-    for ngram in (*found.first_ngrams, *found.second_ngrams):
+    for breakdown in result.breakdowns:
+        for bucket in breakdown.buckets:
+            rows.append(_row(breakdown.subject, breakdown.measure or bucket.name, bucket.name, bucket.size, bucket))
+    for ngram in (*result.first_ngrams, *result.second_ngrams):
         matches = {"first": ngram.first, "second": ngram.second, "difference": ngram.first - ngram.second}
         ratio = {"ratio": ngram.ratio.value, "ratio.low": ngram.ratio.low, "ratio.high": ngram.ratio.high}
         rows.append({**_row("n-gram", "matches", ngram.ngram, ngram.first + ngram.second), **matches, **ratio})
-    for segment in (*found.first_segments, *found.second_segments):
+    for segment in (*result.first_segments, *result.second_segments):
         values = {"first": segment.first_score, "second": segment.second_score, "difference": segment.difference}
         facts = {name: getattr(segment, name) for name in ("lp", "doc", "source", "first_text", "second_text")}
-        rows.append({**_row("segment", found.scorer, segment.seg_id or "", 1), **values, **facts})
+        rows.append({**_row("segment", result.scorer, segment.seg_id or "", 1), **values, **facts})
     return rows
 
 
@@ -243,36 +250,36 @@ def _row(subject: str, measure: str, name: str, size: int, bucket: Bucket | None
     }
 
 
-def _show(found: SystemContrast) -> None:
+def _show(result: SystemContrast) -> None:
     """Print the short tables."""
     from ranker.evaluation.systems.contrast.result import WORD_F1
 
-    names = _headed(found.first), _headed(found.second)
-    better = "" if found.higher_is_better else f"; {found.scorer}: lower is better"
+    names = _headed(result.first), _headed(result.second)
+    better = "" if result.higher_is_better else f"; {result.scorer}: lower is better"
     say(
-        f"{found.first} and {found.second} on {found.data}, {counted(found.sources, 'source')}; "
+        f"{result.first} and {result.second} on {result.data}, {counted(result.sources, 'source')}; "
         f"[95% bootstrap confidence interval over sources]{better}"
     )
     titles = {
         ("overall", ""): "overall",
-        ("frequency", WORD_F1): f"F1 of words by {found.frequency_title}",
+        ("frequency", WORD_F1): f"F1 of words by {result.frequency_title}",
         ("part of speech", WORD_F1): "F1 of words by part of speech",
-        ("length", found.scorer): f"{found.scorer} by words of the reference",
-        ("language pair", found.scorer): f"{found.scorer} by language pair",
-        ("document", found.scorer): f"{found.scorer} by document",
+        ("length", result.scorer): f"{result.scorer} by words of the reference",
+        ("language pair", result.scorer): f"{result.scorer} by language pair",
+        ("document", result.scorer): f"{result.scorer} by document",
     }
-    for one in found.breakdowns:
-        title = titles.get((one.subject, one.measure))
+    for breakdown in result.breakdowns:
+        title = titles.get((breakdown.subject, breakdown.measure))
         if title is not None:
-            _show_breakdown(one, title, names)
-    for name, ngrams in zip(names, (found.first_ngrams, found.second_ngrams), strict=True):
+            _show_breakdown(breakdown, title, names)
+    for name, ngrams in zip(names, (result.first_ngrams, result.second_ngrams), strict=True):
         if ngrams:
             typer.echo("")
-            print_table([_ngram(one, names) for one in ngrams], f"n-grams that {name} matches more often")
-    for name, segments in zip(names, (found.first_segments, found.second_segments), strict=True):
+            print_table([_ngram(ngram, names) for ngram in ngrams], f"n-grams that {name} matches more often")
+    for name, segments in zip(names, (result.first_segments, result.second_segments), strict=True):
         for number, segment in enumerate(segments):
             if not number:
-                say("", f"segments that {name} translates better by {found.scorer}")
+                say("", f"segments that {name} translates better by {result.scorer}")
             _show_segment(segment, names)
     typer.echo("")
 
@@ -287,27 +294,27 @@ def _show_breakdown(breakdown: Breakdown, title: str, names: tuple[str, str]) ->
     buckets: Sequence[Bucket] = breakdown.buckets
     if len(buckets) > _ROWS and breakdown.subject in ("document", "part of speech"):
         by_size = breakdown.subject == "part of speech"
-        key = (lambda one: -one.size) if by_size else (lambda one: -abs(one.difference.value))
+        key = (lambda bucket: -bucket.size) if by_size else (lambda bucket: -abs(bucket.difference.value))
         title += f", the {_ROWS} of {len(buckets)} that {'are most frequent' if by_size else 'differ most'}"
         buckets = sorted(buckets, key=key)[:_ROWS]
     sized = breakdown.subject != "overall"
     rows = [
         {
-            "": one.name,
-            **({breakdown.unit: one.size} if sized else {}),
-            names[0]: interval(one.first),
-            names[1]: interval(one.second),
-            "difference": interval(one.difference),
+            "": bucket.name,
+            **({breakdown.unit: bucket.size} if sized else {}),
+            names[0]: interval(bucket.first),
+            names[1]: interval(bucket.second),
+            "difference": interval(bucket.difference),
         }
-        for one in buckets
+        for bucket in buckets
     ]
     typer.echo("")
     print_table(rows, title)
 
 
-def _ngram(one: NgramContrast, names: tuple[str, str]) -> dict[str, Any]:
-    figures = {f"{names[0]} matches": one.first, f"{names[1]} matches": one.second}
-    return {"n-gram": one.ngram, **figures, "ratio": interval(one.ratio)}
+def _ngram(ngram: NgramContrast, names: tuple[str, str]) -> dict[str, Any]:
+    figures = {f"{names[0]} matches": ngram.first, f"{names[1]} matches": ngram.second}
+    return {"n-gram": ngram.ngram, **figures, "ratio": interval(ngram.ratio)}
 
 
 def _show_segment(segment: SegmentContrast, names: tuple[str, str]) -> None:
@@ -320,7 +327,7 @@ def _show_segment(segment: SegmentContrast, names: tuple[str, str]) -> None:
         (names[1], segment.second_text, segment.second_score, segment.second_only),
     )
     for name, text, score, only in sides:
-        told = f" (matched only here: {', '.join(map(repr, only))})" if only else ""
-        say(f"    {name} {score:.3f}: {text}{told}")
+        listed = f" (matched only here: {', '.join(map(repr, only))})" if only else ""
+        say(f"    {name} {score:.3f}: {text}{listed}")
     if segment.missed:
         say(f"    both miss {', '.join(map(repr, segment.missed))}")

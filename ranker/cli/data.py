@@ -52,7 +52,7 @@ def show(name: Annotated[str, typer.Argument(help="Name of a corpus.")], form: D
     from ranker.corpora import catalogue
 
     card = catalogue.card(name)
-    found = card.find()
+    folder = card.find()
     facts = {
         "": card.title,
         "languages": card.languages,
@@ -63,7 +63,7 @@ def show(name: Annotated[str, typer.Argument(help="Name of a corpus.")], form: D
         **{f"ranker data get {name}": "\n".join(map(_where, card.download))},
         "files": " or ".join(card.files),
         "folder": str(card.folder),
-        "here": str(found) if found else "no",
+        "here": str(folder) if folder else "no",
     }
 
     def print_card() -> None:
@@ -118,15 +118,16 @@ def get(
     from ranker.corpora.downloads.getting import get as get_corpus
     from ranker.corpora.downloads.transfer import Limits, in_bytes
 
-    digests = {file: digest for file, _, digest in (one.rpartition("=") for one in sha256 or [])}
+    digests = {file: digest for file, _, digest in (text.rpartition("=") for text in sha256 or [])}
     with working("fetching"):
         fetched = get_corpus(
             name, sha256=digests, unverified=unverified, again=again, limits=Limits(size=round(max_gb * 1e9))
         )
-    rows = [{**asdict(one), "written": str(one.written)} for one in fetched]
+    rows = [{**asdict(file), "written": str(file.written)} for file in fetched]
     lines = [
-        f"{one.file}: {in_bytes(one.size)}, SHA-256 {one.sha256} (verified against: {one.checked}); in {one.written}"
-        for one in fetched
+        f"{file.file}: {in_bytes(file.size)}, SHA-256 {file.sha256} (verified against: {file.checked}); "
+        f"in {file.written}"
+        for file in fetched
     ]
     emit(Result(rows, rows, lambda: say(*lines)), form)
 
@@ -154,8 +155,8 @@ def check(data: NameOrPath, form: FormatOption = "table") -> None:
         rows = summarise(dataset)
     judgements = ", ".join(kinds(dataset)) or "none"
     reserved = ", ".join(name for name in rating_names(dataset) if is_reserved(name))
-    others = f"\nused only if selected by --kind: {reserved}" if reserved else ""
-    emit(Result.of_rows(rows, signature=f"judgements: {judgements}{others}\nfingerprint: {dataset.fingerprint}"), form)
+    unused = f"\nused only if selected by --kind: {reserved}" if reserved else ""
+    emit(Result.of_rows(rows, signature=f"judgements: {judgements}{unused}\nfingerprint: {dataset.fingerprint}"), form)
 
 
 def _check_shards(shards: Shards, form: OutputForm) -> None:
@@ -203,10 +204,10 @@ def shard(
     from ranker.corpora.shards.making import ENDINGS, make_shards
 
     with working("sharding"):
-        made = make_shards(data, out, rows, ending=ENDINGS[jsonl], lp=lp or ())
-    listed = [{"shard": one.file, "sources": one.sources, "candidates": one.rows} for one in made.shards]
-    said = f"{counted(made.rows, 'candidate')} in {counted(len(made.shards), 'shard')}: {out}"
-    emit(Result.of_rows(listed, signature=said), form)
+        manifest = make_shards(data, out, rows, ending=ENDINGS[jsonl], lp=lp or ())
+    listed = [{"shard": entry.file, "sources": entry.sources, "candidates": entry.rows} for entry in manifest.shards]
+    summary = f"{counted(manifest.rows, 'candidate')} in {counted(len(manifest.shards), 'shard')}: {out}"
+    emit(Result.of_rows(listed, signature=summary), form)
 
 
 @app.command()

@@ -102,21 +102,27 @@ def command(
 
     with working("evaluating"):
         kind = resolve_kind(dataset, kind, learnt=scorer.learnt)
-        kept = dataset.select_candidates(judged(dataset, kind), peers=True)
-        say_notes([scorer], kept)
+        judged_outputs = dataset.select_candidates(judged(dataset, kind), peers=True)
+        say_notes([scorer], judged_outputs)
         if references_as_candidates:
-            found = _with_references(scorer, kept, kind, resamples, seed)
+            comparisons = _with_references(scorer, judged_outputs, kind, resamples, seed)
         else:
-            found = {"": evaluate(kept, scorer.candidate_scores(kept), kind=kind, resamples=resamples, seed=seed)}
+            comparisons = {
+                "": evaluate(
+                    judged_outputs, scorer.candidate_scores(judged_outputs), kind=kind, resamples=resamples, seed=seed
+                )
+            }
     if scorer.trained_on(dataset):
         say_note("this model was trained on the data it is evaluated on")
-    elif seen := [one.name for one in parts if len(parts) > 1 and scorer.trained_on(one)]:
+    elif seen := [part.name for part in parts if len(parts) > 1 and scorer.trained_on(part)]:
         say_note(f"this model was trained on {seen[0]}, a part of the data it is evaluated on")
     more: dict[str, object] = {"against": kind, "resamples": resamples}
     if references_as_candidates:
         more["references_as_candidates"] = "true"
-    signature = result_signature(scorer, dataset, scored=kept, **more, **({"seed": seed} if resamples else {}))
-    _print(found, dataset.name, kind, resamples, seed, signature, form)
+    signature = result_signature(
+        scorer, dataset, scored=judged_outputs, **more, **({"seed": seed} if resamples else {})
+    )
+    _print(comparisons, dataset.name, kind, resamples, seed, signature, form)
 
 
 def _evaluate_shards(
@@ -144,17 +150,23 @@ def _evaluate_shards(
         dataset, scores = judged_candidates(run)
         kind = resolve_kind(dataset, kind, learnt=scorer.learnt)
         chosen = judged(dataset, kind)
-        kept = dataset.select_candidates(chosen)
-        found = {"": evaluate(kept, scores[chosen], kind=kind, resamples=resamples, seed=seed)}
+        judged_outputs = dataset.select_candidates(chosen)
+        comparisons = {"": evaluate(judged_outputs, scores[chosen], kind=kind, resamples=resamples, seed=seed)}
     seeded = f"|seed:{seed}" if resamples else ""
     ranked = f"ranked:{run.signature(finished)}|against:{kind}|resamples:{resamples}{seeded}"
-    _print(found, dataset.name, kind, resamples, seed, f"{scorer.head()}|{ranked}", form)
+    _print(comparisons, dataset.name, kind, resamples, seed, f"{scorer.head()}|{ranked}", form)
 
 
 def _print(
-    found: dict[str, Comparison], data: str, kind: str, resamples: int, seed: int, signature: str, form: OutputForm
+    comparisons: dict[str, Comparison],
+    data: str,
+    kind: str,
+    resamples: int,
+    seed: int,
+    signature: str,
+    form: OutputForm,
 ) -> None:
-    figures = {name: _rows(one) for name, one in found.items()}
+    figures = {name: _rows(comparison) for name, comparison in comparisons.items()}
     about = {"data": data, "kind": kind}
     document = {name: {**about, "rows": each, "resamples": resamples, "seed": seed} for name, each in figures.items()}
     rows = [{**({"candidates": name} if name else {}), **_flat(row)} for name, each in figures.items() for row in each]
@@ -178,37 +190,44 @@ def _with_references(scorer: Scorer, dataset: Dataset, kind: str, resamples: int
 
     added = ReferenceCandidates.of(dataset, kind)
     scores, human = scorer.candidate_scores(added.outputs), human_scores(added.outputs, kind)
-    both = added.merge(scores, scorer.score_references(added.outputs, added.others))
+    merged = added.merge(scores, scorer.score_references(added.outputs, added.others))
     return {
         "outputs": evaluate(added.outputs, scores, kind=kind, resamples=resamples, seed=seed),
         "outputs and references": evaluate(
-            added.together, both, kind=kind, human=added.human(human), resamples=resamples, seed=seed
+            added.together, merged, kind=kind, human=added.human(human), resamples=resamples, seed=seed
         ),
     }
 
 
-def _rows(found: Comparison) -> list[dict[str, Any]]:
+def _rows(comparison: Comparison) -> list[dict[str, Any]]:
     """Return the figures of every language pair and of the means."""
     from ranker.evaluation.compare.evaluation import SPEARMAN, named_scopes
     from ranker.evaluation.compare.statistics import TAUS
 
     rows = []
-    selections = {name: taus for name, taus in TAUS.items() if found.main_scope.pairs.get(name)}
-    for name, scope in named_scopes(found).items():
-        cells = {form: found.cell(one, scope.id, found.metrics[0].name) for form, one in SPEARMAN.items()}
+    selections = {name: taus for name, taus in TAUS.items() if comparison.main_scope.pairs.get(name)}
+    for name, scope in named_scopes(comparison).items():
+        cells = {
+            form: comparison.cell(statistic, scope.id, comparison.metrics[0].name)
+            for form, statistic in SPEARMAN.items()
+        }
         rows.append(
             {
                 "name": name,
                 "sources": scope.sources,
                 "undefined": max(cell.undefined for cell in cells.values() if cell),
-                "spearman": {form: found.estimate(one, scope.id) for form, one in SPEARMAN.items()},
+                "spearman": {form: comparison.estimate(statistic, scope.id) for form, statistic in SPEARMAN.items()},
                 "spearman_variance": {
                     form: cell.detail.get("variance", float("nan")) for form, cell in cells.items() if cell
                 },
-                "spearman_pooled": {form: found.estimate(f"{one}.pooled", scope.id) for form, one in SPEARMAN.items()},
+                "spearman_pooled": {
+                    form: comparison.estimate(f"{statistic}.pooled", scope.id) for form, statistic in SPEARMAN.items()
+                },
                 "pairs": {selection: scope.pairs.get(selection, 0) for selection in selections},
                 "tau": {
-                    selection: {variant: found.estimate(one, scope.id) for variant, one in taus.items()}
+                    selection: {
+                        variant: comparison.estimate(statistic, scope.id) for variant, statistic in taus.items()
+                    }
                     for selection, taus in selections.items()
                 },
             }

@@ -151,7 +151,7 @@ def ye07(
     Example: ranker experiment ye07 --train sample
     """
     trained_on = read_input(train, None, None, None, lp)
-    tested_on = [read_input([one], None, None, None, lp) for one in test or []]
+    tested_on = [read_input([path], None, None, None, lp) for path in test or []]
     from ranker.experiments.ye07 import YeSettings, plan
 
     settings = YeSettings(kind=kind, C=penalty, loss=loss, folds=folds, exclude_self=exclude_self, seed=seed)
@@ -194,7 +194,7 @@ def birch11(
     Example: ranker experiment birch11 --train wmt12 --test wmt13 --lp "*-en"
     """
     trained_on = read_input(train, None, None, None, lp)
-    tested_on = [read_input([one], None, None, None, lp) for one in test or []]
+    tested_on = [read_input([path], None, None, None, lp) for path in test or []]
     from ranker.experiments.aligners import Aligners
     from ranker.experiments.birch11 import BirchSettings, plan
 
@@ -237,7 +237,7 @@ def stanojevic14(
     from ranker.experiments.stanojevic14 import StanojevicSettings, plan, plot
 
     settings = StanojevicSettings(alpha, beta, gamma, alignment, lexical, sweeps)
-    draw_sweeps = None if draw is None else lambda found: plot(found, draw)
+    draw_sweeps = None if draw is None else lambda experiment: plot(experiment, draw)
     _emit(plan(dataset, settings), output, form, draw_sweeps)
 
 
@@ -266,7 +266,7 @@ def isozaki10(
 
     Example: ranker experiment isozaki10 --data sample --kind adequacy
     """
-    datasets = [read_input([one], None, None, None, lp) for one in data or []]
+    datasets = [read_input([path], None, None, None, lp) for path in data or []]
     from ranker.experiments.isozaki10 import IsozakiSettings, plan
 
     settings = IsozakiSettings(kind=kind, lowercase=lowercase, resamples=resamples, seed=seed)
@@ -337,10 +337,10 @@ def _tuning(
     features: str | None, lm_data: list[str] | None, restarts: int, iterations: int, runs: int, seed: int
 ) -> TuningSettings:
     """Return the settings of tuning."""
-    other = read_input(lm_data, None, None, None, None) if lm_data else None
+    lm_corpus = read_input(lm_data, None, None, None, None) if lm_data else None
     from ranker.experiments.tuned_choices import FEATURES, TuningSettings
 
-    return TuningSettings(features or FEATURES, other, restarts, iterations, runs, seed)
+    return TuningSettings(features or FEATURES, lm_corpus, restarts, iterations, runs, seed)
 
 
 def _emit(plan: Plan, write: list[Path] | None, form: Form, draw: Callable[[Experiment], None] | None = None) -> None:
@@ -377,17 +377,17 @@ def _emit(plan: Plan, write: list[Path] | None, form: Form, draw: Callable[[Expe
         else:
             tables.append(outcome)
             show(partial(_print_table, outcome, form))
-    found = Experiment(plan.name, tuple(tables), plan.signature, tuple(failures))
-    found.write(*(write or []))
-    show(partial(_print_end, found, form))
+    experiment = Experiment(plan.name, tuple(tables), plan.signature, tuple(failures))
+    experiment.write(*(write or []))
+    show(partial(_print_end, experiment, form))
     if draw is not None:
-        draw(found)
+        draw(experiment)
     if unread:
         raise unread[0]
     # a fault of the program is shown as such, after everything that could be made
-    for one in failures:
-        if not isinstance(one.error, RankerError):
-            raise one.error
+    for failure in failures:
+        if not isinstance(failure.error, RankerError):
+            raise failure.error
     if failures:
         raise typer.Exit(2)
 
@@ -403,11 +403,11 @@ def _print_table(table: Table, form: Form) -> None:
     sys.stdout.flush()
 
 
-def _print_end(found: Experiment, form: Form) -> None:
+def _print_end(experiment: Experiment, form: Form) -> None:
     """Print what follows the tables, or the whole document."""
     if form == "table":
-        say(found.signature)
+        say(experiment.signature)
     elif form == "markdown":
-        print_text("".join([*(one.markdown() for one in found.failures), found.closing()]))
+        print_text("".join([*(failure.markdown() for failure in experiment.failures), experiment.closing()]))
     else:
-        print_text(found.json() if form == "json" else found.csv())
+        print_text(experiment.json() if form == "json" else experiment.csv())

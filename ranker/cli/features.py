@@ -59,21 +59,27 @@ def _groups() -> dict[str, list[list[dict[str, Any]]]]:
     groups: dict[str, list[list[dict[str, Any]]]] = {family: [] for family in get_args(FeatureFamily)}
     for name in registry.names():
         try:
-            kind, made = registry.extractor_class(name), registry.make(name)
+            kind, extractor = registry.extractor_class(name), registry.make(name)
         except RankerError as error:
             # one plug-in that is broken hides no other
             say_note(f"skipped: {error}")
             continue
         summary = (kind.__doc__ or "").strip().split("\n")[0]
-        rows = [{"name": name, "metric": _metric(made), "what": summary}]
-        if not isinstance(made, Metric) and len(made.columns) > 1:
-            rows.append({"name": "  columns", "metric": "", "what": ", ".join(made.columns)})
+        rows = [{"name": name, "metric": _metric(extractor), "what": summary}]
+        if not isinstance(extractor, Metric) and len(extractor.columns) > 1:
+            rows.append({"name": "  columns", "metric": "", "what": ", ".join(extractor.columns)})
         for option, expected, default in notation.option_table(kind):
             rows.append({"name": f"  {option}={default}", "metric": "", "what": expected})
-        groups[made.family].append(rows)
+        groups[extractor.family].append(rows)
     groups[_SETS] = [
-        [{"name": one.name, "metric": "", "what": f"{one.description} = {', '.join(one.extractors)}"}]
-        for one in declarations().values()
+        [
+            {
+                "name": declaration.name,
+                "metric": "",
+                "what": f"{declaration.description} = {', '.join(declaration.extractors)}",
+            }
+        ]
+        for declaration in declarations().values()
     ]
     return {group: rows for group, rows in groups.items() if rows}
 

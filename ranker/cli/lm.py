@@ -59,18 +59,26 @@ def train_command(
     check_target(output)
     chosen = checked_tokenizer(tokenizer)
     with working("training"):
-        made = train_language_model(text, output, order=order, tokenizer=chosen, lowercase=not keep_case, memory=memory)
-    if made.fallback_orders:
-        orders = ", ".join(map(str, made.fallback_orders))
+        trained = train_language_model(
+            text, output, order=order, tokenizer=chosen, lowercase=not keep_case, memory=memory
+        )
+    if trained.fallback_orders:
+        orders = ", ".join(map(str, trained.fallback_orders))
         what = f"the text is too small or too repetitive to estimate the discounts of order {orders}"
         say_note(f"{what}; using 0.5, 1 and 1.5")
 
     def show() -> None:
         say(
-            f"learnt from {counted(made.sentences, 'sentence')}, {counted(made.tokens, 'token')}; n-grams by order: "
-            f"{' '.join(f'{number:,}' for number in made.ngrams)}",
+            f"learnt from {counted(trained.sentences, 'sentence')}, {counted(trained.tokens, 'token')}; "
+            "n-grams by order: "
+            f"{' '.join(f'{number:,}' for number in trained.ngrams)}",
             f"written: {output}",
         )
 
-    facts = {"written": str(output), "sentences": made.sentences, "tokens": made.tokens, "ngrams": list(made.ngrams)}
+    facts = {
+        "written": str(output),
+        "sentences": trained.sentences,
+        "tokens": trained.tokens,
+        "ngrams": list(trained.ngrams),
+    }
     emit(Result(facts, [], show), form)

@@ -180,9 +180,9 @@ def run(arguments: Sequence[str] | None = None) -> None:
 def _fail_of_plug_in(error: Exception) -> None:
     """Fail if somebody else's code did; where it did not, return."""
     registry = sys.modules.get("ranker.extractors.registry")
-    said = registry.failed_plug_in(error) if registry is not None else None
-    if said is not None:
-        _fail(said)
+    message = registry.failed_plug_in(error) if registry is not None else None
+    if message is not None:
+        _fail(message)
 
 
 def _silence_stdout() -> None:

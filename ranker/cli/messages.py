@@ -28,11 +28,11 @@ def _with_suggestion(message: str) -> str:
     """Add the nearest name to a message that lists the possible values, and word suggestions alike."""
     # an earlier version of typer prints the tuple that has this text
     message = re.sub(r" \((?:'\()?Possible options: ([^,)]+)\)(?:',\))?", r" (did you mean '\1'?).", message)
-    found = re.fullmatch(r"(.*?)('[^']*') is not one of (.*)\.", message)
-    if found is None:
+    match = re.fullmatch(r"(.*?)('[^']*') is not one of (.*)\.", message)
+    if match is None:
         return message
-    hint = nearest(found[2].strip("'"), re.findall("'([^']*)'", found[3]))
-    return f"{found[1]}{found[2]} is not one of {found[3]}{hint}."
+    hint = nearest(match[2].strip("'"), re.findall("'([^']*)'", match[3]))
+    return f"{match[1]}{match[2]} is not one of {match[3]}{hint}."
 
 
 def usage_message(error: Any) -> str:
@@ -40,14 +40,14 @@ def usage_message(error: Any) -> str:
     renamed = _RENAMED.get(getattr(error, "option_name", ""))
     if renamed:
         return f"No such option: {error.option_name}. Use {renamed} instead."
-    said: str = error.format_message()
+    text: str = error.format_message()
     for pattern, words in _WORDS:
-        said = re.sub(pattern, words, said)
-    found = getattr(error.__cause__ or error.__context__, "errors", None)
-    if found is not None and "expected" in said and "found" not in said:
-        said = f"{said.rstrip('.')}, found {str(found()[0]['input'])[:40]!r}."
-    said = _with_suggestion(said)
-    options = {one.name for one in error.ctx.command.params} if error.ctx else set()
+        text = re.sub(pattern, words, text)
+    errors = getattr(error.__cause__ or error.__context__, "errors", None)
+    if errors is not None and "expected" in text and "found" not in text:
+        text = f"{text.rstrip('.')}, found {str(errors()[0]['input'])[:40]!r}."
+    text = _with_suggestion(text)
+    options = {param.name for param in error.ctx.command.params} if error.ctx else set()
     if getattr(getattr(error, "param", None), "name", "") == "form" and "features" in options:
-        return f"{said} To choose features, use --features or -F."
-    return said
+        return f"{text} To choose features, use --features or -F."
+    return text

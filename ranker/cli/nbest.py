@@ -65,14 +65,14 @@ def from_dataset_command(
         text += catalogue.load(name).references["text"].tolist()
     wanted = features if features is not None else making.WITH_LM if lm_text or lm_data else making.WITHOUT_LM
     with working("creating the n-best list"):
-        made = making.from_dataset(dataset, making.FeatureOptions(wanted, text, lm_order, parser))
-        written = making.write_selection(made, target)
-    if made.left_out:
+        selection = making.from_dataset(dataset, making.FeatureOptions(wanted, text, lm_order, parser))
+        written = making.write_selection(selection, target)
+    if selection.left_out:
         say_note(
-            f"{made.left_out:,} of {counted(len(text), 'sentence')} are references of {dataset.name}; the language "
-            "model did not learn from them"
+            f"{selection.left_out:,} of {counted(len(text), 'sentence')} are references of {dataset.name}; the "
+            "language model did not learn from them"
         )
-    emit(Result.of_rows(_facts([made.nbest]), signature="\n".join(f"written: {path}" for path in written)), form)
+    emit(Result.of_rows(_facts([selection.nbest]), signature="\n".join(f"written: {path}" for path in written)), form)
 
 
 @app.command("check")
@@ -96,7 +96,7 @@ def check_command(
 
     with working("reading"):
         lists = [read_hypotheses(path, each=each)[0] for path in nbest]
-    described = "\n".join(f"features of {one.name}: {one.described}" for one in lists)
+    described = "\n".join(f"features of {nbest_list.name}: {nbest_list.described}" for nbest_list in lists)
     emit(Result.of_rows(_facts(lists), signature=described), form)
 
 
@@ -130,13 +130,13 @@ def merge_command(
 def _facts(lists: list[NBestList]) -> list[dict[str, object]]:
     return [
         {
-            "list": one.name,
-            "sentences": one.sentences,
-            "hypotheses": len(one),
-            "texts": len(one.texts),
-            "columns": len(one.columns),
-            "scores": one.score is not None,
-            "alignments": one.alignment is not None,
+            "list": nbest_list.name,
+            "sentences": nbest_list.sentences,
+            "hypotheses": len(nbest_list),
+            "texts": len(nbest_list.texts),
+            "columns": len(nbest_list.columns),
+            "scores": nbest_list.score is not None,
+            "alignments": nbest_list.alignment is not None,
         }
-        for one in lists
+        for nbest_list in lists
     ]

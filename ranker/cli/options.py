@@ -131,9 +131,9 @@ def level_of(name: LevelName | None) -> Level | None:
 def listed_paths(values: list[str] | None) -> list[str]:
     """Return what repeated options and lists with commas name; a file whose name holds a comma is one."""
     return [
-        one.strip()
+        path.strip()
         for text in values or []
-        for one in ([text] if "," not in text or _exists(text) else text.split(","))
+        for path in ([text] if "," not in text or _exists(text) else text.split(","))
     ]
 
 
@@ -179,9 +179,9 @@ def read_input(
                     f"--lp {' '.join(lp)}: plain text files have one language pair; expected one, such as de-en"
                 )
         else:
-            corpora = [catalogue.load(one) for one in data]
+            corpora = [catalogue.load(path) for path in data]
         if no_references:
-            corpora = [one.without_references() for one in corpora]
+            corpora = [corpus.without_references() for corpus in corpora]
         dataset = concatenate(corpora)
         dataset = dataset.select_language_pairs(lp) if lp else dataset
     if kind is not None and len(corpora) > 1:
@@ -196,9 +196,9 @@ def _say_unused(corpora: list[Dataset], together: Dataset, kind: str) -> None:
 
     used = Kind.parse(resolve_kind(together, kind)).name
     for corpus in corpora:
-        there = kinds(corpus)
-        if used not in (*there, *rating_names(corpus)):
-            holds = f"it has {', '.join(there)}" if there else "it has none"
+        available = kinds(corpus)
+        if used not in (*available, *rating_names(corpus)):
+            holds = f"it has {', '.join(available)}" if available else "it has none"
             say_note(f"{corpus.name}: skipped, no judgements of kind {used!r} ({holds})")
 
 

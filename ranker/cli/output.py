@@ -78,9 +78,9 @@ def emit(result: Result, form: str) -> None:
         typer.echo(json_text(_plain(result.document), indent=1))
     elif form == "jsonl":
         lines = result.rows if result.lines is None else result.lines
-        sys.stdout.writelines(f"{json_text(_plain(one))}\n" for one in lines)
+        sys.stdout.writelines(f"{json_text(_plain(line))}\n" for line in lines)
     elif form == "csv":
-        heads = [list(one) for one in result.rows[:1]]
+        heads = [list(row) for row in result.rows[:1]]
         print_text(csv_text([*heads, *([_plain(value) for value in row.values()] for row in result.rows)]))
     else:
         result.show()
@@ -145,14 +145,14 @@ def shortened(line: str) -> str:
 
 def say_signatures(*signatures: str) -> None:
     """Print signatures for people: short, unless long ones are wanted."""
-    say(*(one if _long_signatures.get() else short_signature(one) for one in signatures))
+    say(*(signature if _long_signatures.get() else short_signature(signature) for signature in signatures))
 
 
 def short_signature(signature: str) -> str:
     """Return a signature with digests instead of options, and without what follows from the rest of it."""
     head, *parts = signature.split("|sacrebleu", 1)[0].split("|")
-    kept = [part for part in parts if part.partition(":")[0] not in _LONG_ONLY]
-    return "|".join(_OPTIONS.sub(_digest, part) for part in (head, *kept))
+    short_parts = [part for part in parts if part.partition(":")[0] not in _LONG_ONLY]
+    return "|".join(_OPTIONS.sub(_digest, part) for part in (head, *short_parts))
 
 
 def _digest(options: re.Match[str]) -> str:
@@ -291,8 +291,8 @@ def win_rows(names: Sequence[str], ahead: Callable[[str, str], bool], what: str)
     rows = []
     for number, name in enumerate(names, 1):
         marks = {
-            str(column): ">" if ahead(name, other) else "<" if ahead(other, name) else "."
-            for column, other in enumerate(names, 1)
+            str(column): ">" if ahead(name, opponent) else "<" if ahead(opponent, name) else "."
+            for column, opponent in enumerate(names, 1)
         }
         won = sum(mark == ">" for mark in marks.values())
         rows.append({"": str(number), what: name, **marks, "ahead of": str(won)})
@@ -321,9 +321,9 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float):

@@ -45,12 +45,12 @@ def train(
         {
             "file": part,
             "on": on,
-            "tags": 100 * one.tags,
-            "UAS": 100 * one.uas,
-            "LAS": 100 * one.las,
+            "tags": 100 * scores.tags,
+            "UAS": 100 * scores.uas,
+            "LAS": 100 * scores.las,
         }
         for part, by_form in scores.items()
-        for on, one in by_form.items()
+        for on, scores in by_form.items()
     ]
 
     def show() -> None:

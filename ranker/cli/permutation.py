@@ -75,13 +75,13 @@ def command(
         from ranker.files import write_bytes
 
         write_bytes(svg, draw_svg(drawn, first=first).encode())
-    found = {name: score[0] for name, score in scores}
+    by_name = {name: score[0] for name, score in scores}
 
     def show() -> None:
-        _print(values, first, tree, drawn, list(found.items()))
+        _print(values, first, tree, drawn, list(by_name.items()))
         say("", signature)
 
-    document = {"signature": signature, **_facts(values, first, tree), "scores": found} if form == "json" else None
+    document = {"signature": signature, **_facts(values, first, tree), "scores": by_name} if form == "json" else None
     emit(Result(document, rows, show), form)
 
 
@@ -94,7 +94,7 @@ def _read(text: str) -> dict[int, tuple[Int64Array, int]]:
         return {1: read_permutation(text)}
     name = display_name(STDIN)
     lines = enumerate(read_text(STDIN).split("\n"), start=1)
-    read = {line: read_permutation(one, file=name, line=line) for line, one in lines if one.strip()}
+    read = {line: read_permutation(text, file=name, line=line) for line, text in lines if text.strip()}
     return read or {1: read_permutation("", file=name)}
 
 
@@ -104,7 +104,7 @@ def _scores(permutations: list[Int64Array], beta: float, gamma: float) -> list[t
     from ranker.arrays import offsets_of
     from ranker.extractors.order.scores import NAMES, permutation_scores
 
-    offsets = offsets_of([len(one) for one in permutations])
+    offsets = offsets_of([len(permutation) for permutation in permutations])
     values = np.concatenate(permutations)
     return [(name, permutation_scores(name, values, offsets, beta=beta, gamma=gamma).tolist()) for name in NAMES]
 

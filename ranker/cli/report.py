@@ -120,7 +120,7 @@ def command(
         if parallel:
             datasets = [read_input(data or [], source, references, translations, lp, no_references=no_references)]
         else:
-            datasets = [read_input([one], None, None, None, lp, no_references=no_references) for one in data or []]
+            datasets = [read_input([path], None, None, None, lp, no_references=no_references) for path in data or []]
         with working("reading"):
             training = catalogue.load_all(train_data) if train_data else None
             if training is not None and no_references:
@@ -139,9 +139,9 @@ def command(
             )
         with working("writing"):
             page, drawn = ranker_report(findings)
-        for one in findings.measured:
-            for note in one.notes:
-                say_note(f"{one.dataset.name}: {note}")
+        for measured in findings.measured:
+            for note in measured.notes:
+                say_note(f"{measured.dataset.name}: {note}")
     write_html(html, page)
     say(f"written: {html}")
     for path in write_plots(drawn, plots) if plots else ():

@@ -117,11 +117,11 @@ def command(
         raise OptionError("--scale requires --mbr")
     scored = _scores_in_file(oracle)
     ranker = Ranker.load(model) if model is not None else None
-    reported = [make_scorer(one, None) for one in listed(report)]
-    for one in reported:
-        one.check_new_texts("hypotheses")
+    reported = [make_scorer(name, None) for name in listed(report)]
+    for reported_scorer in reported:
+        reported_scorer.check_new_texts("hypotheses")
     references = read_references(refs or [], source) if refs or source else None
-    found, dataset = read_hypotheses(
+    lists, dataset = read_hypotheses(
         nbest, sentences=None if references is None else len(references.sources), each=each
     )
     if dataset is not None and not refs:
@@ -133,37 +133,37 @@ def command(
         what = "needs references: give -r FILE, or use a model that needs none, such as consensus"
         raise OptionError(f"--model {model} {what}")
     if references is None and ranker is not None:
-        references = references_of([""] * (int(found.sentence.max(initial=-1)) + 1), [], [], found.name)
+        references = references_of([""] * (int(lists.sentence.max(initial=-1)) + 1), [], [], lists.name)
     if references is not None and compared:
-        check_sentences(found, references)
+        check_sentences(lists, references)
     sentences = len(references.sources) if references is not None else None
     scores: FloatArray
     with working("choosing"):
         if mbr is not None:
-            scores = _expected(found, mbr, weights, scale, references)
+            scores = _expected(lists, mbr, weights, scale, references)
         elif weights is not None:
-            scores = _model_scores(found, weights)
+            scores = _model_scores(lists, weights)
         elif scored is not None:
             if scored.direction_note:
                 say_note(scored.direction_note)
             sign = 1.0 if scored.higher_is_better else -1.0
-            scores = sign * scored.in_order(len(found), f"the hypotheses of {found.name}")
+            scores = sign * scored.in_order(len(lists), f"the hypotheses of {lists.name}")
         else:
             assert references is not None
             objective = RankerScorer(ranker) if ranker is not None else make_scorer(oracle, None)
-            say_notes([objective], references if compared else all_hypotheses(found, references))
-            scores = sentence_scores(found, references, objective)
+            say_notes([objective], references if compared else all_hypotheses(lists, references))
+            scores = sentence_scores(lists, references, objective)
         if oracle is not None and scored is None and references is not None:
-            chosen = best_of_all(found, references, objective)
+            chosen = best_of_all(lists, references, objective)
         else:
-            chosen = best_hypotheses(found, scores, sentences)
-    _print(found, chosen, scores, form)
+            chosen = best_hypotheses(lists, scores, sentences)
+    _print(lists, chosen, scores, form)
     if references is not None and reported:
         from ranker.tuning.reranking import score_of_choice
 
         say_notes(reported, references)
-        for one in reported:
-            say(f"{one.name} {score_of_choice(found, references, one, chosen):.6f}", err=True)
+        for reported_scorer in reported:
+            say(f"{reported_scorer.name} {score_of_choice(lists, references, reported_scorer, chosen):.6f}", err=True)
 
 
 def _scores_in_file(oracle: str | None) -> Given | None:

@@ -104,7 +104,7 @@ def command(
     from ranker.evaluation.systems.levels import Units
 
     with working("scoring"):
-        levels = [Units.of(dataset, one) for one in _levels(dataset, level_of(level), form)]
+        levels = [Units.of(dataset, level_name) for level_name in _levels(dataset, level_of(level), form)]
         say_notes(scorers.values(), dataset)
         statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()}
     if form == "mtme" and output is not None:
@@ -112,7 +112,7 @@ def command(
         return
     about: dict[str, Any] = {"level": levels[0].level}
     rows = _rows(levels[0], scorers, statistics, percent=percent)
-    signatures = [result_signature(one, dataset, about["level"], **about) for one in scorers.values()]
+    signatures = [result_signature(scorer, dataset, about["level"], **about) for scorer in scorers.values()]
     _print(rows, scorers, signatures, about, form, output)
 
 
@@ -143,12 +143,12 @@ def _score_shards(
     from ranker.scaling.scoring import ScoreSegments, SumStatistics, totals
 
     named = NamedScorers.of(metrics, model)
-    scorers = {one.name: one for one in named.scorers()}
+    scorers = {scorer.name: scorer for scorer in named.scorers()}
     whole = run.collect_references() if named.need_all_references else None
     stage = ScoreSegments(named, whole) if level == "segment" else SumStatistics(named, whole, level=level)
     finished = run.map(stage, run.folder)
-    notes = [] if whole is None else [one.note(whole.dataset()) for one in scorers.values()]
-    signatures = [f"{one.head()}|ranked:{run.signature(finished)}|level:{level}" for one in scorers.values()]
+    notes = [] if whole is None else [scorer.note(whole.dataset()) for scorer in scorers.values()]
+    signatures = [f"{scorer.head()}|ranked:{run.signature(finished)}|level:{level}" for scorer in scorers.values()]
     finish(run, stage, finished, notes, signatures=signatures)
     if level == "segment":
         with written_to(output):
@@ -163,7 +163,7 @@ def _levels(dataset: Dataset, level: Level | None, form: Form) -> list[Level]:
         return [level]
     if form != "mtme":
         return ["segment"]
-    return [one for one in LEVELS if one != "document" or dataset.sources["doc"].notna().all()]
+    return [level for level in LEVELS if level != "document" or dataset.sources["doc"].notna().all()]
 
 
 def _rows(
@@ -183,8 +183,8 @@ def _write(
 ) -> None:
     from ranker.evaluation.systems.score_files import write_score_files
 
-    made = [units.level for units in levels]
-    signatures = {name: result_signature(scorer, dataset, *made) for name, scorer in scorers.items()}
+    level_names = [units.level for units in levels]
+    signatures = {name: result_signature(scorer, dataset, *level_names) for name, scorer in scorers.items()}
     for path in write_score_files(out, dataset, scorers, statistics, levels, signatures):
         say(f"written: {path}")
     say("")

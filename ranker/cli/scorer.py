@@ -46,7 +46,7 @@ def listed(metrics: list[str] | None) -> list[str]:
     """Return the metrics of repeated options and of lists with commas, in their order."""
     from ranker.notation import split
 
-    return [one for text in metrics or [] for one in split(text)]
+    return [name for text in metrics or [] for name in split(text)]
 
 
 def single(metrics: list[str] | None) -> str | None:
@@ -90,8 +90,8 @@ def supplied(scorers: Sequence[Scorer], given: list[str] | None) -> list[Scorer]
     OptionError
         As `files_for`.
     """
-    files = files_for([part for one in scorers for part in one.members], given)
-    return [one.with_files(files) for one in scorers] if files else [*scorers]
+    files = files_for([part for scorer in scorers for part in scorer.members], given)
+    return [scorer.with_files(files) for scorer in scorers] if files else [*scorers]
 
 
 def files_for(extractors: Iterable[Extractor], given: list[str] | None) -> dict[str, str]:
@@ -106,17 +106,17 @@ def files_for(extractors: Iterable[Extractor], given: list[str] | None) -> dict[
         return {}
     from ranker.extractors.given import given_files
 
-    asked = given_files(extractors)
+    needed = given_files(extractors)
     files: dict[str, str] = {}
-    for one in given:
-        name, _, file = one.partition("=")
+    for entry in given:
+        name, _, file = entry.partition("=")
         if not name or not file:
-            raise OptionError(f"--given {one}: expected NAME=FILE, such as --given comet=scores.tsv")
+            raise OptionError(f"--given {entry}: expected NAME=FILE, such as --given comet=scores.tsv")
         if name in files:
             raise OptionError(f"--given: scores {name!r} are given twice")
-        if name not in asked:
-            wanted = f"needed: {', '.join(asked)}" if asked else "no metric or model needs given scores"
-            raise OptionError(f"--given {one}: no scores {name!r} are needed{nearest(name, asked)}; {wanted}")
+        if name not in needed:
+            wanted = f"needed: {', '.join(needed)}" if needed else "no metric or model needs given scores"
+            raise OptionError(f"--given {entry}: no scores {name!r} are needed{nearest(name, needed)}; {wanted}")
         files[name] = file
     return files
 
@@ -163,11 +163,11 @@ def given_scorers(metrics: list[str] | None, model: Path | None, given: list[str
     """
     from ranker.ranking import make_scorer
 
-    scorers = [make_scorer(one, None) for one in listed(metrics)] + ([make_scorer(None, model)] if model else [])
+    scorers = [make_scorer(name, None) for name in listed(metrics)] + ([make_scorer(None, model)] if model else [])
     if not scorers:
         raise OptionError("give --metric NAME (see ranker features) or --model FILE (see ranker train)")
     scorers = supplied(scorers, given)
-    names = [one.name for one in scorers]
+    names = [scorer.name for scorer in scorers]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise OptionError(f"metric {twice[0]!r} is given twice")

@@ -105,8 +105,8 @@ def command(
 
     with working("scoring and resampling"):
         # the report needs them too
-        statistics = {name: one.statistics(dataset) for name, one in scorers.items()} if html else None
-        found = compare_systems(
+        statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()} if html else None
+        result = compare_systems(
             dataset,
             scorers,
             baseline=baseline,
@@ -122,20 +122,20 @@ def command(
         from ranker.reports.systems.comparison import SystemsFindings, systems_report
 
         with working("writing"):
-            findings = SystemsFindings.of(found, dataset, scorers, statistics, kind)
+            findings = SystemsFindings.of(result, dataset, scorers, statistics, kind)
             write_html(html, systems_report(findings, percent=percent)[0])
-    for note in dict.fromkeys(note for one in found.metrics for note in one.notes):
+    for note in dict.fromkeys(note for compared in result.metrics for note in compared.notes):
         say_note(note)
     if form in ("latex", "markdown"):
         from ranker.reports import paper_tables
 
-        print_text(getattr(paper_tables, form)(found, percent=percent))
+        print_text(getattr(paper_tables, form)(result, percent=percent))
     else:
-        rows = _pair_rows(found) if pairs else _rows(found)
-        document = found.document() if form == "json" else None
-        emit(Result(document, rows, lambda: _print(found, pairs, percent)), form)
+        rows = _pair_rows(result) if pairs else _rows(result)
+        document = result.document() if form == "json" else None
+        emit(Result(document, rows, lambda: _print(result, pairs, percent)), form)
     if form != "table":
-        for note in found.notes:
+        for note in result.notes:
             say_note(note)
     if html is not None:
         say_note(f"written: {html}")
@@ -143,14 +143,14 @@ def command(
             open_page(html)
 
 
-def _rows(found: SystemsResult) -> list[dict[str, Any]]:
+def _rows(result: SystemsResult) -> list[dict[str, Any]]:
     """Return one row a system, metric and language pair."""
     return [
         {
-            "lp": None if one.lp == "?" else one.lp,
-            "metric": one.metric,
+            "lp": None if comparison.lp == "?" else comparison.lp,
+            "metric": comparison.metric,
             "system": each.system,
-            "sources": one.sources,
+            "sources": comparison.sources,
             "score": each.score.value,
             "low": each.score.low,
             "high": each.score.high,
@@ -158,27 +158,27 @@ def _rows(found: SystemsResult) -> list[dict[str, Any]]:
             "rank.low": each.low,
             "rank.high": each.high,
             "cluster": each.cluster,
-            "baseline": one.baseline,
+            "baseline": comparison.baseline,
             "difference": each.difference and each.difference.value,
             "difference.low": each.difference and each.difference.low,
             "difference.high": each.difference and each.difference.high,
             "p": each.p,
             "adjusted": each.adjusted,
             "needed": each.needed,
-            "human": (people := found.people(one.lp).get(each.system)) and people.score,
+            "human": (people := result.people(comparison.lp).get(each.system)) and people.score,
             "human.cluster": people and people.cluster,
         }
-        for one in found.comparisons
-        for each in one.systems
+        for comparison in result.comparisons
+        for each in comparison.systems
     ]
 
 
-def _pair_rows(found: SystemsResult) -> list[dict[str, Any]]:
+def _pair_rows(result: SystemsResult) -> list[dict[str, Any]]:
     """Return one row a pair of systems, metric and language pair."""
     return [
         {
-            "lp": None if one.lp == "?" else one.lp,
-            "metric": one.metric,
+            "lp": None if comparison.lp == "?" else comparison.lp,
+            "metric": comparison.metric,
             "better": pair.better,
             "worse": pair.worse,
             "difference": pair.difference.value,
@@ -188,27 +188,27 @@ def _pair_rows(found: SystemsResult) -> list[dict[str, Any]]:
             "adjusted": pair.adjusted,
             "needed": pair.needed,
         }
-        for one in found.comparisons
-        for pair in one.pairs
+        for comparison in result.comparisons
+        for pair in comparison.pairs
     ]
 
 
-def _print(found: SystemsResult, pairs: bool, percent: bool) -> None:
+def _print(result: SystemsResult, pairs: bool, percent: bool) -> None:
     """Print the tables of every language pair and metric, what they mean, and the signatures."""
-    settings = found.settings
-    for one in found.comparisons:
-        metric = found.metric(one.metric)
+    settings = result.settings
+    for comparison in result.comparisons:
+        metric = result.metric(comparison.metric)
         scale = metric.scale(percent=percent)
-        lp = "" if one.lp == "?" else f" {one.lp}"
+        lp = "" if comparison.lp == "?" else f" {comparison.lp}"
         lower = "" if metric.higher_is_better else " (lower is better)"
-        name = f"{one.metric}{' in %' if scale > 1 else ''}{lower}"
-        title = f"{name}, {found.data}{lp}, {counted(one.sources, 'source')}, baseline {one.baseline}"
+        name = f"{comparison.metric}{' in %' if scale > 1 else ''}{lower}"
+        title = f"{name}, {result.data}{lp}, {counted(comparison.sources, 'source')}, baseline {comparison.baseline}"
         if pairs:
-            _print_pairs(one, title, scale)
+            _print_pairs(comparison, title, scale)
             continue
-        _print_systems(found, one, title, scale)
-        _print_details(one)
-        _print_wins(one, settings.alpha)
+        _print_systems(result, comparison, title, scale)
+        _print_details(comparison)
+        _print_wins(comparison, settings.alpha)
     resamples = counted(settings.resamples, "resample")
     counting = f"computed like {settings.parity}" if settings.parity else "two-sided"
     typer.echo(
@@ -222,17 +222,17 @@ def _print(found: SystemsResult, pairs: bool, percent: bool) -> None:
             "ranks: rank range; ranges of different clusters do not overlap"
         )
     typer.echo("")
-    for note in found.notes:
+    for note in result.notes:
         say(note, "")
-    for described in found.metrics:
+    for described in result.metrics:
         say_signatures(f"{described.name}: {described.signature}")
-    say_signatures(found.signature)
+    say_signatures(result.signature)
 
 
-def _print_systems(found: SystemsResult, one: SystemComparison, title: str, scale: float) -> None:
-    people = found.people(one.lp)
+def _print_systems(result: SystemsResult, comparison: SystemComparison, title: str, scale: float) -> None:
+    people = result.people(comparison.lp)
     rows = []
-    for each in one.systems:
+    for each in comparison.systems:
         row = {
             "ranks": str(each.low) if each.low == each.high else f"{each.low}-{each.high}",
             "system": each.system,
@@ -249,15 +249,15 @@ def _print_systems(found: SystemsResult, one: SystemComparison, title: str, scal
         }
         rows.append(row)
     print_table(rows, title, keys=["system"], together=["difference", "p", "adjusted", "needed"])
-    if one.judged > 1:
+    if comparison.judged > 1:
         typer.echo(
-            f"agreement with human scores, {one.judged} systems: Kendall's tau {show(one.kendall)}, "
-            f"Pearson's r {show(one.pearson)}"
+            f"agreement with human scores, {comparison.judged} systems: Kendall's tau {show(comparison.kendall)}, "
+            f"Pearson's r {show(comparison.pearson)}"
         )
     typer.echo("")
 
 
-def _print_details(one: SystemComparison) -> None:
+def _print_details(comparison: SystemComparison) -> None:
     rows = [
         {
             "system": each.system,
@@ -266,22 +266,22 @@ def _print_details(one: SystemComparison) -> None:
                 for name, value in each.details.items()
             },
         }
-        for each in one.systems
+        for each in comparison.systems
     ]
-    if one.systems[0].details:
-        print_table(rows, f"details of {one.metric}", keys=["system"])
+    if comparison.systems[0].details:
+        print_table(rows, f"details of {comparison.metric}", keys=["system"])
         typer.echo("")
 
 
-def _print_wins(one: SystemComparison, alpha: float) -> None:
-    ahead = one.ahead(alpha)
-    names = [each.system for each in one.systems]
+def _print_wins(comparison: SystemComparison, alpha: float) -> None:
+    ahead = comparison.ahead(alpha)
+    names = [each.system for each in comparison.systems]
     rows = win_rows(names, lambda first, second: (first, second) in ahead, "system")
     print_table(rows, "> significantly better, < worse")
     typer.echo("")
 
 
-def _print_pairs(one: SystemComparison, title: str, scale: float) -> None:
+def _print_pairs(comparison: SystemComparison, title: str, scale: float) -> None:
     rows = [
         {
             "better": pair.better,
@@ -291,7 +291,7 @@ def _print_pairs(one: SystemComparison, title: str, scale: float) -> None:
             "adjusted": show(pair.adjusted),
             "needed": "-" if pair.needed is None else f"{pair.needed:,}",
         }
-        for pair in one.pairs
+        for pair in comparison.pairs
     ]
     print_table(rows, title, keys=["better", "worse"])
     typer.echo("")
@@ -299,6 +299,7 @@ def _print_pairs(one: SystemComparison, title: str, scale: float) -> None:
 
 def _figure(estimate: Estimate, scale: float, sign: str = "") -> str:
     value, low, high = (
-        f"{scale * one + 0.0:{sign}.{2 if scale > 1 else 4}f}" for one in (estimate.value, estimate.low, estimate.high)
+        f"{scale * value + 0.0:{sign}.{2 if scale > 1 else 4}f}"
+        for value in (estimate.value, estimate.low, estimate.high)
     )
     return f"{value} [{low} {high}]"

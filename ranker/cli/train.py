@@ -147,15 +147,15 @@ def command(
         direction = direction_note(ranker, dataset, seed=seed)
     language = english_note(ranker.feature_set.members, dataset) or ranker.feature_set.note(dataset)
     notes = [*ranker.training_notes, *filter(None, [language, ranker.weight_sets.note(table.dataset), direction])]
-    found = None
+    cross_validation = None
     if folds and len(table.targets.sources) < 2:
         notes.append("no cross-validation: all judgements are of one source")
     elif folds:
         with working("cross-validating"):
-            found = cross_validate(ranker, table, folds=folds, seed=seed)
+            cross_validation = cross_validate(ranker, table, folds=folds, seed=seed)
     for note in notes:
         say_note(note)
-    _print(ranker, target, found, form)
+    _print(ranker, target, cross_validation, form)
 
 
 def _train_on_shards(
@@ -173,7 +173,7 @@ def _train_on_shards(
     _print(ranker, target, None, form)
 
 
-def _print(ranker: Ranker, target: Path, found: CrossValidation | None, form: DocumentFormat) -> None:
+def _print(ranker: Ranker, target: Path, cross_validation: CrossValidation | None, form: DocumentFormat) -> None:
     weights = [
         {"column": column, "weight": float(weight)}
         for column, weight in zip(ranker.feature_set.columns, ranker.weights, strict=True)
@@ -185,7 +185,7 @@ def _print(ranker: Ranker, target: Path, found: CrossValidation | None, form: Do
         "signature": ranker.signature(),
         "training": dataclasses.asdict(training),
         "weights": weights,
-        "cross_validation": dataclasses.asdict(found) if found else None,
+        "cross_validation": dataclasses.asdict(cross_validation) if cross_validation else None,
     }
 
     def show() -> None:
@@ -201,13 +201,13 @@ def _print(ranker: Ranker, target: Path, found: CrossValidation | None, form: Do
         say("")
         say_signatures(ranker.signature())
         say(f"model written: {target}")
-        if found:
-            _show(found)
+        if cross_validation:
+            _show(cross_validation)
 
     emit(Result(document, weights, show), form)
 
 
-def _show(found: CrossValidation) -> None:
+def _show(cross_validation: CrossValidation) -> None:
     rows = [
         {
             "": row.name,
@@ -215,15 +215,15 @@ def _show(found: CrossValidation) -> None:
             "spearman": interval(row.spearman),
             "note": row.note or "",
         }
-        for row in found.rows
+        for row in cross_validation.rows
     ]
     say("")
     print_table(
         rows,
-        f"{counted(found.sources, 'source')}, each ranked by a model that was not trained on it "
-        f"({found.folds} folds); [95% confidence interval over sources]",
+        f"{counted(cross_validation.sources, 'source')}, each ranked by a model that was not trained on it "
+        f"({cross_validation.folds} folds); [95% confidence interval over sources]",
     )
-    for verdict in found.verdicts:
+    for verdict in cross_validation.verdicts:
         say(verdict)
 
 

@@ -140,8 +140,8 @@ def command(
 
     weights_files(weights)
     objective = make_scorer(single(metric), model)
-    others = (make_scorer(one, None) for one in listed(report))
-    reported = list({one.name: one for one in (objective, *others)}.values())
+    further = (make_scorer(name, None) for name in listed(report))
+    reported = list({scorer.name: scorer for scorer in (objective, *further)}.values())
     called = Decoder(decoder, time_limit) if decoder is not None else None
     references = read_references(refs or [], source)
     say_notes(reported, references)
@@ -156,7 +156,7 @@ def command(
         fixed=tuple(fix or ()),
         bounds=tuple(bounds or ()),
     )
-    found = tune(
+    tuned = tune(
         objective,
         references,
         read_nbest(nbest) if nbest is not None else None,
@@ -166,11 +166,11 @@ def command(
         plan=plan,
         report=_say,
     )
-    signature = _signature(objective, references, found, plan)
-    written = write_weights(found.weights, weights, signature=signature, score=found.steps[-1].score)
-    sets = [("tuning", found.nbest, references), *([("test", *test)] if test else [])]
-    rows = [_scores(name, one, lists, texts, found) for name, lists, texts in sets for one in reported]
-    _print(found, rows, signature, [str(path) for path in written], form)
+    signature = _signature(objective, references, tuned, plan)
+    written = write_weights(tuned.weights, weights, signature=signature, score=tuned.steps[-1].score)
+    sets = [("tuning", tuned.nbest, references), *([("test", *test)] if test else [])]
+    rows = [_scores(name, scorer, lists, texts, tuned) for name, lists, texts in sets for scorer in reported]
+    _print(tuned, rows, signature, [str(path) for path in written], form)
 
 
 def _say(line: str) -> None:
@@ -178,46 +178,46 @@ def _say(line: str) -> None:
         say(f"ranker: {line}", err=True)
 
 
-def _scores(name: str, objective: Scorer, nbest: NBestList, references: Dataset, found: Tuned) -> dict[str, Any]:
+def _scores(name: str, objective: Scorer, nbest: NBestList, references: Dataset, tuned: Tuned) -> dict[str, Any]:
     from ranker.tuning.reranking import best_hypotheses, model_scores, score_of_choice
 
     number = len(references.sources)
     before, after = (
-        score_of_choice(nbest, references, objective, best_hypotheses(nbest, model_scores(nbest, one), number))
-        for one in (found.start, found.weights)
+        score_of_choice(nbest, references, objective, best_hypotheses(nbest, model_scores(nbest, weights), number))
+        for weights in (tuned.start, tuned.weights)
     )
     return {"sentences of": name, "metric": objective.name, "start": before, "tuned": after}
 
 
-def _signature(objective: Scorer, references: Dataset, found: Tuned, plan: Any) -> str:
+def _signature(objective: Scorer, references: Dataset, tuned: Tuned, plan: Any) -> str:
     from ranker.tuning.state import list_digest
 
     parts = {
-        "lists": list_digest(found.nbest)[:8],
+        "lists": list_digest(tuned.nbest)[:8],
         "references": references.fingerprint[:8],
         "restarts": plan.search.restarts,
         "directions": plan.search.directions,
         "fixed": ",".join(plan.fixed) or None,
         "bounds": ",".join(plan.bounds) or None,
-        "iterations": len(found.steps),
+        "iterations": len(tuned.steps),
         "seed": plan.search.seed,
     }
     return "|".join([objective.head(), *(f"{key}:{value}" for key, value in parts.items() if value is not None)])
 
 
-def _print(found: Tuned, rows: list[dict[str, Any]], signature: str, written: list[str], form: DocumentFormat) -> None:
+def _print(tuned: Tuned, rows: list[dict[str, Any]], signature: str, written: list[str], form: DocumentFormat) -> None:
     import dataclasses
 
-    steps = [dataclasses.asdict(step) for step in found.steps]
+    steps = [dataclasses.asdict(step) for step in tuned.steps]
     weights = [
         {"column": column, "start": before, "tuned": after}
-        for column, before, after in zip(found.nbest.columns, found.start.values, found.weights.values, strict=True)
+        for column, before, after in zip(tuned.nbest.columns, tuned.start.values, tuned.weights.values, strict=True)
     ]
-    facts = {"signature": signature, "stopped": found.stopped, "written": written}
+    facts = {"signature": signature, "stopped": tuned.stopped, "written": written}
 
     def show() -> None:
         shown = ("iteration", "hypotheses", "new", "start", "score", "best_start", "searches", "seconds")
-        say(f"stopped: {found.stopped}", "")
+        say(f"stopped: {tuned.stopped}", "")
         print_table([{key: step[key] for key in shown} for step in steps])
         typer.echo("")
         print_table(weights)

@@ -126,17 +126,17 @@ class Aligners:
         OptionError
             If an aligner does not split words as this experiment does.
         """
-        given = language_pair if language_pair in (*self.files, *self.bitexts) else ""
-        if given not in self._made:
-            if given in self.files:
-                self._made[given] = _loaded(self.files[given])
-            elif given in self.bitexts:
-                self._made[given] = self._learnt(given)
+        key = language_pair if language_pair in (*self.files, *self.bitexts) else ""
+        if key not in self._made:
+            if key in self.files:
+                self._made[key] = _loaded(self.files[key])
+            elif key in self.bitexts:
+                self._made[key] = self._learnt(key)
             else:
                 model = learn_aligner(dataset, candidates=self.candidates)
                 what = "sources, references and outputs" if self.candidates else "sources and references"
                 return WordAligner(model, f"{what} of {dataset.name}")
-        return self._made[given]
+        return self._made[key]
 
     def _learnt(self, pair: str) -> WordAligner:
         source, target = files = self.bitexts[pair]
@@ -185,12 +185,12 @@ def language_pairs_of(datasets: Sequence[Dataset]) -> list[str]:
 
 def _named(text: str) -> tuple[str, Path]:
     """Split ``de-en=FILE``; without a language pair the name is empty."""
-    found = _NAMED.fullmatch(text)
-    return (found["pair"], Path(found["rest"])) if found else ("", Path(text))
+    match = _NAMED.fullmatch(text)
+    return (match["pair"], Path(match["rest"])) if match else ("", Path(text))
 
 
-def _refuse_second(pair: str, *given: Mapping[str, object]) -> None:
-    if any(pair in one for one in given):
+def _refuse_second(pair: str, *files: Mapping[str, object]) -> None:
+    if any(pair in key for key in files):
         raise OptionError(
             f"--aligner, --bitext: two aligners for {pair or 'all language pairs'}, expected one; give a language pair "
             "as de-en=FILE"

@@ -163,7 +163,7 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: BirchSettings = Bir
         "train": f"{train.name}#{train.fingerprint[:8]}",
         "test": ",".join(f"{test.name}#{test.fingerprint[:8]}" for test in tests) or None,
         "lexical": "+".join(SENTENCE_BLEU.values()),
-        "baselines": "+".join(sorted(make_metric(one).signature() for one in baselines - {*SENTENCE_BLEU.values()})),
+        "baselines": "+".join(sorted(make_metric(name).signature() for name in baselines - {*SENTENCE_BLEU.values()})),
         "aligner": settings.aligners.signed([train, *tests]),
         "tokenizer": "13a",
         "restarts": settings.restarts,
@@ -178,10 +178,10 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: BirchSettings = Bir
 def prepare(dataset: Dataset, settings: BirchSettings) -> list[ScoredPair]:
     """Align every language pair and compute what the scores are made of."""
     resolve_kind(dataset, PREFERENCES)
-    kept = dataset.select_candidates(judged(dataset, PREFERENCES))
-    filled = (kept.sources["text"].str.strip() != "").to_numpy(bool)
-    kept = kept.select_sources(filled & (np.diff(kept.candidate_offsets) > 0))
-    return [_language_pair(kept.select_language_pairs([name]), name, settings) for name in kept.language_pairs]
+    outputs = dataset.select_candidates(judged(dataset, PREFERENCES))
+    filled = (outputs.sources["text"].str.strip() != "").to_numpy(bool)
+    outputs = outputs.select_sources(filled & (np.diff(outputs.candidate_offsets) > 0))
+    return [_language_pair(outputs.select_language_pairs([name]), name, settings) for name in outputs.language_pairs]
 
 
 def _language_pair(dataset: Dataset, name: str, settings: BirchSettings) -> ScoredPair:
@@ -209,7 +209,7 @@ def _language_pair(dataset: Dataset, name: str, settings: BirchSettings) -> Scor
 
 def _objective(corpus: list[ScoredPair], variant: str) -> Callable[[float], float]:
     def mean_consistency(theta: float) -> float:
-        return float(np.mean([one.consistency(one.lrscore(variant, theta)) for one in corpus]))
+        return float(np.mean([part.consistency(part.lrscore(variant, theta)) for part in corpus]))
 
     return mean_consistency
 
@@ -223,7 +223,7 @@ def _climb(objective: Callable[[float], float], settings: BirchSettings) -> floa
         for step in _STEPS:
             while True:
                 neighbours = [min(1.0, theta + step), max(0.0, theta - step)]
-                values = [objective(one) for one in neighbours]
+                values = [objective(neighbour) for neighbour in neighbours]
                 if max(values) <= value:
                     break
                 value = max(values)
@@ -262,16 +262,16 @@ def _tasks(
 
 def _aligner_task(name: str, corpus: Once[list[ScoredPair]]) -> Task:
     return Task(
-        f"word aligners, {name}", lambda: [aligner_table(name, [one.aligner.row(one.name) for one in corpus()])]
+        f"word aligners, {name}", lambda: [aligner_table(name, [part.aligner.row(part.name) for part in corpus()])]
     )
 
 
 def _reordering_table(title: str, corpus: list[ScoredPair], theta: dict[str, float]) -> Table:
     reordering = []
-    for one in corpus:
-        row: dict[str, Any] = {"language pair": one.name, "d_k to the source order": one.monotonicity}
-        row.update({f"alpha {variant}": value**one.monotonicity for variant, value in theta.items()})
-        row["published d_k"] = REORDERING.get(one.name)
+    for part in corpus:
+        row: dict[str, Any] = {"language pair": part.name, "d_k to the source order": part.monotonicity}
+        row.update({f"alpha {variant}": value**part.monotonicity for variant, value in theta.items()})
+        row["published d_k"] = REORDERING.get(part.name)
         reordering.append(row)
     return Table(title, tuple(reordering), "The lower d_k, the more reordering.")
 
@@ -279,20 +279,20 @@ def _reordering_table(title: str, corpus: list[ScoredPair], theta: dict[str, flo
 def _consistency_table(
     table_title: str, corpus: list[ScoredPair], theta: dict[str, float], *, in_sample: bool
 ) -> Table:
-    titles = [title for title in corpus[0].baselines if all(title in one.baselines for one in corpus)]
-    names = [one.name for one in corpus]
+    titles = [title for title in corpus[0].baselines if all(title in part.baselines for part in corpus)]
+    names = [part.name for part in corpus]
     published = [names.index(pair) for pair in shared_pairs(tuple(names))]
     rows = []
     for title in (*titles, *VARIANTS):
-        scores = [one.lrscore(title, theta[title]) if title in VARIANTS else one.baselines[title] for one in corpus]
-        values = [one.consistency(found) for one, found in zip(corpus, scores, strict=True)]
+        scores = [part.lrscore(title, theta[title]) if title in VARIANTS else part.baselines[title] for part in corpus]
+        values = [part.consistency(score) for part, score in zip(corpus, scores, strict=True)]
         row = {"metric": title, **dict(zip(names, values, strict=True)), "average": float(np.mean(values))}
         if 0 < len(published) < len(names):
             row[f"average of {', '.join(names[at] for at in published)}"] = float(
                 np.mean([values[at] for at in published])
             )
         rows.append(row)
-    pairs = sum(len(one.pairs.better) for one in corpus)
+    pairs = sum(len(part.pairs.better) for part in corpus)
     note = f"{pairs:,} strict preferences; a tie of the metric does not agree. {meteor_note(names)}"
     if in_sample:
         note += " Theta was trained on the same preferences."

@@ -70,10 +70,10 @@ def meteor_notation(language_pairs: Sequence[str]) -> str:
 
 def baselines(language_pair: str) -> dict[str, str]:
     """Return the notations of the metrics of table 3 by name; METEOR 1.5 is added where the target is English."""
-    found = {"METEOR": meteor_notation([language_pair])}
+    metrics = {"METEOR": meteor_notation([language_pair])}
     if language_pair.endswith("-en"):
-        found["METEOR 1.5"] = "meteor[parameters=rank,modules=exact+stem+synonym,stemmer=english]"
-    return {**found, "TER": TER, **SENTENCE_BLEU}
+        metrics["METEOR 1.5"] = "meteor[parameters=rank,modules=exact+stem+synonym,stemmer=english]"
+    return {**metrics, "TER": TER, **SENTENCE_BLEU}
 
 
 def meteor_note(language_pairs: Sequence[str]) -> str:

@@ -66,19 +66,21 @@ def tables(dataset: Dataset, theta: Mapping[str, float], settings: TuningSetting
     rows_of_aligners = [pair.aligner.row(pair.name) for pair in pairs if pair.aligner is not None]
     yield aligner_table(f"tuned choices of {dataset.name}", rows_of_aligners)
     scored = metrics(theta, [pair.name for pair in pairs])
-    found = {side: np.zeros((len(pairs), len(TUNED), len(scored))) for side in ("tuning", "test")}
+    scores = {side: np.zeros((len(pairs), len(TUNED), len(scored))) for side in ("tuning", "test")}
     choices: list[list[Int64Array]] = []
     for number, pair in enumerate(pairs):
         choices.append([])
         for row, name in enumerate(TUNED):
             weights = [tune(pair, scored[name], settings, run).weights for run in range(settings.runs)]
             for side, part in (("tuning", pair.tuning), ("test", pair.test)):
-                chosen = [part.choose(one) for one in weights]
-                found[side][number, row] = [np.mean([part.score(one, c) for c in chosen]) for one in scored.values()]
+                chosen = [part.choose(weight) for weight in weights]
+                scores[side][number, row] = [
+                    np.mean([part.score(metric, c) for c in chosen]) for metric in scored.values()
+                ]
             choices[-1].append(chosen[0])
             report("metrics tuned to", number * len(TUNED) + row + 1, len(pairs) * len(TUNED))
     names = [pair.name for pair in pairs]
-    for side, values in found.items():
+    for side, values in scores.items():
         rows = [
             {"language pair": pair, "tuned to": name, **dict(zip(scored, map(Marked, line), strict=True))}
             for pair, block in zip([*names, "average"], [*values, values.mean(axis=0)], strict=True)
@@ -103,16 +105,16 @@ def _preferences(people: list[People], choices: list[list[Int64Array]], over: st
     rows = []
     for index, name in enumerate(TUNED):
         if name in PREFERENCES:
-            one = compare_all(people, choices, index, 0)
+            preference = compare_all(people, choices, index, 0)
             won, lost = PREFERENCES[name]
             rows.append(
                 {
                     "tuned to": name,
                     "against": "BLEU",
-                    "different": one.different,
-                    "judged": one.judged,
-                    "first preferred": one.share,
-                    "p": one.p,
+                    "different": preference.different,
+                    "judged": preference.judged,
+                    "first preferred": preference.share,
+                    "p": preference.p,
                     "published": won / (won + lost),
                     "p of the published": sign_test(won, won + lost),
                 }

@@ -84,11 +84,11 @@ class CerSettings:
         OptionError
             For a name that is neither in `METRICS` nor a metric's notation.
         """
-        made = {}
+        metrics = {}
         for name in dict.fromkeys(self.metrics):
-            notation, family = METRICS.get(name, (name, "other"))
+            notation, metric_group = METRICS.get(name, (name, "other"))
             try:
-                made[name] = make_metric(notation), family
+                metrics[name] = make_metric(notation), metric_group
             except OptionError as error:
                 if name in METRICS:
                     raise
@@ -96,7 +96,7 @@ class CerSettings:
                     f"unknown metric {name!r}{nearest(name, list(METRICS))}; expected one of {', '.join(METRICS)}, "
                     f"or a metric of this package: {error}"
                 ) from None
-        return made
+        return metrics
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,8 +161,8 @@ def plan(dataset: Dataset, settings: CerSettings = CerSettings()) -> Plan:
         As `run`, for what can be told before the work.
     """
     metrics = settings.chosen()
-    scored = {name: one for name, (one, family) in metrics.items() if family != BLENDS}
-    align = needs_alignments([one for one, _ in metrics.values()])
+    scored = {name: metric for name, (metric, metric_group) in metrics.items() if metric_group != BLENDS}
+    align = needs_alignments([metric for metric, _ in metrics.values()])
     parts_of_pairs = language_pair_parts(dataset, settings.tuning)
     settings.tuning.aligners.check([dataset])
 
@@ -170,19 +170,19 @@ def plan(dataset: Dataset, settings: CerSettings = CerSettings()) -> Plan:
         pair = parts_of_pairs[number].make(align=align)
         return _outcome(pair, metrics, scored, settings, (number, len(parts_of_pairs)))
 
-    made = [Once(partial(outcome, number)) for number in range(len(parts_of_pairs))]
+    pending = [Once(partial(outcome, number)) for number in range(len(parts_of_pairs))]
 
     def outcomes() -> list[Outcome]:
-        return [one() for one in made]
+        return [task() for task in pending]
 
     def of_pair(number: int) -> list[Table]:
-        return _pair_tables(made[number](), metrics, scored, settings)
+        return _pair_tables(pending[number](), metrics, scored, settings)
 
     def families(side: str) -> list[Table]:
         return [_families(outcomes(), metrics, scored, side)]
 
     tasks = [Task(f"scores, {part.name}", partial(of_pair, number)) for number, part in enumerate(parts_of_pairs)]
-    published = partial(cer10_published.tables, {name: one for name, (one, _) in metrics.items()})
+    published = partial(cer10_published.tables, {name: metric for name, (metric, _) in metrics.items()})
     tasks.append(Task("published scores", published))
     tasks += [Task(f"families of metrics, {side} side", partial(families, side)) for side in ("tuning", "test")]
     tasks.append(Task("what serves a metric best", lambda: [_ranks(outcomes(), metrics, scored)]))
@@ -215,21 +215,22 @@ def _outcome(
     choices, extraction = [], []
     for metric, _ in metrics.values():
         began = time.process_time()
-        for one in sides.values():
-            one.statistics(metric)
+        for tuning_side in sides.values():
+            tuning_side.statistics(metric)
         extraction.append(time.process_time() - began)
     for row, (metric, _) in enumerate(metrics.values()):
         runs.append([tune(pair, metric, settings.tuning, at) for at in range(number)])
         for name, side in sides.items():
-            for at, found in enumerate(runs[-1]):
-                chosen = side.choose(found.weights)
-                scores[name][row, :, at] = [side.score(one, chosen) for one in scored.values()]
+            for at, optimum in enumerate(runs[-1]):
+                chosen = side.choose(optimum.weights)
+                scores[name][row, :, at] = [side.score(scoring_metric, chosen) for scoring_metric in scored.values()]
                 if name == "test" and at == 0:
                     choices.append(chosen)
         report("metrics tuned to", place[0] * len(metrics) + row + 1, place[1] * len(metrics))
-    begun = equal_weights(pair)
+    untuned = equal_weights(pair)
     start = {
-        name: np.array([side.score(one, side.choose(begun)) for one in scored.values()]) for name, side in sides.items()
+        name: np.array([side.score(scoring_metric, side.choose(untuned)) for scoring_metric in scored.values()])
+        for name, side in sides.items()
     }
     return Outcome(pair, runs, scores, start, choices, extraction)
 
@@ -261,14 +262,14 @@ def _pair_tables(
     if number > 1:
         tables.append(Table(f"standard deviation over {number} runs, test side, {name}", tuple(deviations)))
     steps = []
-    for metric, found, extraction in zip(metrics, outcome.runs, outcome.extraction, strict=True):
+    for metric, metric_runs, extraction in zip(metrics, outcome.runs, outcome.extraction, strict=True):
         row: dict[str, Any] = {
             "tuned to": metric,
-            "iterations": float(np.mean([one.iterations for one in found])),
-            "line searches": float(np.mean([one.searches for one in found])),
+            "iterations": float(np.mean([run.iterations for run in metric_runs])),
+            "line searches": float(np.mean([run.searches for run in metric_runs])),
         }
         if settings.times:
-            row["seconds of the search"] = float(np.mean([one.seconds for one in found]))
+            row["seconds of the search"] = float(np.mean([run.seconds for run in metric_runs]))
             row["seconds of statistics, once"] = extraction
         steps.append(row)
     note = "Means over runs."
@@ -286,16 +287,16 @@ def _families(
     outcomes: Sequence[Outcome], metrics: Mapping[str, tuple[Metric, str]], scored: Mapping[str, Metric], side: str
 ) -> Table:
     """Return the mean standardised score of every training family by every scoring family."""
-    z = np.mean([standardised(scored, one.scores[side].mean(axis=2)) for one in outcomes], axis=0)
-    trained_as = np.array([family for _, family in metrics.values()])
+    z = np.mean([standardised(scored, outcome.scores[side].mean(axis=2)) for outcome in outcomes], axis=0)
+    trained_as = np.array([metric_group for _, metric_group in metrics.values()])
     scored_as = np.array([metrics[name][1] for name in scored])
     itself = np.array(list(metrics))[:, np.newaxis] == np.array(list(scored))
     rows = []
-    for family in dict.fromkeys(trained_as.tolist()):
-        row: dict[str, Any] = {"tuned to": family}
-        for other in dict.fromkeys(scored_as.tolist()):
-            block = (trained_as == family)[:, np.newaxis] & (scored_as == other) & ~itself
-            row[other] = Marked(z[block].mean()) if block.any() else None
+    for training_group in dict.fromkeys(trained_as.tolist()):
+        row: dict[str, Any] = {"tuned to": training_group}
+        for scoring_group in dict.fromkeys(scored_as.tolist()):
+            block = (trained_as == training_group)[:, np.newaxis] & (scored_as == scoring_group) & ~itself
+            row[scoring_group] = Marked(z[block].mean()) if block.any() else None
         rows.append(row)
     note = (
         "Mean standardised score: by how many standard deviations of its column a score is better than the column's "
@@ -316,11 +317,11 @@ def _ranks(
         best: dict[str, str] = {}
         for side in ("tuning", "test"):
             places = []
-            for one in outcomes:
-                z = standardised(scored, one.scores[side].mean(axis=2))[:, column]
+            for outcome in outcomes:
+                z = standardised(scored, outcome.scores[side].mean(axis=2))[:, column]
                 places.append(1 + int((z > z[names.index(name)] + 1e-12).sum()))
                 first = names[int(np.argmax(z))]
-                best[f"best tuned to, {side} side, {one.pair.name}"] = first
+                best[f"best tuned to, {side} side, {outcome.pair.name}"] = first
                 own[side] += metrics[first][1] == metrics[name][1]
             row[f"place of itself, {side} side"] = float(np.mean(places))
         rows.append({**row, **best})
@@ -334,23 +335,23 @@ def _ranks(
 
 def _people(outcomes: Sequence[Outcome], names: list[str]) -> list[Table]:
     """Return preferences between what was chosen, for the pairs of the paper and for each metric against all others."""
-    people = [People(one.pair.test.dataset) for one in outcomes]
-    choices = [one.choices for one in outcomes]
+    people = [People(outcome.pair.test.dataset) for outcome in outcomes]
+    choices = [outcome.choices for outcome in outcomes]
     combinations = list(itertools.combinations(range(len(names)), 2))
-    found = {pair: compare_all(people, choices, *pair) for pair in combinations}
-    corrected = holm([one.p for one in found.values()]) if found else np.zeros(0)
+    preferences = {pair: compare_all(people, choices, *pair) for pair in combinations}
+    corrected = holm([preference.p for preference in preferences.values()]) if preferences else np.zeros(0)
     pairs = []
     for first, second, chinese, arabic in PREFERENCES:
         if first in names and second in names:
-            one = compare_all(people, choices, names.index(first), names.index(second))
+            preference = compare_all(people, choices, names.index(first), names.index(second))
             pairs.append(
                 {
                     "tuned to": first,
                     "against": second,
-                    "different": one.different,
-                    "judged": one.judged,
-                    "first preferred": one.share,
-                    "p": one.p,
+                    "different": preference.different,
+                    "judged": preference.judged,
+                    "first preferred": preference.share,
+                    "p": preference.p,
                     "published, Chinese": chinese,
                     "published, Arabic": arabic,
                 }
@@ -358,13 +359,13 @@ def _people(outcomes: Sequence[Outcome], names: list[str]) -> list[Table]:
     rows = []
     for index, name in enumerate(names):
         shares, ahead, behind = [], 0, 0
-        for p, ((left, right), result) in zip(corrected, found.items(), strict=True):
+        for p, ((left, right), result) in zip(corrected, preferences.items(), strict=True):
             if index in (left, right) and result.judged:
                 share = result.share if index == left else 1 - result.share
                 shares.append(share)
                 ahead += bool(p < SIGNIFICANT and share > 0.5)
                 behind += bool(p < SIGNIFICANT and share < 0.5)
-        chosen = [(judge, one.choices[index]) for judge, one in zip(people, outcomes, strict=True)]
+        chosen = [(judge, outcome.choices[index]) for judge, outcome in zip(people, outcomes, strict=True)]
         rows.append(
             {
                 "tuned to": name,
@@ -374,7 +375,7 @@ def _people(outcomes: Sequence[Outcome], names: list[str]) -> list[Table]:
                 "behind": behind,
             }
         )
-    over = ", ".join(one.pair.name for one in outcomes)
+    over = ", ".join(outcome.pair.name for outcome in outcomes)
     note = (
         f"Test sides of {over}, first run: sources for which the choices differ, of these the ones for which people "
         "preferred one, the share that preferred the first, and an exact two-sided sign test."

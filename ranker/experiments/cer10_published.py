@@ -218,24 +218,26 @@ def tables(metrics: Mapping[str, Metric]) -> list[Table]:
     metrics : mapping of str to Metric
         What is tuned to and scored by, by name; the published figures of others are left out.
     """
-    made = []
-    for one in (CHINESE, ARABIC, DEVIATIONS):
-        columns = [at for at, name in enumerate(one.scored_by) if name in metrics]
-        chosen = [name for name in one.rows if name in metrics]
+    listed = []
+    for published in (CHINESE, ARABIC, DEVIATIONS):
+        columns = [at for at, name in enumerate(published.scored_by) if name in metrics]
+        chosen = [name for name in published.rows if name in metrics]
         if not columns or not chosen:
             continue
-        scored = {one.scored_by[at]: metrics[one.scored_by[at]] for at in columns}
-        values = one.values()[:, columns]
+        scored = {published.scored_by[at]: metrics[published.scored_by[at]] for at in columns}
+        values = published.values()[:, columns]
         note = "Cer, Manning and Jurafsky (2010)"
-        if one is DEVIATIONS:
-            rows = [{"tuned to": name, **_marked(scored, row)} for name, row in zip(one.rows, values, strict=True)]
+        if published is DEVIATIONS:
+            rows = [
+                {"tuned to": name, **_marked(scored, row)} for name, row in zip(published.rows, values, strict=True)
+            ]
         else:
-            rows = matrix(list(one.rows), scored, values)
+            rows = matrix(list(published.rows), scored, values)
             rows.append({"tuned to": "average", **_marked(scored, values.mean(axis=0))})
             note += ", with four references; averages and marks are those of all that they tuned to"
-        kept = [row for row in rows if row["tuned to"] in (*chosen, "average")]
-        made.append(Table(one.title, tuple(kept), f"{note}."))
-    return made
+        chosen_rows = [row for row in rows if row["tuned to"] in (*chosen, "average")]
+        listed.append(Table(published.title, tuple(chosen_rows), f"{note}."))
+    return listed
 
 
 def _marked(names: Iterable[str], values: FloatArray) -> dict[str, Marked]:

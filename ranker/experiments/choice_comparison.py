@@ -139,15 +139,15 @@ class People:
 
     def compare(self, first: Int64Array, second: Int64Array) -> Preference:
         """Compare two choices, candidates of shape (sources,) each."""
-        one, two = self._text[first], self._text[second]
-        different = one != two
+        first_text, second_text = self._text[first], self._text[second]
+        different = first_text != second_text
         if self._compared:
-            sign = np.zeros(len(one))
-            key = self._key(one, two)
+            sign = np.zeros(len(first_text))
+            key = self._key(first_text, second_text)
             place = np.minimum(np.searchsorted(self._keys, key), max(len(self._keys) - 1, 0))
             if len(self._keys):
                 known = self._keys[place] == key
-                sign = np.where(known, np.sign(self._net[place]) * np.where(one < two, 1.0, -1.0), 0.0)
+                sign = np.where(known, np.sign(self._net[place]) * np.where(first_text < second_text, 1.0, -1.0), 0.0)
         else:
             with np.errstate(invalid="ignore"):
                 sign = np.nan_to_num(np.sign(self.scores[first] - self.scores[second]))
@@ -160,9 +160,11 @@ class People:
         return float(known.mean()) if len(known) else float("nan")
 
 
-def compare_all(people: Sequence[People], choices: Sequence[Sequence[Int64Array]], one: int, two: int) -> Preference:
+def compare_all(
+    people: Sequence[People], choices: Sequence[Sequence[Int64Array]], first: int, second: int
+) -> Preference:
     """Compare two choices over language pairs: ``choices[pair][choice]``."""
     total = Preference()
     for judge, chosen in zip(people, choices, strict=True):
-        total += judge.compare(chosen[one], chosen[two])
+        total += judge.compare(chosen[first], chosen[second])
     return total

@@ -172,7 +172,7 @@ class JudgedPair:
     data, lp, kind : str
     dataset : Dataset
         Outputs for the judged sources.
-    slice : LanguagePairData
+    pair_data : LanguagePairData
         The same, as `ranker.evaluation.compare.candidates` cuts it.
     """
 
@@ -180,27 +180,29 @@ class JudgedPair:
     lp: str
     kind: str
     dataset: Dataset
-    slice: LanguagePairData
+    pair_data: LanguagePairData
 
     def correlate(self, settings: IsozakiSettings) -> PairCorrelations:
         """Correlate all metrics with people."""
-        piece = self.slice
-        family = SystemFigures(piece)
-        weights = np.empty((settings.resamples, piece.sources))
-        for start, block in draws(piece.sources, settings.resamples, stream(settings.seed, self.data, self.lp)):
+        language_pair = self.pair_data
+        figures = SystemFigures(language_pair)
+        weights = np.empty((settings.resamples, language_pair.sources))
+        for start, block in draws(language_pair.sources, settings.resamples, stream(settings.seed, self.data, self.lp)):
             weights[start : start + len(block)] = block
-        people = family.human(np.concatenate([family.shared.sum(axis=0, keepdims=True), weights @ family.shared]))
+        people = figures.human(np.concatenate([figures.shared.sum(axis=0, keepdims=True), weights @ figures.shared]))
         values = {name: np.empty(len(METRICS)) for name in CORRELATIONS}
         samples = {name: np.empty((settings.resamples, len(METRICS))) for name in CORRELATIONS}
         for place, scored in enumerate(_scored(self.dataset, _target(self.lp), settings)):
-            part = part_of(scored, piece)
-            columns = family.measure(part).columns
+            part = part_of(scored, language_pair)
+            columns = figures.measure(part).columns
             sums = np.concatenate([columns.sum(axis=0, keepdims=True), weights @ columns])
-            by_people, by_metric, offsets = judged_rows(people, family.metric(sums, part))
+            by_people, by_metric, offsets = judged_rows(people, figures.metric(sums, part))
             for name, correlation in CORRELATIONS.items():
                 each = correlation(by_metric, by_people, offsets)
                 values[name][place], samples[name][:, place] = each[0], each[1:]
-        return PairCorrelations(self.data, self.lp, self.kind, len(piece.systems), piece.sources, values, samples)
+        return PairCorrelations(
+            self.data, self.lp, self.kind, len(language_pair.systems), language_pair.sources, values, samples
+        )
 
 
 def run(data: Sequence[Dataset], settings: IsozakiSettings = IsozakiSettings()) -> Experiment:
@@ -246,33 +248,33 @@ def plan(data: Sequence[Dataset], settings: IsozakiSettings = IsozakiSettings())
     if twice:
         raise OptionError(f"two data sets are called {twice[0]!r}; give each once or rename a file")
     judged_pairs = [judged_language_pairs(dataset, settings) for dataset in data]
-    there = tuple(
+    judged_rows = tuple(
         {
-            "data": one.data,
-            "language pair": one.lp,
-            "judged by": EXPECTED_WINS if one.kind == PREFERENCES else one.kind,
-            "systems": len(one.slice.systems),
-            "sources": one.slice.sources,
+            "data": pair.data,
+            "language pair": pair.lp,
+            "judged by": EXPECTED_WINS if pair.kind == PREFERENCES else pair.kind,
+            "systems": len(pair.pair_data.systems),
+            "sources": pair.pair_data.sources,
         }
         for pairs in judged_pairs
-        for one in pairs
+        for pair in pairs
     )
-    tasks = [Task("what was judged", lambda: [Table("what was judged", there)])]
-    found = [Once(partial(_correlate, pairs, settings)) for pairs in judged_pairs]
-    for name, parts in zip(names, found, strict=True):
+    tasks = [Task("what was judged", lambda: [Table("what was judged", judged_rows)])]
+    correlations = [Once(partial(_correlate, pairs, settings)) for pairs in judged_pairs]
+    for name, parts in zip(names, correlations, strict=True):
         tasks.append(Task(f"correlations, {name}", partial(_of_data_set, parts)))
-    if len(found) > 1:
-        tasks.append(Task("correlations, all data sets", partial(_of_all, found)))
-    targets = {_target(one.lp) for pairs in judged_pairs for one in pairs}
+    if len(correlations) > 1:
+        tasks.append(Task("correlations, all data sets", partial(_of_all, correlations)))
+    targets = {_target(pair.lp) for pairs in judged_pairs for pair in pairs}
     plain = [_metric(title, "en", settings) for title in METRICS if title != "METEOR"]
     meteors = [_metric("METEOR", target, settings).signature() for target in sorted(targets, key=str)]
-    kinds = {one.kind for pairs in judged_pairs for one in pairs}
+    kinds = {pair.kind for pairs in judged_pairs for pair in pairs}
     signed = {
         "ranker": VERSION,
         "experiment": "isozaki10",
         "data": ",".join(f"{dataset.name}#{dataset.fingerprint[:8]}" for dataset in data),
         "kind": "+".join(sorted(kinds)),
-        "metrics": "+".join(dict.fromkeys(str(one) for one in plain)),
+        "metrics": "+".join(dict.fromkeys(str(name) for name in plain)),
         "meteor": "+".join(dict.fromkeys(meteors)),
         "resamples": settings.resamples,
         "seed": settings.seed if settings.resamples else None,
@@ -308,22 +310,22 @@ def judged_language_pairs(dataset: Dataset, settings: IsozakiSettings) -> list[J
     outputs = ~dataset.candidates["is_reference"].to_numpy(bool)
     seen = np.zeros(len(dataset.sources), dtype=bool)
     seen[dataset.candidate_source[judged(dataset, kind) & outputs]] = True
-    found = []
+    judged_pairs = []
     for lp in dataset.language_pairs:
         chosen = seen & (dataset.source_language_pairs == lp)
         rows = outputs & chosen[dataset.candidate_source]
-        mine = dataset.select_candidates(rows).select_sources(chosen)
-        pairs = {"primary": preference_pairs(mine)} if kind == PREFERENCES else {}
-        pieces = by_language_pair(mine, human[rows], pairs)
-        if pieces and len(pieces[0].systems) >= FEWEST_SYSTEMS:
-            found.append(JudgedPair(dataset.name, lp, kind, mine, pieces[0]))
-    if not found:
+        judged_outputs = dataset.select_candidates(rows).select_sources(chosen)
+        pairs = {"primary": preference_pairs(judged_outputs)} if kind == PREFERENCES else {}
+        language_pairs = by_language_pair(judged_outputs, human[rows], pairs)
+        if language_pairs and len(language_pairs[0].systems) >= FEWEST_SYSTEMS:
+            judged_pairs.append(JudgedPair(dataset.name, lp, kind, judged_outputs, language_pairs[0]))
+    if not judged_pairs:
         raise DataError(
             f"no language pair has {FEWEST_SYSTEMS} systems with judgements of {kind}, the minimum for a "
             "correlation of systems",
             file=dataset.name,
         )
-    return found
+    return judged_pairs
 
 
 def _target(lp: str) -> str:
@@ -341,12 +343,12 @@ def _metric(title: str, target: str, settings: IsozakiSettings) -> Metric:
 
 def _scored(dataset: Dataset, target: str, settings: IsozakiSettings) -> list[CandidateScores]:
     """Score all outputs by all metrics, in the order of `METRICS`; more is better."""
-    found = []
+    results = []
     for title in METRICS:
         metric = _metric(title, target, settings)
         scored = CandidateScores.of(MetricScorer(metric), dataset, name=title)
-        found.append(CandidateScores(title, ROOTS[title](scored.scores)) if title in ROOTS else scored)
-    return found
+        results.append(CandidateScores(title, ROOTS[title](scored.scores)) if title in ROOTS else scored)
+    return results
 
 
 def _mean(parts: Sequence[PairCorrelations]) -> PairCorrelations:
@@ -354,31 +356,31 @@ def _mean(parts: Sequence[PairCorrelations]) -> PairCorrelations:
     return PairCorrelations(
         parts[0].data,
         "",
-        parts[0].kind if len({one.kind for one in parts}) == 1 else "",
-        sum(one.systems for one in parts),
-        sum(one.sources for one in parts),
-        {name: np.mean([one.values[name] for one in parts], axis=0) for name in CORRELATIONS},
-        {name: np.mean([one.samples[name] for one in parts], axis=0) for name in CORRELATIONS},
+        parts[0].kind if len({part.kind for part in parts}) == 1 else "",
+        sum(part.systems for part in parts),
+        sum(part.sources for part in parts),
+        {name: np.mean([part.values[name] for part in parts], axis=0) for name in CORRELATIONS},
+        {name: np.mean([part.samples[name] for part in parts], axis=0) for name in CORRELATIONS},
     )
 
 
 def _correlate(pairs: Sequence[JudgedPair], settings: IsozakiSettings) -> list[PairCorrelations]:
-    return [one.correlate(settings) for one in pairs]
+    return [pair.correlate(settings) for pair in pairs]
 
 
 def _of_data_set(correlated: Once[list[PairCorrelations]]) -> list[Table]:
     parts = correlated()
-    return _tables(_mean(parts), parts, [f"{one.lp} ({one.systems})" for one in parts])
+    return _tables(_mean(parts), parts, [f"{part.lp} ({part.systems})" for part in parts])
 
 
 def _of_all(correlated: Sequence[Once[list[PairCorrelations]]]) -> list[Table]:
     means = [_mean(parts()) for parts in correlated]
-    return _tables(_mean(means), means, [one.data for one in means])
+    return _tables(_mean(means), means, [mean.data for mean in means])
 
 
 def _tables(mean: PairCorrelations, parts: Sequence[PairCorrelations], heads: Sequence[str]) -> list[Table]:
     """Return a table for each correlation: the mean, its parts, and what was published."""
-    over = "data sets" if len({one.data for one in parts}) > 1 else "language pairs"
+    over = "data sets" if len({part.data for part in parts}) > 1 else "language pairs"
     where = "all data sets" if over == "data sets" else mean.data
     baseline = list(METRICS).index(BASELINE)
     tables = []
@@ -388,8 +390,8 @@ def _tables(mean: PairCorrelations, parts: Sequence[PairCorrelations], heads: Se
         rows = []
         for place, title in enumerate(METRICS):
             # an undefined mean has no interval, even if it is defined in some resamples
-            one = estimate(value[place], sample[:, place] if np.isfinite(value[place]) else sample[:0, place])
-            row: dict[str, Any] = {"metric": title, name: one.value, "low": one.low, "high": one.high}
+            interval = estimate(value[place], sample[:, place] if np.isfinite(value[place]) else sample[:0, place])
+            row: dict[str, Any] = {"metric": title, name: interval.value, "low": interval.low, "high": interval.high}
             row["p against BLEU"] = None if title == BASELINE or not len(sample) else p[place]
             if len(parts) > 1:
                 row.update({head: part.values[name][place] for head, part in zip(heads, parts, strict=True)})
@@ -410,8 +412,8 @@ def _note(mean: PairCorrelations, parts: Sequence[PairCorrelations], over: str) 
 
 def _published(correlation: str, kind: str, place: int, title: str) -> dict[str, float | None]:
     """Return the published figures that are of the same kind: of the same judgements, or those of adequacy."""
-    asked = kind if kind in NTCIR7 else "adequacy"
-    found = {f"published NTCIR-7 {asked}": NTCIR7[asked][correlation][place]}
+    published_kind = kind if kind in NTCIR7 else "adequacy"
+    published = {f"published NTCIR-7 {published_kind}": NTCIR7[published_kind][correlation][place]}
     if kind == PREFERENCES and correlation == "Spearman":
-        found["published WMT07"] = float(np.mean(WMT07[title])) if title in WMT07 else None
-    return found
+        published["published WMT07"] = float(np.mean(WMT07[title])) if title in WMT07 else None
+    return published

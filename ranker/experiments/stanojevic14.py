@@ -139,10 +139,10 @@ def plan(dataset: Dataset, settings: StanojevicSettings = StanojevicSettings()) 
         If there are no preferences.
     """
     resolve_kind(dataset, PREFERENCES)
-    kept = dataset.select_candidates(judged(dataset, PREFERENCES))
-    kept = kept.select_sources(np.diff(kept.candidate_offsets) > 0)
-    number = np.unique(kept.source_language_pairs.astype(str), return_inverse=True)[1]
-    corpus = _Corpus(kept, preference_pairs(kept), number[kept.candidate_source], settings)
+    outputs = dataset.select_candidates(judged(dataset, PREFERENCES))
+    outputs = outputs.select_sources(np.diff(outputs.candidate_offsets) > 0)
+    number = np.unique(outputs.source_language_pairs.astype(str), return_inverse=True)[1]
+    corpus = _Corpus(outputs, preference_pairs(outputs), number[outputs.candidate_source], settings)
     tasks = [_comparison(corpus)]
     if settings.sweeps:
         tasks += _sweeps(corpus)

@@ -22,9 +22,9 @@ class Marked(float):
 
     def __new__(cls, value: float, mark: str = "") -> Marked:
         """Make the number `value` with its mark."""
-        made = super().__new__(cls, value)
-        made.mark = mark
-        return made
+        marked = super().__new__(cls, value)
+        marked.mark = mark
+        return marked
 
     @property
     def text(self) -> str:
@@ -104,25 +104,26 @@ class Experiment:
             "experiment": self.name,
             "signature": self.signature,
             "tables": [
-                {"title": one.title, "note": one.note, "rows": [_plain(row) for row in one.rows]} for one in self.tables
+                {"title": table.title, "note": table.note, "rows": [_plain(row) for row in table.rows]}
+                for table in self.tables
             ],
-            "failures": [{"title": one.title, "reason": one.reason} for one in self.failures],
+            "failures": [{"title": failure.title, "reason": failure.reason} for failure in self.failures],
         }
         return json_text(value, indent=1) + "\n"
 
     def csv(self) -> str:
         """Return all rows as one CSV table; the first column is the title of their table."""
-        columns = list(dict.fromkeys(key for one in self.tables for row in one.rows for key in row))
+        columns = list(dict.fromkeys(key for table in self.tables for row in table.rows for key in row))
         rows = [
-            [one.title, *(values.get(key) for key in columns)]
-            for one in self.tables
-            for values in map(_plain, one.rows)
+            [table.title, *(values.get(key) for key in columns)]
+            for table in self.tables
+            for values in map(_plain, table.rows)
         ]
         return csv_text([["table", *columns], *rows])
 
     def markdown(self) -> str:
         """Return the tables as Markdown."""
-        tables, failures = ([one.markdown() for one in part] for part in (self.tables, self.failures))
+        tables, failures = ([item.markdown() for item in part] for part in (self.tables, self.failures))
         return "".join([*tables, *failures, self.closing()])
 
     def closing(self) -> str:

@@ -100,7 +100,7 @@ class Side:
     def statistics(self, metric: Metric) -> FloatArray:
         """Return the additive statistics of every hypothesis, shape (candidates, k), extracted once a metric."""
         if isinstance(metric, Combination):
-            return np.concatenate([self.statistics(one) for one in metric.metrics], axis=1)
+            return np.concatenate([self.statistics(member) for member in metric.metrics], axis=1)
         aligned = self.aligned is not None and needs_alignments([metric])
         return _statistics(self.aligned if aligned and self.aligned else self.dataset, metric)
 
@@ -167,16 +167,16 @@ class LanguagePairPart:
         """Extract the features of all hypotheses, and align the words if told so."""
         dataset = self.dataset
         text = _lm_text(self.settings.lm, self.name)
-        made = from_dataset(dataset, FeatureOptions(self.settings.all_features, text))
+        selection = from_dataset(dataset, FeatureOptions(self.settings.all_features, text))
         aligned, aligner = None, None
         if align:
             aligner = self.settings.aligners.aligner(dataset, self.name)
             aligned = attach_all(dataset, aligner.align(dataset))
         sides = []
         for keep in (self.first, ~self.first):
-            features = np.ascontiguousarray(made.nbest.features[keep[dataset.candidate_source]])
+            features = np.ascontiguousarray(selection.nbest.features[keep[dataset.candidate_source]])
             sides.append(Side(dataset.select_sources(keep), features, aligned and aligned.select_sources(keep)))
-        return TuningPair(self.name, made.nbest, sides[0], sides[1], aligner)
+        return TuningPair(self.name, selection.nbest, sides[0], sides[1], aligner)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,10 +201,10 @@ class Run:
 def needs_alignments(metrics: Sequence[Metric]) -> bool:
     """Return whether one of the metrics, or a part of one, compares the orders of aligned words with the source's."""
     return any(
-        needs_alignments(one.metrics)
-        if isinstance(one, Combination)
-        else isinstance(one, LRscore) and one.alignment == "bilingual" and one.aligner is None
-        for one in metrics
+        needs_alignments(metric.metrics)
+        if isinstance(metric, Combination)
+        else isinstance(metric, LRscore) and metric.alignment == "bilingual" and metric.aligner is None
+        for metric in metrics
     )
 
 
@@ -239,17 +239,17 @@ def language_pair_parts(dataset: Dataset, settings: TuningSettings) -> list[Lang
     """
     outputs = dataset.select_candidates(~dataset.candidates["is_reference"].to_numpy(bool))
     filled = (outputs.sources["text"].fillna("").str.strip() != "").to_numpy(bool)
-    kept = outputs.select_sources(filled & (np.diff(outputs.candidate_offsets) > 0))
-    first = split(kept, settings.seed)
+    complete = outputs.select_sources(filled & (np.diff(outputs.candidate_offsets) > 0))
+    first = split(complete, settings.seed)
     parts = []
-    for name in kept.language_pairs:
-        mine = kept.source_language_pairs == name
-        if first[mine].all() or not first[mine].any():
+    for name in complete.language_pairs:
+        of_pair = complete.source_language_pairs == name
+        if first[of_pair].all() or not first[of_pair].any():
             raise DataError(
-                f"language pair {name}: {mine.sum()} sources in too few documents for a tuning and a test side",
+                f"language pair {name}: {of_pair.sum()} sources in too few documents for a tuning and a test side",
                 file=dataset.name,
             )
-        parts.append(LanguagePairPart(name, kept.select_sources(mine), first[mine], settings))
+        parts.append(LanguagePairPart(name, complete.select_sources(of_pair), first[of_pair], settings))
     return parts
 
 
@@ -271,7 +271,9 @@ def _lm_text(corpus: Dataset | None, name: str) -> list[str]:
     if corpus is None:
         return []
     target = name.partition("-")[2]
-    keep = np.array([one.partition("-")[2] == target for one in corpus.source_language_pairs], dtype=bool)
+    keep = np.array(
+        [language_pair.partition("-")[2] == target for language_pair in corpus.source_language_pairs], dtype=bool
+    )
     texts: list[str] = corpus.references["text"][keep[corpus.references["source"].to_numpy()]].tolist()
     return texts
 
@@ -293,11 +295,11 @@ def tune(pair: TuningPair, metric: Metric, settings: TuningSettings, run: int) -
     search = MertSearch(restarts=settings.restarts, seed=settings.seed + run)
     searches = 0
     for iteration in range(1, settings.iterations + 1):
-        found = optimise(problem, space, search, iteration=iteration)
-        searches += sum(climb.searches for climb in found.climbs)
-        if iteration > 1 and found.score == found.start_score:
+        optimum = optimise(problem, space, search, iteration=iteration)
+        searches += sum(climb.searches for climb in optimum.climbs)
+        if iteration > 1 and optimum.score == optimum.start_score:
             break
-        space = dataclasses.replace(space, start=found.weights)
+        space = dataclasses.replace(space, start=optimum.weights)
     return Run(space.start, iteration, searches, time.process_time() - began)
 
 

@@ -194,15 +194,18 @@ def prepare(dataset: Dataset, settings: YeSettings) -> Prepared:
     if not _with_references(dataset, kind):
         targets = TrainingTargets.of(outputs, kind)
         return Prepared(outputs, features.transform(outputs), human_scores(outputs, kind), targets)
-    kept = outputs.with_references_as_candidates()
-    matrix = features.transform(kept)
-    human = human_scores(kept, kind)
-    is_reference = kept.candidates["is_reference"].to_numpy(bool)
+    together = outputs.with_references_as_candidates()
+    matrix = features.transform(together)
+    human = human_scores(together, kind)
+    is_reference = together.candidates["is_reference"].to_numpy(bool)
     if settings.exclude_self:
         matrix[is_reference] = features.transform_references(outputs, references_apart(outputs))
     human[is_reference] = np.nanmax(human) + 1
     return Prepared(
-        kept, matrix, human, TrainingTargets(kept.candidate_source, merge_ties(human, kept.candidate_offsets))
+        together,
+        matrix,
+        human,
+        TrainingTargets(together.candidate_source, merge_ties(human, together.candidate_offsets)),
     )
 
 
@@ -216,8 +219,8 @@ def within_year(dataset: Dataset, prepared: Once[Prepared], settings: YeSettings
         scores = {name: np.empty(len(data.human)) for name in FEATURE_SETS}
         for number in range(settings.folds):
             test = row_fold == number
-            for name, found in _learn_and_score(data, ~test, data.matrix[test], settings).items():
-                scores[name][test] = found
+            for name, values in _learn_and_score(data, ~test, data.matrix[test], settings).items():
+                scores[name][test] = values
         return scores
 
     scores = Once(cross_validate)
@@ -225,16 +228,16 @@ def within_year(dataset: Dataset, prepared: Once[Prepared], settings: YeSettings
     def make(title: str, protocol: Protocol, *, references: bool) -> list[Table]:
         data = prepared()
         human = data.human if references else data.human_of_outputs
-        found = _per_source(data.dataset, scores(), human)
-        return [_table(protocol, title, found, settings, published=published)]
+        correlations = _per_source(data.dataset, scores(), human)
+        return [_table(protocol, title, correlations, settings, published=published)]
 
     kind = resolve_kind(dataset, settings.kind)
     published = (dataset.name, kind) == (NAMES[0], KIND) and not settings.exclude_self
     start = f"within-year, {settings.folds} folds of {dataset.name}"
-    both, alone = f"{start}: outputs and references", f"{start}: outputs"
+    title, alone = f"{start}: outputs and references", f"{start}: outputs"
     tasks = [Task(alone, partial(make, alone, "within-year, MT", references=False))]
     if _with_references(dataset, kind):
-        tasks.insert(0, Task(both, partial(make, both, "within-year, MT and human", references=True)))
+        tasks.insert(0, Task(title, partial(make, title, "within-year, MT and human", references=True)))
     return tasks
 
 
@@ -258,13 +261,13 @@ def cross_year(train: Dataset, learnt_on: Once[Prepared], test: Dataset, setting
         human = data.human.copy()
         human[data.is_reference & ~_one_reference_each(data, settings.seed)] = np.nan
         what = "outputs and one reference drawn at random" if data.is_reference.any() else "outputs"
-        found = _per_source(data.dataset, scores(), human)
-        return [_table("cross-year", f"{title}: {what}", found, settings, published=published())]
+        correlations = _per_source(data.dataset, scores(), human)
+        return [_table("cross-year", f"{title}: {what}", correlations, settings, published=published())]
 
     def per_document() -> list[Table]:
         data = prepared()
-        found = _per_document(data.dataset, scores(), data.human_of_outputs)
-        return [_table("document level", by_document, found, settings, published=published(), items="documents")]
+        correlations = _per_document(data.dataset, scores(), data.human_of_outputs)
+        return [_table("document level", by_document, correlations, settings, published=published(), items="documents")]
 
     title = f"cross-year, trained on {names[0]}, tested on {names[1]}"
     by_document = f"document level, trained on {names[0]}, tested on {names[1]}: systems by mean score"
@@ -279,7 +282,7 @@ def _learn_and_score(
     mean, scale = standardiser(train.matrix[rows])
     learnt, ranked = (train.matrix[rows] - mean) / scale, (matrix - mean) / scale
     extractors = FeatureSet.parse(EXTRACTORS).extractors
-    names = np.array([one.name for one in extractors for _ in one.columns])
+    names = np.array([extractor.name for extractor in extractors for _ in extractor.columns])
     scores = {}
     for name, members in FEATURE_SETS.items():
         columns = np.isin(names, members)
@@ -299,24 +302,24 @@ def _table(
 ) -> Table:
     rows = []
     baseline = correlations["BLEU"].corrected
-    for name, one in correlations.items():
-        defined = ~np.isnan(one.corrected)
-        low, high = bootstrap_interval(one.corrected, resamples=settings.resamples, seed=settings.seed)
-        p = paired_permutation(one.corrected, baseline, permutations=settings.permutations, seed=settings.seed)
+    for name, correlation in correlations.items():
+        defined = ~np.isnan(correlation.corrected)
+        low, high = bootstrap_interval(correlation.corrected, resamples=settings.resamples, seed=settings.seed)
+        p = paired_permutation(correlation.corrected, baseline, permutations=settings.permutations, seed=settings.seed)
         row: dict[str, Any] = {
             "features": name,
-            "tie-corrected mean": _mean(one.corrected[defined]),
+            "tie-corrected mean": _mean(correlation.corrected[defined]),
             "low": low,
             "high": high,
-            "tie-corrected variance": _variance(one.corrected[defined]),
+            "tie-corrected variance": _variance(correlation.corrected[defined]),
             "p against BLEU": None if name == "BLEU" else p,
             items: int(defined.sum()),
             "undefined": int((~defined).sum()),
-            "eq. 1 mean": _mean(one.formula[defined]),
-            "eq. 1 variance": _variance(one.formula[defined]),
-            "constant": int((~defined & ~np.isnan(one.formula)).sum()),
-            "eq. 1 mean, all": _mean(one.formula),
-            "eq. 1 variance, all": _variance(one.formula),
+            "eq. 1 mean": _mean(correlation.formula[defined]),
+            "eq. 1 variance": _variance(correlation.formula[defined]),
+            "constant": int((~defined & ~np.isnan(correlation.formula)).sum()),
+            "eq. 1 mean, all": _mean(correlation.formula),
+            "eq. 1 variance, all": _variance(correlation.formula),
         }
         if published:
             mean, variance = PUBLISHED[protocol][name]

@@ -32,14 +32,14 @@ def judges_table(dataset: Dataset, kind: str, *, published: bool) -> list[Table]
     rows: list[dict[str, Any]] = []
     for number, (agreeing, tolerated) in PUBLISHED_CONSISTENCY.items():
         try:
-            found = consistency(dataset, kind, number)
+            counts = consistency(dataset, kind, number)
         except DataError:
             return []
         row = {
             "judges": number,
-            "comparisons": found.pairs,
-            "consistent": found.agreeing,
-            "consistent with ties": found.with_ties,
+            "comparisons": counts.pairs,
+            "consistent": counts.agreeing,
+            "consistent with ties": counts.with_ties,
         }
         if published and dataset.name == NAMES[1]:
             row.update({"published": agreeing, "published with ties": tolerated})
@@ -63,8 +63,8 @@ def reference_table(dataset: Dataset, bleu: str) -> list[Table]:
     records = []
     for source, texts in dataset.references.groupby("source")["text"].agg(list).items():
         for index, text in enumerate(texts):
-            others = texts[:index] + texts[index + 1 :]
-            candidates = [Candidate(str(place), one) for place, one in enumerate(others)]
+            other_texts = texts[:index] + texts[index + 1 :]
+            candidates = [Candidate(str(place), text) for place, text in enumerate(other_texts)]
             if candidates:
                 records.append(Record("", [text], candidates, seg_id=f"{source}.{index}"))
     if not records:

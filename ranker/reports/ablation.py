@@ -45,7 +45,8 @@ class Ablation:
 def extractor_columns(ranker: Ranker) -> Int64Array:
     """Return the place of the extractor that makes each column, shape (columns,)."""
     return np.repeat(
-        np.arange(len(ranker.feature_set.extractors)), [len(one.columns) for one in ranker.feature_set.extractors]
+        np.arange(len(ranker.feature_set.extractors)),
+        [len(extractor.columns) for extractor in ranker.feature_set.extractors],
     ).astype(np.int64)
 
 
@@ -81,13 +82,13 @@ def ablate(
     """
     ranker = training.ranker
     extractors = ranker.feature_set.extractors
-    somewhere = [usable(extractors, one).any(axis=0) for one in datasets]
-    kept = ranker.feature_set.columns_of(np.all(somewhere, axis=0))
+    somewhere = [usable(extractors, dataset).any(axis=0) for dataset in datasets]
+    used = ranker.feature_set.columns_of(np.all(somewhere, axis=0))
     owner = extractor_columns(ranker)
-    places = [int(place) for place in np.unique(owner[kept])]
+    places = [int(place) for place in np.unique(owner[used])]
     if len(places) < 2:
         return ()
-    weights = np.stack([training.weights(kept & (owner != place)) for place in [-1, *places]], axis=1)
+    weights = np.stack([training.weights(used & (owner != place)) for place in [-1, *places]], axis=1)
     scores = [matrix @ weights for matrix in columns]
     spearman, taus = _differences(datasets, kinds, scores, resamples, seed)
     return tuple(
@@ -156,12 +157,12 @@ def _statistics(dataset: Dataset, kind: str, scores: FloatArray) -> FloatArray:
     """Return additive statistics (sources, rankers, 5): rho, whether it is defined, and the counts of tau."""
     size = len(dataset.sources)
     human, pairs = human_scores(dataset, kind), preference_pairs(dataset)
-    found = np.zeros((size, scores.shape[1], _STATISTICS))
+    sums = np.zeros((size, scores.shape[1], _STATISTICS))
     for index, each in enumerate(scores.T):
         column = merge_ties(each, dataset.candidate_offsets)
         rho = source_spearman(dataset, column, human)
-        found[:, index, 0] = np.nan_to_num(rho)
-        found[:, index, 1] = ~np.isnan(rho)
+        sums[:, index, 0] = np.nan_to_num(rho)
+        sums[:, index, 1] = ~np.isnan(rho)
         if len(pairs.better):
-            found[:, index, 2:] = tau_counts(column, pairs, dataset.candidate_source, size)
-    return found
+            sums[:, index, 2:] = tau_counts(column, pairs, dataset.candidate_source, size)
+    return sums

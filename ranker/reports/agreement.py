@@ -53,7 +53,7 @@ class Agreement:
         return tuple(scope for scope in self.evaluation.scopes if scope.lp)
 
     def _rho(self, scope: Scope) -> Cell:
-        return {one.scope: one for one in self.evaluation.cells if one.statistic == "segment.spearman"}[scope.id]
+        return {cell.scope: cell for cell in self.evaluation.cells if cell.statistic == "segment.spearman"}[scope.id]
 
     def undefined(self, scope: Scope) -> int:
         """Return how many sources with judged candidates have no correlation."""

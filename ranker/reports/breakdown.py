@@ -57,18 +57,18 @@ def by_system(dataset: Dataset, scores: FloatArray, better: Int64Array, worse: I
     gain = _agreed(dataset, scores, better, worse)
     system = dataset.candidates["system"].to_numpy(object)
     pair = dataset.source_language_pairs[dataset.candidate_source[better]]
-    found = []
+    tables = []
     for name in sorted(set(pair)):
-        here = pair == name
-        code, systems = pd.factorize(np.concatenate([system[better[here]], system[worse[here]]]))
+        of_pair = pair == name
+        code, systems = pd.factorize(np.concatenate([system[better[of_pair]], system[worse[of_pair]]]))
         if len(systems) < FEWEST_SYSTEMS:
             continue
         counts = np.bincount(code)
-        ranker = np.bincount(code, weights=np.concatenate([gain[here], 1 - gain[here]])) / counts
-        people = np.bincount(code[: int(here.sum())], minlength=len(systems)) / counts
+        ranker = np.bincount(code, weights=np.concatenate([gain[of_pair], 1 - gain[of_pair]])) / counts
+        people = np.bincount(code[: int(of_pair.sum())], minlength=len(systems)) / counts
         order = np.lexsort((systems, -people))
         spread = ranker.std() > 0 and people.std() > 0
-        found.append(
+        tables.append(
             SystemWins(
                 str(name),
                 tuple(systems[order]),
@@ -78,7 +78,7 @@ def by_system(dataset: Dataset, scores: FloatArray, better: Int64Array, worse: I
                 float(np.corrcoef(ranker, people)[0, 1]) if spread else float("nan"),
             )
         )
-    return tuple(found)
+    return tuple(tables)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +132,9 @@ def by_length(
     place = np.full(len(filled), -1)
     place[filled] = bucket
     starts = (1, *EDGES)
-    labels = tuple(f"{starts[one]}–{EDGES[one] - 1}" if one < len(EDGES) else f"{EDGES[-1]}+" for one in used)
+    labels = tuple(
+        f"{starts[bucket]}–{EDGES[bucket] - 1}" if bucket < len(EDGES) else f"{EDGES[-1]}+" for bucket in used
+    )
     code, systems = pd.factorize(dataset.candidates["system"].to_numpy(object))
     centred = within(scores[:, np.newaxis], source)[:, 0]
     order = np.argsort(-np.bincount(code, weights=centred) / np.bincount(code), kind="stable")
@@ -192,9 +194,9 @@ def correlations(
         Pearson's correlations of values minus their mean over the source; NaN where one of two is constant. Human
         scores are omitted without judgements, and their correlations are over the judged candidates.
     """
-    matrices = [np.column_stack(both) for both in zip(columns, scores, strict=True)]
-    centred = np.concatenate([within(*one) for one in zip(matrices, sources, strict=True)])
-    people = np.concatenate([_people_within(*one) for one in zip(human, sources, strict=True)])
+    matrices = [np.column_stack(pair) for pair in zip(columns, scores, strict=True)]
+    centred = np.concatenate([within(*arguments) for arguments in zip(matrices, sources, strict=True)])
+    people = np.concatenate([_people_within(*arguments) for arguments in zip(human, sources, strict=True)])
     turned = centred[:, :-1] * np.where(centred[:, -1] @ centred[:, :-1] < 0, -1.0, 1.0)
     by_extractor = np.equal.outer(owner, np.arange(owner.max() + 1)).astype(np.float64)
     measures = np.column_stack([turned @ (by_extractor / by_extractor.sum(axis=0)), centred[:, -1]])
@@ -234,12 +236,12 @@ def _people_within(human: FloatArray, source: Int64Array) -> FloatArray:
 def _with_people(measures: FloatArray, people: FloatArray) -> FloatArray:
     """Return the correlations of columns, and of people's scores as the last unless all are NaN."""
     known = ~np.isnan(people)
-    found = _pearson(measures)
+    matrix = _pearson(measures)
     if known.any():
         last = _pearson(np.column_stack([measures[known], people[known]]))
-        found = np.pad(found, (0, 1))
-        found[-1], found[:, -1] = last[-1], last[:, -1]
-    return found
+        matrix = np.pad(matrix, (0, 1))
+        matrix[-1], matrix[:, -1] = last[-1], last[:, -1]
+    return matrix
 
 
 def within(values: FloatArray, source: Int64Array) -> FloatArray:

@@ -139,16 +139,16 @@ def calibrate(
     sums = resampled_sums(
         np.concatenate([counts, agreed], axis=1).astype(np.float64), resamples, stream(seed, "calibration")
     )
-    found = []
+    used_bins = []
     for number in np.flatnonzero(counts.sum(axis=0)):
         inside = size[place == number]
         with np.errstate(invalid="ignore", divide="ignore"):
             samples = sums[:, bins + number] / sums[:, number]
         share = agreed[:, number].sum() / len(inside)
-        found.append(
+        used_bins.append(
             Bin(float(inside.min()), float(inside.max()), float(inside.mean()), len(inside), estimate(share, samples))
         )
-    return MarginCalibration(tuple(found), len(margins), tied, _slope(margins))
+    return MarginCalibration(tuple(used_bins), len(margins), tied, _slope(margins))
 
 
 def _slope(margins: FloatArray) -> float:

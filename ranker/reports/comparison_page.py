@@ -21,17 +21,19 @@ def comparison_report(comparison: Comparison) -> tuple[str, dict[str, Plot]]:
     main = comparison.main_scope
     names = dict.fromkeys(scope.data for scope in comparison.scopes if scope.data)
     # of the figures shown by default there are plots, of the others tables
-    shown = [one for one in comparison.statistics if one.shown] or list(comparison.statistics)
+    shown = [statistic for statistic in comparison.statistics if statistic.shown] or list(comparison.statistics)
     drawn = [
-        one
-        for one in shown
-        if any((cell := comparison.cell(one.id, main.id, metric.name)) and cell.rank for metric in comparison.metrics)
+        statistic
+        for statistic in shown
+        if any(
+            (cell := comparison.cell(statistic.id, main.id, metric.name)) and cell.rank for metric in comparison.metrics
+        )
     ]
     values: dict[str, Any] = {"comparison": comparison, "main": main, "in_order": in_order}
     several = len(comparison.scopes) > 1 and shown[0] in drawn
     sections = [
         section("table.html", "table", "Table", shown=shown, **values),
-        *(_statistic(comparison, one, number) for number, one in enumerate(shown, 1) if one in drawn),
+        *(_statistic(comparison, statistic, number) for number, statistic in enumerate(shown, 1) if statistic in drawn),
         section(
             "scopes.html",
             "scopes",
@@ -78,17 +80,18 @@ def in_order(comparison: Comparison, statistic: Statistic, scope: Scope) -> list
 def standings(comparison: Comparison, statistic: Statistic, scope: Scope, number: int) -> Plot:
     """Draw the values of all metrics with their intervals, best first."""
     metrics = in_order(comparison, statistic, scope)
-    labels, estimates, said = [], [], []
+    labels, estimates, listed = [], [], []
     for metric in metrics:
         cell = comparison.cell(statistic.id, scope.id, metric.name)
         value = Estimate(cell.value, cell.low, cell.high) if cell else Estimate(_NAN, _NAN, _NAN)
         labels.append(f"({cell.cluster}) {metric.name}" if cell and cell.cluster else metric.name)
         estimates.append(value)
-        said.append(f"{metric.name} {value.value:.3f}")
+        listed.append(f"{metric.name} {value.value:.3f}")
     return rows_plot(
         f"standings-{number}",
         f"{statistic.title}, {scope.title}",
-        f"Values with {comparison.settings.level:.0%} intervals, best first, clusters in brackets: {'; '.join(said)}.",
+        f"Values with {comparison.settings.level:.0%} intervals, best first, clusters in brackets: "
+        f"{'; '.join(listed)}.",
         labels,
         [Series(statistic.title, tuple(estimates))],
         axis=statistic.title,
@@ -102,7 +105,9 @@ def scopes(comparison: Comparison, statistic: Statistic) -> Plot:
     series = []
     for metric in leading:
         cells = [comparison.cell(statistic.id, scope.id, metric.name) for scope in comparison.scopes]
-        estimates = (Estimate(one.value, one.low, one.high) if one else Estimate(_NAN, _NAN, _NAN) for one in cells)
+        estimates = (
+            Estimate(cell.value, cell.low, cell.high) if cell else Estimate(_NAN, _NAN, _NAN) for cell in cells
+        )
         series.append(Series(shortened(metric.name, 24), tuple(estimates)))
     return rows_plot(
         "scopes",

@@ -25,7 +25,7 @@ _NEAR = re.compile(r"(.+) ~ (.+) \(.+\)")
 
 
 @dataclass(frozen=True)
-class Piece:
+class TextRun:
     """A run of characters of a candidate or of a reference.
 
     Parameters
@@ -51,7 +51,7 @@ class ShownCandidate:
     Parameters
     ----------
     output : Output
-    pieces : tuple of Piece
+    runs : tuple of TextRun
         Its text, truncated if it is long.
     missing : tuple of str
         Words of the closest reference that it does not contain.
@@ -60,7 +60,7 @@ class ShownCandidate:
     """
 
     output: Output
-    pieces: tuple[Piece, ...]
+    runs: tuple[TextRun, ...]
     missing: tuple[str, ...]
     matches: tuple[tuple[str, str, tuple[str, ...]], ...]
 
@@ -72,7 +72,7 @@ class ShownSource:
     Parameters
     ----------
     source : SourceOutputs
-    references : tuple of tuple of Piece
+    references : tuple of tuple of TextRun
         Their texts, truncated if they are long.
     candidates : tuple of ShownCandidate
     why : PairExplanation or None
@@ -80,7 +80,7 @@ class ShownSource:
     """
 
     source: SourceOutputs
-    references: tuple[tuple[Piece, ...], ...]
+    references: tuple[tuple[TextRun, ...], ...]
     candidates: tuple[ShownCandidate, ...]
     why: PairExplanation | None = None
 
@@ -144,21 +144,21 @@ def show(
     ]
     counted = [Counter(map(str.lower, words)) for words in references]
     known: Counter[str] = Counter()
-    for one in counted:
-        known |= one
-    found: Counter[str] = Counter()
+    for counts in counted:
+        known |= counts
+    present: Counter[str] = Counter()
     candidates = []
     for output in source.outputs:
         words = batch.segments.words(batch.candidate[output.row])
-        told = [
+        evidence = [
             (str(extractor), reference, matched)
             for extractor in extractors
             for reference, matched in extractor.evidence(dataset, output.row).items()
         ]
-        matched = [one for *_, each in told for one in each]
+        matched = [match for *_, each in evidence for match in each]
         near = [pair for match in matched if (pair := _NEAR.fullmatch(match))]
         has = Counter(map(str.lower, words)) + Counter(word for pair in near for word in pair[2].lower().split())
-        found |= has
+        present |= has
         nearest = max(range(len(references)), key=lambda row: (counted[row] & has).total(), default=None)
         candidates.append(
             ShownCandidate(
@@ -167,19 +167,19 @@ def show(
                 () if nearest is None else _lacking(references[nearest], has),
                 tuple(
                     (name, reference, unequal)
-                    for name, reference, each in told
-                    if (unequal := tuple(one for one in each if not _EQUAL.fullmatch(one)))
+                    for name, reference, each in evidence
+                    if (unequal := tuple(match for match in each if not _EQUAL.fullmatch(match)))
                 ),
             )
         )
     marked = tuple(
-        _cut(_runs(text, words, [("" if has else "missing", False) for has in _present(words, found)]))
+        _cut(_runs(text, words, [("" if has else "missing", False) for has in _present(words, present)]))
         for text, words in zip(source.references, references, strict=True)
     )
     return ShownSource(source, marked, tuple(candidates), why)
 
 
-def differences(dataset: Dataset, first: int, second: int) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
+def differences(dataset: Dataset, first: int, second: int) -> tuple[tuple[TextRun, ...], tuple[TextRun, ...]]:
     """Mark words outside the longest common subsequence of two (truncated) candidates."""
     batch = readable_batch(dataset, lowercase=False)
     rows = [int(batch.candidate[row]) for row in (first, second)]
@@ -188,28 +188,28 @@ def differences(dataset: Dataset, first: int, second: int) -> tuple[tuple[Piece,
     words = [batch.segments.words(row)[: len(start_of(text))] for row, text in zip(rows, texts, strict=True)]
     common = _common([word.lower() for word in words[0]], [word.lower() for word in words[1]])
     kinds: list[list[tuple[Mark, bool]]] = [[("" if same else "only", False) for same in side] for side in common]
-    one, other = (_cut(_runs(*parts)) for parts in zip(texts, words, kinds, strict=True))
-    return one, other
+    left, right = (_cut(_runs(*parts)) for parts in zip(texts, words, kinds, strict=True))
+    return left, right
 
 
 def _common(first: Sequence[str], second: Sequence[str]) -> tuple[list[bool], list[bool]]:
     """Return which words of either side are in a longest common subsequence, as the script of the page chooses it."""
     best = np.zeros((len(first) + 1, len(second) + 1), dtype=np.int64)
-    others = np.array(second, dtype=object)
+    second_words = np.array(second, dtype=object)
     for place in range(len(first) - 1, -1, -1):
         below = best[place + 1]
-        reached = np.where(others == first[place], below[1:] + 1, below[:-1])
+        reached = np.where(second_words == first[place], below[1:] + 1, below[:-1])
         best[place, :-1] = np.maximum.accumulate(reached[::-1])[::-1]
     in_first, in_second = [False] * len(first), [False] * len(second)
-    one = other = 0
-    while one < len(first) and other < len(second):
-        if first[one] == second[other]:
-            in_first[one] = in_second[other] = True
-            one, other = one + 1, other + 1
-        elif best[one + 1, other] >= best[one, other + 1]:
-            one += 1
+    i = j = 0
+    while i < len(first) and j < len(second):
+        if first[i] == second[j]:
+            in_first[i] = in_second[j] = True
+            i, j = i + 1, j + 1
+        elif best[i + 1, j] >= best[i, j + 1]:
+            i += 1
         else:
-            other += 1
+            j += 1
     return in_first, in_second
 
 
@@ -222,7 +222,7 @@ def _lacking(words: Sequence[str], has: Counter[str]) -> tuple[str, ...]:
     return tuple(word for word, present in zip(words, _present(words, has), strict=True) if not present)
 
 
-def mark(text: str, words: Sequence[str], known: Counter[str], matches: Sequence[str]) -> tuple[Piece, ...]:
+def mark(text: str, words: Sequence[str], known: Counter[str], matches: Sequence[str]) -> tuple[TextRun, ...]:
     """Split a candidate into runs of words that matched in the same way.
 
     Parameters
@@ -238,12 +238,12 @@ def mark(text: str, words: Sequence[str], known: Counter[str], matches: Sequence
 
     Returns
     -------
-    tuple of Piece
+    tuple of TextRun
         Their texts joined are `text`, or the tokens with spaces between where those are not in `text` as they are; of
         a long text, the start.
     """
-    in_triplet = {word for match in matches if (one := _TRIPLET.fullmatch(match)) for word in one.groups()}
-    near = {word for match in matches if (one := _NEAR.fullmatch(match)) for word in one[1].lower().split()}
+    in_triplet = {word for match in matches if (parsed := _TRIPLET.fullmatch(match)) for word in parsed.groups()}
+    near = {word for match in matches if (parsed := _NEAR.fullmatch(match)) for word in parsed[1].lower().split()}
     kinds: list[tuple[Mark, bool]] = [
         ("same" if present else "near" if word.lower() in near else "", word.lower() in in_triplet)
         for word, present in zip(words, _present(words, known), strict=True)
@@ -251,33 +251,33 @@ def mark(text: str, words: Sequence[str], known: Counter[str], matches: Sequence
     return _cut(_runs(text, words, kinds))
 
 
-def _runs(text: str, words: Sequence[str], kinds: Sequence[tuple[Mark, bool]]) -> list[Piece]:
-    """Return the text as pieces, one for neighbouring words of the same kind."""
+def _runs(text: str, words: Sequence[str], kinds: Sequence[tuple[Mark, bool]]) -> list[TextRun]:
+    """Return the text as runs, one for neighbouring words of the same kind."""
     text, spans = _spans(text, words)
-    pieces: list[Piece] = []
+    runs: list[TextRun] = []
     end = 0
-    for (start, stop), here in zip(spans, kinds, strict=True):
-        if pieces and (pieces[-1].word, pieces[-1].triplet) == here:
-            pieces[-1] = Piece(pieces[-1].text + text[end:stop], *here)
+    for (start, stop), marking in zip(spans, kinds, strict=True):
+        if runs and (runs[-1].word, runs[-1].triplet) == marking:
+            runs[-1] = TextRun(runs[-1].text + text[end:stop], *marking)
         else:
             if start > end:
-                pieces.append(Piece(text[end:start], ""))
-            pieces.append(Piece(text[start:stop], *here))
+                runs.append(TextRun(text[end:start], ""))
+            runs.append(TextRun(text[start:stop], *marking))
         end = stop
     if end < len(text):
-        pieces.append(Piece(text[end:], ""))
-    return pieces
+        runs.append(TextRun(text[end:], ""))
+    return runs
 
 
-def _cut(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
-    """Return the pieces of the start of a text that is long."""
-    left = len(start_of("".join(one.text for one in pieces)))
-    kept = []
-    for one in pieces:
+def _cut(runs: Sequence[TextRun]) -> tuple[TextRun, ...]:
+    """Return the runs of the start of a text that is long."""
+    left = len(start_of("".join(run.text for run in runs)))
+    cut = []
+    for run in runs:
         if left > 0:
-            kept.append(Piece(one.text[:left], one.word, one.triplet))
-        left -= len(one.text)
-    return tuple(kept)
+            cut.append(TextRun(run.text[:left], run.word, run.triplet))
+        left -= len(run.text)
+    return tuple(cut)
 
 
 def _spans(text: str, words: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:

@@ -69,7 +69,7 @@ class DatasetFindings:
         assert training is not None
         notes = []
         compared = kind != AUTO or bool(kinds(dataset))
-        kept, human = dataset, np.full(len(dataset), np.nan)
+        judged_outputs, human = dataset, np.full(len(dataset), np.nan)
         if not compared:
             notes.append("has no human judgements, so this report does not measure agreement")
         else:
@@ -78,24 +78,24 @@ class DatasetFindings:
             elif dataset.name in training.data.split("+"):
                 notes.append(f"the ranker was trained on {training.data}, which may overlap with this data")
             kind = resolve_kind(dataset, kind, learnt=[training.kind])
-            kept = dataset.select_candidates(judged(dataset, kind), peers=True)
-            human = human_scores(kept, kind)
-        weights = ranker.weight_sets.of_candidates(kept)
-        columns = (ranker.feature_set.transform(kept, partial=True) - ranker.mean) / ranker.scale
+            judged_outputs = dataset.select_candidates(judged(dataset, kind), peers=True)
+            human = human_scores(judged_outputs, kind)
+        weights = ranker.weight_sets.of_candidates(judged_outputs)
+        columns = (ranker.feature_set.transform(judged_outputs, partial=True) - ranker.mean) / ranker.scale
         scores = (weights * columns).sum(axis=1)
         agreement = None
         if compared:
-            agreement = Agreement.of(kept, scores, human, kind, resamples=resamples, seed=seed)
+            agreement = Agreement.of(judged_outputs, scores, human, kind, resamples=resamples, seed=seed)
         pairs = (agreement.better, agreement.worse) if agreement else None
-        systems = _compared(ranker, kept, scores, kind, resamples, seed)
-        note = ranker.note(kept)
+        systems = _compared(ranker, judged_outputs, scores, kind, resamples, seed)
+        note = ranker.note(judged_outputs)
         return cls(
-            kept,
+            judged_outputs,
             columns,
             weights * columns,
             human,
             agreement,
-            by_length(kept, scores, pairs, resamples=resamples, seed=seed),
+            by_length(judged_outputs, scores, pairs, resamples=resamples, seed=seed),
             systems,
             (*([note] if note else []), *notes, *(systems.notes if systems else ())),
         )
@@ -184,18 +184,18 @@ class RankerFindings:
     @property
     def judged(self) -> tuple[tuple[Dataset, Agreement], ...]:
         """The data sets with human judgements."""
-        return tuple((one.dataset, one.agreement) for one in self.measured if one.agreement)
+        return tuple((findings.dataset, findings.agreement) for findings in self.measured if findings.agreement)
 
     @property
     def rho(self) -> FloatArray:
         """Correlations of all sources of all data sets, without the undefined ones."""
-        values = np.concatenate([one.rho for one in self.measured])
+        values = np.concatenate([findings.rho for findings in self.measured])
         return np.asarray(values[~np.isnan(values)])
 
     @property
     def undefined(self) -> int:
         """Number of sources with judged candidates but without a correlation."""
-        return sum(one.undefined(scope) for _, one in self.judged for scope in one.language_pairs)
+        return sum(findings.undefined(scope) for _, findings in self.judged for scope in findings.language_pairs)
 
     @property
     def extractors(self) -> tuple[str, ...]:
@@ -208,8 +208,9 @@ class RankerFindings:
         parts = [
             self.ranker.signature(),
             *(
-                f"ranked:{one.dataset.name}#{one.dataset.fingerprint[:8]}" + (f"|against:{one.kind}" * bool(one.kind))
-                for one in self.measured
+                f"ranked:{findings.dataset.name}#{findings.dataset.fingerprint[:8]}"
+                + (f"|against:{findings.kind}" * bool(findings.kind))
+                for findings in self.measured
             ),
             f"resamples:{self.resamples}",
             *([f"jackknife:{self.intervals.groups}"] if self.intervals else []),
@@ -257,12 +258,14 @@ def examine(
     """
     if ranker.training is None or not datasets:
         raise DataError("a report requires a trained ranker and at least one data set")
-    measured = tuple(DatasetFindings.of(ranker, one, kind, resamples=resamples, seed=seed) for one in datasets)
+    measured = tuple(DatasetFindings.of(ranker, dataset, kind, resamples=resamples, seed=seed) for dataset in datasets)
     if training_data is None:
-        training_data = next((one for one in datasets if one.fingerprint == ranker.training.data_hash), None)
+        training_data = next(
+            (dataset for dataset in datasets if dataset.fingerprint == ranker.training.data_hash), None
+        )
     owner = extractor_columns(ranker)
-    kept = [one.dataset for one in measured]
-    judged_ones = [one for one in measured if one.agreement]
+    measured_datasets = [findings.dataset for findings in measured]
+    judged_ones = [findings for findings in measured if findings.agreement]
     learnt = TrainingColumns.of(ranker, training_data) if training_data is not None else None
     intervals: WeightIntervals | None = None
     ablations: tuple[Ablation, ...] = ()
@@ -275,30 +278,34 @@ def examine(
         if judged_ones:
             ablations = ablate(
                 learnt,
-                [one.dataset for one in judged_ones],
-                [one.kind for one in judged_ones],
-                [one.columns for one in judged_ones],
+                [findings.dataset for findings in judged_ones],
+                [findings.kind for findings in judged_ones],
+                [findings.columns for findings in judged_ones],
                 resamples=resamples,
                 seed=seed,
             )
     by_extractor = np.equal.outer(owner, np.arange(len(ranker.feature_set.extractors))).astype(np.float64)
-    parts = [one.contributions @ by_extractor for one in measured]
+    parts = [findings.contributions @ by_extractor for findings in measured]
     sources = [
-        outputs_by_source(one.dataset, keys, one.scores, part, one.human, one.rho)
-        for one, keys, part in zip(measured, source_keys(kept), parts, strict=True)
+        outputs_by_source(findings.dataset, keys, findings.scores, part, findings.human, findings.rho)
+        for findings, keys, part in zip(measured, source_keys(measured_datasets), parts, strict=True)
     ]
     return RankerFindings(
         ranker=ranker,
         training=ranker.training,
         measured=measured,
         calibration=_calibration(measured, resamples, seed),
-        shares=shares([one.contributions for one in measured], [one.candidate_source for one in kept], owner),
-        correlations=correlations(
-            [one.columns for one in measured],
+        shares=shares(
+            [findings.contributions for findings in measured],
+            [dataset.candidate_source for dataset in measured_datasets],
             owner,
-            [one.scores for one in measured],
-            [one.human for one in measured],
-            [one.candidate_source for one in kept],
+        ),
+        correlations=correlations(
+            [findings.columns for findings in measured],
+            owner,
+            [findings.scores for findings in measured],
+            [findings.human for findings in measured],
+            [dataset.candidate_source for dataset in measured_datasets],
         ),
         intervals=intervals,
         ablations=ablations,
@@ -329,14 +336,14 @@ def _compared(
 
 def _calibration(measured: Sequence[DatasetFindings], resamples: int, seed: int) -> MarginCalibration:
     margins, sources, start = [np.zeros(0)], [np.zeros(0, dtype=np.int64)], 0
-    for one in measured:
-        if one.agreement is None:
+    for findings in measured:
+        if findings.agreement is None:
             continue
-        scores = merge_ties(one.scores, one.dataset.candidate_offsets)
-        better, worse = one.agreement.better, one.agreement.worse
+        scores = merge_ties(findings.scores, findings.dataset.candidate_offsets)
+        better, worse = findings.agreement.better, findings.agreement.worse
         margins.append(scores[better] - scores[worse])
-        sources.append(one.dataset.candidate_source[better] + start)
-        start += len(one.dataset.sources)
+        sources.append(findings.dataset.candidate_source[better] + start)
+        start += len(findings.dataset.sources)
     return calibrate(np.concatenate(margins), np.concatenate(sources), start, resamples=resamples, seed=seed)
 
 
@@ -348,25 +355,27 @@ def _examples(
     seed: int,
 ) -> dict[str, tuple[ShownSource, ...]]:
     """Choose sources, and mark what matched in them."""
-    if any(one.agreement for one in measured):
-        rho, ordered = (np.concatenate([getattr(one, name) for one in measured]) for name in ("rho", "ordered"))
+    if any(findings.agreement for findings in measured):
+        rho, ordered = (
+            np.concatenate([getattr(findings, name) for findings in measured]) for name in ("rho", "ordered")
+        )
         chosen = choose(rho, ordered, count, seed)
     else:
-        chosen = choose_unjudged(np.concatenate([one.spread for one in measured]), count, seed)
-    starts = np.cumsum([0, *(len(one.dataset.sources) for one in measured)])
+        chosen = choose_unjudged(np.concatenate([findings.spread for findings in measured]), count, seed)
+    starts = np.cumsum([0, *(len(findings.dataset.sources) for findings in measured)])
     # sources without a candidate are not among the sources shown
     places = [
-        {int(one.dataset.candidate_source[source.outputs[0].row]): source for source in each}
-        for one, each in zip(measured, sources, strict=True)
+        {int(findings.dataset.candidate_source[source.outputs[0].row]): source for source in each}
+        for findings, each in zip(measured, sources, strict=True)
     ]
-    found = {}
+    examples = {}
     for sort, rows in chosen.items():
         shown = []
         for row in rows.tolist():
             place = int(np.searchsorted(starts, row, side="right")) - 1
-            one, source = measured[place], places[place][row - int(starts[place])]
+            findings, source = measured[place], places[place][row - int(starts[place])]
             best, worst = source.outputs[0].row, source.outputs[-1].row
-            why = explain_pair(ranker, one.dataset, one.contributions, best, worst) if best != worst else None
-            shown.append(show(ranker.feature_set.extractors, one.dataset, source, why))
-        found[sort] = tuple(shown)
-    return found
+            why = explain_pair(ranker, findings.dataset, findings.contributions, best, worst) if best != worst else None
+            shown.append(show(ranker.feature_set.extractors, findings.dataset, source, why))
+        examples[sort] = tuple(shown)
+    return examples

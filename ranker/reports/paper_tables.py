@@ -17,7 +17,7 @@ _LATEX = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     '"': r"\char34{}",
-    **{one: f"\\{one}" for one in "&%$#_{}"},
+    **{character: f"\\{character}" for character in "&%$#_{}"},
 }
 _MARKS = ((0.01, "‡"), (0.05, "†"))
 """Marks for adjusted p-values of differences to the baseline, smallest first."""
@@ -46,9 +46,9 @@ def _latex_table(result: SystemsResult, lp: str, percent: bool) -> str:
     comparisons, people = result.of_language_pair(lp), result.people(lp)
     marks = {"†": r"$^\dagger$", "‡": r"$^\ddagger$", "": ""}
     head = ["Rank", "System"]
-    for one in comparisons:
-        arrow = "" if result.metric(one.metric).higher_is_better else r" $\downarrow$"
-        head.append(_tex(_heading(result, one, percent)) + arrow)
+    for comparison in comparisons:
+        arrow = "" if result.metric(comparison.metric).higher_is_better else r" $\downarrow$"
+        head.append(_tex(_heading(result, comparison, percent)) + arrow)
     lines = []
     cluster = 1
     for each in comparisons[0].systems:
@@ -56,11 +56,11 @@ def _latex_table(result: SystemsResult, lp: str, percent: bool) -> str:
             cluster = each.cluster
             lines.append(r"\midrule")
         row = [_range(each, "--"), _tex(each.system)]
-        for one in comparisons:
-            mine = _system(one, each.system)
-            value, interval = _texts(mine.score, _scale(result, one, percent))
-            shown = rf"\textbf{{{value}}}" if mine.rank == 1 else value
-            row.append(rf"{shown}{marks[_mark(mine)]} {{\scriptsize [{interval}]}}".replace("-", "$-$"))
+        for comparison in comparisons:
+            system = _system(comparison, each.system)
+            value, interval = _texts(system.score, _scale(result, comparison, percent))
+            shown = rf"\textbf{{{value}}}" if system.rank == 1 else value
+            row.append(rf"{shown}{marks[_mark(system)]} {{\scriptsize [{interval}]}}".replace("-", "$-$"))
         if people:
             judged = people.get(each.system)
             row.append("--" if judged is None else f"{judged.score:.3f} ({judged.cluster})".replace("-", "$-$"))
@@ -68,7 +68,7 @@ def _latex_table(result: SystemsResult, lp: str, percent: bool) -> str:
     if people:
         head.append("People")
     caption = _tex(_caption(result, lp)).replace("†", marks["†"]).replace("‡", marks["‡"])
-    signatures = "; ".join(rf"\texttt{{{_breakable(one)}}}" for one in _signatures(result))
+    signatures = "; ".join(rf"\texttt{{{_breakable(signature)}}}" for signature in _signatures(result))
     return "\n".join(
         [
             r"\begin{table}",
@@ -91,37 +91,39 @@ def _latex_table(result: SystemsResult, lp: str, percent: bool) -> str:
 def _markdown_table(result: SystemsResult, lp: str, percent: bool) -> str:
     comparisons, people = result.of_language_pair(lp), result.people(lp)
     head = ["Rank", "System"]
-    for one in comparisons:
-        arrow = "" if result.metric(one.metric).higher_is_better else " ↓"
-        head.append(_md(_heading(result, one, percent)) + arrow)
+    for comparison in comparisons:
+        arrow = "" if result.metric(comparison.metric).higher_is_better else " ↓"
+        head.append(_md(_heading(result, comparison, percent)) + arrow)
     if people:
         head.append("People")
     lines = [head, [*(":--" for _ in head[:2]), *("--:" for _ in head[2:])]]
     for each in comparisons[0].systems:
         row = [_range(each, "–"), _md(each.system)]
-        for one in comparisons:
-            mine = _system(one, each.system)
-            value, interval = _texts(mine.score, _scale(result, one, percent))
-            row.append(f"{f'**{value}**' if mine.rank == 1 else value}{_mark(mine)} [{interval}]")
+        for comparison in comparisons:
+            system = _system(comparison, each.system)
+            value, interval = _texts(system.score, _scale(result, comparison, percent))
+            row.append(f"{f'**{value}**' if system.rank == 1 else value}{_mark(system)} [{interval}]")
         if people:
             judged = people.get(each.system)
             row.append("–" if judged is None else f"{judged.score:.3f} ({judged.cluster})")
         lines.append(row)
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    signatures = "\n".join(f"- `{one.replace('`', chr(39))}`" for one in map(printable, _signatures(result)))
+    signatures = "\n".join(
+        f"- `{signature.replace('`', chr(39))}`" for signature in map(printable, _signatures(result))
+    )
     return f"{table}\n\n{_md(_caption(result, lp))}\n\n{signatures}\n"
 
 
-def _system(one: SystemComparison, name: str) -> ComparedSystem:
-    return next(each for each in one.systems if each.system == name)
+def _system(comparison: SystemComparison, name: str) -> ComparedSystem:
+    return next(each for each in comparison.systems if each.system == name)
 
 
-def _heading(result: SystemsResult, one: SystemComparison, percent: bool) -> str:
-    return f"{one.metric}{' (%)' if _scale(result, one, percent) > 1 else ''}"
+def _heading(result: SystemsResult, comparison: SystemComparison, percent: bool) -> str:
+    return f"{comparison.metric}{' (%)' if _scale(result, comparison, percent) > 1 else ''}"
 
 
-def _scale(result: SystemsResult, one: SystemComparison, percent: bool) -> float:
-    return result.metric(one.metric).scale(percent=percent)
+def _scale(result: SystemsResult, comparison: SystemComparison, percent: bool) -> float:
+    return result.metric(comparison.metric).scale(percent=percent)
 
 
 def _range(each: ComparedSystem, dash: str) -> str:
@@ -131,7 +133,7 @@ def _range(each: ComparedSystem, dash: str) -> str:
 def _texts(score: Estimate, scale: float) -> tuple[str, str]:
     """Return a score and its interval."""
     value, low, high = (
-        f"{scale * one + 0.0:.{2 if scale > 1 else 4}f}" for one in (score.value, score.low, score.high)
+        f"{scale * value + 0.0:.{2 if scale > 1 else 4}f}" for value in (score.value, score.low, score.high)
     )
     return value, f"{low}, {high}"
 
@@ -148,7 +150,9 @@ def _caption(result: SystemsResult, lp: str) -> str:
     where = printable(result.data if lp == "?" else f"{result.data} {lp}")
     pairs = counted(len(first.pairs), "pair")
     people = result.people(lp)
-    agreement = "; ".join(f"{one.metric} {_known(one.kendall)}, {_known(one.pearson)}" for one in comparisons)
+    agreement = "; ".join(
+        f"{comparison.metric} {_known(comparison.kendall)}, {_known(comparison.pearson)}" for comparison in comparisons
+    )
     parts = [
         f"Corpus scores on {where} ({counted(first.sources, 'source')}) with 95% bootstrap confidence intervals.",
         f"Best scores in bold. Order and rank ranges by {first.metric}.",
@@ -156,7 +160,7 @@ def _caption(result: SystemsResult, lp: str) -> str:
         f"{counted(settings.resamples, 'resample')}, seed {settings.seed}, {settings.correction_title}, {pairs}).",
     ]
     if people:
-        method = next(one.method for one in result.human if one.lp == lp)
+        method = next(ranking.method for ranking in result.human if ranking.lp == lp)
         parts.append(f"People: {method}, and cluster; Kendall's tau and Pearson's r with human scores: {agreement}.")
     return " ".join(parts)
 
@@ -166,17 +170,19 @@ def _known(value: float | None) -> str:
 
 
 def _signatures(result: SystemsResult) -> list[str]:
-    return [*(one.signature for one in result.metrics), result.signature]
+    return [*(metric.signature for metric in result.metrics), result.signature]
 
 
 def _tex(text: str) -> str:
-    return "".join(_LATEX.get(one, one) for one in printable(text))
+    return "".join(_LATEX.get(character, character) for character in printable(text))
 
 
 def _breakable(text: str) -> str:
     """Return LaTeX of a signature, which may be broken after its separators."""
     words = re.split(r"(?<=[|,])", printable(text))
-    return r"\allowbreak ".join("".join("|" if one == "|" else _LATEX.get(one, one) for one in word) for word in words)
+    return r"\allowbreak ".join(
+        "".join("|" if character == "|" else _LATEX.get(character, character) for character in word) for word in words
+    )
 
 
 def _md(text: str) -> str:

@@ -40,7 +40,7 @@ def ranker_report(findings: RankerFindings) -> tuple[str, dict[str, Plot]]:
         *([agreement(findings)] if findings.judged else []),
         training(findings),
         *([by_source(findings), by_margin(findings)] if findings.judged else []),
-        *([systems(findings)] if any(one.systems for _, one in findings.judged) else []),
+        *([systems(findings)] if any(agreement.systems for _, agreement in findings.judged) else []),
         *compared_systems(findings),
         lengths(findings),
         weights(findings),
@@ -50,7 +50,7 @@ def ranker_report(findings: RankerFindings) -> tuple[str, dict[str, Plot]]:
         *(examples(findings, sort) for sort in SORTS if findings.examples.get(sort)),
         sources(findings),
     ]
-    title = "Ranker report: " + " + ".join(one.dataset.name for one in findings.measured)
+    title = "Ranker report: " + " + ".join(measured.dataset.name for measured in findings.measured)
     return write_page(title, lead, sections)
 
 
@@ -90,42 +90,47 @@ def by_source(findings: RankerFindings) -> Section:
 
 def by_margin(findings: RankerFindings) -> Section:
     """Return how often the judges agree with the ranker, by the margin of its scores."""
-    found = findings.calibration
+    calibration = findings.calibration
     return section(
         "by_margin.html",
         "margins",
         "Agreement by margin",
-        plots=[charts.calibration(found)] if found.bins else [],
+        plots=[charts.calibration(calibration)] if calibration.bins else [],
         link="By margin",
         half=True,
-        found=found,
+        calibration=calibration,
         preferences=findings.judged[0][1].kind == "preferences",
     )
 
 
 def systems(findings: RankerFindings) -> Section:
     """Return the proportion of comparisons that every system wins, by the ranker and by human judgements."""
-    tables = [(dataset.name, wins) for dataset, one in findings.judged for wins in one.systems]
+    tables = [(dataset.name, wins) for dataset, agreement in findings.judged for wins in agreement.systems]
     plots = [charts.systems(wins, data, f"systems-{place}") for place, (data, wins) in enumerate(tables, 1)]
     return section("systems.html", "systems", "Systems", plots=plots, tables=tables)
 
 
 def compared_systems(findings: RankerFindings) -> list[Section]:
     """Return the systems of every language pair by their mean scores, with intervals and clusters."""
-    pairs = [(one.systems, each) for one in findings.measured if one.systems for each in one.systems.comparisons]
+    pairs = [
+        (measured.systems, each)
+        for measured in findings.measured
+        if measured.systems
+        for each in measured.systems.comparisons
+    ]
     sections = []
-    for number, (result, one) in enumerate(pairs, 1):
-        where = result.data if one.lp == "?" else f"{result.data} {one.lp}"
+    for number, (result, comparison) in enumerate(pairs, 1):
+        where = result.data if comparison.lp == "?" else f"{result.data} {comparison.lp}"
         link = f"Mean scores, {where}" if len(pairs) > 1 else "Mean scores"
         # their wins are drawn against people's already
-        sections.append(compared(result, one, number, title=f"Mean scores, {where}", link=link, by_people=False))
+        sections.append(compared(result, comparison, number, title=f"Mean scores, {where}", link=link, by_people=False))
     return sections
 
 
 def lengths(findings: RankerFindings) -> Section:
     """Return agreement and scores by the length of the references."""
-    tables = [(one.dataset.name, one.lengths) for one in findings.measured]
-    plots = [plot for place, (data, found) in enumerate(tables, 1) for plot in charts.lengths(found, data, place)]
+    tables = [(measured.dataset.name, measured.lengths) for measured in findings.measured]
+    plots = [plot for place, (data, buckets) in enumerate(tables, 1) for plot in charts.lengths(buckets, data, place)]
     return section("lengths.html", "lengths", "Reference length", plots=plots, link="Length", tables=tables)
 
 
@@ -135,8 +140,8 @@ def weights(findings: RankerFindings) -> Section:
     groups: list[tuple[str, range]] = []
     single: list[int] = []
     start = 0
-    for name, one in zip(findings.extractors, ranker.feature_set.extractors, strict=True):
-        rows = range(start, start + len(one.columns))
+    for name, extractor in zip(findings.extractors, ranker.feature_set.extractors, strict=True):
+        rows = range(start, start + len(extractor.columns))
         start = rows.stop
         if len(rows) > 1:
             groups.append((name, rows))
@@ -166,7 +171,7 @@ def extractors(findings: RankerFindings) -> Section:
         link="Extractors",
         half=True,
         findings=findings,
-        lost={one.extractor: one for one in findings.ablations},
+        lost={ablation.extractor: ablation for ablation in findings.ablations},
     )
 
 
@@ -220,7 +225,7 @@ def sources(findings: RankerFindings) -> Section:
         "All sources",
         packed=packed(findings.sources, findings.extractors),
         count=len(findings.sources),
-        outputs=sum(len(one.outputs) for one in findings.sources),
+        outputs=sum(len(source.outputs) for source in findings.sources),
         judged=bool(findings.judged),
         shown=sum(map(len, findings.examples.values())),
         scorer="",

@@ -62,9 +62,9 @@ class TrainingColumns:
                 "and the same language pairs",
                 file=dataset.name,
             )
-        kept = dataset.select_candidates(judged(dataset, training.kind), peers=True)
-        added = ReferenceCandidates.of(kept, training.kind) if training.references is not None else None
-        outputs = added.outputs if added else kept
+        judged_outputs = dataset.select_candidates(judged(dataset, training.kind), peers=True)
+        added = ReferenceCandidates.of(judged_outputs, training.kind) if training.references is not None else None
+        outputs = added.outputs if added else judged_outputs
         start = ranker.base.weight_sets if ranker.base else None
         _, table = TrainingTable.of(ranker.feature_set, outputs, training.kind, training.counting, added, start)
         columns = (table.columns - ranker.mean) / ranker.scale

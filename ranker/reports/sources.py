@@ -145,14 +145,14 @@ def outputs_by_source(
     systems, texts = (dataset.candidates[name].tolist() for name in ("system", "text"))
     facts = {name: dataset.sources[name].fillna("").tolist() for name in ("lp", "seg_id", "text")}
     references = dataset.references["text"].tolist()
-    made = []
+    listed = []
     for source, key in enumerate(keys):
         first, last = dataset.candidate_offsets[source : source + 2]
         if first == last:
             continue
-        here = slice(first, last)
-        ranks, human_ranks = ranked(sign * scores[here]), ranked(human[here])
-        judged = not np.isnan(human[here]).all()
+        rows = slice(first, last)
+        ranks, human_ranks = ranked(sign * scores[rows]), ranked(human[rows])
+        judged = not np.isnan(human[rows]).all()
         same: dict[str, list[int]] = {}
         for place in np.argsort(ranks, kind="stable").tolist():
             same.setdefault(texts[first + place], []).append(place)
@@ -169,7 +169,7 @@ def outputs_by_source(
             )
             for text, places in same.items()
         )
-        made.append(
+        listed.append(
             SourceOutputs(
                 key=key,
                 data=dataset.name,
@@ -179,11 +179,11 @@ def outputs_by_source(
                 references=tuple(references[slice(*dataset.reference_offsets[source : source + 2])]),
                 rho=float(rho[source]),
                 outputs=outputs,
-                predicted=_in_order(systems[here], ranks),
-                by_people=_in_order(systems[here], human_ranks) if judged else (),
+                predicted=_in_order(systems[rows], ranks),
+                by_people=_in_order(systems[rows], human_ranks) if judged else (),
             )
         )
-    return tuple(made)
+    return tuple(listed)
 
 
 def packed(
@@ -202,12 +202,12 @@ def packed(
     """
     rows = [
         [
-            one.key,
-            one.group,
-            one.segment,
-            one.text,
-            one.references,
-            _rounded(one.rho),
+            source.key,
+            source.group,
+            source.segment,
+            source.text,
+            source.references,
+            _rounded(source.rho),
             [
                 [
                     output.systems,
@@ -218,10 +218,10 @@ def packed(
                     [_rounded(value) for value in output.human] if output.human_ranks else [],
                     [_rounded(value) for value in output.parts],
                 ]
-                for output in one.outputs
+                for output in source.outputs
             ],
         ]
-        for one in sources
+        for source in sources
     ]
     whole = {"parts": _shown(list(parts)), "title": title, "signed": signed, "sources": _shown(rows)}
     text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -249,4 +249,4 @@ def _shown(value: object) -> object:
     """Return nested lists with the texts as they are shown."""
     if isinstance(value, str):
         return visible(value)
-    return [_shown(one) for one in value] if isinstance(value, list | tuple) else value
+    return [_shown(item) for item in value] if isinstance(value, list | tuple) else value

@@ -143,4 +143,4 @@ def test_matched_triplets_are_shown(sample):
     matched = [match for one in candidates for match in one.matches]
     assert {extractor for extractor, *_ in matched} == {"ds"}
     assert all(triplets for *_, triplets in matched)
-    assert any(piece.triplet for one in candidates for piece in one.pieces)
+    assert any(piece.triplet for one in candidates for piece in one.runs)

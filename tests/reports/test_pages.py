@@ -157,7 +157,7 @@ def test_report_says_the_figures(findings):
     for one in findings.examples["worst"]:
         assert one.source.text in text
         for candidate in one.candidates:
-            assert "".join(piece.text for piece in candidate.pieces) in text
+            assert "".join(piece.text for piece in candidate.runs) in text
 
 
 def test_comparison_says_the_figures(compared):

@@ -32,11 +32,12 @@ _NAN = float("nan")
 def statistics(agreement: Agreement, scope: Scope) -> dict[str, Estimate]:
     """Return the figures of a scope by name: both forms of Spearman's rho, and every tau."""
     evaluation = agreement.evaluation
-    figures = {f"Spearman, {form}": evaluation.estimate(one, scope.id) for form, one in SPEARMAN.items()}
+    figures = {f"Spearman, {form}": evaluation.estimate(statistic, scope.id) for form, statistic in SPEARMAN.items()}
     for rows, taus in TAUS.items():
         if evaluation.main_scope.pairs.get(rows):
             figures |= {
-                f"tau {variant}, {rows} rows": evaluation.estimate(one, scope.id) for variant, one in taus.items()
+                f"tau {variant}, {rows} rows": evaluation.estimate(statistic, scope.id)
+                for variant, statistic in taus.items()
             }
     return figures
 
@@ -46,14 +47,18 @@ def headline(agreement: Agreement, scope: Scope) -> dict[str, Estimate]:
     evaluation = agreement.evaluation
     taus = {name: TAUS[name]["wmt14"] for name in ("primary", "official") if evaluation.main_scope.pairs.get(name)}
     chosen = {"Spearman": SPEARMAN["tie-corrected"], **taus}
-    return {name: evaluation.estimate(one, scope.id) for name, one in chosen.items()}
+    return {name: evaluation.estimate(statistic, scope.id) for name, statistic in chosen.items()}
 
 
 def agreements(judged: Sequence[tuple[Dataset, Agreement]]) -> list[Plot]:
     """Draw all headline figures of every data set, and the main figure per language pair."""
     return [
         _headlines(judged),
-        *(_language_pairs(*one, place) for place, one in enumerate(judged, 1) if len(one[1].language_pairs) > 1),
+        *(
+            _language_pairs(*judged_set, place)
+            for place, judged_set in enumerate(judged, 1)
+            if len(judged_set[1].language_pairs) > 1
+        ),
         *([_data_sets(judged)] if len(judged) > 1 else []),
     ]
 
@@ -61,12 +66,12 @@ def agreements(judged: Sequence[tuple[Dataset, Agreement]]) -> list[Plot]:
 def _headlines(judged: Sequence[tuple[Dataset, Agreement]]) -> Plot:
     # three data sets can be told apart; more are in the bars by data set
     sets = judged[:3]
-    found = [statistics(one, one.headline[1]) for _, one in sets]
-    names = list(dict.fromkeys(name for one in found for name in one))
+    values_of_sets = [statistics(agreement, agreement.headline[1]) for _, agreement in sets]
+    names = list(dict.fromkeys(name for values in values_of_sets for name in values))
     missing = Estimate(_NAN, _NAN, _NAN)
     series = [
         Series(dataset.name, tuple(values.get(name, missing) for name in names))
-        for (dataset, _), values in zip(sets, found, strict=True)
+        for (dataset, _), values in zip(sets, values_of_sets, strict=True)
     ]
     return rows_plot(
         "agreement",
@@ -80,13 +85,17 @@ def _headlines(judged: Sequence[tuple[Dataset, Agreement]]) -> Plot:
 
 def _language_pairs(dataset: Dataset, agreement: Agreement, place: int) -> Plot:
     # into English alone, both means are the same
-    both = any(not scope.lp.endswith("-en") for scope in agreement.language_pairs)
-    shown = [(name, headline(agreement, scope)) for name, scope in agreement.scopes.items() if both or name != ALL]
+    has_other_targets = any(not scope.lp.endswith("-en") for scope in agreement.language_pairs)
+    shown = [
+        (name, headline(agreement, scope))
+        for name, scope in agreement.scopes.items()
+        if has_other_targets or name != ALL
+    ]
     return _bars(f"language-pairs-{place}", f"Language pairs of {dataset.name}", shown)
 
 
 def _data_sets(judged: Sequence[tuple[Dataset, Agreement]]) -> Plot:
-    shown = [(dataset.name, headline(one, one.headline[1])) for dataset, one in judged]
+    shown = [(dataset.name, headline(agreement, agreement.headline[1])) for dataset, agreement in judged]
     return _bars("data-sets", "Data sets", shown)
 
 
@@ -104,7 +113,7 @@ def _bars(name: str, title: str, shown: Sequence[tuple[str, dict[str, Estimate]]
 
 def systems(wins: SystemWins, data: str, name: str) -> Plot:
     """Draw the proportion of comparisons that every system wins, by the ranker and by human judgements."""
-    where = " ".join(one for one in (data, wins.language_pair) if one != "?")
+    where = " ".join(part for part in (data, wins.language_pair) if part != "?")
     read = "; ".join(
         f"{system} {people:.2f} by people, {ranker:.2f} by the ranker"
         for system, people, ranker in zip(wins.systems[:10], wins.people, wins.ranker, strict=False)
@@ -122,13 +131,15 @@ def systems(wins: SystemWins, data: str, name: str) -> Plot:
     )
 
 
-def lengths(found: LengthBuckets, data: str, place: int) -> list[Plot]:
+def lengths(buckets: LengthBuckets, data: str, place: int) -> list[Plot]:
     """Draw agreement by reference length, if there are judgements, and the scores of systems by length."""
-    made = []
-    if found.agreement:
-        labels = [f"{label} words, {count:,} sources" for label, count in zip(found.labels, found.sources, strict=True)]
-        series = [Series("agreement", found.agreement)]
-        made.append(
+    plots = []
+    if buckets.agreement:
+        labels = [
+            f"{label} words, {count:,} sources" for label, count in zip(buckets.labels, buckets.sources, strict=True)
+        ]
+        series = [Series("agreement", buckets.agreement)]
+        plots.append(
             rows_plot(
                 f"lengths-{place}",
                 f"Agreement by length, {data}",
@@ -139,24 +150,24 @@ def lengths(found: LengthBuckets, data: str, place: int) -> list[Plot]:
                 zero=False,
             )
         )
-    if 1 < len(found.systems) <= MAPPED:
-        largest = float(np.nanmax(np.abs(found.scores)))
-        worst = [found.labels[int(np.nanargmin(row))] for row in found.scores]
-        told = "; ".join(
-            f"{system} lowest at {label}" for system, label in zip(found.systems[:10], worst, strict=False)
+    if 1 < len(buckets.systems) <= MAPPED:
+        largest = float(np.nanmax(np.abs(buckets.scores)))
+        worst = [buckets.labels[int(np.nanargmin(row))] for row in buckets.scores]
+        lowest = "; ".join(
+            f"{system} lowest at {label}" for system, label in zip(buckets.systems[:10], worst, strict=False)
         )
-        made.append(
+        plots.append(
             heat_map(
                 f"system-lengths-{place}",
                 f"Scores of systems by length, {data}",
-                f"Mean score minus the mean of the source, by words of the reference: {told}.",
-                found.systems,
-                found.labels,
-                found.scores,
+                f"Mean score minus the mean of the source, by words of the reference: {lowest}.",
+                buckets.systems,
+                buckets.labels,
+                buckets.scores,
                 largest=largest,
             )
         )
-    return made
+    return plots
 
 
 def correlation_map(names: Sequence[str], values: FloatArray) -> Plot:
@@ -164,11 +175,11 @@ def correlation_map(names: Sequence[str], values: FloatArray) -> Plot:
     high, wide = np.triu_indices(len(names), 1)
     known = [pair for pair in zip(high.tolist(), wide.tolist(), strict=True) if np.isfinite(values[pair])]
     strongest = sorted(known, key=lambda pair: -abs(float(values[pair])))[:5]
-    told = "; ".join(f"{names[one]} and {names[other]} {values[one, other]:.2f}" for one, other in strongest)
+    listed = "; ".join(f"{names[row]} and {names[column]} {values[row, column]:.2f}" for row, column in strongest)
     return heat_map(
         "correlations",
         "Correlations within sources",
-        f"Pearson's correlations of all pairs; the strongest: {told}.",
+        f"Pearson's correlations of all pairs; the strongest: {listed}.",
         [f"{shortened(name, 22)}  {place}" for place, name in enumerate(names, 1)],
         [str(place) for place in range(1, len(names) + 1)],
         values,
@@ -176,14 +187,14 @@ def correlation_map(names: Sequence[str], values: FloatArray) -> Plot:
     )
 
 
-def learning_curve(found: LearningCurve) -> Plot:
+def learning_curve(curve: LearningCurve) -> Plot:
     """Draw the agreement on held-out sources by the number of training sources."""
 
     def paint(axes: Any) -> None:
-        axes.fill_between(found.sources, found.low, found.high, color=PALE, linewidth=0)
-        axes.plot(found.sources, found.agreement, "o-", color=SERIES[0], markersize=5)
+        axes.fill_between(curve.sources, curve.low, curve.high, color=PALE, linewidth=0)
+        axes.plot(curve.sources, curve.agreement, "o-", color=SERIES[0], markersize=5)
         axes.set_xscale("log", base=2)
-        axes.set_xticks(found.sources, [f"{count:,}" for count in found.sources])
+        axes.set_xticks(curve.sources, [f"{count:,}" for count in curve.sources])
         axes.minorticks_off()
         axes.set_xlabel("training sources")
         axes.set_ylabel("proportion of pairs")
@@ -191,12 +202,12 @@ def learning_curve(found: LearningCurve) -> Plot:
         axes.set_axisbelow(True)
 
     points = "; ".join(
-        f"{count:,} sources {value:.1%}" for count, value in zip(found.sources, found.agreement, strict=True)
+        f"{count:,} sources {value:.1%}" for count, value in zip(curve.sources, curve.agreement, strict=True)
     )
     return Plot(
         "learning-curve",
         "Learning curve",
-        f"Proportion of held-out pairs with agreement, mean and range over {found.folds} folds: {points}.",
+        f"Proportion of held-out pairs with agreement, mean and range over {curve.folds} folds: {points}.",
         2.6,
         paint,
     )
@@ -235,19 +246,20 @@ def distribution(rho: FloatArray) -> Plot:
     return Plot("sources", "Correlation by source", f"Histogram: {described}", 2.6, paint)
 
 
-def calibration(found: MarginCalibration) -> Plot:
+def calibration(result: MarginCalibration) -> Plot:
     """Draw how often judges agree with the ranker, by the margin of its scores."""
-    margin = np.array([one.mean for one in found.bins])
+    margin = np.array([margin_bin.mean for margin_bin in result.bins])
     share, low, high = (
-        np.array([getattr(one.agreement, part) for one in found.bins]) for part in ("value", "low", "high")
+        np.array([getattr(margin_bin.agreement, part) for margin_bin in result.bins])
+        for part in ("value", "low", "high")
     )
 
     def paint(axes: Any) -> None:
         axes.fill_between(margin, low, high, color=PALE, linewidth=0)
         axes.plot(margin, share, "o-", color=SERIES[0], markersize=5, label="people agree")
-        if np.isfinite(found.slope):
+        if np.isfinite(result.slope):
             curve = np.linspace(0, margin[-1], 100)
-            logistic = 1 / (1 + np.exp(-found.slope * curve))
+            logistic = 1 / (1 + np.exp(-result.slope * curve))
             axes.plot(curve, logistic, "--", color=SERIES[1], linewidth=1.4, label="logistic curve")
         axes.axhline(0.5, color=MUTED, linewidth=1)
         axes.set_ylim(min(0.4, float(np.fmin(low, share).min()) - 0.02), 1.02)
@@ -258,7 +270,7 @@ def calibration(found: MarginCalibration) -> Plot:
         axes.set_axisbelow(True)
         axes.legend(loc="upper left")
 
-    points = ", ".join(f"{one.mean:.2f}: {one.agreement.value:.1%}" for one in found.bins)
+    points = ", ".join(f"{margin_bin.mean:.2f}: {margin_bin.agreement.value:.1%}" for margin_bin in result.bins)
     return Plot(
         "calibration",
         "Agreement by margin",
@@ -273,12 +285,12 @@ def weights(findings: RankerFindings) -> Plot:
     values = findings.ranker.weights
     names = findings.ranker.feature_set.columns
     chosen = np.argsort(-np.abs(values), kind="stable")[:WEIGHTS]
-    found = findings.intervals
+    has_intervals = findings.intervals
     shown = tuple(
         Estimate(
             float(values[column]),
-            float(found.low[column]) if found else _NAN,
-            float(found.high[column]) if found else _NAN,
+            float(has_intervals.low[column]) if has_intervals else _NAN,
+            float(has_intervals.high[column]) if has_intervals else _NAN,
         )
         for column in chosen
     )
@@ -287,7 +299,7 @@ def weights(findings: RankerFindings) -> Plot:
     return rows_plot(
         "weights",
         "Weights",
-        f"Weights of the standardised features, {which}{', with 95% intervals' if found else ''}: {described}.",
+        f"Weights of the standardised features, {which}{', with 95% intervals' if has_intervals else ''}: {described}.",
         [names[column] for column in chosen],
         [Series("weight", shown)],
         axis="weight of the standardised feature",
@@ -296,11 +308,11 @@ def weights(findings: RankerFindings) -> Plot:
 
 def ablations(findings: RankerFindings) -> Plot:
     """Draw the effect of training without each extractor, largest loss first."""
-    found = sorted(findings.ablations, key=lambda one: one.spearman.value)
-    series = [Series("Spearman", tuple(one.spearman for one in found))]
-    if any(one.tau.value == one.tau.value for one in found):
-        series.append(Series("tau", tuple(one.tau for one in found)))
-    labels = [f"without {one.extractor}" for one in found]
+    ordered = sorted(findings.ablations, key=lambda ablation: ablation.spearman.value)
+    series = [Series("Spearman", tuple(ablation.spearman for ablation in ordered))]
+    if any(ablation.tau.value == ablation.tau.value for ablation in ordered):
+        series.append(Series("tau", tuple(ablation.tau for ablation in ordered)))
+    labels = [f"without {ablation.extractor}" for ablation in ordered]
     return rows_plot(
         "ablations",
         "Training without one extractor",
@@ -331,8 +343,8 @@ def shares(findings: RankerFindings) -> Plot:
 
 def _read_out(labels: list[str], series: list[Series]) -> str:
     """Say the values in words, those of the first ten rows."""
-    said = []
+    lines = []
     for row, label in enumerate(labels[:10]):
-        values = ", ".join(f"{one.name} {one.estimates[row].value:.3f}" for one in series)
-        said.append(f"{label} {values}")
-    return "; ".join(said)
+        values = ", ".join(f"{line.name} {line.estimates[row].value:.3f}" for line in series)
+        lines.append(f"{label} {values}")
+    return "; ".join(lines)

@@ -95,7 +95,7 @@ class Plot:
         # the page's policy allows no style attribute
         text = re.sub(r"<[^>]+>", lambda tag: re.sub(r" style=\"([^\"]*)\"", _attributes, tag[0]), text)
         used = set(re.findall(r"(?:href=\"|url\()#([^\")]+)", text))
-        text = re.sub(r" id=\"([^\"]+)\"", lambda found: found[0] if found[1] in used else "", text)
+        text = re.sub(r" id=\"([^\"]+)\"", lambda match: match[0] if match[1] in used else "", text)
         text = re.sub(r"(href=\"#|url\(#| id=\")", rf"\g<1>{self.name}-", text)
         for colour, variable in VARIABLES.items():
             text = text.replace(colour, f"var({variable})")
@@ -155,9 +155,9 @@ def _missing(package: str) -> MissingError:
     return MissingError(f"reports require {package}: pip install 'mt-ranker[report]'")
 
 
-def _attributes(found: re.Match[str]) -> str:
+def _attributes(match: re.Match[str]) -> str:
     """Write the declarations of a ``style`` attribute as attributes of their own."""
-    declared = (one.partition(":") for one in html.unescape(found[1]).split(";") if one.strip())
+    declared = (declaration.partition(":") for declaration in html.unescape(match[1]).split(";") if declaration.strip())
     pairs = [(name.strip(), value.strip()) for name, _, value in declared]
     return "".join(f' {name}="{html.escape(value)}"' for name, value in pairs if name not in _DROPPED)
 

@@ -70,18 +70,18 @@ def rows_plot(
         Rows that are preceded by a separating line.
     """
     # names that are too long for one row stand below each other
-    legend_rows = 1 if sum(len(one.name) + 4 for one in series) <= _LEGEND else len(series)
+    legend_rows = 1 if sum(len(entry.name) + 4 for entry in series) <= _LEGEND else len(series)
     # in units of a line of text
     pitch = 1.25 + 0.62 * len(series)
 
     def paint(axes: Any) -> None:
-        for number, one in enumerate(series):
+        for number, entry in enumerate(series):
             values, lows, highs = (
-                np.array([getattr(estimate, part) for estimate in one.estimates]) for part in ("value", "low", "high")
+                np.array([getattr(estimate, part) for estimate in entry.estimates]) for part in ("value", "low", "high")
             )
             heights = np.arange(len(labels)) * pitch + 0.86 + 0.62 * number
             colour = SERIES[number]
-            label = shortened(one.name, _LEGEND) if len(series) > 1 else None
+            label = shortened(entry.name, _LEGEND) if len(series) > 1 else None
             if bars:
                 axes.barh(heights, values, height=0.5, color=colour, alpha=0.55, label=label)
             axes.hlines(heights, lows, highs, color=INK if bars else colour, linewidth=1.6)
@@ -162,7 +162,7 @@ def heat_map(
                     )
         every = 1 + wide // 13
         axes.set_xticks([place + 0.5 for place in range(wide)][::every], list(columns)[::every])
-        axes.set_yticks([place + 0.5 for place in range(high)], [shortened(one, 26) for one in rows])
+        axes.set_yticks([place + 0.5 for place in range(high)], [shortened(label, 26) for label in rows])
         axes.set_xlim(0, wide)
         axes.set_ylim(high, 0)
         axes.xaxis.tick_top()
@@ -208,8 +208,8 @@ def wins_plot(name: str, title: str, description: str, names: Sequence[str], ahe
             side.set_color(INK)
             side.set_linewidth(0.6)
 
-    said = "; ".join(f"{one} beats {sum(row)}" for one, row in zip(names, ahead, strict=True))
-    return Plot(name, title, f"{description} {said}.", 0.5 + 0.24 * size, paint)
+    wins = "; ".join(f"{system} beats {sum(row)}" for system, row in zip(names, ahead, strict=True))
+    return Plot(name, title, f"{description} {wins}.", 0.5 + 0.24 * size, paint)
 
 
 def points_plot(
@@ -239,7 +239,7 @@ def points_plot(
         box = axes.get_window_extent()
         scale = 72 / axes.figure.dpi
         points = (axes.transData.transform(np.column_stack([x, y])) - (box.x0, box.y0)) * scale
-        names = [shortened(one, _POINT_LABEL) for one in labels]
+        names = [shortened(label, _POINT_LABEL) for label in labels]
         for name, point, corner in zip(
             names, points, beside(points, names, box.width * scale, box.height * scale), strict=True
         ):
@@ -280,7 +280,7 @@ def beside(points: FloatArray, labels: Sequence[str], width: float, height: floa
         Lower left corner of every label; None if it does not fit.
     """
     taken = [(x - 3, y - 3, x + 3, y + 3) for x, y in points]
-    found: list[FloatArray | None] = []
+    positions: list[FloatArray | None] = []
     for (x, y), label in zip(points, labels, strict=True):
         size = LETTER * len(label)
         chosen = None
@@ -299,15 +299,15 @@ def beside(points: FloatArray, labels: Sequence[str], width: float, height: floa
             for left, bottom in corners:
                 box = (left, bottom, left + size, bottom + LINE)
                 inside = box[0] >= 0 and box[1] >= 0 and box[2] <= width and box[3] <= height
-                if inside and not any(_overlap(box, other) for other in taken):
+                if inside and not any(_overlap(box, taken_box) for taken_box in taken):
                     chosen = np.array([left, bottom])
                     taken.append(box)
                     break
             if chosen is not None:
                 break
-        found.append(chosen)
-    return found
+        positions.append(chosen)
+    return positions
 
 
-def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+def _overlap(first: tuple[float, ...], second: tuple[float, ...]) -> bool:
+    return first[0] < second[2] and second[0] < first[2] and first[1] < second[3] and second[1] < first[3]

@@ -65,8 +65,8 @@ class SystemsFindings:
         kind : str, default "auto"
             Kind of judgement to compare with.
         """
-        scores = np.stack([one.score(statistics[name]) for name, one in scorers.items()], axis=1)
-        signs = np.array([one.sign for one in scorers.values()])
+        scores = np.stack([scorer.score(statistics[name]) for name, scorer in scorers.items()], axis=1)
+        signs = np.array([scorer.sign for scorer in scorers.values()])
         human = np.full(len(dataset), np.nan)
         wanted, _ = people_kind(dataset, kind)
         if wanted is not None:
@@ -94,21 +94,21 @@ def systems_report(findings: SystemsFindings, *, percent: bool = False) -> tuple
     result = findings.result
     sections = [
         *(
-            compared(result, one, number, title=_titled(one.metric, one), percent=percent)
-            for number, one in enumerate(result.comparisons, 1)
+            compared(result, comparison, number, title=_titled(comparison.metric, comparison), percent=percent)
+            for number, comparison in enumerate(result.comparisons, 1)
         ),
         *([_correlations(findings)] if len(findings.names) > 1 else []),
         _sources(findings),
         section("systems_made.html", "made", "Settings", result=result),
     ]
-    systems = dict.fromkeys(each.system for one in result.comparisons for each in one.systems)
+    systems = dict.fromkeys(each.system for comparison in result.comparisons for each in comparison.systems)
     title = f"{counted(len(systems), 'system')} on {result.data}"
     return write_page(title, fragment("systems_lead.html", result=result), sections)
 
 
 def compared(
     result: SystemsResult,
-    one: SystemComparison,
+    comparison: SystemComparison,
     number: int,
     *,
     title: str,
@@ -121,7 +121,7 @@ def compared(
     Parameters
     ----------
     result : SystemsResult
-    one : SystemComparison
+    comparison : SystemComparison
         One of the result.
     number : int
         Keeps the names of the section and its plots unique.
@@ -132,14 +132,14 @@ def compared(
     by_people : bool, default True
         Plot the scores against human scores, if there are any.
     """
-    metric, people = result.metric(one.metric), result.people(one.lp)
+    metric, people = result.metric(comparison.metric), result.people(comparison.lp)
     scale = metric.scale(percent=percent)
     digits = 2 if scale > 1 else 4
-    axis = f"{one.metric}{' in %' if scale > 1 else ''}{'' if metric.higher_is_better else ', lower is better'}"
+    axis = f"{comparison.metric}{' in %' if scale > 1 else ''}{'' if metric.higher_is_better else ', lower is better'}"
     plots = [
-        _scores(one, number, scale, digits, axis),
-        *([_against_people(result, one, number, scale, axis)] if by_people and one.judged > 1 else []),
-        _wins(result, one, number),
+        _scores(comparison, number, scale, digits, axis),
+        *([_against_people(result, comparison, number, scale, axis)] if by_people and comparison.judged > 1 else []),
+        _wins(result, comparison, number),
     ]
     return section(
         "compared_systems.html",
@@ -148,7 +148,7 @@ def compared(
         plots=plots,
         link=link,
         result=result,
-        one=one,
+        one=comparison,
         metric=metric,
         people=people,
         explained=number == 1,
@@ -157,37 +157,37 @@ def compared(
     )
 
 
-def _titled(what: str, one: SystemComparison) -> str:
-    return f"{what}{'' if one.lp == '?' else f', {one.lp}'}"
+def _titled(what: str, comparison: SystemComparison) -> str:
+    return f"{what}{'' if comparison.lp == '?' else f', {comparison.lp}'}"
 
 
-def _scores(one: SystemComparison, number: int, scale: float, digits: int, axis: str) -> Plot:
+def _scores(comparison: SystemComparison, number: int, scale: float, digits: int, axis: str) -> Plot:
     """Draw the systems with their intervals and clusters."""
-    systems = one.systems
-    said = "; ".join(f"{each.system} {scale * each.score.value:.{digits}f}" for each in systems)
+    systems = comparison.systems
+    listed = "; ".join(f"{each.system} {scale * each.score.value:.{digits}f}" for each in systems)
     return rows_plot(
         f"scores-{number}",
-        _titled(f"Scores and clusters, {one.metric}", one),
-        f"Scores with 95% intervals, best first; clusters in brackets and separated by lines: {said}.",
+        _titled(f"Scores and clusters, {comparison.metric}", comparison),
+        f"Scores with 95% intervals, best first; clusters in brackets and separated by lines: {listed}.",
         [f"({each.cluster}) {each.system}" for each in systems],
-        [Series(one.metric, tuple(each.score.scaled(scale) for each in systems))],
+        [Series(comparison.metric, tuple(each.score.scaled(scale) for each in systems))],
         axis=axis,
         zero=False,
         breaks=[row for row in range(1, len(systems)) if systems[row].cluster != systems[row - 1].cluster],
     )
 
 
-def _against_people(result: SystemsResult, one: SystemComparison, number: int, scale: float, axis: str) -> Plot:
+def _against_people(result: SystemsResult, comparison: SystemComparison, number: int, scale: float, axis: str) -> Plot:
     """Draw the scores of systems that people judged against those of people."""
-    people = result.people(one.lp)
-    judged = [each for each in one.systems if each.system in people]
-    method = next(ranking.method for ranking in result.human if ranking.lp == one.lp).replace("-", " ")
+    people = result.people(comparison.lp)
+    judged = [each for each in comparison.systems if each.system in people]
+    method = next(ranking.method for ranking in result.human if ranking.lp == comparison.lp).replace("-", " ")
     read = "; ".join(
         f"{each.system} {scale * each.score.value:.3f}, people {people[each.system].score:.3f}" for each in judged[:10]
     )
     return points_plot(
         f"people-{number}",
-        _titled(f"{one.metric} and human scores", one),
+        _titled(f"{comparison.metric} and human scores", comparison),
         f"Metric score and human score: {read}.",
         [each.system for each in judged],
         np.array([scale * each.score.value for each in judged]),
@@ -197,12 +197,12 @@ def _against_people(result: SystemsResult, one: SystemComparison, number: int, s
     )
 
 
-def _wins(result: SystemsResult, one: SystemComparison, number: int) -> Plot:
+def _wins(result: SystemsResult, comparison: SystemComparison, number: int) -> Plot:
     """Draw which system is significantly better than which."""
-    ahead, names = one.ahead(result.settings.alpha), [each.system for each in one.systems]
+    ahead, names = comparison.ahead(result.settings.alpha), [each.system for each in comparison.systems]
     return wins_plot(
         f"wins-{number}",
-        _titled(f"Significant differences, {one.metric}", one),
+        _titled(f"Significant differences, {comparison.metric}", comparison),
         "A filled square: the system of the row is significantly better than that of the column.",
         names,
         [[(first, second) in ahead for second in names] for first in names],
@@ -224,7 +224,7 @@ def _correlations(findings: SystemsFindings) -> Section:
 
 def _sources(findings: SystemsFindings) -> Section:
     """Return all sources, for the script to search and show."""
-    metrics = [one.name for one in findings.result.metrics]
+    metrics = [metric.name for metric in findings.result.metrics]
     return section(
         "sources.html",
         "all-sources",
@@ -233,7 +233,7 @@ def _sources(findings: SystemsFindings) -> Section:
             findings.sources, metrics if len(metrics) > 1 else [], title="Scores by all metrics", signed=False
         ),
         count=len(findings.sources),
-        outputs=sum(len(one.outputs) for one in findings.sources),
+        outputs=sum(len(source.outputs) for source in findings.sources),
         judged=findings.names[-1] == "people" and len(findings.names) > len(metrics),
         shown=0,
         scorer=metrics[0],

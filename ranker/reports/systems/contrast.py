@@ -15,7 +15,7 @@ from ranker.evaluation.systems.contrast.result import (
     Subject,
     SystemContrast,
 )
-from ranker.reports.examples import Piece, ShownSource, differences, show
+from ranker.reports.examples import ShownSource, TextRun, differences, show
 from ranker.reports.pages import Section, fragment, section, write_page
 from ranker.reports.plots.drawing import Plot, require, shortened
 from ranker.reports.plots.forms import Series, rows_plot
@@ -35,87 +35,91 @@ class ShownSegment:
     segment : SegmentContrast
     source : ShownSource
         With words in common with the references marked.
-    differences : tuple of tuple of Piece
+    differences : tuple of tuple of TextRun
         Words of each translation that the other does not contain.
     """
 
     segment: SegmentContrast
     source: ShownSource
-    differences: tuple[tuple[Piece, ...], tuple[Piece, ...]]
+    differences: tuple[tuple[TextRun, ...], tuple[TextRun, ...]]
 
 
-def contrast_report(found: SystemContrast, signature: str) -> tuple[str, dict[str, Plot]]:
+def contrast_report(contrast: SystemContrast, signature: str) -> tuple[str, dict[str, Plot]]:
     """Write the report of a contrast; returns and raises as `ranker.reports.ranker_page.ranker_report`."""
     require()
     subjects: dict[Subject, list[Breakdown]] = {}
-    for one in found.breakdowns:
-        subjects.setdefault(one.subject, []).append(one)
+    for breakdown in contrast.breakdowns:
+        subjects.setdefault(breakdown.subject, []).append(breakdown)
     sections = [
-        *(_breakdowns(found, subject, ones) for subject, ones in subjects.items()),
-        *([_ngrams(found)] if found.first_ngrams or found.second_ngrams else []),
+        *(_breakdowns(contrast, subject, ones) for subject, ones in subjects.items()),
+        *([_ngrams(contrast)] if contrast.first_ngrams or contrast.second_ngrams else []),
         *(
-            _segments(found, side, name, segments)
+            _segments(contrast, side, name, segments)
             for side, name, segments in (
-                ("first", found.first, found.first_segments),
-                ("second", found.second, found.second_segments),
+                ("first", contrast.first, contrast.first_segments),
+                ("second", contrast.second, contrast.second_segments),
             )
             if segments
         ),
-        section("contrast_made.html", "made", "Settings", found=found, signature=signature),
+        section("contrast_made.html", "made", "Settings", contrast=contrast, signature=signature),
     ]
-    title = f"{found.first} and {found.second} on {found.data}"
-    return write_page(title, fragment("contrast_lead.html", found=found), sections)
+    title = f"{contrast.first} and {contrast.second} on {contrast.data}"
+    return write_page(title, fragment("contrast_lead.html", contrast=contrast), sections)
 
 
-def _breakdowns(found: SystemContrast, subject: Subject, breakdowns: Sequence[Breakdown]) -> Section:
+def _breakdowns(contrast: SystemContrast, subject: Subject, breakdowns: Sequence[Breakdown]) -> Section:
     title = {
         "overall": "Overall",
-        "frequency": f"Words by {found.frequency_title}",
+        "frequency": f"Words by {contrast.frequency_title}",
         "part of speech": "Words by part of speech",
         "length": "Segments by words of the reference",
         "language pair": "Segments by language pair",
         "document": "Segments by document",
     }[subject]
     name = subject.replace(" ", "-")
-    plots = [plot for number, one in enumerate(breakdowns, 1) for plot in _plots(found, one, f"{name}-{number}")]
+    plots = [
+        plot
+        for number, breakdown in enumerate(breakdowns, 1)
+        for plot in _plots(contrast, breakdown, f"{name}-{number}")
+    ]
     link = subject[0].upper() + subject[1:]
     return section(
-        "breakdowns.html", name, title, plots=plots, link=link, found=found, breakdowns=breakdowns, rows=ROWS
+        "breakdowns.html", name, title, plots=plots, link=link, contrast=contrast, breakdowns=breakdowns, rows=ROWS
     )
 
 
-def _plots(found: SystemContrast, one: Breakdown, name: str) -> list[Plot]:
+def _plots(contrast: SystemContrast, breakdown: Breakdown, name: str) -> list[Plot]:
     """Draw the figures of both systems, and their differences."""
-    buckets: Sequence[Bucket] = [each for each in one.buckets if np.isfinite(each.difference.value)]
+    buckets: Sequence[Bucket] = [each for each in breakdown.buckets if np.isfinite(each.difference.value)]
     if len(buckets) > ROWS:
         largest = sorted(buckets, key=lambda each: -abs(each.difference.value))[:ROWS]
         buckets = [each for each in buckets if each in largest]
     if not buckets:
         return []
-    sized = one.subject != "overall"
-    labels = [f"{each.name} ({each.size:,} {one.unit})" if sized else each.name for each in buckets]
-    names = [shortened(each, _NAME) for each in (found.first, found.second)]
-    measure = one.measure or "figures"
-    said = "; ".join(f"{each.name} {each.first.value:.3f} and {each.second.value:.3f}" for each in buckets)
-    both = [
+    sized = breakdown.subject != "overall"
+    labels = [f"{each.name} ({each.size:,} {breakdown.unit})" if sized else each.name for each in buckets]
+    names = [shortened(each, _NAME) for each in (contrast.first, contrast.second)]
+    measure = breakdown.measure or "figures"
+    listed = "; ".join(f"{each.name} {each.first.value:.3f} and {each.second.value:.3f}" for each in buckets)
+    series = [
         Series(title, tuple(getattr(each, side) for each in buckets))
         for title, side in zip(names, ("first", "second"), strict=True)
     ]
-    where = "" if one.subject == "overall" else f" by {one.subject}"
+    where = "" if breakdown.subject == "overall" else f" by {breakdown.subject}"
     apart = "; ".join(f"{each.name} {each.difference.value:+.3f}" for each in buckets)
     return [
         rows_plot(
             name,
-            f"{measure}{where}" if one.measure else "Scores of both systems",
-            f"With 95% intervals, {names[0]} and {names[1]}: {said}.",
+            f"{measure}{where}" if breakdown.measure else "Scores of both systems",
+            f"With 95% intervals, {names[0]} and {names[1]}: {listed}.",
             labels,
-            both,
+            series,
             axis=measure,
             zero=False,
         ),
         rows_plot(
             f"{name}-difference",
-            f"Difference in {measure}{where}" if one.measure else "Differences",
+            f"Difference in {measure}{where}" if breakdown.measure else "Differences",
             f"{names[0]} minus {names[1]}, with 95% intervals: {apart}.",
             labels,
             [Series("difference", tuple(each.difference for each in buckets))],
@@ -124,40 +128,45 @@ def _plots(found: SystemContrast, one: Breakdown, name: str) -> list[Plot]:
     ]
 
 
-def _ngrams(found: SystemContrast) -> Section:
-    sides = [(found.first, found.first_ngrams), (found.second, found.second_ngrams)]
+def _ngrams(contrast: SystemContrast) -> Section:
+    sides = [(contrast.first, contrast.first_ngrams), (contrast.second, contrast.second_ngrams)]
     return section(
-        "ngrams.html", "n-grams", "N-grams matched more often by one system", link="N-grams", found=found, sides=sides
+        "ngrams.html",
+        "n-grams",
+        "N-grams matched more often by one system",
+        link="N-grams",
+        contrast=contrast,
+        sides=sides,
     )
 
 
-def _segments(found: SystemContrast, side: str, name: str, segments: Sequence[SegmentContrast]) -> Section:
+def _segments(contrast: SystemContrast, side: str, name: str, segments: Sequence[SegmentContrast]) -> Section:
     return section(
         "segments.html",
         f"{side}-segments",
         f"Segments translated better by {name}",
         link=f"Better by {name}",
-        found=found,
-        shown=_shown(found, segments),
-        first=side == "first" or not found.first_segments,
+        contrast=contrast,
+        shown=_shown(contrast, segments),
+        first=side == "first" or not contrast.first_segments,
     )
 
 
-def _shown(found: SystemContrast, segments: Sequence[SegmentContrast]) -> list[ShownSegment]:
+def _shown(contrast: SystemContrast, segments: Sequence[SegmentContrast]) -> list[ShownSegment]:
     """Mark the words of segments that are in common with the references, and those in which the systems differ."""
     dataset = assemble(
         [
             Record(
-                one.source,
-                list(one.references),
-                [Candidate(found.first, one.first_text), Candidate(found.second, one.second_text)],
-                lp=one.lp,
+                segment.source,
+                list(segment.references),
+                [Candidate(contrast.first, segment.first_text), Candidate(contrast.second, segment.second_text)],
+                lp=segment.lp,
             )
-            for one in segments
+            for segment in segments
         ],
-        found.data,
+        contrast.data,
     )
-    scores = np.array([(one.first_score, one.second_score) for one in segments]).reshape(-1)
+    scores = np.array([(segment.first_score, segment.second_score) for segment in segments]).reshape(-1)
     nothing = np.full(len(dataset), np.nan)
     sources = outputs_by_source(
         dataset,
@@ -166,13 +175,13 @@ def _shown(found: SystemContrast, segments: Sequence[SegmentContrast]) -> list[S
         np.zeros((len(dataset), 0)),
         nothing,
         np.full(len(segments), np.nan),
-        sign=1.0 if found.higher_is_better else -1.0,
+        sign=1.0 if contrast.higher_is_better else -1.0,
     )
     return [
         ShownSegment(
-            one,
-            show((), dataset, replace(source, segment=one.seg_id or "")),
+            segment,
+            show((), dataset, replace(source, segment=segment.seg_id or "")),
             differences(dataset, 2 * place, 2 * place + 1),
         )
-        for place, (one, source) in enumerate(zip(segments, sources, strict=True))
+        for place, (segment, source) in enumerate(zip(segments, sources, strict=True))
     ]
