@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import os
 import shutil
 from collections.abc import Iterator
@@ -122,9 +123,16 @@ def kenlm() -> ModuleType:
     return pytest.importorskip("kenlm", reason="KenLM is not installed")
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Directories that are not there yet, one for each test: making thousands of them takes seconds."""
+    parent = tmp_path_factory.mktemp("homes")
+    return (parent / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def own_directories(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_directories(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep every test away from the user's corpora and caches."""
-    home = tmp_path_factory.mktemp("home")
+    home = next(homes)
     monkeypatch.setenv("RANKER_DATA", str(home / "corpora"))
     monkeypatch.setenv("RANKER_CACHE", str(home / "cache"))

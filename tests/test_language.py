@@ -47,6 +47,7 @@ def sources() -> dict[str, str]:
     return {str(path.relative_to(PACKAGE)): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
 
 
+@functools.cache
 def texts() -> dict[str, list[str]]:
     """Return the texts for people of every file: strings of modules without internal docstrings, templates, topics."""
     found = {name: _strings(ast.parse(source), name.startswith("cli/")) for name, source in sources().items()}

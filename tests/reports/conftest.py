@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
@@ -131,6 +132,12 @@ def page_of(found):
         return contrast_report(found, f"ranker:0|{EVIL}")
     kinds = {Comparison: comparison_report, SystemsFindings: systems_report, RankerFindings: ranker_report}
     return kinds[type(found)](found)
+
+
+@pytest.fixture(scope="session")
+def pages(request):
+    """Give the report of the findings in a fixture, written once however many tests look at it."""
+    return functools.cache(lambda name: page_of(request.getfixturevalue(name)))
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ import pytest
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.reports.findings import examine
 from ranker.reports.ranker_page import ranker_report
-from tests.reports.conftest import FINDINGS, HOSTILE, page_of
+from tests.reports.conftest import FINDINGS, HOSTILE
 
 CHECK = Path(__file__).parents[1].joinpath("accessibility.js").read_text(encoding="utf-8")
 LAYOUT = """() => {
@@ -67,18 +67,18 @@ def written(text, folder):
 
 
 @pytest.fixture(scope="module")
-def report(preferred_findings, tmp_path_factory):
-    return written(ranker_report(preferred_findings)[0], tmp_path_factory.mktemp("report"))
+def report(pages, tmp_path_factory):
+    return written(pages("preferred_findings")[0], tmp_path_factory.mktemp("report"))
 
 
 @pytest.fixture(scope="module", params=FINDINGS)
-def either(request, tmp_path_factory):
-    return written(page_of(request.getfixturevalue(request.param))[0], tmp_path_factory.mktemp("either"))
+def either(request, pages, tmp_path_factory):
+    return written(pages(request.param)[0], tmp_path_factory.mktemp("either"))
 
 
 @pytest.fixture(scope="module")
-def systems_page(compared_systems, tmp_path_factory):
-    return written(page_of(compared_systems)[0], tmp_path_factory.mktemp("systems"))
+def systems_page(pages, tmp_path_factory):
+    return written(pages("compared_systems")[0], tmp_path_factory.mktemp("systems"))
 
 
 @pytest.fixture(scope="module")

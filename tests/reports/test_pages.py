@@ -64,8 +64,8 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module", params=FINDINGS)
-def written(request):
-    return page_of(request.getfixturevalue(request.param))
+def written(request, pages):
+    return pages(request.param)
 
 
 def test_everything_is_in_the_page_and_nothing_is_fetched(written):
@@ -132,19 +132,18 @@ def test_page_can_be_used_without_eyes_or_mouse(written):
     assert page.elements[0][1]["lang"] == "en"
 
 
-def test_same_findings_same_bytes(preferred, preferred_findings, compared, compared_systems):
-    ranker = preferred_findings.ranker
-    first, second = (ranker_report(examine(ranker, [preferred], examples=2, resamples=20)) for _ in range(2))
+def test_same_findings_same_bytes(model, sample, compared, compared_systems, pages):
+    first, second = pages("findings"), page_of(examine(model, [sample], examples=3, resamples=50))
     assert first[0] == second[0]
-    assert page_of(compared_systems)[0] == page_of(compared_systems)[0]
-    assert comparison_report(compared)[0] == comparison_report(Comparison.from_json(compared.to_json()))[0]
+    assert page_of(compared_systems)[0] == pages("compared_systems")[0]
+    assert pages("compared")[0] == comparison_report(Comparison.from_json(compared.to_json()))[0]
     # the pages hold the plots; of the other form one is enough
     assert first[1]["weights"].png() == second[1]["weights"].png()
     assert not re.search(rb"dc:date|20\d\d-\d\d-\d\d", first[1]["weights"].svg())
 
 
-def test_report_says_the_figures(findings):
-    text = Page(ranker_report(findings)[0]).text
+def test_report_says_the_figures(findings, pages):
+    text = Page(pages("findings")[0]).text
     agreement = findings.measured[0].agreement
     _, scope = agreement.headline
     assert f"{agreement.evaluation.estimate('segment.spearman', scope.id).value:.3f}" in text
@@ -262,8 +261,8 @@ def unpacked(text):
     return json.loads(gzip.decompress(base64.b64decode(raw)))
 
 
-def test_the_page_holds_all_sources(findings, sample):
-    data = unpacked(ranker_report(findings)[0])
+def test_the_page_holds_all_sources(findings, sample, pages):
+    data = unpacked(pages("findings")[0])
     assert data["parts"] == list(findings.extractors)
     assert [row[3] for row in data["sources"]] == sample.sources["text"].tolist()
     for row, source in zip(data["sources"], findings.sources, strict=True):

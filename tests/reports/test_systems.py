@@ -17,7 +17,6 @@ from ranker.ranking import make_scorer
 from ranker.reports.examples import differences
 from ranker.reports.findings import examine
 from ranker.reports.plots.forms import Series, rows_plot
-from ranker.reports.ranker_page import ranker_report
 from ranker.reports.systems.comparison import SystemsFindings, systems_report
 from ranker.reports.systems.contrast import contrast_report
 from tests.reports.test_pages import Page, unpacked
@@ -41,8 +40,8 @@ def rows_of(text: str, section: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("percent", [True, False])
-def test_the_page_says_the_figures_of_all_systems(sample_systems, percent):
-    text, plots = systems_report(sample_systems, percent=percent)
+def test_the_page_says_the_figures_of_all_systems(sample_systems, report, percent):
+    text, plots = systems_report(sample_systems, percent=True) if percent else report
     result = sample_systems.result
     people = result.people("zh-en")
     for number, one in enumerate(result.comparisons, 1):
@@ -102,8 +101,13 @@ def test_metrics_are_correlated_inside_sources(sample_systems, sample):
     assert np.diag(sample_systems.correlations) == pytest.approx(1)
 
 
-def test_all_sources_are_there_with_the_scores_of_all_metrics(sample_systems, sample):
-    data = unpacked(systems_report(sample_systems)[0])
+@pytest.fixture(scope="module")
+def report(sample_systems):
+    return systems_report(sample_systems)
+
+
+def test_all_sources_are_there_with_the_scores_of_all_metrics(sample_systems, report, sample):
+    data = unpacked(report[0])
     assert (data["parts"], data["title"], data["signed"]) == (["bleu", "ter"], "Scores by all metrics", False)
     assert [row[3] for row in data["sources"]] == sample.sources["text"].tolist()
     bleu, ter = (make_scorer(name, None) for name in ("bleu", "ter"))
@@ -190,8 +194,10 @@ def longest_common(first, second):
     return max(longest_common(first[1:], second), longest_common(first, second[1:]))
 
 
-def test_the_report_of_a_ranker_compares_mean_scores_where_all_systems_are_there(findings, preferred_findings, sample):
-    text, plots = ranker_report(findings)
+def test_the_report_of_a_ranker_compares_mean_scores_where_all_systems_are_there(
+    findings, preferred_findings, sample, pages
+):
+    text, plots = pages("findings")
     compared = findings.measured[0].systems
     assert compared is not None
     (one,) = compared.comparisons
@@ -206,11 +212,11 @@ def test_the_report_of_a_ranker_compares_mean_scores_where_all_systems_are_there
     assert "people-1" not in plots
     # the first source has other systems than the rest
     assert preferred_findings.measured[0].systems is None
-    assert "Mean scores" not in ranker_report(preferred_findings)[0]
+    assert "Mean scores" not in pages("preferred_findings")[0]
 
 
-def test_examples_say_why_the_best_output_is_above_the_worst(findings, model, sample):
-    page = Page(ranker_report(findings)[0]).text
+def test_examples_say_why_the_best_output_is_above_the_worst(findings, model, sample, pages):
+    page = Page(pages("findings")[0]).text
     for one in findings.examples["worst"]:
         assert one.why is not None
         best, worst = one.source.outputs[0], one.source.outputs[-1]
