@@ -22,39 +22,46 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from data.making.sample import read_sentences, simulate  # noqa: E402
+from data.making.sample import SYSTEMS, read_sentences, simulate  # noqa: E402
 
 SENTENCES = ROOT / "data" / "sample" / "sentences.jsonl"
-SEEDS = 20
+SEEDS = 100
 COMMANDS = {
     "score bleu,chrf,ter": ["score", "--metric", "bleu,chrf,ter"],
     "rank full-any": ["rank", "--model", "full-any"],
 }
 
 
-def records(rows: int, seed: int = 0) -> Iterator[str]:
-    """Yield JSON lines of about `rows` candidates."""
+def records(rows: int, seed: int = 0, *, judged: bool = False) -> Iterator[str]:
+    """Yield JSON lines of about `rows` candidates, with the scores of simulated judges if `judged`."""
     sentences = read_sentences(SENTENCES)
-    pool = [one for number in range(SEEDS) for one in simulate(sentences, seed=seed + number)]
+    seeds = min(SEEDS, -(-rows // (len(SYSTEMS) * len(sentences))))
+    pool = [simulate(sentences, seed=seed + number) for number in range(seeds)]
+    keys = ("system", "text", "human") if judged else ("system", "text")
+    # every system and sentence: the object for each seed as JSON text
+    outputs = [
+        [
+            [json.dumps({key: one[row]["candidates"][column][key] for key in keys}, ensure_ascii=False) for one in pool]
+            for column in range(len(SYSTEMS))
+        ]
+        for row in range(len(sentences))
+    ]
+    heads = [
+        json.dumps({"lp": "zh-en", "source": one.source, "references": one.references}, ensure_ascii=False)[:-1]
+        for one in sentences
+    ]
     generator = np.random.default_rng(seed)
-    made = 0
-    while made < rows:
-        first, second = (pool[number] for number in generator.integers(len(pool), size=2))
-        outputs = {
-            one["system"]: f"{one['text']} {other['text']}"
-            for one, other in zip(first["candidates"], second["candidates"], strict=True)
-        }
-        references = [" ".join(both) for both in zip(first["references"], second["references"], strict=True)]
-        source = first["source"] + second["source"]
-        made += len(outputs)
-        record = {"lp": "zh-en", "source": source, "references": references, "candidates": outputs}
-        yield json.dumps(record, ensure_ascii=False) + "\n"
+    for number in range(-(-rows // len(SYSTEMS))):
+        row = int(generator.integers(len(sentences)))
+        drawn = generator.integers(len(pool), size=len(SYSTEMS)).tolist()
+        candidates = ", ".join(outputs[row][column][one] for column, one in enumerate(drawn))
+        yield f'{heads[row]}, "seg_id": "{number + 1}", "candidates": [{candidates}]}}\n'
 
 
-def make(rows: int, path: Path) -> None:
+def make(rows: int, path: Path, *, judged: bool = False) -> None:
     """Write a corpus."""
     with path.open("w", encoding="utf-8") as stream:
-        stream.writelines(records(rows))
+        stream.writelines(records(rows, judged=judged))
 
 
 def timed(words: list[str]) -> dict[str, float]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -14,6 +15,7 @@ from ranker.cli.options import (
     LpOption,
     ModelOption,
     NoReferencesOption,
+    OutputForm,
     ReferencesOption,
     SourceOption,
     TranslationsOption,
@@ -22,14 +24,21 @@ from ranker.cli.options import (
 )
 from ranker.cli.output import Result, emit, print_table, say, say_note, say_signatures
 from ranker.cli.scorer import GivenOption, files_for, suited_model
+from ranker.cli.sharded import (
+    EngineOption,
+    OutOption,
+    SchedulerOption,
+    WorkersOption,
+    chosen_for,
+    finish,
+    run_of,
+    written_files,
+)
 from ranker.errors import OptionError, counted
 
 if TYPE_CHECKING:
-    from ranker.arrays import FloatArray
-    from ranker.corpora.dataset import Dataset
-    from ranker.evaluation.explanations.pairs import PairExplanation
     from ranker.extractors.feature_sets import FeatureSet
-    from ranker.ranking import Ranker
+    from ranker.scaling.plan import Run
 
 
 By = Literal["family", "extractor"]
@@ -47,12 +56,20 @@ def command(
             metavar="SYSTEM SYSTEM",
         ),
     ] = None,
+    seg_id: Annotated[
+        str | None,
+        typer.Option("--seg-id", help="Explain only the sources with this seg_id.", metavar="ID"),
+    ] = None,
     given: GivenOption = None,
     lp: LpOption = None,
     source: SourceOption = None,
     references: ReferencesOption = None,
     no_references: NoReferencesOption = False,
     translations: TranslationsOption = None,
+    engine: EngineOption = None,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+    out: OutOption = None,
     jobs: JobsOption = None,
     by: Annotated[
         By | None,
@@ -73,33 +90,35 @@ def command(
     differences, and the words responsible. Without data, the weights of the model are listed. Without --model, the
     included ranker for the language is used.
 
+    Shards (ranker data shard) are explained one at a time; --seg-id reads only those that have the source.
+
     Example: ranker explain candidates.json --pair A C
     """
-    from ranker.evaluation.explanations.pairs import check_pair, explain_systems
-    from ranker.ranking import Ranker
-
     if every and by is not None:
         raise OptionError("--all and --by exclude each other: --all lists every feature, --by sums them")
     if not (data or source or references or translations):
         if pair is not None:
             raise OptionError("--pair needs data: ranker explain DATA --pair A B")
-        if model is None:
-            raise OptionError("give --model FILE|NAME to list its weights, or data to explain scores")
-        shown = Ranker.load(model)
-        sets = shown.weight_sets
-        numbers = zip(shown.feature_set.columns, shown.mean, shown.scale, sets.weights.T.tolist(), strict=True)
-        weights = [
-            {"column": name, "weight": each[0], "mean": float(mean), "scale": float(scale)}
-            | {f"weight {title}": other for title, other in zip(sets.titles, each[1:], strict=True)}
-            for name, mean, scale, each in numbers
-        ]
-        emit(Result.of_rows(weights, signature=shown.signature()), form)
+        _list_weights(model, form)
         return
+    unsuited = {"--lp": lp, "-s": source, "-r": references, "-t": translations, "--given": given}
+    level = "feature" if every else by
+    with run_of(data or [], engine, workers, scheduler, out, unsuited=unsuited, must_write=False) as run:
+        if run is not None:
+            _explain_shards(run, model, pair, seg_id, level, form, write=out is not None, references=not no_references)
+            return
+    from ranker.evaluation.explanations.pairs import check_pair, left_out
+    from ranker.evaluation.explanations.sources import explained_candidates, explained_pairs, sources_of
+    from ranker.ranking import Ranker
+
     loaded = Ranker.load(model) if model is not None else None
     files = files_for(loaded.feature_set.members if loaded else (), given)
     dataset = read_input(data or [], source, references, translations, lp, no_references=no_references)
     if pair is not None:
         check_pair(dataset, *pair)
+    chosen = sources_of(dataset, seg_id)
+    if not len(chosen):
+        raise _no_source(seg_id, dataset.name)
     ranker = loaded.with_files(files) if loaded else Ranker.load(suited_model(dataset))
     with working("explaining"):
         note = ranker.note(dataset)
@@ -107,75 +126,147 @@ def command(
     if note:
         say_note(note)
     signature = f"{ranker.signature()}|ranked:{dataset.name}#{dataset.fingerprint[:8]}"
-    if pair is not None:
+    if pair is None:
         with working("explaining"):
-            explained = explain_systems(ranker, dataset, matrix, *pair)
-        if explained.left_out:
-            say_note(f"skipped: {counted(explained.left_out, 'source')} translated by only one of the two systems")
-        groups = [{**asdict(one), **_facts(dataset, one.source)} for one in explained.sources]
-        parts = _parts(ranker.feature_set, "feature" if every else by) if every or by else {}
-
-        def show_pairs() -> None:
-            for one in explained.sources:
-                _print_pair(dataset, one, parts)
-            if len(explained.sources) > 1:
-                say(f"mean of {len(explained.sources):,} sources: {explained.headline}", "")
-            say_signatures(signature)
-
-        document = {"signature": signature, **asdict(explained), "sources": groups}
-        emit(Result(document, [_flat(group) for group in groups], show_pairs, groups), form)
+            groups = [*explained_candidates(ranker, dataset, matrix, chosen)]
+        _print_candidates(groups, signature, _parts(ranker.feature_set, level or "family"), form)
         return
-    groups = [_group(ranker, dataset, matrix, index) for index in range(len(dataset.sources))]
-    flat = [
-        {
-            "lp": group.get("lp"),
-            "seg_id": group.get("seg_id"),
-            "system": one["system"],
-            "score": one["score"],
-            **one["contributions"],
-        }
-        for group in groups
-        for one in group["candidates"]
+    rows = check_pair(dataset, *pair)[chosen]
+    with working("explaining"):
+        groups = [*explained_pairs(ranker, dataset, matrix, rows)]
+    parts = _parts(ranker.feature_set, level) if level else {}
+    _print_pairs(groups, pair, left_out(rows), dataset.name, signature, parts, form)
+
+
+def _no_source(seg_id: str | None, data: str) -> OptionError:
+    return OptionError(f"--seg-id {seg_id}: no source of {data} has this seg_id")
+
+
+def _list_weights(model: Path | None, form: OutputForm) -> None:
+    from ranker.ranking import Ranker
+
+    if model is None:
+        raise OptionError("give --model FILE|NAME to list its weights, or data to explain scores")
+    shown = Ranker.load(model)
+    sets = shown.weight_sets
+    numbers = zip(shown.feature_set.columns, shown.mean, shown.scale, sets.weights.T.tolist(), strict=True)
+    weights = [
+        {"column": name, "weight": each[0], "mean": float(mean), "scale": float(scale)}
+        | {f"weight {title}": other for title, other in zip(sets.titles, each[1:], strict=True)}
+        for name, mean, scale, each in numbers
     ]
+    emit(Result.of_rows(weights, signature=shown.signature()), form)
+
+
+def _explain_shards(
+    run: Run,
+    model: Path | None,
+    pair: tuple[str, str] | None,
+    seg_id: str | None,
+    level: str | None,
+    form: OutputForm,
+    *,
+    write: bool,
+    references: bool,
+) -> None:
+    from ranker.evaluation.explanations.pairs import check_different
+    from ranker.ranking import RankerScorer
+    from ranker.scaling.explaining import ExplainSources, Explanations
+
+    if pair is not None:
+        check_different(*pair)
+    numbers = [*range(len(run.shards))]
+    if seg_id is not None:
+        numbers = [number for number in numbers if run.shards.may_hold(number, seg_id)]
+    named, whole = chosen_for(run, None, model, references=references)
+    scorer = named.scorers()[0]
+    assert isinstance(scorer, RankerScorer)
+    stage = ExplainSources(named, whole, references, seg_id=seg_id, pair=pair)
+    finished = run.map(stage, run.folder, numbers)
+    if seg_id is not None and not any(one.rows or one.problem for one in finished):
+        raise _no_source(seg_id, run.shards.name)
+    notes = [] if whole is None else [scorer.note(whole.dataset())]
+    signature = f"{scorer.head()}|ranked:{run.signature(finished)}"
+    finish(run, stage, finished, notes, signatures=[signature])
+    if write:
+        emit(written_files(run, finished, [signature]), form)
+        return
+    groups = Explanations(run, finished)
+    features = scorer.ranker.feature_set
+    if pair is None:
+        _print_candidates(groups, signature, _parts(features, level or "family"), form)
+        return
+    parts = _parts(features, level) if level else {}
+    _print_pairs(groups, pair, groups.left_out, run.shards.name, signature, parts, form)
+
+
+def _print_candidates(
+    groups: Iterable[dict[str, Any]], signature: str, parts: dict[str, list[str]], form: OutputForm
+) -> None:
+    """Print the contributions to the scores of all candidates, source by source."""
+
+    def rows(group: dict[str, Any]) -> list[dict[str, Any]]:
+        keys = {"lp": group.get("lp"), "seg_id": group.get("seg_id")}
+        return [
+            {**keys, "system": one["system"], "score": one["score"], **one["contributions"]}
+            for one in group["candidates"]
+        ]
 
     def show() -> None:
-        parts = _parts(ranker.feature_set, "feature" if every else by or "family")
         for group in groups:
             _print(group, parts)
         say_signatures(signature)
 
-    emit(Result({"signature": signature, "sources": groups}, flat, show, groups), form)
+    _emit(groups, lambda listed: {"signature": signature, "sources": listed}, rows, show, form)
 
 
-def _group(ranker: Ranker, dataset: Dataset, matrix: FloatArray, source: int) -> dict[str, Any]:
-    """Put together all that is to be said of one source."""
-    from ranker.evaluation.explanations.pairs import by_family
+def _print_pairs(
+    groups: Iterable[dict[str, Any]],
+    pair: tuple[str, str],
+    skipped: int,
+    data: str,
+    signature: str,
+    parts: dict[str, list[str]],
+    form: OutputForm,
+) -> None:
+    """Print why one system is above the other, source by source and on average."""
+    from ranker.evaluation.explanations.pairs import headline, mean_difference, nothing_to_compare
 
-    candidates = []
-    for row in range(*dataset.candidate_offsets[source : source + 2]):
-        evidence: dict[str, Any] = {}
-        for extractor in ranker.feature_set.extractors:
-            found = extractor.evidence(dataset, row)
-            if found:
-                evidence[str(extractor)] = found
-        families = by_family(matrix[row], ranker.feature_set.families)
-        candidates.append(
-            {
-                "system": dataset.candidates["system"].iloc[row],
-                "text": dataset.candidates["text"].iloc[row],
-                "score": float(matrix[row].sum()),
-                "families": {name: float(value) for name, value in families.items()},
-                "contributions": dict(zip(ranker.feature_set.columns, matrix[row].tolist(), strict=True)),
-                **({"matches": evidence} if evidence else {}),
-            }
-        )
-    return {**_facts(dataset, source), "candidates": candidates}
+    sums = [(one["difference"], one["families"]) for one in groups]
+    if not sums:
+        raise nothing_to_compare(data, *pair)
+    difference, families = mean_difference([one for one, _ in sums], [one for _, one in sums])
+    if skipped:
+        say_note(f"skipped: {counted(skipped, 'source')} translated by only one of the two systems")
+
+    def show() -> None:
+        for one in groups:
+            _print_pair(one, parts)
+        if len(sums) > 1:
+            say(f"mean of {len(sums):,} sources: {headline(*pair, difference, families)}", "")
+        say_signatures(signature)
+
+    def document(listed: list[dict[str, Any]]) -> dict[str, Any]:
+        first, second = pair
+        means = {"first": first, "second": second, "difference": difference, "families": families}
+        return {"signature": signature, **means, "left_out": skipped, "sources": listed}
+
+    _emit(groups, document, lambda group: [_flat(group)], show, form)
 
 
-def _facts(dataset: Dataset, source: int) -> dict[str, Any]:
-    row = dataset.sources.iloc[source]
-    known = {key: row[key] for key in ("lp", "doc", "seg_id") if isinstance(row[key], str)}
-    return {**known, "source": row["text"]}
+def _emit(
+    groups: Iterable[dict[str, Any]],
+    document: Callable[[list[dict[str, Any]]], dict[str, Any]],
+    rows: Callable[[dict[str, Any]], list[dict[str, Any]]],
+    show: Callable[[], None],
+    form: OutputForm,
+) -> None:
+    """Print explanations; tables and JSON lines source by source, because those of shards may not fit into memory."""
+    if form in ("table", "jsonl"):
+        emit(Result(None, (), show, groups), form)
+        return
+    listed = [*groups]
+    emit(Result(document(listed), [row for group in listed for row in rows(group)], show), form)
 
 
 def _flat(group: dict[str, Any]) -> dict[str, Any]:
@@ -214,9 +305,12 @@ def _print(group: dict[str, Any], parts: dict[str, list[str]]) -> None:
     typer.echo("")
 
 
-def _print_pair(dataset: Dataset, explained: PairExplanation, parts: dict[str, list[str]]) -> None:
+def _print_pair(group: Mapping[str, Any], parts: dict[str, list[str]]) -> None:
     """Print why one candidate is above another: the texts, the families, and the strongest differences."""
-    say(_title(_facts(dataset, explained.source)))
+    from ranker.evaluation.explanations.pairs import PairExplanation
+
+    explained = PairExplanation.read(group)
+    say(_title(group))
     for system, text in ((explained.first, explained.first_text), (explained.second, explained.second_text)):
         say(f"  {system}: {text}")
     say(explained.headline)
@@ -229,6 +323,6 @@ def _print_pair(dataset: Dataset, explained: PairExplanation, parts: dict[str, l
     typer.echo("")
 
 
-def _title(group: dict[str, Any]) -> str:
+def _title(group: Mapping[str, Any]) -> str:
     key = " ".join(group[name] for name in ("lp", "seg_id") if name in group)
     return f"{key}  {group['source']}".rstrip()

@@ -12,7 +12,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -50,14 +50,14 @@ class Result:
         Rows of one shape for CSV, which has a header line and leaves empty what is missing or not a number.
     show : callable
         Prints the tables for people.
-    lines : sequence, optional
+    lines : iterable, optional
         What JSON lines hold, one value a line; by default the rows.
     """
 
     document: object
     rows: Sequence[Mapping[str, Any]]
     show: Callable[[], None]
-    lines: Sequence[object] | None = None
+    lines: Iterable[object] | None = None
 
     @classmethod
     def of_rows(cls, rows: Sequence[Mapping[str, Any]], *, signature: str, title: str = "") -> Result:

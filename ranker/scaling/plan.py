@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -58,8 +58,8 @@ class Run:
             first.append(first[-1] + one.rows)
         return AllReferences(str(folder), tuple(first), sha256("".join(one.signature for one in finished).encode()))
 
-    def map(self, stage: Stage, folder: Path) -> list[Finished]:
-        """Run a stage on all shards; what became of them is in their order.
+    def map(self, stage: Stage, folder: Path, numbers: Sequence[int] | None = None) -> list[Finished]:
+        """Run a stage on shards, by default on all; what became of them is in their order.
 
         Raises
         ------
@@ -73,6 +73,7 @@ class Run:
         tasks = [
             Task(stage, Shards(self.shards.name, (shard,)), number, str(folder.absolute()))
             for number, shard in enumerate(self.shards.shards)
+            if numbers is None or number in numbers
         ]
         progress = Progress(stage.name, len(tasks), self.tell)
         finished = [progress.add(one, self.shards.shards[one.number].file) for one in self.engine.run(tasks)]

@@ -15,6 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet
+
+from ranker.corpora.columns import canonical
 from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.formats.preference_pairs import companion
 from ranker.corpora.formats.reading import read_dataset
@@ -144,6 +149,23 @@ class Shards:
             what = f"has {counted(len(dataset), 'candidate')}, but {MANIFEST} lists {shard.rows:,}"
             raise DataError(f"{what}: make the shards again", file=display_name(shard.file))
         return dataset
+
+    def may_hold(self, number: int, seg_id: str) -> bool:
+        """Whether a shard may have a source with a ``seg_id``: of Parquet, that column alone is read to tell."""
+        file = self.shards[number].file
+        if not file.endswith(".parquet"):
+            return True
+        try:
+            opened = pyarrow.parquet.ParquetFile(file)
+            columns = [one for one in opened.schema_arrow.names if canonical(one) == "seg_id"]
+            ids = opened.read(columns).column(0) if columns else None
+            if ids is None or ids.null_count:
+                # numbered by their place
+                return True
+            return bool(pc.any(pc.equal(pc.utf8_trim_whitespace(ids.cast(pa.large_string())), seg_id)).as_py())
+        except (OSError, pa.ArrowException):
+            # whoever reads the shard says what is wrong
+            return True
 
     def load(self) -> Dataset:
         """Read all shards into memory as one data set."""

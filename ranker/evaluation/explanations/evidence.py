@@ -168,11 +168,11 @@ def longest_ascending(values: Sequence[int]) -> list[int]:
 
 def _unseen(dataset: Dataset, rows: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return for each of two candidates the stretches whose pairs of words no reference of another source has."""
-    batch = readable_batch(dataset)
+    batch, numbers = readable_batch(dataset), _word_numbers(dataset)
     source = batch.candidate_source[rows[0]]
-    own = np.sort(_word_pairs(batch, batch.reference[slice(*batch.reference_offsets[source : source + 2])]))
-    known, counts = _reference_word_pairs(dataset)
-    pairs = [_word_pairs(batch, batch.candidate[[row]]) for row in rows]
+    own = np.sort(_word_pairs(batch, batch.reference[slice(*batch.reference_offsets[source : source + 2])], numbers))
+    known, counts = _reference_word_pairs(dataset.whole[0])
+    pairs = [_word_pairs(batch, batch.candidate[[row]], numbers) for row in rows]
     phrases = []
     for row, bigrams, opposing in zip(rows, pairs, reversed(pairs), strict=True):
         place = np.searchsorted(known, bigrams)
@@ -188,17 +188,27 @@ def _unseen(dataset: Dataset, rows: tuple[int, int]) -> tuple[tuple[str, ...], t
     return phrases[0], phrases[1]
 
 
-def _word_pairs(batch: TokenBatch, sentences: Int64Array) -> Int64Array:
+def _word_pairs(batch: TokenBatch, sentences: Int64Array, numbers: Int64Array) -> Int64Array:
     """Return the pairs of neighbouring words of sentences, as numbers."""
     values, offsets = batch.segments.take(sentences)
     sentence = np.repeat(np.arange(len(sentences)), np.diff(offsets))
-    codes = values[:-1].astype(np.int64) * len(batch.segments.vocabulary) + values[1:]
+    codes = (numbers[values[:-1]] << 32) + numbers[values[1:]]
     return np.asarray(codes[sentence[:-1] == sentence[1:]])
+
+
+@view
+def _word_numbers(dataset: Dataset) -> Int64Array:
+    """Return the number of every word in the vocabulary of the data set to learn from; new words follow."""
+    words, whole = readable_batch(dataset).segments.vocabulary, dataset.whole[0]
+    if whole is dataset:
+        return np.arange(len(words))
+    known = {word: number for number, word in enumerate(readable_batch(whole).segments.vocabulary)}
+    return np.array([known.get(word, len(known) + place) for place, word in enumerate(words)], dtype=np.int64)
 
 
 @view
 def _reference_word_pairs(dataset: Dataset) -> tuple[Int64Array, Int64Array]:
     """Return the pairs of neighbouring words of all references, ascending, and how often each occurs."""
     batch = readable_batch(dataset)
-    known, counts = np.unique(_word_pairs(batch, batch.reference), return_counts=True)
+    known, counts = np.unique(_word_pairs(batch, batch.reference, _word_numbers(dataset)), return_counts=True)
     return known, counts.astype(np.int64)

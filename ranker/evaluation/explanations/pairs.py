@@ -7,14 +7,15 @@ family (words, fluency, ...) and by extractor.
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from ranker.arrays import FloatArray, Int64Array
+from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.system_pairs import system_pair
 from ranker.errors import OptionError, counted
@@ -102,6 +103,17 @@ class PairExplanation(Shown):
         ]
         return pd.DataFrame(rows, columns=["extractor", "family", "features", "difference", "evidence"])
 
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> PairExplanation:
+        """Return the explanation whose fields a JSON object holds; it does not know the row of its source."""
+        strongest = []
+        for one in document["strongest"]:
+            words = one["evidence"]
+            evidence = Evidence(tuple(words["first"]), tuple(words["second"]), words["text"])
+            strongest.append(ExtractorDifference(**{**one, "evidence": evidence}))
+        fields = {one.name: document[one.name] for one in dataclasses.fields(cls)}
+        return cls(**{**fields, "source": -1, "strongest": tuple(strongest)})
+
     @property
     def reasons(self) -> tuple[str, ...]:
         """The strongest differences, in favour of the higher score above 0, each evidence once."""
@@ -165,12 +177,27 @@ def check_pair(dataset: Dataset, first: str, second: str) -> Int64Array:
     OptionError
         If a system is not known, both are the same, or no source has a translation by both.
     """
-    if first == second:
-        raise OptionError(f"--pair: expected two different systems, found {first!r} twice")
+    check_different(first, second)
     rows = system_pair(dataset, first, second)
     if not (rows >= 0).all(axis=1).any():
-        raise OptionError(f"--pair: no source of {dataset.name} has a translation by both {first!r} and {second!r}")
+        raise nothing_to_compare(dataset.name, first, second)
     return rows
+
+
+def check_different(first: str, second: str) -> None:
+    """Refuse two systems that are the same.
+
+    Raises
+    ------
+    OptionError
+    """
+    if first == second:
+        raise OptionError(f"--pair: expected two different systems, found {first!r} twice")
+
+
+def nothing_to_compare(data: str, first: str, second: str) -> OptionError:
+    """Return the error that no source has a translation by both systems."""
+    return OptionError(f"--pair: no source of {data} has a translation by both {first!r} and {second!r}")
 
 
 def explain_systems(
@@ -184,21 +211,44 @@ def explain_systems(
         As `check_pair`.
     """
     rows = check_pair(dataset, first, second)
-    complete = (rows >= 0).all(axis=1)
-    features = _Features.of(ranker, dataset)
-    pairs = [(int(left), int(right)) for left, right in rows[complete]]
-    explanations = tuple(_explain(features, dataset, contributions, pair, STRONGEST) for pair in pairs)
-    return SystemExplanation(
-        first,
-        second,
-        float(np.mean([explanation.difference for explanation in explanations])),
-        {
-            name: float(np.mean([explanation.families[name] for explanation in explanations]))
-            for name in explanations[0].families
-        },
-        int(((rows >= 0).any(axis=1) & ~complete).sum()),
-        explanations,
+    explanations = tuple(explain_pairs(ranker, dataset, contributions, rows))
+    difference, families = mean_difference(
+        [explanation.difference for explanation in explanations],
+        [explanation.families for explanation in explanations],
     )
+    return SystemExplanation(first, second, difference, families, left_out(rows), explanations)
+
+
+def explain_pairs(
+    ranker: Ranker, dataset: Dataset, contributions: FloatArray, rows: Int64Array
+) -> Iterator[PairExplanation]:
+    """Explain the differences between two candidates, for every source that has both.
+
+    Parameters
+    ----------
+    ranker : Ranker
+    dataset : Dataset
+    contributions : float array, shape (candidates, columns)
+        What `Ranker.contributions` returned for `dataset`.
+    rows : int array, shape (sources, 2)
+        The candidates; -1 where there is none.
+    """
+    features = _Features.of(ranker, dataset)
+    for first, second in rows[(rows >= 0).all(axis=1)].tolist():
+        yield _explain(features, dataset, contributions, (first, second), STRONGEST)
+
+
+def left_out(rows: Int64Array) -> int:
+    """Return the number of sources that have one of two candidates only."""
+    return int((rows >= 0).any(axis=1).sum() - (rows >= 0).all(axis=1).sum())
+
+
+def mean_difference(
+    differences: Sequence[float], families: Sequence[Mapping[str, float]]
+) -> tuple[float, dict[str, float]]:
+    """Return the means over sources of the difference of two scores, and of what every family adds to it."""
+    means = {name: float(np.mean([source[name] for source in families])) for name in families[0]}
+    return float(np.mean(differences)), means
 
 
 def by_family(contributions: FloatArray, families: Sequence[FeatureFamily]) -> dict[str, FloatArray]:
@@ -243,32 +293,48 @@ class _Features:
     group : int array, shape (columns,)
         Group of every column.
     groups : list of (family, name)
-    extractors : list of lists of Extractor
-        Those of every group that contribute, in the order of the groups.
+    extractors : tuple of Extractor
+    members : list of lists of int
+        Extractors of every group, by number.
+    known : bool array, shape (sources, extractors)
+        Which extractors have what they need of each source.
     """
 
     columns: tuple[str, ...]
     families: tuple[FeatureFamily, ...]
     group: Int64Array
     groups: list[tuple[FeatureFamily, str]]
-    extractors: list[list[Extractor]]
+    extractors: tuple[Extractor, ...]
+    members: list[list[int]]
+    known: BoolArray
 
     @classmethod
     def of(cls, ranker: Ranker, dataset: Dataset) -> _Features:
         features = ranker.feature_set
-        somewhere = np.asarray(usable(features.extractors, dataset).any(axis=0))
         places: dict[tuple[FeatureFamily, str], int] = {}
-        members: list[list[Extractor]] = []
+        members: list[list[int]] = []
         group = []
-        for extractor, is_usable in zip(features.extractors, somewhere, strict=True):
+        for number, extractor in enumerate(features.extractors):
             # rouge_l and rouge_w are variants of one metric, consensus.mean and consensus.near columns of one extractor
             name = extractor.name.partition(".")[0].partition("_")[0]
             place = places.setdefault((extractor.family, name), len(places))
             group.extend([place] * len(extractor.columns))
             members.extend([[]] * (place == len(members)))
-            if is_usable:
-                members[place] = [*members[place], extractor]
-        return cls(features.columns, features.families, np.array(group, dtype=np.int64), list(places), members)
+            members[place] = [*members[place], number]
+        known = usable(features.extractors, dataset)
+        return cls(
+            features.columns,
+            features.families,
+            np.array(group, dtype=np.int64),
+            list(places),
+            features.extractors,
+            members,
+            known,
+        )
+
+    def usable(self, place: int, source: int) -> list[Extractor]:
+        """Return the extractors of a group that have what they need of a source."""
+        return [self.extractors[number] for number in self.members[place] if self.known[source, number]]
 
 
 def _explain(
@@ -277,12 +343,13 @@ def _explain(
     first, second = rows
     difference = contributions[first] - contributions[second]
     scores = float(contributions[first].sum()), float(contributions[second].sum())
+    source = int(dataset.candidate_source[first])
     systems, texts = (dataset.candidates[name].iloc[[first, second]].tolist() for name in ("system", "text"))
     sums = np.bincount(features.group, weights=difference, minlength=len(features.groups))
     sizes = np.bincount(features.group, minlength=len(features.groups))
     largest = [place for place in np.argsort(-np.abs(sums), kind="stable").tolist() if abs(sums[place]) > TIE]
     return PairExplanation(
-        source=int(dataset.candidate_source[first]),
+        source=source,
         first=systems[0],
         second=systems[1],
         first_text=texts[0],
@@ -297,7 +364,7 @@ def _explain(
                 family=features.groups[place][0],
                 features=int(sizes[place]),
                 difference=float(sums[place]),
-                evidence=evidence_of(features.extractors[place], dataset, rows, (systems[0], systems[1])),
+                evidence=evidence_of(features.usable(place, source), dataset, rows, (systems[0], systems[1])),
             )
             for place in largest[:strongest]
         ),
