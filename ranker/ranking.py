@@ -35,7 +35,7 @@ from ranker.shipped import UNREFERENCED, locate, standard_features, suited
 from ranker.storage.escapes import markdown_text
 from ranker.storage.model_files import StoredModel, read_model, write_model
 from ranker.storage.plain_data import record
-from ranker.training_data import Base, TrainingTable, learn_weights, read_weights, standardiser
+from ranker.training_data import Base, TrainingTable, learn_weights, read_weights, standardised, standardiser
 from ranker.version import VERSION
 
 
@@ -132,7 +132,7 @@ class Ranker(LabelledScores):
         self.feature_set = features
         if self.base is None:
             self.mean, self.scale = standardiser(table.columns)
-        table = dataclasses.replace(table, columns=(table.columns - self.mean) / self.scale)
+        table = dataclasses.replace(table, columns=standardised(table.columns, self.mean, self.scale))
         targets = "+".join(sorted(set(table.dataset.target_languages) - {""})) or None
         start = self.base.weight_sets if self.base else None
         sets = start or WeightSets.of(features, by_language=targets == ENGLISH)

@@ -29,6 +29,7 @@ from ranker.extractors.target_language import ENGLISH
 from ranker.extractors.weight_sets import WeightSets
 from ranker.ranks import merge_ties
 from ranker.settings import AUTO, GIVEN, GRADED, ONE_SOURCE, SEARCHED, Loss, PairCounting, Settings, Training
+from ranker.storage.mapped import made_by_rows, sum_of_rows, take_columns
 
 if TYPE_CHECKING:
     from ranker.learning.svm.ranksvm import RankSVM
@@ -245,8 +246,9 @@ def _filled(matrix: FloatArray, known: BoolArray) -> FloatArray:
     """Return the columns with their mean where they are not known, so that they tell nothing apart there."""
     if known.all():
         return matrix
-    mean = np.where(known, matrix, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    return np.where(known, matrix, mean)
+    total = sum_of_rows(matrix, lambda rows: np.where(known[rows], matrix[rows], 0.0))
+    mean = total / np.maximum(known.sum(axis=0), 1)
+    return made_by_rows(matrix, lambda rows: np.where(known[rows], matrix[rows], mean), matrix.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -383,7 +385,7 @@ def learn_weights(
 
     def learn(place: int, C: float | Literal["auto"]) -> RankSVM:
         used = sets.columns[place]
-        columns = table.columns if used.all() else table.columns[:, used]
+        columns = take_columns(table.columns, used)
         origin = sets.weights[place, used] if base else None
         return targets.learn(columns, C=C, loss=settings.loss, seed=settings.seed, origin=origin)
 
@@ -416,8 +418,14 @@ def _chosen(targets: TrainingTargets, svm: RankSVM, base: str) -> tuple[float, s
 
 def standardiser(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return mean and standard deviation of every column; the deviation of a constant column is 1."""
-    spread = matrix.std(axis=0)
-    return matrix.mean(axis=0), np.where(spread > 0, spread, 1.0)
+    mean = sum_of_rows(matrix, lambda rows: matrix[rows]) / len(matrix)
+    spread = np.sqrt(sum_of_rows(matrix, lambda rows: (matrix[rows] - mean) ** 2) / len(matrix))
+    return mean, np.where(spread > 0, spread, 1.0)
+
+
+def standardised(matrix: FloatArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
+    """Return the columns less their `mean`, divided by their `scale`."""
+    return made_by_rows(matrix, lambda rows: (matrix[rows] - mean) / scale, matrix.shape)
 
 
 def deal(strata: npt.ArrayLike, parts: int, seed: int) -> Int64Array:

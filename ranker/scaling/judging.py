@@ -30,6 +30,7 @@ from ranker.scaling.scoring import ScoringStage
 from ranker.scaling.tasks import Stage, read_result
 from ranker.settings import AUTO
 from ranker.shipped import standard_features
+from ranker.storage.mapped import mapped
 from ranker.training_data import TrainingTable
 
 _LEFT_OUT = {"text"}
@@ -121,12 +122,26 @@ def train(run: Run, ranker: Ranker, *, references: bool = True) -> None:
     dataset = _judgements(run)
     kind = resolve_kind(dataset, ranker.settings.kind)
     rows = judged(dataset, kind)
-    columns = _all(run, "columns").reshape(len(dataset), -1)
     known: BoolArray = _all(run, "known").astype(bool).reshape(len(dataset.sources), -1)
     kept = dataset.select_candidates(rows)
-    table = TrainingTable.of_columns(features, kept, kind, ranker.settings.pairs, columns[rows], known)
+    table = TrainingTable.of_columns(
+        features, kept, kind, ranker.settings.pairs, _features(run, rows, len(features.columns)), known
+    )
     said = english_note(features.members, whole.dataset()) or features.note(whole.dataset())
     ranker.fit_columns(features, table, run.digest(finished), (*notes, *filter(None, [said])))
+
+
+def _features(run: Run, rows: BoolArray, columns: int) -> FloatArray:
+    """Return the features of the candidates where the mask `rows` is true, as a file in the run's folder."""
+    matrix = mapped((int(rows.sum()), columns), run.folder)
+    done = filled = 0
+    for number in range(len(run.shards)):
+        values = _values(read_result(run.folder, number), "columns").to_numpy(zero_copy_only=False)
+        part = values.reshape(-1, columns)
+        kept = part[rows[done : done + len(part)]]
+        matrix[filled : filled + len(kept)] = kept
+        done, filled = done + len(part), filled + len(kept)
+    return matrix
 
 
 def _any_judged(shard: Dataset) -> Dataset:

@@ -1,0 +1,89 @@
+"""Matrices in files have the values of those in memory, and leave memory alone."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ranker.errors import DataError
+from ranker.learning.svm.judgements import Grades
+from ranker.learning.svm.ranksvm import RankSVM
+from ranker.storage import mapped as storage
+from ranker.storage.mapped import folder_of, mapped, take_columns, take_rows
+from ranker.training_data import _filled, standardised, standardiser
+
+ROWS, COLUMNS = 3000, 7
+
+
+@pytest.fixture
+def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray, np.ndarray]:
+    """A matrix in memory, and the same in a file, of which few rows are in memory at a time."""
+    monkeypatch.setattr(storage, "_BLOCK", 1000)
+    generator = np.random.default_rng(0)
+    plain = generator.normal(size=(ROWS, COLUMNS)) * 10.0 ** np.arange(COLUMNS)
+    in_file = mapped(plain.shape, tmp_path)
+    in_file[:] = plain
+    return plain, in_file
+
+
+def test_what_is_made_of_a_mapped_matrix_is_mapped_and_the_same(pair, tmp_path):
+    plain, in_file = pair
+    rows = np.random.default_rng(1).permutation(ROWS)[:2000]
+    known = np.random.default_rng(2).random(plain.shape) < 0.7
+    for make in (
+        lambda one: take_rows(one, rows),
+        lambda one: take_columns(one, known[0]),
+        lambda one: _filled(one, known),
+        lambda one: standardised(one, *standardiser(one)),
+        lambda one: Grades(one, np.arange(ROWS) % 5.0, np.arange(ROWS) // 10).select(rows)[0],
+    ):
+        expected, found = make(plain), make(in_file)
+        assert folder_of(found) == tmp_path
+        assert folder_of(expected) is None
+        assert found.tobytes() == expected.tobytes()
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_weights_learnt_from_a_file_are_the_same(pair, loss):
+    plain, in_file = (standardised(one, *standardiser(one)) for one in pair)
+    grades = np.round(plain @ np.arange(COLUMNS) + np.random.default_rng(3).normal(size=ROWS))
+    fits = [
+        RankSVM(C="auto", loss=loss, cv=2).fit(one, grades, groups=np.arange(ROWS) // 10) for one in (plain, in_file)
+    ]
+    assert fits[0].coef_.tobytes() == fits[1].coef_.tobytes()
+    assert (fits[0].C_, fits[0].objective_, fits[0].duality_gap_) == (
+        fits[1].C_,
+        fits[1].objective_,
+        fits[1].duality_gap_,
+    )
+
+
+def test_learning_from_a_file_takes_little_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(storage, "_BLOCK", 1000)
+    in_file = mapped((5000, 100), tmp_path)
+    in_file[:] = np.random.default_rng(0).normal(size=in_file.shape)
+    grades = np.arange(5000) % 3.0
+    tracemalloc.start()
+    try:
+        RankSVM(C=1e-4).fit(standardised(in_file, *standardiser(in_file)), grades, groups=np.arange(5000) // 10)
+        assert tracemalloc.get_traced_memory()[1] < in_file.nbytes
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="this system reserves no room for files")
+def test_a_full_disk_is_an_error(tmp_path, monkeypatch):
+    def full(*_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(DataError, match=r"no room for 16\.0 MB of features \(No space left on device\): free some"):
+        mapped((1_000_000, 2), tmp_path)
+    assert not [*tmp_path.iterdir()]
+    assert mapped((0, 3), tmp_path).shape == (0, 3)
