@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -56,9 +57,16 @@ def shards_of(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Callabl
 
 @pytest.fixture(scope="session")
 def scheduler() -> Iterator[str]:
-    """Address of a Dask scheduler with two workers, threads of this process."""
+    """Address of a Dask scheduler with two workers."""
+    with dask_scheduler(2) as address:
+        yield address
+
+
+@contextmanager
+def dask_scheduler(workers: int) -> Iterator[str]:
+    """Run a Dask scheduler with workers that are threads of this process."""
     distributed = pytest.importorskip("distributed", reason="Dask is not installed")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0", silence_logs=50
+        n_workers=workers, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0", silence_logs=50
     ) as cluster:
         yield cluster.scheduler_address

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from ranker import files
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.shards.shards import Shards
-from ranker.scaling import engines, tasks
 from ranker.scaling.engines import Engine
 from ranker.scaling.plan import Run
 from ranker.scaling.scorers import NamedScorers
 from ranker.scaling.scoring import ScoreSegments
 from tests.command_line import Command
 
+ROOT = Path(__file__).resolve().parents[2]
 Copy = Callable[[int], Path]
 
 
@@ -102,20 +107,12 @@ def test_a_full_disk_ends_the_run_and_keeps_what_is_finished(command: Command, t
     assert len(contents(tmp_path)) == 7
 
 
-def test_a_killed_run_goes_on(command: Command, tmp_path, shards_of):
-    out = tmp_path / "killed"
-    words = ("score", shards_of(7), "--metric", "bleu", "--out")
-    started = subprocess.Popen([sys.executable, "-m", "ranker", *words, str(out)], stderr=subprocess.DEVNULL)
-    while started.poll() is None and len(contents(out)) < 2:
-        time.sleep(0.002)
-    started.send_signal(signal.SIGKILL)
-    started.wait()
-    finished = {path: path.stat().st_mtime_ns for path in out.glob("part-*")}
-    assert len(finished) >= 2
-    command(*words, str(out))
-    assert finished.items() <= {path: path.stat().st_mtime_ns for path in out.glob("part-*")}.items()
-    command(*words, str(tmp_path / "undisturbed"))
-    assert contents(out) == contents(tmp_path / "undisturbed")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_run_that_is_killed_goes_on(tmp_path):
+    words = [str(ROOT / "bench" / "killed_runs.py"), str(tmp_path), "--moments", "3", "--only", "bleu"]
+    printed = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (printed.returncode, printed.stderr) == (0, "")
+    assert re.fullmatch(r"bleu: killed 3 times after \[[0-9, ]+\] of 30 shards: 0 problems\n", printed.stdout)
 
 
 def test_a_killed_worker_costs_nothing_but_time(tmp_path, shards_of):
@@ -142,23 +139,72 @@ def _kill(workers: dict[str, int], out: Path) -> None:
         os.kill(process, signal.SIGKILL)
 
 
-def test_a_scheduler_that_comes_back_gets_the_rest(tmp_path, shards_of, scheduler, monkeypatch):
-    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
-    shards, told, asked = Shards.open([shards_of(7)]), [], []
-    run_on = engines._run_on
+class SlowScores(ScoreSegments):
+    """A stage that is still at work when something happens."""
 
-    def lost(client: object, threads: int | None, waiting: list[tasks.Task]) -> Iterator[tasks.Finished]:
-        asked.append(len(waiting))
-        for number, one in enumerate(run_on(client, threads, waiting), 1):
-            yield one
-            if len(asked) == 1 and number == 2:
-                raise distributed.comm.CommClosedError
+    def make(self, dataset: Dataset, number: int) -> tuple[pa.Table, str | None]:
+        """Return the scores after a moment."""
+        time.sleep(0.02)
+        return super().make(dataset, number)
 
-    monkeypatch.setattr(engines, "_run_on", lost)
-    stage = ScoreSegments(NamedScorers.of(["bleu"], None))
-    with Engine(scheduler=scheduler, say=told.append) as engine:
-        finished = Run(shards, tmp_path, engine, told.append).map(stage, tmp_path)
-    assert [one.problem for one in finished] == [None] * 7
-    assert asked == [7, 5]
-    assert any("lost the connection to the scheduler" in line for line in told)
+
+def test_a_scheduler_that_comes_back_gets_the_rest(tmp_path, shards_of):
+    pytest.importorskip("distributed", reason="Dask is not installed")
+    shards, told = Shards.open([shards_of(28)]), []
+    stage = SlowScores(NamedScorers.of(["bleu"], None))
+    out = tmp_path / "out"
+
+    def restart() -> None:
+        while len(contents(out)) < 3:
+            time.sleep(0.002)
+        first.kill()
+        first.wait()
+        cluster.append(opened.enter_context(scheduler_process(address)))
+        opened.enter_context(worker_of(address))
+
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    with ExitStack() as opened:
+        cluster = []
+        first = opened.enter_context(scheduler_process(address))
+        opened.enter_context(worker_of(address))
+        restarting = threading.Thread(target=restart)
+        restarting.start()
+        with Engine(scheduler=address, say=told.append) as engine:
+            finished = Run(shards, out, engine, told.append).map(stage, out)
+        restarting.join()
+    assert [one.problem for one in finished] == [None] * 28
+    assert len([line for line in told if "waiting for it to come back" in line]) == 1
     assert len([line for line in told if line.startswith("Dask dashboard")]) == 2
+    Run(shards, tmp_path / "local", Engine(), told.append).map(stage, tmp_path / "local")
+    assert contents(out) == contents(tmp_path / "local")
+
+
+@contextmanager
+def scheduler_process(address: str) -> Iterator[subprocess.Popen]:
+    """Run a scheduler as a process of its own."""
+    code = "from distributed.cli.dask_scheduler import main; main()"
+    words = ["--host", address, "--no-dashboard", "--no-show"]
+    with subprocess.Popen([sys.executable, "-c", code, *words], stderr=subprocess.DEVNULL) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@contextmanager
+def worker_of(address: str) -> Iterator[None]:
+    """Run a worker of a scheduler in this process."""
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+    loop = distributed.utils.LoopRunner()
+    loop.start()
+
+    async def started() -> object:
+        return await distributed.Worker(address, nthreads=1, dashboard_address=None)
+
+    worker = loop.run_sync(started)
+    try:
+        yield
+    finally:
+        loop.run_sync(worker.close, timeout=5)
+        loop.stop()

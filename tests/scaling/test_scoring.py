@@ -19,6 +19,7 @@ from ranker.evaluation.systems.levels import Units
 from ranker.extractors.scorers import rank_by
 from ranker.ranking import make_scorer
 from tests.command_line import Command
+from tests.scaling.conftest import dask_scheduler
 
 METRICS = "bleu,chrf,ter,nist,perp[leave_out=true,oov=true],meteor,rouge_l"
 
@@ -88,6 +89,17 @@ def test_dask_writes_the_same_files(command: Command, tmp_path, shards_of, sched
     files = sorted(path.name for path in folders[0].glob("part-*"))
     assert len(files) == 7
     assert all((folders[0] / name).read_bytes() == (folders[1] / name).read_bytes() for name in files)
+
+
+def test_any_number_of_workers_writes_the_same_files(command: Command, tmp_path, shards_of):
+    words = ("score", shards_of(7), "--metric", "bleu,ter,nist", "--out")
+    command(*words, str(tmp_path / "local"))
+    expected = {path.name: path.read_bytes() for path in (tmp_path / "local").glob("*.*")}
+    assert len(expected) == 8
+    for workers in (1, 4):
+        with dask_scheduler(workers) as address:
+            command(*words, str(tmp_path / str(workers)), "--scheduler", address)
+        assert {path.name: path.read_bytes() for path in (tmp_path / str(workers)).glob("*.*")} == expected
 
 
 def test_references_are_ignored_if_so_told(command: Command, tmp_path, sources, shards_of):
