@@ -87,11 +87,11 @@ def cooccurrences(
                     continue
                 last = pair
                 for position in range(pairs.target_offsets[pair], pairs.target_offsets[pair + 1]):
-                    other = pairs.target[position]
-                    if seen[other] != word:
-                        seen[other] = word
+                    target_word = pairs.target[position]
+                    if seen[target_word] != word:
+                        seen[target_word] = word
                         if len(columns):
-                            columns[offsets[word] + size] = other
+                            columns[offsets[word] + size] = target_word
                         size += 1
             sizes[word] = size
             if len(columns):

@@ -118,15 +118,15 @@ class AlignmentModel:
         words = self._words(source_vocabulary, target_vocabulary)
         sizes = len(words.source), len(words.target)
         pairs = make_pairs(source_values, source_offsets, target_values, target_offsets, sizes)
-        found = [np.zeros((3, 0), dtype=np.int64)]
+        links = [np.zeros((3, 0), dtype=np.int64)]
         for first, batch in batches(pairs):
             product = np.zeros(batch.cell_offsets[-1])
             link_posteriors(batch, self.tables, words, self.null_probability, product)
             cells = np.flatnonzero(product >= threshold)
             pair = np.searchsorted(batch.cell_offsets, cells, side="right") - 1
             position = np.divmod(cells - batch.cell_offsets[pair], np.diff(batch.target_offsets)[pair])
-            found.append(np.stack([pair + first, *position]))
-        pair, source, target = np.concatenate(found, axis=1)
+            links.append(np.stack([pair + first, *position]))
+        pair, source, target = np.concatenate(links, axis=1)
         offsets = np.searchsorted(pair, np.arange(len(pairs.cell_offsets))).astype(np.int64)
         return Links(source.astype(np.int32), target.astype(np.int32), offsets)
 
@@ -137,7 +137,7 @@ class AlignmentModel:
         # a word of the vocabulary that stood in no sentence has no entries
         met = np.diff(self.tables.offsets), np.bincount(self.tables.columns, minlength=len(self.tables.null_target))
         if source is None or target is None:
-            numbers = [np.arange(len(one), dtype=np.int32) for one in met]
+            numbers = [np.arange(len(numbers), dtype=np.int32) for numbers in met]
             twins = _numbers(*own) if all(own) else np.full(len(met[0]), -1, dtype=np.int32)
         elif all(own):
             numbers = [_numbers(words, known) for words, known in zip((source, target), own, strict=True)]
@@ -240,7 +240,7 @@ def _numbers(words: Sequence[str], known: Sequence[str]) -> Int32Array:
 def _packed(words: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
     """Return the words as UTF-8 and the length of each in bytes."""
     raw = [word.encode("utf-8", "surrogatepass") for word in words]
-    lengths = np.array([len(one) for one in raw], dtype=np.int32)
+    lengths = np.array([len(word) for word in raw], dtype=np.int32)
     return {"utf8": np.frombuffer(b"".join(raw), dtype=np.uint8), "lengths": lengths}
 
 
@@ -252,9 +252,9 @@ def _unpacked(arrays: Mapping[str, npt.NDArray[Any]], size: int, what: str) -> t
     ModelError
         If the arrays are not what `_packed` returns.
     """
-    found = check_arrays(arrays, WORDS, what)
+    sizes = check_arrays(arrays, WORDS, what)
     bounds = [0, *itertools.accumulate(arrays["lengths"].tolist())]
-    if found["words"] not in (0, size) or bounds[-1] != found["bytes"]:
+    if sizes["words"] not in (0, size) or bounds[-1] != sizes["bytes"]:
         raise ModelError(f"{what}: its words do not match its tables; train the aligner again")
     raw = arrays["utf8"].tobytes()
     return tuple(raw[first:last].decode("utf-8", "surrogatepass") for first, last in itertools.pairwise(bounds))

@@ -43,7 +43,7 @@ def make_pairs(
     large = np.flatnonzero(cells > _LARGEST_PAIR)
     if len(large):
         pair = large[0]
-        words = " and ".join(f"{np.diff(one[1])[pair]:,}" for one in (source, target))
+        words = " and ".join(f"{np.diff(side[1])[pair]:,}" for side in (source, target))
         raise DataError(f"pair {pair + 1}: sentences of {words} words are too long to align; split or remove them")
     return Pairs(*source, *target, offsets_of(cells))
 
@@ -76,7 +76,7 @@ def batches(pairs: Pairs) -> Iterator[tuple[int, Pairs]]:
     while first < last:
         limit = pairs.cell_offsets[first] + _BATCH
         stop = max(first + 1, int(np.searchsorted(pairs.cell_offsets, limit, side="right")) - 1)
-        source, target = (one[first : stop + 1] for one in (pairs.source_offsets, pairs.target_offsets))
+        source, target = (offsets[first : stop + 1] for offsets in (pairs.source_offsets, pairs.target_offsets))
         yield (
             first,
             Pairs(

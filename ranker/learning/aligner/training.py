@@ -99,18 +99,18 @@ def _iterate(
     pairs: Pairs, tables: HmmTables, following: HmmTables, null_probability: float, *, with_jumps: bool, agreement: bool
 ) -> FloatArray:
     """Write the tables of the next EM iteration into `following`; return the log-likelihood of the present ones."""
-    for one in following[2:]:
-        one[:] = 0.0
+    for array in following[2:]:
+        array[:] = 0.0
     exposures = np.zeros((2, JUMPS))
     log_likelihood = np.zeros(2)
     for _, batch in batches(pairs):
-        found = _room(batch)
-        expect(batch, tables, null_probability, with_jumps, agreement, found)
-        collect(batch, found, following)
-        log_likelihood += found.log_likelihood.sum(axis=0)
+        expectations = _room(batch)
+        expect(batch, tables, null_probability, with_jumps, agreement, expectations)
+        collect(batch, expectations, following)
+        log_likelihood += expectations.log_likelihood.sum(axis=0)
         if with_jumps:
-            following.jumps[:] += found.jumps.sum(axis=0)
-            exposures += found.exposures.sum(axis=0)
+            following.jumps[:] += expectations.jumps.sum(axis=0)
+            exposures += expectations.exposures.sum(axis=0)
     normalise(following)
     if with_jumps:
         # a weight that was in no normaliser says nothing yet
@@ -144,13 +144,13 @@ def _start(pairs: Pairs, source_words: int, target_words: int) -> HmmTables:
 
 def _frozen(tables: HmmTables) -> HmmTables:
     """Return the tables without the entries that say no more than the floor, words in half the precision."""
-    kept = np.maximum(tables.forward, tables.backward) > FLOOR
-    before = offsets_of(kept)
+    mask = np.maximum(tables.forward, tables.backward) > FLOOR
+    before = offsets_of(mask)
     return HmmTables(
         offsets=before[tables.offsets],
-        columns=tables.columns[kept],
-        forward=tables.forward[kept].astype(np.float32),
-        backward=tables.backward[kept].astype(np.float32),
+        columns=tables.columns[mask],
+        forward=tables.forward[mask].astype(np.float32),
+        backward=tables.backward[mask].astype(np.float32),
         null_target=tables.null_target.astype(np.float32),
         null_source=tables.null_source.astype(np.float32),
         # a jump that training never needed is possible elsewhere

@@ -137,10 +137,10 @@ class Encoder:
     def split(self, texts: Sequence[str]) -> Pieces:
         """Cut texts into sub-words, with the special tokens that the network expects."""
         encoded = self._tokenizer.encode_batch([_sound(text) for text in texts], add_special_tokens=False)
-        counts = np.array([len(one) for one in encoded], dtype=np.int64)
-        ids = np.fromiter(chain.from_iterable(one.ids for one in encoded), np.int32, counts.sum())
+        counts = np.array([len(encoding) for encoding in encoded], dtype=np.int64)
+        ids = np.fromiter(chain.from_iterable(encoding.ids for encoding in encoded), np.int32, counts.sum())
         word = np.fromiter(
-            chain.from_iterable((-1 if word is None else word for word in one.word_ids) for one in encoded),
+            chain.from_iterable((-1 if word is None else word for word in encoding.word_ids) for encoding in encoded),
             np.int32,
             counts.sum(),
         )
@@ -192,14 +192,14 @@ class Encoder:
         self.check_layer(layer)
         device = next(self._network.parameters()).device
         width = int(self._network.config.hidden_size)
-        found = np.zeros((len(pieces.ids), width), dtype=np.float32)
+        vectors = np.zeros((len(pieces.ids), width), dtype=np.float32)
         windows = len(pieces.windows) - 1
         pooled = np.zeros((windows, width), dtype=np.float32)
 
         def run(batch: Int64Array) -> int:
             with torch.inference_mode():
                 at, last, first_states, sums = self._forward(pieces, batch, layer, device)
-                found[at] = first_states.cpu().numpy()
+                vectors[at] = first_states.cpu().numpy()
                 pooled[batch] = (sums if self.files.pooling == "mean" else last[:, 0]).cpu().numpy()
             return len(batch)
 
@@ -210,7 +210,7 @@ class Encoder:
                     count(done)
         starts = np.searchsorted(pieces.windows, pieces.offsets[:-1])
         texts = pooled[starts] if self.files.pooling == "first" else _sums(pooled, starts)
-        return Embeddings(unit(found), unit(texts))
+        return Embeddings(unit(vectors), unit(texts))
 
     def _forward(self, pieces: Pieces, batch: Int64Array, layer: int | None, device: Any) -> tuple[Any, Any, Any, Any]:
         import torch
@@ -271,13 +271,13 @@ def _windows(
     return Pieces(all_ids, all_words, ends[first], ends)
 
 
-def _batches(lengths: Int64Array, pieces: int) -> list[Int64Array]:
-    """Group windows of like length, so that little of a batch of about `pieces` sub-words is padding; longest first."""
+def _batches(lengths: Int64Array, size: int) -> list[Int64Array]:
+    """Group windows of like length, so that little of a batch of about `size` sub-words is padding; longest first."""
     order = np.argsort(-lengths, kind="stable")
     order = order[lengths[order] > 0]
     batches, start = [], 0
     while start < len(order):
-        stop = start + max(1, pieces // int(lengths[order[start]]))
+        stop = start + max(1, size // int(lengths[order[start]]))
         batches.append(order[start:stop])
         start = stop
     return batches
@@ -300,8 +300,8 @@ def _sound(text: str) -> str:
 
 
 def _damaged(files: EncoderFiles, error: Exception) -> ModelError:
-    said = next(iter(str(error).strip().splitlines()), type(error).__name__)
-    return ModelError(f"{files.directory}: the encoder cannot be loaded: {said}")
+    reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    return ModelError(f"{files.directory}: the encoder cannot be loaded: {reason}")
 
 
 def _load(files: EncoderFiles) -> Any:

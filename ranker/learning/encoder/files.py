@@ -148,13 +148,13 @@ def find(encoder: str) -> EncoderFiles:
                     f"{package.digest[:8]}...; copy them again, or give the directory, as semantic[encoder={folder}]"
                 )
             return dataclasses.replace(files, layer=package.layer)
-        found = importlib.util.find_spec(package.module)
-        if found is None or not found.submodule_search_locations:
+        spec = importlib.util.find_spec(package.module)
+        if spec is None or not spec.submodule_search_locations:
             raise MissingError(
                 f"the weights of the encoder {encoder!r} are not on this machine: copy its {_CONFIG}, {_TOKENIZER}, "
                 f"{_WEIGHTS[0]} and settings to {folder}, or give another directory, as semantic[encoder=PATH]"
             )
-        files = check(Path(found.submodule_search_locations[0]) / package.directory)
+        files = check(Path(spec.submodule_search_locations[0]) / package.directory)
         return dataclasses.replace(files, layer=package.layer)
     if not Path(encoder).is_dir():
         raise MissingError(

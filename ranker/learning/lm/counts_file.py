@@ -41,7 +41,7 @@ def to_arrays(counts: NgramCounts, vocabulary: Sequence[str]) -> dict[str, npt.N
         The word of every id; without line feeds.
     """
     trie = counts.trie
-    words = [vocabulary[one] for one in trie.word_ids.tolist()]
+    words = [vocabulary[word_id] for word_id in trie.word_ids.tolist()]
     return {
         "words": np.frombuffer("\n".join(words).encode("utf-8", "surrogatepass"), dtype=np.uint8),
         "starts": trie.starts,
@@ -122,7 +122,7 @@ def _trie(starts: Int64Array, children: Int32Array, word: Int32Array) -> NgramTr
     suffix = np.zeros(nodes, dtype=np.int32)
     keys = context.astype(np.int64) * types + word
     for order in range(2, len(starts) - 1):
-        shorter, part = (slice(int(starts[one]), int(starts[one + 1])) for one in (order - 1, order))
+        shorter, part = (slice(int(starts[length]), int(starts[length + 1])) for length in (order - 1, order))
         wanted = suffix[context[part]].astype(np.int64) * types + word[part]
         place = np.minimum(np.searchsorted(keys[shorter], wanted), shorter.stop - shorter.start - 1)
         level = (context[part] < shorter.start) | (context[part] >= shorter.stop)

@@ -196,12 +196,12 @@ def _digest(path: Path, *_: int) -> str:
 def _state(path: str | Path) -> tuple[Path, int, int, int]:
     """Return a path with what changes when its file is written."""
     try:
-        found = Path(path).resolve()
-        facts = found.stat()
+        resolved = Path(path).resolve()
+        facts = resolved.stat()
     except (OSError, ValueError):
         read_header(path)
         raise
-    return found, facts.st_size, facts.st_mtime_ns, facts.st_ino
+    return resolved, facts.st_size, facts.st_mtime_ns, facts.st_ino
 
 
 class KenlmModel:
@@ -246,7 +246,9 @@ class KenlmModel:
             rows = slice(start, start + len(sentences))
             log10_prob[rows] = list(map(self._model.score, sentences))
             if matched:
-                lengths[rows] = [sum(length for _, length, _ in self._model.full_scores(one)) for one in sentences]
+                lengths[rows] = [
+                    sum(length for _, length, _ in self._model.full_scores(sentence)) for sentence in sentences
+                ]
         unknown = np.concatenate([[0], np.cumsum(~self.knows(words)[ids])])
         return SentenceScores(log10_prob, tokens, unknown[bounds[1:]] - unknown[bounds[:-1]], lengths / (tokens + 1))
 
@@ -272,10 +274,10 @@ def load(path: str | Path) -> KenlmModel:
 
 
 @functools.lru_cache(maxsize=2)
-def _load(path: Path, size: int, changed: int, inode: int, given: str) -> KenlmModel:
+def _load(path: Path, size: int, changed: int, inode: int, called: str) -> KenlmModel:
     import kenlm
 
-    header = read_header(given)
+    header = read_header(called)
     config = kenlm.Config()
     config.show_progress = False
     config.arpa_complain = kenlm.ARPALoadComplain.NONE
@@ -283,9 +285,9 @@ def _load(path: Path, size: int, changed: int, inode: int, given: str) -> KenlmM
     try:
         model = kenlm.Model(str(path), config)
     except MemoryError:
-        raise DataError("needs more memory than available: use a binary file", file=display_name(given)) from None
+        raise DataError("needs more memory than available: use a binary file", file=display_name(called)) from None
     except (OSError, RuntimeError, UnicodeError) as error:
-        raise DataError(f"cannot be read by KenLM: {_reason(error)}", file=display_name(given)) from None
+        raise DataError(f"cannot be read by KenLM: {_reason(error)}", file=display_name(called)) from None
     return KenlmModel(model, header)
 
 

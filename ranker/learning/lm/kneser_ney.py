@@ -193,14 +193,14 @@ def _last_ngrams(counts: NgramCounts) -> list[int]:
 
 def discounts_from(counts_of_counts: npt.NDArray[np.integer]) -> FloatArray | None:
     """Return the discounts of an order by the number of its n-grams with the adjusted counts 1 to 4, or None."""
-    one, two, three, four = counts_of_counts.astype(np.float32)
-    if one == 0 or two == 0 or three == 0:
+    n1, n2, n3, n4 = counts_of_counts.astype(np.float32)
+    if n1 == 0 or n2 == 0 or n3 == 0:
         return None
     # single precision as in lmplz: an estimate of exactly 0 must not become -1e-17 and fall back
-    y = np.float32(one / (one + 2.0 * np.float64(two)))
+    y = np.float32(n1 / (n1 + 2.0 * np.float64(n2)))
     discounts = [
-        np.float32(count) - np.float32(count + 1) * y * more / these
-        for count, these, more in ((1, one, two), (2, two, three), (3, three, four))
+        np.float32(count) - np.float32(count + 1) * y * more / number
+        for count, number, more in ((1, n1, n2), (2, n2, n3), (3, n3, n4))
     ]
     if any(not 0 <= discount <= count for count, discount in enumerate(discounts, start=1)):
         return None
@@ -278,8 +278,8 @@ def find_child(first_child: Int32Array, word: Int32Array, node: int, wanted: int
             low = middle + 1
         else:
             high = middle
-    found: int = low if low < first_child[node + 1] and word[low] == wanted else -1
-    return found
+    child: int = low if low < first_child[node + 1] and word[low] == wanted else -1
+    return child
 
 
 @kernel(elements=50_000, parallel=True, tables=("first_child", "word", "suffix", "log10_prob", "log10_backoff"))

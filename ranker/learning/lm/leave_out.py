@@ -205,14 +205,14 @@ def leave_out_scores(
     trie = counts.trie
     ids, bounds = as_sentences(values, offsets)
     table = check_discounts(discounts, trie.order)
-    own, theirs = np.asarray(groups), np.asarray(training_groups)
+    own, groups_of_training = np.asarray(groups), np.asarray(training_groups)
     training_sentences = len(counts.sentence_offsets) - 1
-    if own.shape != (len(bounds) - 1,) or theirs.shape != (training_sentences,):
+    if own.shape != (len(bounds) - 1,) or groups_of_training.shape != (training_sentences,):
         raise DataError(
-            f"groups of shapes {theirs.shape} and {own.shape}: expected one for each of the "
+            f"groups of shapes {groups_of_training.shape} and {own.shape}: expected one for each of the "
             f"{training_sentences} training sentences and {len(bounds) - 1} sentences to score"
         )
-    labels, codes = np.unique(np.concatenate([theirs, own]), return_inverse=True)
+    labels, codes = np.unique(np.concatenate([groups_of_training, own]), return_inverse=True)
     training, scored = (
         _members(part, len(labels)) for part in (codes[:training_sentences], codes[training_sentences:])
     )

@@ -314,8 +314,8 @@ def _estimate(level: _Order, lower: _Order | None, discounts: FloatArray, scratc
         context, counts = level.context.read(start, stop), level.adjusted(start, stop)
         first = np.flatnonzero(np.diff(context, prepend=-1))
         totals.add(context[first], np.add.reduceat(counts, first))
-        for column, those in zip((ones, twos, more), _masks(counts), strict=True):
-            column.add(context[first], np.add.reduceat(those.astype(np.int64), first))
+        for column, mask in zip((ones, twos, more), _masks(counts), strict=True):
+            column.add(context[first], np.add.reduceat(mask.astype(np.int64), first))
     for start, stop in lower.word.blocks():
         total = totals.read(start, stop)
         taken = _taken(tuple(column.read(start, stop) for column in (ones, twos, more)), discount)
@@ -332,13 +332,13 @@ def _masks(counts: Int64Array) -> tuple[npt.NDArray[np.bool_], ...]:
 
 
 def _by_count(counts: Int64Array) -> tuple[Int64Array, ...]:
-    return tuple(np.asarray(those.sum()) for those in _masks(counts))
+    return tuple(np.asarray(mask.sum()) for mask in _masks(counts))
 
 
 def _taken(numbers: tuple[Int64Array, ...], discount: FloatArray) -> FloatArray:
     """Return what is taken from n-grams, of which so many have the counts 1, 2, and 3 or more."""
-    one, two, more = numbers
-    return np.asarray(discount[1] * one + discount[2] * two + discount[3] * more)
+    ones, twos, more = numbers
+    return np.asarray(discount[1] * ones + discount[2] * twos + discount[3] * more)
 
 
 def _lines(orders: list[_Order], number: int, start: int, stop: int, strings: pa.Array) -> bytes:

@@ -126,9 +126,9 @@ def _sentence(lines: Sequence[tuple[int, str]], file: str) -> Sentence:
     if not words:
         raise DataError("a sentence without words", file=file, line=lines[0][0])
     _check_tree(words, file)
-    pieces = _surface(words, spans, file)
+    surface = _surface(words, spans, file)
     if text is None:
-        text = "".join(form + (" " if space else "") for form, space in pieces).strip()
+        text = "".join(form + (" " if space else "") for form, space in surface).strip()
     for first, last, form, _, _ in reversed(spans):
         if "".join(word.form for word in words[first:last]) != form:
             words = _merged(words, first, last, form)
@@ -198,7 +198,7 @@ def _surface(
     words: Sequence[_Word], spans: Sequence[tuple[int, int, str, bool, int]], file: str
 ) -> list[tuple[str, bool]]:
     """Return the tokens as written, each with whether a space follows."""
-    pieces: list[tuple[str, bool]] = []
+    surface: list[tuple[str, bool]] = []
     position = 0
     for first, last, form, space, line in spans:
         if first < position or last > len(words):
@@ -207,23 +207,23 @@ def _surface(
                 file=file,
                 line=line,
             )
-        pieces += [(word.form, word.space_after) for word in words[position:first]]
-        pieces.append((form, space))
+        surface += [(word.form, word.space_after) for word in words[position:first]]
+        surface.append((form, space))
         position = last
-    return pieces + [(word.form, word.space_after) for word in words[position:]]
+    return surface + [(word.form, word.space_after) for word in words[position:]]
 
 
 def _merged(words: Sequence[_Word], first: int, last: int, form: str) -> list[_Word]:
     """Replace words[first:last] by one word that takes the place of the first whose head is outside."""
     group = range(first, last)
     top = words[next(position for position in group if words[position].head not in group)]
-    one = _Word(form, form, top.tag, top.head, top.relation, words[last - 1].space_after, top.line)
+    merged = _Word(form, form, top.tag, top.head, top.relation, words[last - 1].space_after, top.line)
 
     def moved(head: int) -> int:
         return head if head <= first else first if head < last else head - (last - first - 1)
 
-    kept = [*words[:first], one, *words[last:]]
+    result = [*words[:first], merged, *words[last:]]
     return [
         _Word(word.form, word.lemma, word.tag, moved(word.head), word.relation, word.space_after, word.line)
-        for word in kept
+        for word in result
     ]

@@ -109,11 +109,11 @@ def _learn_rules(lemmas: Mapping[tuple[str, str], str]) -> dict[str, dict[str, E
             votes[tag][form[len(form) - length :]][edit] += 1
     rules: dict[str, dict[str, Edit]] = {}
     for tag, endings in votes.items():
-        kept: dict[str, Edit] = {}
+        edits: dict[str, Edit] = {}
         for ending in sorted(endings, key=lambda ending: (len(ending), ending)):
             edit, count = min(endings[ending].items(), key=lambda vote: (-vote[1], vote[0]))
             # an ending that one word alone supports, or that says what a shorter one says, adds nothing
-            if ending == "" or (count >= _RARE and _edit(kept, ending) != edit):
-                kept[ending] = edit
-        rules[tag] = kept
+            if ending == "" or (count >= _RARE and _edit(edits, ending) != edit):
+                edits[ending] = edit
+        rules[tag] = edits
     return rules

@@ -49,9 +49,9 @@ def directory_of(origin: str | Path) -> Path:
         except importlib.metadata.PackageNotFoundError:
             files = []
         # spaCy packages its pipelines as NAME/NAME-VERSION/config.cfg
-        found = [Path(str(file.locate())).parent for file in files if file.name == _CONFIG and len(file.parts) == 3]
-        if len(found) == 1 and found[0].is_dir():
-            return found[0]
+        folders = [Path(str(file.locate())).parent for file in files if file.name == _CONFIG and len(file.parts) == 3]
+        if len(folders) == 1 and folders[0].is_dir():
+            return folders[0]
     raise MissingError(
         f"no parser {name!r}: give the directory of a parser trained with `ranker parser train`, or the name of an "
         "installed spaCy pipeline package"

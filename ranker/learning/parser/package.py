@@ -37,7 +37,7 @@ def check_output(output: Path) -> None:
     DataError
         If `output` exists and is neither a parser nor an empty directory, or a file is where its parent would be.
     """
-    parent = next(one for one in output.absolute().parents if one.exists())
+    parent = next(ancestor for ancestor in output.absolute().parents if ancestor.exists())
     if not parent.is_dir():
         raise DataError(f"cannot be written: {display_name(parent)} is not a directory", file=display_name(output))
     finish_writing(output.parent)

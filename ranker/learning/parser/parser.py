@@ -254,8 +254,8 @@ class _Names:
         return self.names.index(name)
 
     def codes(self, keys: UInt64Array) -> Int32Array:
-        found = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        codes: Int32Array = np.where(self._keys[found] == keys, self._codes[found], self._fallback)
+        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        codes: Int32Array = np.where(self._keys[places] == keys, self._codes[places], self._fallback)
         return codes
 
 

@@ -51,11 +51,11 @@ def score_words(parser: DependencyParser, sentences: Sequence[Sentence], *, lowe
 def score_text(parser: DependencyParser, sentences: Sequence[Sentence]) -> ParserScores:
     """Score on the treebank's raw text, tokenised by the parser's pipeline."""
     parses = parser.parse([sentence.text for sentence in sentences], lemmas=parser.has_lemmas)
-    found = [
+    spans = [
         _character_spans(parses.words[start:end])
         for start, end in zip(parses.offsets[:-1], parses.offsets[1:], strict=True)
     ]
-    return _compared(parses, sentences, found, [_character_spans(sentence.forms) for sentence in sentences])
+    return _compared(parses, sentences, spans, [_character_spans(sentence.forms) for sentence in sentences])
 
 
 _Spans = Sequence[tuple[int, int]]
@@ -72,19 +72,19 @@ def _character_spans(words: Sequence[str]) -> _Spans:
 
 
 def _compared(
-    parses: Parses, sentences: Sequence[Sentence], found: Sequence[_Spans], expected: Sequence[_Spans] | None = None
+    parses: Parses, sentences: Sequence[Sentence], spans: Sequence[_Spans], expected: Sequence[_Spans] | None = None
 ) -> ParserScores:
-    expected = found if expected is None else expected
+    expected = spans if expected is None else expected
     right = np.zeros(5)
     for index, sentence in enumerate(sentences):
         start = int(parses.offsets[index])
-        own = found[index]
+        own = spans[index]
         place = {span: position for position, span in enumerate(own)}
         for position, span in enumerate(expected[index]):
-            other = place.get(span)
-            if other is None:
+            gold = place.get(span)
+            if gold is None:
                 continue
-            row = start + other
+            row = start + gold
             head, expected_head = int(parses.heads[row]), sentence.heads[position]
             if head < 0 or expected_head < 0:
                 same_head = head < 0 and expected_head < 0

@@ -227,7 +227,7 @@ def _forget_norms(pipeline: Language) -> None:
     tokenizer: Any = pipeline.tokenizer
     if hasattr(tokenizer, "rules"):
         form = pipeline.vocab.strings["ORTH"]
-        tokenizer.rules = {text: [{form: piece[form]} for piece in pieces] for text, pieces in tokenizer.rules.items()}
+        tokenizer.rules = {text: [{form: token[form]} for token in tokens] for text, tokens in tokenizer.rules.items()}
 
 
 def _example(pipeline: Language, sentence: Sentence) -> Example:

@@ -80,11 +80,11 @@ def find_treebank(path: str | Path) -> Treebank:
     """
     path = Path(path)
     if path.is_dir():
-        found = sorted(file for file in path.iterdir() if file.name.endswith(_train_endings()))
-        if len(found) != 1:
-            names = ", ".join(file.name for file in found) or "none"
+        train_files = sorted(file for file in path.iterdir() if file.name.endswith(_train_endings()))
+        if len(train_files) != 1:
+            names = ", ".join(file.name for file in train_files) or "none"
             raise DataError(f"expected one file *-train.conllu[.gz] in this directory, found {names}", file=str(path))
-        train = found[0]
+        train = train_files[0]
     elif path.is_file():
         train = path
     else:

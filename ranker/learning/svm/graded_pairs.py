@@ -87,8 +87,8 @@ def plan_cuts(
     """
     cuts = np.empty((cut_offsets[-1], 3), dtype=np.int64)
     for group in range(len(offsets) - 1):
-        made = cut_offsets[group]
-        if cut_offsets[group + 1] == made:
+        cut = cut_offsets[group]
+        if cut_offsets[group + 1] == cut:
             continue
         first = offsets[group]
         waiting = [(np.int64(0), offsets[group + 1] - first)]
@@ -100,8 +100,8 @@ def plan_cuts(
             if middle <= low or (after < high and after - centre < centre - middle):
                 middle = after
             if middle < high:
-                cuts[made, 0], cuts[made, 1], cuts[made, 2] = low, middle, high
-                made += 1
+                cuts[cut, 0], cuts[cut, 1], cuts[cut, 2] = low, middle, high
+                cut += 1
                 waiting.append((middle, high))
                 waiting.append((low, middle))
     return cuts
@@ -302,16 +302,16 @@ def _sweep_laplacian(
 @kernel(elements=0)
 def divide(order: Int64Array, low: int, middle: int, high: int, spare: Int64Array) -> None:
     """Stably move the rows below `middle` to the front of ``order[low:high]``."""
-    front, kept = low, 0
+    front, spared = low, 0
     for position in range(low, high):
         row = order[position]
         if row < middle:
             order[front] = row
             front += 1
         else:
-            spare[kept] = row
-            kept += 1
-    order[front:high] = spare[:kept]
+            spare[spared] = row
+            spared += 1
+    order[front:high] = spare[:spared]
 
 
 # The sums over a window are carried from row to row, not taken as differences of prefix sums, and what leaves a

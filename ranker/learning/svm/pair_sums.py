@@ -135,7 +135,10 @@ class PairSet:
             lists[block] = self._tight(block, self._blocks, *self._pairs, scores, width, limit)
 
         for_each_block(run, len(lists), self._work)
-        pairs, weights = np.concatenate([one for one, _ in lists]), np.concatenate([one for _, one in lists])
+        pairs, weights = (
+            np.concatenate([block_pairs for block_pairs, _ in lists]),
+            np.concatenate([block_weights for _, block_weights in lists]),
+        )
         return (pairs, weights) if len(pairs) < limit else None
 
 

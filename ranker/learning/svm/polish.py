@@ -74,9 +74,9 @@ def polish(rows: FloatArray, pairs: PairSet, C: float, coef: FloatArray, origin:
         None if the places of the pairs cannot be told, or too many are on the margin.
     """
     for width in WIDTHS:
-        found = _polish(rows, pairs, C, coef, origin, width)
-        if found is not None:
-            return found
+        polished = _polish(rows, pairs, C, coef, origin, width)
+        if polished is not None:
+            return polished
     return None
 
 
@@ -126,8 +126,8 @@ def _on_margin(pull: FloatArray, differences: FloatArray) -> FloatArray | None:
     if not len(differences):
         return pull
     left, singular, right = np.linalg.svd(differences, full_matrices=False)
-    kept = singular > 1e-11 * singular[0]
-    left, singular, right = left[:, kept], singular[kept], right[kept]
+    mask = singular > 1e-11 * singular[0]
+    left, singular, right = left[:, mask], singular[mask], right[mask]
     coef = pull
     for _ in range(3):
         slack = 1.0 - exact_product(differences.T, coef)

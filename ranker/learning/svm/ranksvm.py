@@ -345,8 +345,8 @@ class RankSVM(BaseEstimator):
         scaled = GRID if origin is None else np.append(UNMOVED, GRID)
         folds = GroupKFold(min(int(self.cv), n_groups), shuffle=True, random_state=self.random_state)
         agreed, weighed = [], []
-        for kept, held_out in folds.split(units, groups=labels):
-            rows, pairs = judgements.select(units[kept])
+        for training_units, held_out in folds.split(units, groups=labels):
+            rows, pairs = judgements.select(units[training_units])
             tol = max(self.tol, GRID_TOLERANCE)
             coefs = [self._minimise(rows, pairs, C, tol, None, origin).coef for C in scaled / pairs.total_weight]
             outcomes = [judgements.agreement(coef, units[held_out]) for coef in coefs]
