@@ -65,7 +65,7 @@ class Aligners:
     bitexts: Mapping[str, tuple[Path, Path]] = field(default_factory=dict)
     candidates: bool = False
     _texts: dict[str, Dataset] = field(default_factory=dict, repr=False, compare=False)
-    _made: dict[str, WordAligner] = field(default_factory=dict, repr=False, compare=False)
+    _aligners: dict[str, WordAligner] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def parse(cls, files: Sequence[str], bitexts: Sequence[str], *, candidates: bool = False) -> Aligners:
@@ -112,7 +112,7 @@ class Aligners:
                     f"unused aligner for {pair}{nearest(pair, known)}; the data contains: {', '.join(known)}"
                 )
         for pair, path in self.files.items():
-            self._made[pair] = _loaded(path)
+            self._aligners[pair] = _loaded(path)
         for pair, (source, target) in self.bitexts.items():
             self._texts[pair] = read_parallel(source, [], [target])
 
@@ -127,16 +127,16 @@ class Aligners:
             If an aligner does not split words as this experiment does.
         """
         key = language_pair if language_pair in (*self.files, *self.bitexts) else ""
-        if key not in self._made:
+        if key not in self._aligners:
             if key in self.files:
-                self._made[key] = _loaded(self.files[key])
+                self._aligners[key] = _loaded(self.files[key])
             elif key in self.bitexts:
-                self._made[key] = self._learnt(key)
+                self._aligners[key] = self._learnt(key)
             else:
                 model = learn_aligner(dataset, candidates=self.candidates)
                 what = "sources, references and outputs" if self.candidates else "sources and references"
                 return WordAligner(model, f"{what} of {dataset.name}")
-        return self._made[key]
+        return self._aligners[key]
 
     def _learnt(self, pair: str) -> WordAligner:
         source, target = files = self.bitexts[pair]

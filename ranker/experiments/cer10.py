@@ -23,8 +23,8 @@ from ranker.experiments.choice_comparison import People, compare_all, matrix, pe
 from ranker.experiments.plan import Once, Plan, Task
 from ranker.experiments.tables import Experiment, Marked, Table
 from ranker.experiments.tuned_choices import (
-    Run,
     TuningPair,
+    TuningRun,
     TuningSettings,
     equal_weights,
     language_pair_parts,
@@ -106,7 +106,7 @@ class Outcome:
     Parameters
     ----------
     pair : TuningPair
-    runs : list of list of Run
+    runs : list of list of TuningRun
         Of every training metric.
     scores : dict of float array, shape (training metrics, scoring metrics, runs)
         By side, ``tuning`` and ``test``.
@@ -119,7 +119,7 @@ class Outcome:
     """
 
     pair: TuningPair
-    runs: list[list[Run]]
+    runs: list[list[TuningRun]]
     scores: dict[str, FloatArray]
     start: dict[str, FloatArray]
     choices: list[Int64Array]
@@ -178,13 +178,13 @@ def plan(dataset: Dataset, settings: CerSettings = CerSettings()) -> Plan:
     def of_pair(number: int) -> list[Table]:
         return _pair_tables(pending[number](), metrics, scored, settings)
 
-    def families(side: str) -> list[Table]:
-        return [_families(outcomes(), metrics, scored, side)]
+    def metric_groups(side: str) -> list[Table]:
+        return [_metric_groups(outcomes(), metrics, scored, side)]
 
     tasks = [Task(f"scores, {part.name}", partial(of_pair, number)) for number, part in enumerate(parts_of_pairs)]
     published = partial(cer10_published.tables, {name: metric for name, (metric, _) in metrics.items()})
     tasks.append(Task("published scores", published))
-    tasks += [Task(f"families of metrics, {side} side", partial(families, side)) for side in ("tuning", "test")]
+    tasks += [Task(f"families of metrics, {side} side", partial(metric_groups, side)) for side in ("tuning", "test")]
     tasks.append(Task("what serves a metric best", lambda: [_ranks(outcomes(), metrics, scored)]))
     if people_judged(dataset):
         tasks.append(Task("preferences of people", lambda: _people(outcomes(), list(metrics))))
@@ -211,7 +211,7 @@ def _outcome(
     sides = {"tuning": pair.tuning, "test": pair.test}
     number = settings.tuning.runs
     scores = {side: np.zeros((len(metrics), len(scored), number)) for side in sides}
-    runs: list[list[Run]] = []
+    runs: list[list[TuningRun]] = []
     choices, extraction = [], []
     for metric, _ in metrics.values():
         began = time.process_time()
@@ -283,7 +283,7 @@ def _runs(number: int) -> str:
     return "one run." if number == 1 else f"means of {number} runs."
 
 
-def _families(
+def _metric_groups(
     outcomes: Sequence[Outcome], metrics: Mapping[str, tuple[Metric, str]], scored: Mapping[str, Metric], side: str
 ) -> Table:
     """Return the mean standardised score of every training family by every scoring family."""

@@ -180,7 +180,7 @@ class LanguagePairPart:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class TuningRun:
     """What one run of tuning found.
 
     Parameters
@@ -278,7 +278,7 @@ def _lm_text(corpus: Dataset | None, name: str) -> list[str]:
     return texts
 
 
-def tune(pair: TuningPair, metric: Metric, settings: TuningSettings, run: int) -> Run:
+def tune(pair: TuningPair, metric: Metric, settings: TuningSettings, run: int) -> TuningRun:
     """Find the weights that `metric` likes best on the tuning side.
 
     Every iteration searches from the best weights so far and from new random points, which depend on the seed and the
@@ -300,7 +300,7 @@ def tune(pair: TuningPair, metric: Metric, settings: TuningSettings, run: int) -
         if iteration > 1 and optimum.score == optimum.start_score:
             break
         space = dataclasses.replace(space, start=optimum.weights)
-    return Run(space.start, iteration, searches, time.process_time() - began)
+    return TuningRun(space.start, iteration, searches, time.process_time() - began)
 
 
 def equal_weights(pair: TuningPair) -> FloatArray:

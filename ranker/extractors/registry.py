@@ -116,7 +116,7 @@ def extractor_class(name: str) -> type[Extractor]:
     try:
         kind = point.load()
     except Exception as error:
-        raise OptionError(f"{_described(point)} cannot be loaded: {_told(error)}") from error
+        raise OptionError(f"{_described(point)} cannot be loaded: {_error_line(error)}") from error
     if not (isinstance(kind, type) and issubclass(kind, Extractor)):
         what = "expected a class derived from ranker.extractors.base.Metric, FittedExtractor or Extractor"
         raise OptionError(f"{_described(point)}: {point.value} is not an extractor; {what}")
@@ -136,7 +136,7 @@ def failed_plug_in(error: BaseException) -> str | None:
             next(iter(of_package), None),
         )
         if point is not None:
-            failed = f"{_described(point)} failed in {Path(frame.f_code.co_filename).name}:{line}: {_told(error)}"
+            failed = f"{_described(point)} failed in {Path(frame.f_code.co_filename).name}:{line}: {_error_line(error)}"
     return failed
 
 
@@ -145,7 +145,7 @@ def _described(point: EntryPoint) -> str:
     return f"plug-in {point.name!r}{package}"
 
 
-def _told(error: BaseException) -> str:
+def _error_line(error: BaseException) -> str:
     """Return an error of somebody else's code on one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())
 

@@ -47,7 +47,7 @@ class RowCache:
         self.path = cache_directory() / subject / file
         self._connection: sqlite3.Connection | None = None
         self._may_start_anew = True
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
         self._damaged_rows = 0
 
     def __enter__(self) -> Self:
@@ -137,8 +137,8 @@ class RowCache:
         self._open()
 
     def _say(self, what: str) -> None:
-        if what not in self._said:
-            self._said.add(what)
+        if what not in self._reported:
+            self._reported.add(what)
             _LOG.warning("ranker: note: %s: the cache of %s %s", display_name(self.path), self.subject, printable(what))
 
 

@@ -95,7 +95,7 @@ def read_with_notes(path: str | Path, *, name: str | None = None) -> tuple[Datas
     file = display_name(path)
     manifest = parse_manifest(read_text(path), file)
     notes = Notes()
-    files = _Files(manifest.language_pair, path.parent, file, notes)
+    files = _ManifestFiles(manifest.language_pair, path.parent, file, notes)
     references, systems = ([part.name for part in parts] for parts in (manifest.references, manifest.systems))
     corpus = DocumentCorpus(manifest.language_pair, frozenset(references), tuple(systems), notes)
     for document in files.documents(manifest.source):
@@ -112,7 +112,7 @@ def read_with_notes(path: str | Path, *, name: str | None = None) -> tuple[Datas
 
 
 @dataclass
-class _Files:
+class _ManifestFiles:
     """Finds, decodes and parses the files that a manifest names, and notes what is odd about them."""
 
     language_pair: str

@@ -338,7 +338,7 @@ class _TrainingSentences:
     """
 
     words: list[str]
-    found: Cooccurrences
+    cooccurrences: Cooccurrences
     pair_fold: Int64Array
     word: Int32Array
     word_fold: Int64Array
@@ -383,7 +383,7 @@ class _TrainingSentences:
 
     def learn(self, options: Paraphrase, without: int = -1) -> LearntSubstitutions:
         """Learn from all folds but one."""
-        table = estimate(self.found, self.pair_fold != without, least=options.least)
+        table = estimate(self.cooccurrences, self.pair_fold != without, least=options.least)
         texts = np.bincount(self.word[self.word_fold != without], minlength=len(self.words)).astype(np.int32)
         used = texts > 0
         used[table.first] = used[table.second] = True

@@ -37,7 +37,7 @@ STATE = {
 
 
 @dataclass(frozen=True)
-class LearntWeights:
+class InverseFrequencies:
     """What `Semantic.fit` learns.
 
     Parameters
@@ -154,7 +154,7 @@ class Semantic(FittedExtractor):
                 counts[piece] = counts.get(piece, 0) + count
         ids = np.array(sorted(counts), dtype=np.int32)
         seen = np.array([counts[piece] for piece in ids.tolist()], dtype=np.int64)
-        learnt = LearntWeights(encoder.files.digest, ids, seen, len(texts))
+        learnt = InverseFrequencies(encoder.files.digest, ids, seen, len(texts))
         return FittedSemantic(**self._options(), learnt=learnt)
 
     def with_state(self, arrays: Mapping[str, npt.NDArray[Any]]) -> FittedSemantic:
@@ -168,7 +168,7 @@ class Semantic(FittedExtractor):
         check_arrays(arrays, STATE, str(self))
         if (arrays["texts"] > arrays["total"][0]).any():
             raise ModelError(f"{self}: a subword count exceeds the number of references; train or copy the model again")
-        learnt = LearntWeights(
+        learnt = InverseFrequencies(
             arrays["encoder"].tobytes().hex(), arrays["ids"], arrays["texts"], int(arrays["total"][0])
         )
         return FittedSemantic(**self._options(), learnt=learnt)
@@ -247,7 +247,7 @@ class Semantic(FittedExtractor):
         return encoder
 
     @property
-    def _learnt(self) -> LearntWeights | None:
+    def _learnt(self) -> InverseFrequencies | None:
         return None
 
     def _layer(self, encoder: Encoder) -> int | None:
@@ -323,7 +323,7 @@ class Semantic(FittedExtractor):
 class FittedSemantic(Semantic):
     """`Semantic` with the weights of sub-words and the encoder that they are of."""
 
-    learnt: LearntWeights = notation.learnt()
+    learnt: InverseFrequencies = notation.learnt()
 
     def signature(self) -> str:
         """Return the notation with all options, and the beginning of the encoder's digest."""
@@ -339,7 +339,7 @@ class FittedSemantic(Semantic):
         }
 
     @property
-    def _learnt(self) -> LearntWeights:
+    def _learnt(self) -> InverseFrequencies:
         return self.learnt
 
 

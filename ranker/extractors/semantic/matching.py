@@ -59,17 +59,17 @@ def tokens_of(
         new[1:] = (text[1:] != text[:-1]) | (pieces.word[1:] != pieces.word[:-1]) | ~ordinary[1:]
         starts = np.flatnonzero(new)
         sizes = np.diff(np.append(starts, len(new)))
-        return _kept(
+        return _token_vectors(
             unit(np.add.reduceat(vectors, starts, axis=0)) if len(starts) else vectors,
             np.add.reduceat(weights, starts) / sizes if len(starts) else weights,
             np.searchsorted(starts, pieces.offsets),
             pieces.word[starts],
             special=special,
         )
-    return _kept(vectors, weights, pieces.offsets, pieces.word, special=special)
+    return _token_vectors(vectors, weights, pieces.offsets, pieces.word, special=special)
 
 
-def _kept(
+def _token_vectors(
     vectors: Float32Array, weights: FloatArray, offsets: Int64Array, word: Int32Array, *, special: bool
 ) -> TokenVectors:
     if special:

@@ -218,7 +218,7 @@ class KenlmModel:
 
     def knows(self, words: Sequence[str]) -> BoolArray:
         """Tell which words are in the model's vocabulary, shape (words,)."""
-        return np.fromiter((word in self._model for word in _asked(words)), dtype=np.bool_, count=len(words))
+        return np.fromiter((word in self._model for word in _model_words(words)), dtype=np.bool_, count=len(words))
 
     def scores(
         self, words: Sequence[str], values: npt.ArrayLike, offsets: npt.ArrayLike, *, matched: bool
@@ -237,7 +237,7 @@ class KenlmModel:
         ids, bounds = as_sentences(values, offsets)
         tokens = np.diff(bounds)
         log10_prob, lengths = np.zeros(len(tokens)), np.zeros(len(tokens))
-        strings = pa.array(_asked(words), pa.string())
+        strings = pa.array(_model_words(words), pa.string())
         for start in range(0, len(tokens), _SENTENCES):
             part = bounds[start : start + _SENTENCES + 1]
             taken = strings.take(pa.array(ids[part[0] : part[-1]]))
@@ -253,7 +253,7 @@ class KenlmModel:
         return SentenceScores(log10_prob, tokens, unknown[bounds[1:]] - unknown[bounds[:-1]], lengths / (tokens + 1))
 
 
-def _asked(words: Sequence[str]) -> list[str]:
+def _model_words(words: Sequence[str]) -> list[str]:
     return ["<unk>" if _NOT_A_WORD.search(word) else word for word in words]
 
 

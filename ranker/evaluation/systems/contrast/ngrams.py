@@ -7,7 +7,7 @@ import numpy as np
 from ranker.arrays import FloatArray, Int64Array
 from ranker.evaluation.bootstrap import estimate, resampled_sums, stream
 from ranker.evaluation.systems.contrast.estimates import Bootstrap
-from ranker.evaluation.systems.contrast.pairing import SystemPair
+from ranker.evaluation.systems.contrast.pairing import ContrastedSystems
 from ranker.evaluation.systems.contrast.result import NgramContrast
 from ranker.evaluation.systems.contrast.words import UnitCounts
 from ranker.extractors.text.weighted_ngrams import ReferenceNgrams
@@ -16,7 +16,7 @@ ORDER = 4
 
 
 def one_sided_ngrams(
-    pair: SystemPair, count: int, bootstrap: Bootstrap
+    pair: ContrastedSystems, count: int, bootstrap: Bootstrap
 ) -> tuple[tuple[NgramContrast, ...], tuple[NgramContrast, ...]]:
     r"""Return the n-grams of 1 to 4 words that the first, and that the second system matches more often.
 
@@ -29,7 +29,7 @@ def one_sided_ngrams(
 
     Parameters
     ----------
-    pair : SystemPair
+    pair : ContrastedSystems
     count : int
         How many of each at most.
     bootstrap : Bootstrap
@@ -85,7 +85,7 @@ def _totals(counts: UnitCounts, order: int) -> tuple[Int64Array, Int64Array, Int
     return np.full(size, order, dtype=np.int64), np.arange(size, dtype=np.int64), sums[0], sums[1]
 
 
-def _text(pair: SystemPair, numbers: Int64Array, unit: int, order: int) -> str:
+def _text(pair: ContrastedSystems, numbers: Int64Array, unit: int, order: int) -> str:
     """Return the words of an n-gram from the first place where it stands."""
     segments = pair.batch.segments
     at = int(np.argmax(numbers == unit))

@@ -19,7 +19,7 @@ from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
 
 
 @dataclass(frozen=True, eq=False)
-class SystemPair:
+class ContrastedSystems:
     """Two systems and their references.
 
     Parameters
@@ -43,7 +43,9 @@ class SystemPair:
     reference: Int64Array
 
     @classmethod
-    def of(cls, dataset: Dataset, first: str, second: str, tokenizer: Tokenizer, *, lowercase: bool) -> SystemPair:
+    def of(
+        cls, dataset: Dataset, first: str, second: str, tokenizer: Tokenizer, *, lowercase: bool
+    ) -> ContrastedSystems:
         """Take two systems out of `dataset`.
 
         Raises

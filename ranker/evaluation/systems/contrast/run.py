@@ -11,7 +11,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.evaluation.systems.contrast.estimates import Bootstrap, Score, f_measure, length_ratio, recall
 from ranker.evaluation.systems.contrast.ngrams import one_sided_ngrams
-from ranker.evaluation.systems.contrast.pairing import SystemPair
+from ranker.evaluation.systems.contrast.pairing import ContrastedSystems
 from ranker.evaluation.systems.contrast.result import WORD_F1, WORD_RECALL, Breakdown, Bucket, Subject, SystemContrast
 from ranker.evaluation.systems.contrast.segments import differing_segments
 from ranker.evaluation.systems.contrast.words import (
@@ -79,9 +79,9 @@ def contrast(
     Raises
     ------
     OptionError, DataError
-        As `SystemPair.of`, or if `train_text` is read for several tokenizers.
+        As `ContrastedSystems.of`, or if `train_text` is read for several tokenizers.
     """
-    pair = SystemPair.of(dataset, first, second, tokenizer, lowercase=lowercase)
+    pair = ContrastedSystems.of(dataset, first, second, tokenizer, lowercase=lowercase)
     lines = _lines(pair.dataset, tokenizer, train_text)
     statistics = scorer.statistics(pair.dataset)
     scores = scorer.sign * scorer.scores_of(pair.dataset, statistics)[pair.rows]
@@ -149,7 +149,7 @@ def _named(bootstrap: Bootstrap, name: str, statistics: FloatArray, score: Score
     return bootstrap.of_segments("overall", statistics, score, everything, [name])[0]
 
 
-def _lengths(pair: SystemPair) -> FloatArray:
+def _lengths(pair: ContrastedSystems) -> FloatArray:
     """Return words of the translations and of the reference closest in length, shape (sources, 2, 2)."""
     lengths = pair.batch.candidate_lengths, closest_reference_lengths(pair.batch)
     return np.stack(lengths, axis=1).astype(np.float64)[pair.rows]
@@ -163,7 +163,7 @@ def _by_words(bootstrap: Bootstrap, subject: Subject, statistics: FloatArray, na
 
 
 def _by_segments(
-    bootstrap: Bootstrap, pair: SystemPair, scorer: Scorer, statistics: FloatArray, words: FloatArray
+    bootstrap: Bootstrap, pair: ContrastedSystems, scorer: Scorer, statistics: FloatArray, words: FloatArray
 ) -> list[Breakdown]:
     """Return the scores and the F measure of segments by length, language pair and document, as far as they differ."""
     return [
@@ -173,7 +173,7 @@ def _by_segments(
     ]
 
 
-def _groups(pair: SystemPair, lengths: FloatArray) -> list[tuple[Subject, Int64Array, list[str]]]:
+def _groups(pair: ContrastedSystems, lengths: FloatArray) -> list[tuple[Subject, Int64Array, list[str]]]:
     dataset = pair.dataset
     groups: list[tuple[Subject, Int64Array, list[str]]] = [
         ("length", bucket_of(lengths, LENGTHS), bucket_names(LENGTHS))

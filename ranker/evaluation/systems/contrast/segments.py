@@ -6,20 +6,20 @@ import numpy as np
 import pandas as pd
 
 from ranker.arrays import FloatArray
-from ranker.evaluation.systems.contrast.pairing import SystemPair
+from ranker.evaluation.systems.contrast.pairing import ContrastedSystems
 from ranker.evaluation.systems.contrast.result import SegmentContrast
 from ranker.extractors.text.matched_words import readable_batch, words_matched_by_one, words_missed_by_both
 from ranker.ranks import TIE
 
 
 def differing_segments(
-    pair: SystemPair, scores: FloatArray, sign: float, count: int
+    pair: ContrastedSystems, scores: FloatArray, sign: float, count: int
 ) -> tuple[tuple[SegmentContrast, ...], tuple[SegmentContrast, ...]]:
     """Return the segments that the first, and that the second system translates better.
 
     Parameters
     ----------
-    pair : SystemPair
+    pair : ContrastedSystems
     scores : float array, shape (sources, 2)
         Of either system.
     sign : float
@@ -37,7 +37,7 @@ def differing_segments(
     )
 
 
-def _segment(pair: SystemPair, scores: FloatArray, source: int) -> SegmentContrast:
+def _segment(pair: ContrastedSystems, scores: FloatArray, source: int) -> SegmentContrast:
     dataset = pair.dataset
     facts = dataset.sources.iloc[source]
     known = {name: None if pd.isna(facts[name]) else str(facts[name]) for name in ("lp", "doc", "seg_id")}

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.evaluation.systems.contrast.pairing import SystemPair
+from ranker.evaluation.systems.contrast.pairing import ContrastedSystems
 from ranker.extractors.dependency.parsed import parses_of
 from ranker.extractors.text.tokens import Segments, Tokenizer, distinct_sentences, tokenise
 
@@ -46,7 +46,7 @@ class UnitCounts:
         offsets : int64 array, shape (sentences + 1,)
             Sentence ``i`` is ``values[offsets[i]:offsets[i + 1]]``.
         sentences : int64 array, shape (4, sources)
-            As `SystemPair.sentences`.
+            As `ContrastedSystems.sentences`.
         """
         units = Segments(np.asarray(values, dtype=np.int32), offsets, [])
         width = int(units.values.max(initial=0)) + 1
@@ -83,7 +83,7 @@ class UnitCounts:
         return np.array(sums).transpose(2, 0, 1).reshape(sources, buckets, 2, 3)
 
 
-def by_frequency(pair: SystemPair, frequency: Int64Array) -> tuple[FloatArray, list[str]]:
+def by_frequency(pair: ContrastedSystems, frequency: Int64Array) -> tuple[FloatArray, list[str]]:
     """Return statistics of words by `frequency` (words of the vocabulary,), as of `UnitCounts`, and the buckets."""
     segments = pair.batch.segments
     counts = UnitCounts.of(segments.values, segments.offsets, pair.sentences)
@@ -91,7 +91,7 @@ def by_frequency(pair: SystemPair, frequency: Int64Array) -> tuple[FloatArray, l
     return counts.statistics(len(pair.rows), bucket, len(FREQUENCIES)), bucket_names(FREQUENCIES)
 
 
-def by_part_of_speech(pair: SystemPair, parser: str, *, lowercase: bool) -> tuple[FloatArray, list[str]]:
+def by_part_of_speech(pair: ContrastedSystems, parser: str, *, lowercase: bool) -> tuple[FloatArray, list[str]]:
     """Return statistics of words by the part of speech that a parser gives them, and the parts of speech.
 
     Words are those of the parser; a word is right if the reference has it with the same part of speech.
@@ -108,13 +108,15 @@ def by_part_of_speech(pair: SystemPair, parser: str, *, lowercase: bool) -> tupl
     return counts.statistics(len(pair.rows), units % tags, tags), list(parses.tag_names)
 
 
-def reference_frequencies(pair: SystemPair) -> Int64Array:
+def reference_frequencies(pair: ContrastedSystems) -> Int64Array:
     """Count every word of the vocabulary in all references."""
     values, _ = pair.batch.segments.take(pair.batch.reference)
     return np.bincount(values, minlength=len(pair.batch.segments.vocabulary)).astype(np.int64)
 
 
-def text_frequencies(pair: SystemPair, lines: Sequence[str], tokenizer: Tokenizer, *, lowercase: bool) -> Int64Array:
+def text_frequencies(
+    pair: ContrastedSystems, lines: Sequence[str], tokenizer: Tokenizer, *, lowercase: bool
+) -> Int64Array:
     """Count every word of the vocabulary in the `lines` of a text."""
     vocabulary = pair.batch.segments.vocabulary
     numbers = {word: number for number, word in enumerate(vocabulary)}
