@@ -180,7 +180,7 @@ def by_language_pair(
 
 
 def part_of(scored: CandidateScores, language_pair: LanguagePairData, *, standardised: bool = False) -> CandidateScores:
-    """Return the scores of a slice's candidates, with ties merged.
+    """Return the scores of the candidates of a language pair, with ties merged.
 
     `standardised` ones have mean 0, deviation 1 and no statistics.
     """

@@ -9,20 +9,20 @@ import numpy as np
 
 from ranker.arrays import FloatArray
 from ranker.evaluation.compare.candidates import CandidateScores
-from ranker.evaluation.compare.statistics import Figures, LevelFigures, SegmentFigures
+from ranker.evaluation.compare.statistics import Figures, FigureSet, SegmentFigures
 from ranker.evaluation.compare.system_statistics import SystemFigures
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.significance import williams
 
 
 def randomised_units(
-    group: LevelFigures, scored: Sequence[CandidateScores], permutations: int, generator: np.random.Generator
+    group: FigureSet, scored: Sequence[CandidateScores], permutations: int, generator: np.random.Generator
 ) -> Figures:
     """Approximate randomisation: the outputs of two metrics for whole units are swapped at random.
 
     Parameters
     ----------
-    group : LevelFigures
+    group : FigureSet
     scored : sequence of CandidateScores
         On one scale, without statistics; see `ranker.evaluation.compare.candidates.part_of`.
     permutations : int
@@ -48,7 +48,7 @@ def randomised_units(
     return {identity: np.stack(each, axis=1) for identity, each in differences.items()}
 
 
-def williams_tests(group: LevelFigures, scored: Sequence[CandidateScores]) -> Figures:
+def williams_tests(group: FigureSet, scored: Sequence[CandidateScores]) -> Figures:
     """Williams' test of every two metrics: p-values of the statistics that are one Pearson's r, shape (pairs,)."""
     if isinstance(group, SegmentFigures):
         human, values = group.human, np.array([metric_scores.scores[group.judged] for metric_scores in scored])

@@ -272,10 +272,8 @@ class Comparison(Shown):
     @property
     def headline(self) -> str:
         """What was compared, on what."""
-        scope = self.main_scope
-        return (
-            f"{', '.join(metric.name for metric in self.metrics)} on {scope.title}, {counted(scope.sources, 'source')}"
-        )
+        scope, names = self.main_scope, ", ".join(metric.name for metric in self.metrics)
+        return f"{names} on {scope.title}, {counted(scope.sources, 'source')}"
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per figure.
@@ -309,9 +307,7 @@ class Comparison(Shown):
 
     def contest(self, statistic: str, scope: str) -> Contest | None:
         """Return the p-values for one statistic in one scope, or None."""
-        return next(
-            (contest for contest in self.contests if (contest.statistic, contest.scope) == (statistic, scope)), None
-        )
+        return next((item for item in self.contests if (item.statistic, item.scope) == (statistic, scope)), None)
 
     def statistic(self, identity: str) -> Statistic:
         """Return the statistic of that id.

@@ -25,14 +25,7 @@ from ranker.evaluation.compare.result import (
     Scope,
     Statistic,
 )
-from ranker.evaluation.compare.statistics import (
-    DEFAULT,
-    FINER,
-    STATISTICS,
-    DocumentFigures,
-    LevelFigures,
-    SegmentFigures,
-)
+from ranker.evaluation.compare.statistics import DEFAULT, FINER, STATISTICS, DocumentFigures, FigureSet, SegmentFigures
 from ranker.evaluation.compare.system_statistics import SystemFigures
 from ranker.evaluation.significance import centred, clusters, corrected, resampled_p
 from ranker.version import VERSION
@@ -127,16 +120,13 @@ def compare(
     results: list[_Results] = []
     for number, (dataset, scored) in enumerate(data):
         used = resolve_kind(dataset, kind, learnt=learnt)
-        language_pairs = _judged_slices(dataset, scored, used, human[number] if human else None)
-        own_results = [
-            _measure(dataset, language_pair, scored, used, number, levels, settings, statistics)
-            for language_pair in language_pairs
+        language_pairs = _judged_language_pairs(dataset, scored, used, human[number] if human else None)
+        measured = [
+            _measure(dataset, pair, scored, used, number, levels, settings, statistics) for pair in language_pairs
         ]
-        results += [*own_results, *_means(dataset.name, own_results)]
+        results += [*measured, *_means(dataset.name, measured)]
     results += _overall(results, len(data))
-    computed = [
-        statistic for statistic in (*STATISTICS, *FINER) if any(statistic.id in result.figures for result in results)
-    ]
+    computed = [item for item in (*STATISTICS, *FINER) if any(item.id in result.figures for result in results)]
     names = [metric.name for metric in metrics]
     cells: list[Cell] = []
     contests: list[Contest] = []
@@ -174,7 +164,7 @@ def _check(data: Sequence[tuple[Dataset, Sequence[CandidateScores]]]) -> None:
         raise OptionError(f"two data sets are called {twice!r}; give each once or rename a file")
 
 
-def _judged_slices(
+def _judged_language_pairs(
     dataset: Dataset, scored: Sequence[CandidateScores], kind: str, human: FloatArray | None
 ) -> list[LanguagePairData]:
     """Return the language pairs, with human scores of `kind` unless others are given."""
@@ -214,7 +204,7 @@ def _measure(
         candidates=int(language_pair.judged.sum()),
         pairs={name: len(pairs.better) for name, pairs in language_pair.pairs.items()},
     )
-    groups: list[LevelFigures] = []
+    groups: list[FigureSet] = []
     if "segment" in levels:
         groups.append(SegmentFigures(language_pair, statistics))
     if "document" in levels and documents > 1:
@@ -244,7 +234,7 @@ def _measure(
 
 
 def _null(
-    group: LevelFigures,
+    group: FigureSet,
     language_pair: LanguagePairData,
     parts: Sequence[CandidateScores],
     even: Sequence[CandidateScores],
@@ -267,7 +257,7 @@ def _null(
 
 
 def _resampled(
-    groups: Sequence[LevelFigures],
+    groups: Sequence[FigureSet],
     parts: Sequence[CandidateScores],
     settings: ComparisonSettings,
     names: Sequence[str | int],

@@ -193,7 +193,7 @@ class Columns:
     values: Mapping[str, FloatArray] = field(default_factory=dict)
 
 
-class LevelFigures(ABC):
+class FigureSet(ABC):
     """Figures that share their columns."""
 
     units: int
@@ -215,7 +215,7 @@ class LevelFigures(ABC):
         return None
 
 
-class SegmentFigures(LevelFigures):
+class SegmentFigures(FigureSet):
     """Agreement inside sources.
 
     Parameters
@@ -340,7 +340,7 @@ _TAU_OF = {
 }
 
 
-class DocumentFigures(LevelFigures):
+class DocumentFigures(FigureSet):
     """Agreement inside documents: systems by their mean scores."""
 
     stream = "documents"

@@ -7,7 +7,7 @@ import numpy as np
 from ranker.arrays import FloatArray
 from ranker.errors import DataError, counted
 from ranker.evaluation.compare.candidates import CandidateScores, LanguagePairData
-from ranker.evaluation.compare.statistics import Columns, Figures, LevelFigures
+from ranker.evaluation.compare.statistics import Columns, Figures, FigureSet
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pairwise_accuracy import limit_p_values, pairwise_accuracy, soft_accuracy
 from ranker.evaluation.systems.human_ranking import expected_wins
@@ -16,7 +16,7 @@ MOST_VALUES = 50_000_000
 """Differences of two systems, by sources or resamples, that are in memory at once."""
 
 
-class SystemFigures(LevelFigures):
+class SystemFigures(FigureSet):
     """Agreement about the order of systems.
 
     By people, a system's score is the mean of its human scores or, of preferences, its expected wins (Bojar et al.
