@@ -116,12 +116,12 @@ def get(
     Example: ranker data get wmt25-esa
     """
     from ranker.corpora.downloads.getting import get as get_corpus
-    from ranker.corpora.downloads.transfer import Limits, in_bytes
+    from ranker.corpora.downloads.transfer import DownloadLimits, in_bytes
 
     digests = {file: digest for file, _, digest in (text.rpartition("=") for text in sha256 or [])}
     with working("fetching"):
         fetched = get_corpus(
-            name, sha256=digests, unverified=unverified, again=again, limits=Limits(size=round(max_gb * 1e9))
+            name, sha256=digests, unverified=unverified, again=again, limits=DownloadLimits(size=round(max_gb * 1e9))
         )
     rows = [{**asdict(file), "written": str(file.written)} for file in fetched]
     lines = [

@@ -13,7 +13,7 @@ from ranker.arrays import offsets_of
 from ranker.evaluation.correlation import pair_counts
 from ranker.extractors.edit import alignment as edit_alignment
 from ranker.extractors.edit import shift_trials
-from ranker.extractors.edit.shifts import ShiftLimits
+from ranker.extractors.edit.shifts import Limits
 from ranker.extractors.lexical.words import word_tables
 from ranker.extractors.meteor import alignment, matching
 from ranker.extractors.meteor.phrases import no_paraphrases
@@ -102,7 +102,7 @@ def weighted(random):
 def started(random):
     size, length = random.integers(1, 90, 2)
     words, reference = (random.integers(0, 20, one).astype(np.int32) for one in (size, length))
-    search = shift_trials.start_search(words, reference, ShiftLimits(shift_trials.TERCOM, 20, 50, 10))
+    search = shift_trials.start_search(words, reference, Limits(shift_trials.TERCOM, 20, 50, 10))
     for space in (*search.alignment, *search.columns, *search.trial):
         space[:] = 0
     return (search,)

@@ -18,7 +18,7 @@ from pathlib import Path
 from ranker.corpora import catalogue
 from ranker.corpora.catalogue import Card, Download
 from ranker.corpora.downloads.archives import is_archive, unpack
-from ranker.corpora.downloads.transfer import Limits, digest_of, fetch
+from ranker.corpora.downloads.transfer import DownloadLimits, digest_of, fetch
 from ranker.errors import DataError, FetchError, MissingError, OptionError
 from ranker.files import display_name, inside, printable, read_text, replacing_together, write_bytes
 
@@ -57,7 +57,7 @@ def get(
     sha256: Mapping[str, str] | None = None,
     unverified: bool = False,
     again: bool = False,
-    limits: Limits | None = None,
+    limits: DownloadLimits | None = None,
 ) -> list[Fetched]:
     """Fetch the files of a corpus known by name and put them in its folder.
 
@@ -70,7 +70,7 @@ def get(
         Take files that no digest is known of as they come. Their digests are recorded and checked the next time.
     again : bool
         Fetch what is here already.
-    limits : Limits, optional
+    limits : DownloadLimits, optional
 
     Returns
     -------
@@ -111,7 +111,10 @@ def get(
     for folder in (downloads, card.folder):
         _make(folder)
     try:
-        rows = [_come(card, part, downloads, *expected[part.file], again, limits or Limits()) for part in card.download]
+        rows = [
+            _come(card, part, downloads, *expected[part.file], again, limits or DownloadLimits())
+            for part in card.download
+        ]
     except KeyboardInterrupt:
         _LOG.warning(
             "ranker: note: partial downloads are kept in %s: run the same command to resume", display_name(downloads)
@@ -164,7 +167,7 @@ def _make(folder: Path) -> None:
 
 
 def _come(
-    card: Card, part: Download, downloads: Path, digest: str, source: str, again: bool, limits: Limits
+    card: Card, part: Download, downloads: Path, digest: str, source: str, again: bool, limits: DownloadLimits
 ) -> Fetched:
     """Fetch one file, unless it is among the downloads, and record its digest if no card has it."""
     path, record = inside(downloads, part.file), _record(part, downloads)

@@ -40,7 +40,7 @@ _CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})\Z")
 
 
 @dataclass(frozen=True)
-class Limits:
+class DownloadLimits:
     """What a transfer may take.
 
     Parameters
@@ -103,7 +103,7 @@ def check_address(address: str, before: str = "") -> None:
         raise FetchError(f"{start}, which is not encrypted: refused; find a new address on the homepage of the corpus")
 
 
-def fetch(address: str, target: Path, *, sha256: str | None, size: int | None = None, limits: Limits) -> str:
+def fetch(address: str, target: Path, *, sha256: str | None, size: int | None = None, limits: DownloadLimits) -> str:
     """Fetch the file at `address` as `target`, going on where an earlier run stopped, and return its SHA-256 digest.
 
     Parameters
@@ -115,7 +115,7 @@ def fetch(address: str, target: Path, *, sha256: str | None, size: int | None = 
         Expected digest; None takes the file as it comes.
     size : int, optional
         Expected number of bytes.
-    limits : Limits
+    limits : DownloadLimits
 
     Raises
     ------
@@ -147,7 +147,7 @@ class _Partial:
     target: Path
     sha256: str | None
     size: int | None
-    limits: Limits
+    limits: DownloadLimits
     stream: BinaryIO
     have: int = field(init=False)
     """Bytes received."""
@@ -156,7 +156,7 @@ class _Partial:
         self.have = self.stream.seek(0, os.SEEK_END)
 
     @classmethod
-    def open(cls, address: str, target: Path, sha256: str | None, size: int | None, limits: Limits) -> _Partial:
+    def open(cls, address: str, target: Path, sha256: str | None, size: int | None, limits: DownloadLimits) -> _Partial:
         path = _with_ending(target, ".partial")
         try:
             stream = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666), "r+b", 0)
@@ -328,7 +328,7 @@ def _with_ending(path: Path, ending: str) -> Path:
     return path.with_name(path.name + ending)
 
 
-def _open(address: str, headers: dict[str, str], limits: Limits) -> http.client.HTTPResponse:
+def _open(address: str, headers: dict[str, str], limits: DownloadLimits) -> http.client.HTTPResponse:
     """Ask for `address`, following redirections, and return the response.
 
     Raises

@@ -36,7 +36,7 @@ TERCOM, SACREBLEU = 0, 1
 _EVERY = int(ALL)
 
 
-class ShiftLimits(NamedTuple):
+class Limits(NamedTuple):
     """Which search, and the limits that prune it."""
 
     search: int
@@ -85,7 +85,7 @@ class ShiftSearch(NamedTuple):
     alignment: EditAlignment
     columns: DistanceColumns
     trial: Trial
-    limits: ShiftLimits
+    limits: Limits
 
 
 @kernel
@@ -112,7 +112,7 @@ def _reference(words: Int32Array, numbers: Int32Array) -> Reference:
 
 
 @kernel
-def start_search(candidate: Int32Array, reference: Int32Array, limits: ShiftLimits) -> ShiftSearch:
+def start_search(candidate: Int32Array, reference: Int32Array, limits: Limits) -> ShiftSearch:
     """Return the search for shifts between two sequences of word ids, neither empty."""
     words, reference_numbers = number_locally(candidate, reference)
     length = len(words)

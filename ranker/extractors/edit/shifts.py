@@ -11,7 +11,7 @@ import numpy as np
 from numba import prange
 
 from ranker.arrays import Int32Array, Int64Array
-from ranker.extractors.edit.shift_trials import TERCOM, ShiftLimits, ShiftSearch, realign, start_search, try_shift
+from ranker.extractors.edit.shift_trials import TERCOM, Limits, ShiftSearch, realign, start_search, try_shift
 from ranker.storage.kernels import kernel
 
 _MOST_SHIFTS_TRIED = 1000
@@ -162,14 +162,14 @@ def _best_of_sacrebleu(search: ShiftSearch, distance: int, tried: int) -> tuple[
 
 
 @kernel
-def shift_edits(candidate: Int32Array, reference: Int32Array, limits: ShiftLimits) -> int:
+def shift_edits(candidate: Int32Array, reference: Int32Array, limits: Limits) -> int:
     """Return the shifts, insertions, deletions and substitutions that a greedy search needs.
 
     Parameters
     ----------
     candidate, reference : int32 array
         Word ids.
-    limits : ShiftLimits
+    limits : Limits
         The beam of tercom is by how many edits a state may be worse than the best one after as many candidate words,
         that of sacreBLEU how many words a state may be away from the diagonal.
     """
@@ -197,7 +197,7 @@ def shift_edits_of_pairs(
     offsets: Int64Array,
     first: Int64Array,
     second: Int64Array,
-    limits: ShiftLimits,
+    limits: Limits,
 ) -> Int64Array:
     """Return `shift_edits` of every pair of sentences in CSR form, shape (pairs,).
 
@@ -207,7 +207,7 @@ def shift_edits_of_pairs(
         Sentences, as in `ranker.extractors.text.tokens.Segments`.
     first, second : int64 array, shape (pairs,)
         Candidate and reference of every pair.
-    limits : ShiftLimits
+    limits : Limits
     """
     result = np.empty(len(first), dtype=np.int64)
     for pair in prange(len(first)):

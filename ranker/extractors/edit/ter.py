@@ -13,7 +13,7 @@ from ranker.arrays import FloatArray, offsets_of
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
 from ranker.extractors.base import Metric
-from ranker.extractors.edit.shift_trials import SACREBLEU, TERCOM, ShiftLimits
+from ranker.extractors.edit.shift_trials import SACREBLEU, TERCOM, Limits
 from ranker.extractors.edit.shifts import shift_edits_of_pairs
 from ranker.extractors.edit.wer import error_rate
 from ranker.extractors.sacrebleu_signature import sacrebleu_signature
@@ -133,7 +133,7 @@ class TranslationEditRate(Metric):
             batch.segments.offsets,
             batch.candidate[pairs.candidate],
             batch.reference[pairs.reference],
-            ShiftLimits(search, beam, self.max_distance, self.max_size),
+            Limits(search, beam, self.max_distance, self.max_size),
         )
         return fewest_edits(batch, pairs, edits)
 

@@ -13,12 +13,12 @@ import pytest
 
 from ranker.corpora import catalogue
 from ranker.corpora.catalogue import Card, Download
-from ranker.corpora.downloads.transfer import Limits
+from ranker.corpora.downloads.transfer import DownloadLimits
 
 CONTENT = b"".join(b"%05d\n" % number for number in range(2000))
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
 # a timeout that a busy machine does not reach
-HASTY = Limits(size=1_000_000, timeout=20.0, attempts=2, pause=0.0, redirects=2)
+HASTY = DownloadLimits(size=1_000_000, timeout=20.0, attempts=2, pause=0.0, redirects=2)
 
 
 class Server:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from ranker.corpora.downloads import transfer
-from ranker.corpora.downloads.transfer import Limits, fetch, in_bytes
+from ranker.corpora.downloads.transfer import DownloadLimits, fetch, in_bytes
 from ranker.errors import FetchError
 from ranker.storage import locks
 from tests.corpora.downloads.conftest import CONTENT, DIGEST, HASTY
@@ -260,4 +260,4 @@ def test_sizes_are_written_for_people():
         "120.2 MB",
         "4.0 GB",
     ]
-    assert Limits().size == 4 * 10**9
+    assert DownloadLimits().size == 4 * 10**9

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranker.errors import OptionError
-from ranker.extractors.edit.shift_trials import SACREBLEU, TERCOM, ShiftLimits
+from ranker.extractors.edit.shift_trials import SACREBLEU, TERCOM, Limits
 from ranker.extractors.edit.shifts import shift_edits
 from ranker.extractors.edit.ter import TranslationEditRate
 from ranker.extractors.registry import make, make_metric
@@ -173,7 +173,7 @@ def test_kernel_equals_plain_python(words, reference, beam, max_distance, max_si
     kernel = shift_edits(
         np.array(words, dtype=np.int32),
         np.array(reference, dtype=np.int32),
-        ShiftLimits(TERCOM, beam, max_distance, max_size),
+        Limits(TERCOM, beam, max_distance, max_size),
     )
     assert kernel == plain_edits(words, reference, beam, max_distance, max_size)
 
@@ -188,7 +188,7 @@ def test_kernel_equals_plain_python_on_long_sentences(seed):
     words = np.concatenate([*pieces, generator.integers(0, 90, 10)])
     words[generator.random(len(words)) < 0.4] = 300
     for beam in (3, 20):  # 3 prunes
-        kernel = shift_edits(words.astype(np.int32), reference.astype(np.int32), ShiftLimits(TERCOM, beam, 50, 10))
+        kernel = shift_edits(words.astype(np.int32), reference.astype(np.int32), Limits(TERCOM, beam, 50, 10))
         assert kernel == plain_edits(words.tolist(), reference.tolist(), beam, 50, 10)
 
 
@@ -214,7 +214,7 @@ def test_long_sentences_equal_sacrebleu(seed):
     words[generator.random(len(words)) < 0.3] = 300
     candidate, other = (" ".join(map(str, one)) for one in (words, reference))
     theirs = sacrebleu.metrics.TER().sentence_score(candidate, [other])
-    limits = ShiftLimits(SACREBLEU, 25, 50, 10)
+    limits = Limits(SACREBLEU, 25, 50, 10)
     assert shift_edits(words.astype(np.int32), reference.astype(np.int32), limits) == theirs.num_edits
 
 
