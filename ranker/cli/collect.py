@@ -67,7 +67,8 @@ def new_command(
     ] = 0.05,
     quota: Annotated[int | None, typer.Option("--quota", help="Maximum number of items per judge.", min=1)] = None,
     min_seconds: Annotated[
-        float, typer.Option("--min-seconds", help="Judgements faster than this are counted as too fast.", min=0)
+        float,
+        typer.Option("--min-seconds", help="Judgements faster than this are counted as too fast.", min=0, max=1e6),
     ] = 2.0,
     features: Annotated[
         str, typer.Option("--features", "-F", help="Features of the ranker trained in the background.")
@@ -147,11 +148,13 @@ def serve_command(
 
     Example: ranker collect serve demo.campaign
     """
-    from ranker.collect.campaign import opened
+    from ranker.collect.campaign import forget_result, opened
     from ranker.collect.web.pages import environment
 
-    with opened(campaign):
+    with opened(campaign) as (connection, _):
         environment()
+        # pages show only what was computed from the answers that were just checked
+        forget_result(connection, "figures")
     from ranker.collect.web.server import serve
 
     if host not in ("127.0.0.1", "localhost", "::1"):

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from ranker.collect.campaign import Settings, outputs_of
 from ranker.collect.degrading import degraded
+from ranker.collect.tables import DEGRADED, GOLD, PLAIN
 from ranker.collect.tasks import KINDS
 
-PLAIN, GOLD, DEGRADED = "plain", "gold", "degraded"
 HELD_SECONDS = 3600.0
 """After this time, an item that was opened but not judged is given to another judge if no other item is left."""
 _ROUND = 1_000_000.0

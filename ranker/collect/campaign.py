@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -16,52 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ranker.collect.tasks import KINDS
+from ranker.collect.tables import SCHEMA, check_tables
+from ranker.collect.tasks import KINDS, KindName, Next, Show
 from ranker.errors import DataError
 from ranker.files import display_name, replacing
-from ranker.storage.plain_data import record
+from ranker.storage.plain_data import parse_json, record
 
 _APPLICATION = 0x524B4C43
 _VERSION = 1
 _BUSY_SECONDS = 20.0
-SCHEMA = """
-CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE source (
-    id INTEGER PRIMARY KEY, role TEXT NOT NULL, lp TEXT, doc TEXT, seg_id TEXT, text TEXT NOT NULL, refs TEXT NOT NULL
-);
-CREATE TABLE candidate (
-    id INTEGER PRIMARY KEY, source INTEGER NOT NULL, system TEXT NOT NULL, text TEXT NOT NULL,
-    is_reference INTEGER NOT NULL
-);
-CREATE INDEX candidate_source ON candidate (source);
--- outputs: a list of {"candidates": [ids]} or {"text": ...}; place: its place in the queue, NULL if it is not in it
-CREATE TABLE item (
-    id INTEGER PRIMARY KEY, role TEXT NOT NULL, source INTEGER NOT NULL, outputs TEXT NOT NULL, expected TEXT,
-    rank REAL NOT NULL, wanted INTEGER NOT NULL, given INTEGER NOT NULL DEFAULT 0, place REAL
-);
-CREATE INDEX item_queue ON item (place) WHERE place IS NOT NULL;
-CREATE INDEX item_role ON item (role, rank);
-CREATE TABLE person (
-    id INTEGER PRIMARY KEY, code TEXT NOT NULL UNIQUE, role TEXT NOT NULL, token TEXT UNIQUE, expires REAL NOT NULL,
-    assigned INTEGER NOT NULL DEFAULT 0
-);
--- shown: the order in which the outputs were shown; answer: the current one, NULL while it is open or undone
-CREATE TABLE assignment (
-    id INTEGER PRIMARY KEY, judge INTEGER NOT NULL, item INTEGER NOT NULL, repeat INTEGER NOT NULL, shown TEXT NOT NULL,
-    at REAL NOT NULL, answer TEXT, seconds REAL, answered INTEGER, UNIQUE (judge, item, repeat)
-);
-CREATE INDEX assignment_judge ON assignment (judge, answered);
-CREATE INDEX assignment_open ON assignment (at) WHERE answer IS NULL;
-CREATE INDEX assignment_item ON assignment (item);
--- answer: NULL where the judge took an answer back
-CREATE TABLE judgement (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, assignment INTEGER NOT NULL, answer TEXT, seconds REAL NOT NULL,
-    at REAL NOT NULL, form TEXT NOT NULL
-);
-CREATE INDEX judgement_assignment ON judgement (assignment);
--- what is computed in the background
-CREATE TABLE result (name TEXT PRIMARY KEY, at REAL NOT NULL, judgements INTEGER NOT NULL, value BLOB NOT NULL);
-"""
+_LONGEST_SECONDS = 1e6
 
 
 @dataclass(frozen=True)
@@ -98,9 +63,9 @@ class Settings:
 
     id: str
     title: str
-    kind: str
-    show: str
-    next: str = "uniform"
+    kind: KindName
+    show: Show
+    next: Next = "uniform"
     judges_per_item: int = 1
     overlap: float = 0.2
     gold: float = 0.0
@@ -151,8 +116,14 @@ def opened(path: str | Path) -> Iterator[tuple[sqlite3.Connection, Settings]]:
             problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if problem != "ok":
                 raise sqlite3.DatabaseError(problem)
-            yield connection, settings_of(connection)
-        except (sqlite3.Error, json.JSONDecodeError) as error:
+            settings = settings_of(connection)
+            # what a server writes meanwhile is not looked at
+            connection.execute("BEGIN")
+            check_tables(connection, KINDS[settings.kind])
+            connection.execute("COMMIT")
+            yield connection, settings
+        except (sqlite3.Error, UnicodeError) as error:
+            # a message of SQLite may quote what is damaged, and need not be UTF-8 then
             what = f"cannot be used ({error}): wait if another process is using it, or restore it from a copy"
             raise DataError(what, file=display_name(path)) from None
 
@@ -210,16 +181,31 @@ def settings_of(connection: sqlite3.Connection) -> Settings:
     Raises
     ------
     sqlite3.DatabaseError
-        If they are missing or incomplete.
+        If they are missing, incomplete or out of range.
     """
     row = connection.execute("SELECT value FROM setting WHERE name = 'settings'").fetchone()
     try:
-        settings = record(Settings, json.loads(row["value"]))
-    except (KeyError, TypeError, ValueError):
-        settings = None
-    if settings is None or settings.kind not in KINDS:
+        settings = record(Settings, parse_json(row["value"], ""))
+        fit = _fit(settings)
+    except (DataError, AttributeError, KeyError, TypeError, ValueError):
+        fit = False
+    if not fit:
         raise sqlite3.DatabaseError("its settings are incomplete")
     return settings
+
+
+def _fit(settings: Settings) -> bool:
+    """Return whether settings are in the ranges that the command line allows."""
+    shares = (settings.overlap, settings.gold, settings.degraded, settings.repeat)
+    counts = (settings.judges_per_item, 1 if settings.quota is None else settings.quota)
+    return (
+        re.fullmatch(r"[A-Za-z0-9]{1,32}", settings.id) is not None
+        and settings.show in KINDS[settings.kind].shown
+        and all(0 <= share <= 1 for share in shares)
+        and all(count >= 1 for count in counts)
+        and 0 <= settings.min_seconds <= _LONGEST_SECONDS
+        and "\0" not in f"{settings.title}{settings.features}{settings.url}"
+    )
 
 
 @contextmanager
@@ -251,6 +237,11 @@ def count_counted(connection: sqlite3.Connection) -> int:
 def store_result(connection: sqlite3.Connection, name: str, judgements: int, value: bytes | str) -> None:
     """Store a result computed in the background, replacing the previous one."""
     connection.execute("INSERT OR REPLACE INTO result VALUES (?, ?, ?, ?)", (name, time.time(), judgements, value))
+
+
+def forget_result(connection: sqlite3.Connection, name: str) -> None:
+    """Delete a stored result."""
+    connection.execute("DELETE FROM result WHERE name = ?", (name,))
 
 
 def result(connection: sqlite3.Connection, name: str) -> sqlite3.Row | None:

@@ -8,8 +8,8 @@ import sqlite3
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from ranker.collect.assigning import PLAIN
 from ranker.collect.campaign import Settings
+from ranker.collect.tables import PLAIN
 from ranker.collect.tasks import KINDS
 from ranker.corpora.dataset import Dataset, table
 from ranker.corpora.formats.writing import write_dataset

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import io
 import json
@@ -12,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.collect.assigning import PLAIN, place_of
+from ranker.collect.assigning import place_of
 from ranker.collect.campaign import Settings, count_counted, result, store_result, transaction
 from ranker.collect.exporting import dataset_of
 from ranker.collect.quality import JudgeQuality, agreement_of, judge_qualities
 from ranker.collect.selection import choose, directions, posterior_of, training_pairs
+from ranker.collect.tables import PLAIN
 from ranker.collect.tasks import KINDS, Kind
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PreferencePairs, human_scores, kinds
@@ -27,6 +29,7 @@ from ranker.evaluation.systems.human_ranking import HumanRanking, rank_systems
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.learning.svm.ranksvm import RankSVM
 from ranker.ranks import group_spearman
+from ranker.storage.model_files import array_of
 from ranker.training_data import deal, standardiser
 
 RESAMPLES = 200
@@ -115,9 +118,12 @@ def feature_columns(connection: sqlite3.Connection, settings: Settings, dataset:
         If the features cannot be extracted for these candidates.
     """
     stored = result(connection, "features")
-    if stored is not None:
-        columns: FloatArray = np.load(io.BytesIO(stored["value"]), allow_pickle=False)
-        return columns
+    if stored is not None and isinstance(stored["value"], bytes):
+        with contextlib.suppress(ValueError):
+            columns = array_of(stored["value"])
+            known = columns.dtype == np.float64 and columns.ndim == 2 and len(columns) == len(dataset.candidates)
+            if known and np.isfinite(columns).all():
+                return columns
     _, matrix = FeatureSet.parse(settings.features).fit_transform(dataset)
     mean, scale = standardiser(matrix)
     columns = (matrix - mean) / scale

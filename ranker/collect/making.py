@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranker.collect import access
-from ranker.collect.assigning import GOLD, PLAIN, place_of
+from ranker.collect.assigning import place_of
 from ranker.collect.campaign import Settings, check_new, create, save, transaction
+from ranker.collect.tables import GOLD, PLAIN
 from ranker.collect.tasks import KINDS, RANKED, Kind
 from ranker.errors import DataError, OptionError
 

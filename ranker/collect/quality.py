@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ranker.collect.access import JUDGE
-from ranker.collect.assigning import DEGRADED, GOLD
 from ranker.collect.campaign import Settings
+from ranker.collect.tables import DEGRADED, GOLD
 from ranker.collect.tasks import KINDS, Kind
 from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError

@@ -50,8 +50,8 @@ class Kind:
     outputs: int
     question: str
     help: str
-    show: str
-    shown: tuple[str, ...]
+    show: Show
+    shown: tuple[Show, ...]
     judgements: str
     lowest: int = 1
     highest: int = 5
@@ -73,7 +73,7 @@ class Kind:
             raise OptionError(f"expected {outputs} numbers from {self.lowest} to {highest}")
 
 
-_FREE = ("both", "source", "reference", "none")
+_FREE: tuple[Show, ...] = ("both", "source", "reference", "none")
 KINDS = {
     kind.name: kind
     for kind in (

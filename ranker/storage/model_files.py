@@ -245,14 +245,14 @@ def _arrays(path: Path, name: str, raw: bytes, room: _Room) -> dict[str, npt.NDA
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             members = {entry.filename: _unpacked(archive, entry, room) for entry in archive.infolist()}
-        return {member.removesuffix(".npy"): _array(content) for member, content in members.items()}
+        return {member.removesuffix(".npy"): array_of(content) for member, content in members.items()}
     except ModelError:
         raise
     except _DAMAGE:
         raise ModelError(f"{path}: {name} does not contain plain arrays; train or copy the model again") from None
 
 
-def _array(raw: bytes) -> npt.NDArray[Any]:
+def array_of(raw: bytes) -> npt.NDArray[Any]:
     """Return the array of an npy file.
 
     Raises

@@ -7,6 +7,7 @@ of digits, nesting of hundreds of levels, and files far larger than what they ar
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import math
 import re
@@ -130,23 +131,31 @@ def record(kind: type[T], fields: Mapping[str, Any]) -> T:
         If a key is missing or is no field, or a value is not of the type that its field declares.
     """
     types_of = field_types(kind)  # type: ignore[arg-type]
-    return kind(**{key: _typed(value, types_of[key]) for key, value in dict(fields).items()})
+    return kind(**{key: typed(value, types_of[key]) for key, value in dict(fields).items()})
 
 
-def _typed(value: Any, kind: Any) -> Any:
-    """Return a value of JSON as the type that an annotation names."""
+def typed(value: Any, kind: Any) -> Any:
+    """Return a value of JSON as the type that an annotation names: lists become tuples, objects dataclasses.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If it is not of that type.
+    """
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     fits = False
     if origin in (Union, types.UnionType):
         for member in inner:
             with contextlib.suppress(TypeError):
-                return _typed(value, member)
+                return typed(value, member)
     elif origin is Literal:
         fits = isinstance(value, str) and value in inner
+    elif dataclasses.is_dataclass(kind) and isinstance(value, dict):
+        return record(kind, value)  # type: ignore[arg-type]
     elif origin is tuple and isinstance(value, list | tuple):
-        return tuple(_typed(item, inner[0]) for item in value)
+        return tuple(typed(item, inner[0]) for item in value)
     elif origin is Mapping and isinstance(value, dict):
-        return {key: _typed(item, inner[1]) for key, item in value.items()}
+        return {key: typed(item, inner[1]) for key, item in value.items()}
     elif kind is float:
         # NaN fits: formats that write it as null have read it before
         fits = isinstance(value, int | float) and not (isinstance(value, bool) or abs(value) > sys.float_info.max)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ranker.cli.main import run
+from ranker.collect.campaign import connect, result, store_result
 from tests.collect.conftest import small
 
 
@@ -82,12 +83,24 @@ def _changed_settings(statement: str) -> Callable[[Path], None]:
         _changed_settings("UPDATE setting SET value = json_set(value, '$.kind', 'x')"),
         _changed_settings("DROP TABLE assignment"),
         _changed_settings("UPDATE source SET refs = '['"),
+        _changed_settings("UPDATE source SET refs = '7'"),
+        _changed_settings("UPDATE source SET text = 'a' || char(0)"),
+        _changed_settings("UPDATE source SET text = CAST(x'ff' AS TEXT)"),
+        _changed_settings("UPDATE item SET outputs = '[{}]'"),
+        _changed_settings("UPDATE item SET wanted = 'x'"),
+        _changed_settings("UPDATE candidate SET source = 4 - source"),
+        _changed_settings("CREATE TRIGGER x AFTER INSERT ON person BEGIN DELETE FROM judgement; END"),
     ],
 )
 def test_a_damaged_campaign_is_refused_in_one_line(damage, tmp_path, capsys, campaign):
     path, _ = campaign("fluency", data=small())
     damage(path)
-    for words in (["status", str(path)], ["export", str(path), "-o", str(tmp_path / "x.jsonl")]):
+    for words in (
+        ["status", str(path)],
+        ["export", str(path), "-o", str(tmp_path / "x.jsonl")],
+        ["link", str(path), "judge1"],
+        ["serve", str(path)],
+    ):
         with pytest.raises(SystemExit) as ended:
             run(["collect", *words])
         said = capsys.readouterr().err
@@ -116,3 +129,15 @@ def test_active_selection_without_references_is_refused(tmp_path, capsys):
     assert ended.value.code == 2
     assert "reference" in capsys.readouterr().err
     assert not (tmp_path / "a").exists()
+
+
+def test_statistics_in_a_file_are_not_shown_by_a_new_server(campaign, monkeypatch):
+    server = pytest.importorskip("ranker.collect.web.server", reason="mt-ranker[collect] is not installed")
+    path, _ = campaign("fluency", data=small())
+    with closing(connect(path)) as connection:
+        store_result(connection, "figures", 0, '{"judges": 7}')
+        monkeypatch.setattr(server, "serve", lambda *_: None)
+        with pytest.raises(SystemExit) as ended:
+            run(["collect", "serve", str(path)])
+        assert ended.value.code == 0
+        assert result(connection, "figures") is None

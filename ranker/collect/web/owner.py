@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ranker.collect.access import JUDGE
-from ranker.collect.assigning import PLAIN
 from ranker.collect.campaign import Settings, connect, count_counted, count_judgements, result
+from ranker.collect.tables import PLAIN
 from ranker.collect.web import drawing
 
 _LOG = logging.getLogger(__name__)

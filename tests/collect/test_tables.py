@@ -1,0 +1,162 @@
+"""Campaign files whose values were changed: refused before anything reads them, or read without harm."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sqlite3
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from ranker.collect import assigning
+from ranker.collect.campaign import connect, result, settings_of, store_result
+from ranker.collect.exporting import dataset_of
+from ranker.collect.figures import feature_columns
+from ranker.collect.making import make_campaign
+from ranker.collect.quality import judge_qualities
+from ranker.collect.tables import RULES, check_tables
+from ranker.collect.tasks import KINDS
+from ranker.collect.web.pages import task_page
+from ranker.corpora.records import Candidate, Record, assemble
+from tests.collect.conftest import settings, small
+from tests.collect.test_quality import judge_in_file
+
+OTHER = (
+    None,
+    7,
+    -1,
+    1.5,
+    9e999,
+    "x",
+    "",
+    "7",
+    "null",
+    "[]",
+    "[7]",
+    '["a"]',
+    "{}",
+    '{"a": [1]}',
+    "[[]]",
+    "a\0b",
+    b"\xff",
+)
+PARTS = (None, 7, -1, 1.5, True, "x", "a\0b", "\ud800", [], [7], ["a"], {}, {"a": 1})
+
+
+@pytest.fixture(scope="module", params=["ranking", "score"])
+def judged(request, tmp_path_factory):
+    """A judged campaign with items of every role."""
+    kind = request.param
+    outputs = [Candidate(name, f"{name} known", [("score", None, value)]) for name, value in (("A", 90.0), ("B", 9.0))]
+    gold = assemble([Record(f"known {number}", ["right"], outputs, lp="de-en") for number in range(3)], "gold")
+    path = tmp_path_factory.mktemp("judged") / "test.campaign"
+    chosen = settings(kind, gold=0.3, degraded=0.3, repeat=0.3)
+    make_campaign(path, small(sources=5), chosen, ["judge1", "judge2"], gold=gold)
+
+    def choose(texts):
+        return [90] if kind == "score" else [1 + (len(text) % 2) for text in texts]
+
+    connection, _ = judge_in_file(path, {"judge1": (choose, 9.0), "judge2": (choose, 1.0)}, 14)
+    roles = {row[0] for row in connection.execute("SELECT role FROM item JOIN assignment ON item = item.id")}
+    assert roles == {"plain", "gold", "degraded"}
+    store_result(connection, "features", 0, b"x")
+    yield connection
+    connection.close()
+
+
+def is_accepted(connection):
+    try:
+        check_tables(connection, KINDS[settings_of(connection).kind])
+    except (sqlite3.DatabaseError, UnicodeError):
+        return False
+    return True
+
+
+def read_all(connection):
+    """Read everything that commands and pages read."""
+    chosen = settings_of(connection)
+    dataset_of(connection, chosen)
+    judge_qualities(connection, chosen, None)
+    for row in connection.execute("SELECT max(id) AS id, judge FROM assignment GROUP BY judge").fetchall():
+        assert task_page(connection, chosen, row["judge"], row["id"]) is not None
+    for (judge,) in connection.execute("SELECT id FROM person").fetchall():
+        assigning.next_assignment(connection, chosen, judge, 1e9)
+
+
+def change(connection, table, column, values, where=""):
+    """Put other values into one row, each in turn; return how many were accepted, after the last of them was read."""
+    query = f"UPDATE {table} SET {column} = ? WHERE rowid = (SELECT max(rowid) FROM {table} {where})"
+    connection.execute("BEGIN")
+    accepted = []
+    for value in values:
+        connection.execute("SAVEPOINT one")
+        with contextlib.suppress(sqlite3.IntegrityError):
+            assert connection.execute(query, (value,)).rowcount == 1
+            accepted += [value] * is_accepted(connection)
+        connection.execute("ROLLBACK TO one")
+    for value in accepted[-1:]:
+        connection.execute(query, (value,))
+        read_all(connection)
+    connection.execute("ROLLBACK")
+    return len(accepted)
+
+
+def parts(value, path=()):
+    """Yield the path of every part of a JSON document."""
+    yield path
+    for key, part in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from parts(part, (*path, key))
+
+
+def with_part(value, path, part):
+    """Return a JSON document with another part."""
+    if not path:
+        return part
+    made = dict(value) if isinstance(value, dict) else list(value)
+    made[path[0]] = with_part(value[path[0]], path[1:], part)
+    return made
+
+
+@pytest.mark.parametrize("table", RULES)
+def test_any_other_value_of_a_column_is_refused_or_read(judged, table):
+    columns = {row["name"] for row in judged.execute(f"PRAGMA table_info({table})")}
+    assert {*RULES[table]} == columns
+    assert all(change(judged, table, column, OTHER) < len(OTHER) for column in columns)
+
+
+DOCUMENTS = [("setting", "value", "")]
+DOCUMENTS += [("item", "outputs", f"WHERE role = '{role}'") for role in ("plain", "gold", "degraded")]
+DOCUMENTS += [("item", "expected", f"WHERE role = '{role}'") for role in ("gold", "degraded")]
+DOCUMENTS += [("source", "refs", ""), ("assignment", "shown", ""), ("assignment", "answer", "WHERE answer IS NOT NULL")]
+DOCUMENTS += [("judgement", "answer", "WHERE answer IS NOT NULL")]
+
+
+@pytest.mark.parametrize(("table", "column", "where"), DOCUMENTS)
+def test_any_other_part_of_a_document_is_refused_or_read(judged, table, column, where):
+    query = f"SELECT {column} FROM {table} WHERE rowid = (SELECT max(rowid) FROM {table} {where})"
+    document = json.loads(judged.execute(query).fetchone()[0])
+    others = [json.dumps(with_part(document, path, part)) for path in parts(document) for part in PARTS]
+    assert change(judged, table, column, [json.dumps(document)], where) == 1
+    assert change(judged, table, column, others, where) < len(others)
+
+
+def test_results_are_made_anew_where_they_do_not_fit(campaign):
+    """Features kept in the file are as many as the candidates, and finite."""
+    path, _ = campaign("fluency", data=small())
+    with closing(connect(path)) as connection:
+        chosen = settings_of(connection)
+        dataset = dataset_of(connection, chosen)
+        right = feature_columns(connection, chosen, dataset)
+        kept = result(connection, "features")["value"]
+        for wrong in (right[1:], right[0], right * np.nan, right.astype("float32"), right.astype(str)):
+            raw = io.BytesIO()
+            np.save(raw, wrong)
+            store_result(connection, "features", 0, raw.getvalue())
+            np.testing.assert_array_equal(feature_columns(connection, chosen, dataset), right)
+            assert result(connection, "features")["value"] == kept
+        for value in (b"", kept[:-1], kept[:40], "text"):
+            store_result(connection, "features", 0, value)
+            np.testing.assert_array_equal(feature_columns(connection, chosen, dataset), right)
