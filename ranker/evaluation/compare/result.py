@@ -404,11 +404,10 @@ class Comparison(Shown):
 
     def _check(self) -> None:
         """Raise a ValueError unless all parts belong together, as in a file they may not."""
-        names, statistics, scopes = (
-            {getattr(item, key) for item in part}
-            for part, key in ((self.metrics, "name"), (self.statistics, "id"), (self.scopes, "id"))
-        )
-        if not (len(names) == len(self.metrics) and statistics and scopes):
+        parts = ((self.metrics, "name"), (self.statistics, "id"), (self.scopes, "id"))
+        names, statistics, scopes = ({getattr(item, key) for item in part} for part, key in parts)
+        unique = [len(names), len(statistics), len(scopes)] == [len(part) for part, _ in parts]
+        if not (unique and statistics and scopes):
             raise ValueError("metrics, statistics or scopes are missing or duplicated")
         figures: list[Cell | Contest] = [*self.cells, *self.contests]
         known = all(figure.statistic in statistics and figure.scope in scopes for figure in figures)

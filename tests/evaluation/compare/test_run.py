@@ -265,6 +265,8 @@ def test_json_holds_everything_and_is_read_back(found, tmp_path):
         lambda one: one["cells"][0].update(metric="none"),
         lambda one: one["cells"][0].update(rank=1.5),
         lambda one: one["metrics"].append(one["metrics"][0]),
+        lambda one: one["statistics"].append(one["statistics"][0]),
+        lambda one: one["scopes"].append(one["scopes"][0]),
         lambda one: one["statistics"][0].update(title=None),
         lambda one: one["scopes"][0].update(sources=True),
         lambda one: one["settings"].update(seed="x"),
