@@ -31,6 +31,7 @@ from typing import IO
 from ranker import progress
 from ranker.errors import DataError, OptionError
 from ranker.storage import locks
+from ranker.storage.file_kinds import is_device
 
 STDIN = "-"
 GZIP_MAGIC = b"\x1f\x8b"
@@ -107,7 +108,7 @@ def read_bytes(path: str | Path) -> bytes:
     if str(path) != STDIN:
         finish_writing(Path(path).parent)
     with reading(name):
-        if str(path) != STDIN and Path(path).is_char_device():
+        if str(path) != STDIN and is_device(path):
             raise DataError("this is a device, expected a file", file=name)
         raw = sys.stdin.buffer.read() if str(path) == STDIN else Path(path).read_bytes()
     if not name.endswith(".toml"):  # declarations are of a few lines

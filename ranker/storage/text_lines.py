@@ -11,6 +11,7 @@ from pathlib import Path
 from ranker import progress
 from ranker.errors import DataError
 from ranker.files import GZIP_MAGIC, STDIN, decode_text, display_name, reading, universal_line_ends
+from ranker.storage.file_kinds import is_device
 
 _PART = 1 << 20
 _LONGEST_LINE = 1 << 26
@@ -49,6 +50,9 @@ def _parts(path: str | Path, name: str) -> Iterator[bytes]:
     if str(path) == STDIN and sys.stdin is None:
         raise DataError("standard input is closed, expected text", file=name)
     source = nullcontext(sys.stdin.buffer) if str(path) == STDIN else None
+    with reading(name):
+        if source is None and is_device(path):
+            raise DataError("this is a device, expected a file", file=name)
     with reading(name), source or Path(path).open("rb") as raw:
         size = 0
         # either is buffered, though its type does not say so

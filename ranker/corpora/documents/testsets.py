@@ -40,12 +40,17 @@ def looks_like_testset(text: str) -> bool:
 
 
 def is_testset(path: str | Path) -> bool:
-    """Whether a file is a test set in SGML or XML, by its name or its first characters; standard input never is."""
+    """Whether a file is a test set in SGML or XML, by its name or its first characters.
+
+    Standard input and pipes never are, because they can be read only once.
+    """
     if str(path) == STDIN:
         return False
     if str(path).lower().removesuffix(".gz").endswith(_ENDINGS):
         return True
     try:
+        if not Path(path).is_file():
+            return False
         with Path(path).open("rb") as stream:
             return looks_like_testset(stream.read(1000).decode("utf-8", errors="replace"))
     except (OSError, ValueError):

@@ -12,13 +12,14 @@ import os
 import sqlite3
 import sys
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
 from ranker.errors import DataError, MissingError
-from ranker.files import display_name, read_text, sha256
+from ranker.files import display_name, printable, read_text, sha256
 
 _PARTS = ("noun", "verb", "adj", "adv")
 _OFFSETS = 100_000_000  # offsets have eight digits; the part of speech goes before them
@@ -34,6 +35,8 @@ _ENDINGS: dict[int, tuple[tuple[str, str], ...]] = {
 """Endings of inflected forms and what base forms have instead, by part of speech as `part_of_speech` numbers them."""
 _FIRST_BASE_ENDINGS = (*chain.from_iterable(_ENDINGS.values()), ("er", "e"), ("est", "e"))
 _SHORTEST = 3  # a word of two letters has no ending
+_LARGEST = 1 << 26
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
 _LOG = logging.getLogger(__name__)
 _NOTED: set[str] = set()
 
@@ -193,10 +196,34 @@ def _read(path: Path) -> WordNet:
         return _parse(lambda name: read_text(path / name), display_name(path))
     if not path.exists():
         raise MissingError(f"{display_name(path)}: no such file or directory, expected the dictionary files of WordNet")
+    if not path.is_file():
+        raise DataError("this is a device or a pipe, expected the dictionary files of WordNet", file=display_name(path))
     if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            return _parse(lambda name: archive.read(f"wordnet/{name}").decode("utf-8"), display_name(path))
+        try:
+            with zipfile.ZipFile(path) as archive:
+                return _parse(lambda name: _member(archive, f"wordnet/{name}").decode("utf-8"), display_name(path))
+        except _DAMAGED as error:
+            what = f"is not a zip file of WordNet, or is damaged ({error or type(error).__name__})"
+            raise DataError(what, file=display_name(path)) from None
     return _read_database(path)
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Return a file of a zip, which is of a few megabytes in all versions.
+
+    Raises
+    ------
+    DataError
+        If it is far larger.
+    """
+    entry = archive.getinfo(name)
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise DataError(f"{name} is compressed in an unsupported way")
+    with archive.open(entry) as stream:
+        content = stream.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise DataError(f"{name} unpacks to more than {_LARGEST >> 20} MB")
+    return content
 
 
 def _parse(text_of: Callable[[str], str], name: str) -> WordNet:
@@ -220,9 +247,14 @@ def _parse(text_of: Callable[[str], str], name: str) -> WordNet:
             # word, part of speech, number of synsets, number of pointer symbols, these, two counts, an offset a synset
             try:
                 offsets = [int(field) for field in fields[-int(fields[2]) :]]
+                if not all(0 <= offset < _OFFSETS for offset in offsets):
+                    raise ValueError("offset")
             except (IndexError, ValueError):
+                found = printable(line[:100])
                 raise DataError(
-                    f"expected a word, counts and synset offsets, found {line!r}", file=f"{name}/index.{part}", line=row
+                    f"expected a word, counts and synset offsets, found {found!r}",
+                    file=f"{name}/index.{part}",
+                    line=row,
                 ) from None
             lemmas[fields[0]] = (*lemmas.get(fields[0], ()), *(number * _OFFSETS + offset for offset in offsets))
         for line in irregular.splitlines():
@@ -246,8 +278,12 @@ def _read_database(path: Path) -> WordNet:
             rows = connection.execute(query).fetchall()
         finally:
             connection.close()
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeError) as error:
         raise DataError(f"is not a database of the package wn ({error})", file=display_name(path)) from None
+    wrong = next((row for row in rows if not (isinstance(row[0], str) and isinstance(row[3], int))), None)
+    if wrong is not None:
+        what = f"expected words with synsets in a database of the package wn, found {printable(str(wrong))[:80]}"
+        raise DataError(what, file=display_name(path))
     if not rows:
         raise DataError(
             "contains no English wordnet: add one with `python -m wn download oewn`", file=display_name(path)

@@ -6,15 +6,17 @@ checked here before KenLM sees the file.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gzip
 import hashlib
 import importlib.util
 import math
 import mmap
+import os
 import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -283,12 +285,31 @@ def _load(path: Path, size: int, changed: int, inode: int, called: str) -> Kenlm
     config.arpa_complain = kenlm.ARPALoadComplain.NONE
     config.load_method = kenlm.LoadMethod.LAZY
     try:
-        model = kenlm.Model(str(path), config)
+        with _silent():
+            model = kenlm.Model(str(path), config)
     except MemoryError:
         raise DataError("needs more memory than available: use a binary file", file=display_name(called)) from None
     except (OSError, RuntimeError, UnicodeError) as error:
         raise DataError(f"cannot be read by KenLM: {_reason(error)}", file=display_name(called)) from None
     return KenlmModel(model, header)
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Keep what native code writes to standard error from the user, who gets one line instead."""
+    try:
+        kept = os.dup(2)
+    except OSError:
+        # it is closed
+        yield
+        return
+    try:
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def _reason(error: Exception) -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import sqlite3
 import zipfile
 from pathlib import Path
@@ -104,6 +105,55 @@ def test_what_is_missing_or_damaged_is_named(tmp_path, monkeypatch):
     (directory / "index.verb").write_text("  licence\ngo v 1 1 @ 1 1 00000001\nrun v two\n")
     with pytest.raises(DataError, match=r"index.verb:3: expected a word, counts and synset offsets, found 'run v two'"):
         find_wordnet(str(directory))
+
+
+def _zipped(directory: Path, path: Path, changed: int = 0) -> None:
+    """Write a zip file with another byte in every entry of its directory."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in directory.iterdir():
+            archive.write(file, f"wordnet/{file.name}")
+    raw = bytearray(path.read_bytes())
+    for entry in re.finditer(rb"PK\x01\x02", bytes(raw)) if changed else ():
+        raw[entry.start() + changed] ^= 99
+    path.write_bytes(raw)
+    wordnet._read.cache_clear()
+
+
+def test_a_damaged_or_huge_zip_is_refused(directory, tmp_path, monkeypatch):
+    path = tmp_path / "wordnet.zip"
+    _zipped(directory, path, 10)
+    with pytest.raises(DataError, match=r"wordnet\.zip: is not .* compressed in an unsupported way"):
+        find_wordnet(str(path))
+    _zipped(directory, path, 16)
+    with pytest.raises(DataError, match=r"wordnet\.zip: .*damaged"):
+        find_wordnet(str(path))
+    _zipped(directory, path)
+    monkeypatch.setattr(wordnet, "_LARGEST", 10)
+    with pytest.raises(DataError, match=r"index\.noun unpacks to more than"):
+        find_wordnet(str(path))
+
+
+@pytest.mark.parametrize("line", ["go v 1 1 @ 1 1 -1", "go v 1 1 @ 1 1 " + "9" * 30, "go v -1 \x1b[2J"])
+def test_offsets_out_of_range_are_refused(directory, line):
+    (directory / "index.verb").write_text(f"{line}\n")
+    with pytest.raises(DataError, match=r"index\.verb:1: expected a word, counts and synset offsets") as refused:
+        find_wordnet(str(directory))
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize("values", ["(1, 1, 0, 1), (1, 1)", "(x'ff', 1, 0, 1), (1, 1)", "('a', 1, 0, 1), (1, 'x')"])
+def test_a_database_with_other_values_is_refused(tmp_path, values):
+    path = tmp_path / "wn.db"
+    form, sense = values.replace("), (", ")|(").split("|")
+    with sqlite3.connect(path) as connection:
+        connection.executescript(
+            "CREATE TABLE lexicons (language); CREATE TABLE forms (form, entry_rowid, rank, lexicon_rowid);"
+            "CREATE TABLE senses (entry_rowid, synset_rowid); INSERT INTO lexicons VALUES ('en');"
+            f"INSERT INTO forms VALUES {form}; INSERT INTO senses VALUES {sense};"
+        )
+    connection.close()
+    with pytest.raises(DataError, match=r"expected words with synsets|contains no English"):
+        find_wordnet(str(path))
 
 
 def test_a_database_without_english_is_refused(tmp_path):

@@ -56,6 +56,18 @@ def test_scores_are_those_of_kenlm(arpa: Path, form: str) -> None:
     assert kenlm_files.load(path) is model
 
 
+def test_kenlm_itself_prints_nothing(arpa: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    text = arpa.read_text()
+    size = int(re.search(r"ngram 1=(\d+)", text)[1])
+    without = re.sub(r"\n[^\n]*<unk>[^\n]*\n", "\n", text, count=1).replace(f"ngram 1={size}", f"ngram 1={size - 1}")
+    arpa.write_text(without)
+    assert kenlm_files.load(arpa).knows(["the", "<unk>"]).tolist() == [True, False]
+    arpa.write_text(re.sub(r"\n-[\d.]+\t", "\nx\t", without, count=1))
+    with pytest.raises(DataError, match="cannot be read by KenLM"):
+        kenlm_files.load(arpa)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_another_file_of_the_same_name_is_read_anew(arpa: Path) -> None:
     before, digest = kenlm_files.load(arpa), kenlm_files.digest(arpa)
     write_arpa_file(arpa, order=2)
