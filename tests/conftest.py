@@ -108,10 +108,10 @@ def command(capsys: pytest.CaptureFixture[str]) -> Command:
 
     def call(*words: str, code: int = 0) -> Printed:
         capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             run(list(words))
         printed = Printed(*capsys.readouterr())
-        assert ended.value.code == code, printed.err
+        assert exit_info.value.code == code, printed.err
         return printed
 
     return call

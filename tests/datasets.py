@@ -75,9 +75,9 @@ def part_of_corpus(
             sources.append((key, line))
     sources = sources[:most:step]
     keys = {key for key, _ in sources}
-    made = folder / f"{name}.jsonl"
-    made.write_text("".join(line for _, line in sources), encoding="utf-8")
+    example = folder / f"{name}.jsonl"
+    example.write_text("".join(line for _, line in sources), encoding="utf-8")
     if rows:
-        kept = [row for row, key in zip(rows, places, strict=True) if key in keys]
-        (folder / f"{name}.pairs.tsv").write_text("".join([header, *kept]), encoding="utf-8")
-    return made
+        selected = [row for row, key in zip(rows, places, strict=True) if key in keys]
+        (folder / f"{name}.pairs.tsv").write_text("".join([header, *selected]), encoding="utf-8")
+    return example

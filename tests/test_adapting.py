@@ -65,9 +65,9 @@ def test_what_extractors_learnt_stays_that_of_the_base(sample, turned, tmp_path)
     start = Ranker("bleu[order=1],paraphrase", kind="adequacy", C=0.01).fit(sample)
     start.save(path)
     half = turned.select_sources(np.arange(32) % 2 == 0)
-    states, kept = adapted(str(path), half, C=0.01).feature_set.states(), start.feature_set.states()
-    assert states.keys() == kept.keys()
-    for name, arrays in kept.items():
+    states, selected = adapted(str(path), half, C=0.01).feature_set.states(), start.feature_set.states()
+    assert states.keys() == selected.keys()
+    for name, arrays in selected.items():
         for key, values in arrays.items():
             np.testing.assert_array_equal(states[name][key], values)
 
@@ -107,8 +107,8 @@ def test_judgements_that_agree_with_the_base_leave_it_as_it_is(base, sample):
 
 
 def test_one_source_leaves_nothing_to_choose_by(base, sample):
-    one = sample.select_sources(np.arange(32) == 0)
-    ranker = adapted(base, one)
+    single = sample.select_sources(np.arange(32) == 0)
+    ranker = adapted(base, single)
     np.testing.assert_array_equal(ranker.weights, Ranker.load(base).weights)
     assert (ranker.training.chosen_by, ranker.training.gain) == ("one source", None)
     (note,) = ranker.training_notes
@@ -148,16 +148,17 @@ def test_c_is_chosen_on_the_set_that_most_sources_use_and_every_set_is_adapted_w
 def test_columns_for_english_stay_as_they_are_where_translations_are_not(sample, few, tmp_path):
     path = tmp_path / "x.model"
     english, german = (
-        dataclasses.replace(one, sources=one.sources.assign(lp=lp)) for one, lp in ((sample, "de-en"), (few, "en-de"))
+        dataclasses.replace(entry, sources=entry.sources.assign(lp=lp))
+        for entry, lp in ((sample, "de-en"), (few, "en-de"))
     )
     Ranker("bleu[order=1],ngrams[words=content]", kind="adequacy", C=0.01).fit(english).save(path)
     start, ranker = Ranker.load(path), adapted(str(path), german, C=0.01)
     ranker.save(tmp_path / "y.model")
-    for one in (ranker, Ranker.load(tmp_path / "y.model")):
-        assert one.weight_sets.by_language
-        moved = (one.weight_sets.weights != start.weight_sets.weights).any(axis=0)
-        np.testing.assert_array_equal(moved, one.feature_set.columns_of([True, False]))
-        np.testing.assert_array_equal(one.weight_sets.choose(german), 1)
+    for item in (ranker, Ranker.load(tmp_path / "y.model")):
+        assert item.weight_sets.by_language
+        moved = (item.weight_sets.weights != start.weight_sets.weights).any(axis=0)
+        np.testing.assert_array_equal(moved, item.feature_set.columns_of([True, False]))
+        np.testing.assert_array_equal(item.weight_sets.choose(german), 1)
 
 
 def test_few_references_and_nothing_else_are_an_error(sample, few, tmp_path):
@@ -192,13 +193,13 @@ def test_refits_and_held_out_scores_stay_near_the_base(base, turned):
     assert TrainingColumns.of(ranker, turned).deviation() <= 1e-9
     fold = fold_of_sources(learnt, 2, 0)
     scores = held_out_scores(ranker, learnt, fold)
-    kept = fold[learnt.targets.group] == 0
-    targets = learnt.targets.take(kept)
+    selected = fold[learnt.targets.group] == 0
+    targets = learnt.targets.take(selected)
     penalty = 0.001 * learnt.targets.pair_weight / targets.pair_weight
     svm = targets.learn(
-        learnt.columns[kept], C=penalty, loss="squared_hinge", seed=0, origin=Ranker.load(base).weights
+        learnt.columns[selected], C=penalty, loss="squared_hinge", seed=0, origin=Ranker.load(base).weights
     )  # fmt: skip
-    np.testing.assert_allclose(scores[~kept], learnt.columns[~kept] @ svm.coef_, atol=1e-9)
+    np.testing.assert_allclose(scores[~selected], learnt.columns[~selected] @ svm.coef_, atol=1e-9)
 
 
 def test_references_as_candidates_can_be_learnt_from_too(base, sample):

@@ -36,16 +36,16 @@ LAYER = {name: level for level, names in enumerate(LAYERS) for name in names.spl
 def imports(module: str) -> frozenset[str]:
     """Return the modules of the package that `module` imports, those for types alone too."""
     tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
-    found = set()
+    result = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found.update(name.name for name in node.names)
+            result.update(name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{module}: relative import"
             for name in node.names:
                 full = f"{node.module}.{name.name}"
-                found.add(full if full in MODULES else str(node.module))
-    return frozenset(name for name in found if name in MODULES and name not in ("ranker", module))
+                result.add(full if full in MODULES else str(node.module))
+    return frozenset(name for name in result if name in MODULES and name not in ("ranker", module))
 
 
 def below(module: str) -> str:

@@ -21,8 +21,10 @@ def test_the_oldest_versions_tested_are_the_oldest_allowed():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = [Requirement(line) for line in project["dependencies"] + project["optional-dependencies"]["test"]]
     pinned = [Requirement(line) for line in OLDEST.read_text(encoding="utf-8").splitlines() if line[:1] != "#"]
-    oldest = {one.name: Version(next(iter(one.specifier)).version) for one in pinned}
-    lowest = {one.name: Version(bound.version) for one in declared for bound in one.specifier if bound.operator == ">="}
+    oldest = {item.name: Version(next(iter(item.specifier)).version) for item in pinned}
+    lowest = {
+        item.name: Version(bound.version) for item in declared for bound in item.specifier if bound.operator == ">="
+    }
     assert oldest == lowest
 
 
@@ -34,6 +36,6 @@ def test_simple_metrics_import_neither_parser_nor_learner_nor_anything_optional(
         "made = [registry.make(name) for name in ('bleu', 'chrf', 'ter')]\n"
         "print(json.dumps(sorted(name for name in sys.modules if '.' not in name)))"
     )
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"spacy", "thinc", "sklearn", "torch", "transformers", "kenlm", "matplotlib", "jinja2", "starlette"}
-    assert heavy & set(json.loads(ended.stdout)) == set()
+    assert heavy & set(json.loads(result.stdout)) == set()

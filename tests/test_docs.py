@@ -64,7 +64,7 @@ def test_every_command_and_option_is_in_the_reference(build, reference):
         assert f"[`{name}`]" in reference["reference/commands.md"]
         for parameter in command.params:
             if parameter.param_type_name == "option" and parameter.name != "help":
-                assert all(one in page for one in parameter.opts), (name, parameter.opts)
+                assert all(opt in page for opt in parameter.opts), (name, parameter.opts)
 
 
 @in_checkout
@@ -82,7 +82,7 @@ def test_all_that_ships_is_on_the_list_of_licences(reference):
     page = reference["reference/licences.md"]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert [line for line in project["dependencies"] if f"| `{line}` |" not in page] == []
-    assert [one.name for one in (ROOT / "models").iterdir() if f"models/{one.name}/`](" not in page] == []
+    assert [item.name for item in (ROOT / "models").iterdir() if f"models/{item.name}/`](" not in page] == []
     parser = next(line for line in page.splitlines() if "`models/parser-en/`" in line)
     assert "CC-BY-SA-4.0" in parser
     assert "NOTICE" in parser
@@ -103,15 +103,17 @@ def test_commands_on_pages_have_names_and_options_that_exist(page, build):
     known = {**dict(build.commands(every, "ranker")), "ranker": every}
     text = page.read_text(encoding="utf-8")
     commands = INLINE.findall(BLOCK.sub("", text)) + [
-        one for block in BLOCK.findall(text) for one in LINE.findall(block)
+        item for block in BLOCK.findall(text) for item in LINE.findall(block)
     ]
-    for written in (" ".join(one.replace("\\\n", " ").split()) for one in commands):
+    for written in (" ".join(command.replace("\\\n", " ").split()) for command in commands):
         words = re.sub(r"\"[^\"]*\"|'[^']*'", "QUOTED", re.split("[|>;#]", written)[0]).split()
         name = next(" ".join(words[:end]) for end in (3, 2, 1) if " ".join(words[:end]) in known)
-        group = any(one.startswith(f"{' '.join(words[:2])} ") for one in known)
+        group = any(item.startswith(f"{' '.join(words[:2])} ") for item in known)
         assert name != "ranker" or group or words[1][0] == "-" or words[1].isupper(), written
         if not group:
-            options = {one for parameter in known[name].params for one in (*parameter.opts, *parameter.secondary_opts)}
+            options = {
+                item for parameter in known[name].params for item in (*parameter.opts, *parameter.secondary_opts)
+            }
             used = {word.split("=")[0] for word in words if re.match("--?[A-Za-z]", word)}
             assert used - options <= {"--help", "-h"}, written
 
@@ -127,11 +129,11 @@ def test_the_commands_for_a_release_exist():
 
 @pytest.mark.parametrize("name", registry.names())
 def test_everything_registered_loads_and_is_documented(name):
-    made = registry.make(name)
-    assert isinstance(made, Extractor)
-    assert made.name == name
-    assert str(made) == name
-    text = type(made).__doc__
+    extractor = registry.make(name)
+    assert isinstance(extractor, Extractor)
+    assert extractor.name == name
+    assert str(extractor) == name
+    text = type(extractor).__doc__
     assert re.search(r"[A-Z]\w+.*\(?(19|20)\d\d", text), f"{name} cites nothing"
     assert "Parameters" in text
 

@@ -50,17 +50,17 @@ def sources() -> dict[str, str]:
 @functools.cache
 def texts() -> dict[str, list[str]]:
     """Return the texts for people of every file: strings of modules without internal docstrings, templates, topics."""
-    found = {name: _strings(ast.parse(source), name.startswith("cli/")) for name, source in sources().items()}
+    result = {name: _strings(ast.parse(source), name.startswith("cli/")) for name, source in sources().items()}
     for path in (*PACKAGE.rglob("*.html"), *PACKAGE.rglob("*.js"), *PACKAGE.rglob("topics/*.md")):
-        found[str(path.relative_to(PACKAGE))] = [path.read_text(encoding="utf-8")]
+        result[str(path.relative_to(PACKAGE))] = [path.read_text(encoding="utf-8")]
     for path in (
         *ROOT.glob("*.md"),
         *ROOT.glob("docs/**/*.md"),
         *ROOT.glob("models/*/*.md"),
         *ROOT.glob("data/*.toml"),
     ):
-        found[str(path.relative_to(ROOT))] = [path.read_text(encoding="utf-8")]
-    return found
+        result[str(path.relative_to(ROOT))] = [path.read_text(encoding="utf-8")]
+    return result
 
 
 def _strings(tree: ast.Module, with_help: bool) -> list[str]:
@@ -70,7 +70,7 @@ def _strings(tree: ast.Module, with_help: bool) -> list[str]:
         body = getattr(node, "body", None)
         if isinstance(body, list):
             is_help = with_help and isinstance(node, ast.FunctionDef) and node.name.endswith("command")
-            silent |= {id(one.value) for one in body if isinstance(one, ast.Expr) and not is_help}
+            silent |= {id(item.value) for item in body if isinstance(item, ast.Expr) and not is_help}
         if isinstance(node, ast.JoinedStr):
             silent |= {id(part) for part in node.values}
     parts = []
@@ -80,17 +80,17 @@ def _strings(tree: ast.Module, with_help: bool) -> list[str]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             parts.append(node.value)
         elif isinstance(node, ast.JoinedStr):
-            parts.append("".join(one.value if isinstance(one, ast.Constant) else "{}" for one in node.values))
+            parts.append("".join(value.value if isinstance(value, ast.Constant) else "{}" for value in node.values))
     return parts
 
 
 @pytest.mark.parametrize("habit", HABITS)
 def test_no_habit_is_left(habit):
-    found = [
+    result = [
         f"{name}: {hit[0]!r} in {' '.join(part.split())[:100]!r}"
         for name, parts in texts().items()
         for part in parts
         for hit in [re.search(habit, part, re.MULTILINE)]
         if hit and part != "95 % interval"
     ]
-    assert not found, f"write instead: {HABITS[habit]}\n" + "\n".join(found)
+    assert not result, f"write instead: {HABITS[habit]}\n" + "\n".join(result)

@@ -45,21 +45,21 @@ def run(notebook: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
     nbclient = pytest.importorskip("nbclient", reason="mt-ranker[docs] is not installed")
     nbformat = pytest.importorskip("nbformat")
     pytest.importorskip("ipykernel")
-    made = nbformat.from_dict(notebook)
-    nbformat.validate(made)
-    nbclient.NotebookClient(made, timeout=300, resources={"metadata": {"path": str(folder)}}).execute()
-    return made["cells"]
+    example = nbformat.from_dict(notebook)
+    nbformat.validate(example)
+    nbclient.NotebookClient(example, timeout=300, resources={"metadata": {"path": str(folder)}}).execute()
+    return example["cells"]
 
 
 def test_a_page_becomes_cells_of_text_and_code(notebooks):
-    made = notebooks.notebook(PAGE)
-    assert [cell["cell_type"] for cell in made["cells"]] == ["markdown", "code", "markdown"]
-    assert made["cells"][0]["source"] == "# Ties\n\nNeighbours tie:"
-    typed = made["cells"][1]["source"].splitlines()
+    example = notebooks.notebook(PAGE)
+    assert [cell["cell_type"] for cell in example["cells"]] == ["markdown", "code", "markdown"]
+    assert example["cells"][0]["source"] == "# Ties\n\nNeighbours tie:"
+    typed = example["cells"][1]["source"].splitlines()
     assert typed[2:5] == ["for scores in ([0.5, 0.1 + 0.2, 0.3],):", "    merged = merge_ties(scores)", ""]
     assert typed[5] == 'pd.DataFrame({"score": merged})'
-    assert len({cell["id"] for cell in made["cells"]}) == 3
-    assert json.dumps(made) == json.dumps(notebooks.notebook(PAGE))
+    assert len({cell["id"] for cell in example["cells"]}) == 3
+    assert json.dumps(example) == json.dumps(notebooks.notebook(PAGE))
 
 
 def test_a_notebook_runs_and_shows_a_table(notebooks, tmp_path):

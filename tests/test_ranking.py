@@ -327,6 +327,6 @@ def test_files_of_before_there_were_several_sets_of_weights_are_read(trained, sa
     before = {key: value for key, value in stored.model.items() if key != "weights"} | {"columns": columns}
     write_model(tmp_path / "x.model", StoredModel(before, stored.arrays), "")
     loaded = Ranker.load(tmp_path / "x.model")
-    for one in (sample, few):
-        np.testing.assert_array_equal(loaded.score(one), trained.score(one))
+    for item in (sample, few):
+        np.testing.assert_array_equal(loaded.score(item), trained.score(item))
     assert loaded.note(few) == trained.note(few)

@@ -60,7 +60,7 @@ def test_merged_scores_are_those_of_the_rule(drawn):
     expected = [plain_merge(scores[start:stop]) for start, stop in pairwise(offsets)]
     np.testing.assert_array_equal(merged, np.concatenate(expected))
     np.testing.assert_array_equal(merge_ties(merged, offsets), merged)
-    ranks = [rankdata(one) for one in expected]
+    ranks = [rankdata(item) for item in expected]
     np.testing.assert_array_equal(average_ranks(scores, offsets), np.concatenate(ranks))
 
 
@@ -92,17 +92,17 @@ def test_noise_changes_nothing_that_counts_ties(drawn, random):
     )
     ranked = [rank_by(data, each)[["candidate", "rank", "tied"]] for each in (scores, noisy)]
     assert ranked[0].equals(ranked[1])
-    both = [merge_ties(each, offsets) for each in (scores, noisy)]
-    for found in (
-        [tau_counts(each, pairs, group, len(offsets) - 1) for each in both],
-        [count_pairs(human, each, offsets) for each in both],
+    joined = [merge_ties(each, offsets) for each in (scores, noisy)]
+    for result in (
+        [tau_counts(each, pairs, group, len(offsets) - 1) for each in joined],
+        [count_pairs(human, each, offsets) for each in joined],
         [group_spearman(each, human, offsets) for each in (scores, noisy)],
         [best_of_blocks(each, offsets) for each in (scores, noisy)],
         [RankSVM().fit([[0.0], [1.0]], [0, 1]).rank(each[:, None], group) for each in (scores, noisy)],
     ):
-        np.testing.assert_array_equal(*found)
-    assert [both[0][row] for row in best_of_blocks(scores, offsets)] == [
-        max(both[0][start:stop]) for start, stop in pairwise(offsets)
+        np.testing.assert_array_equal(*result)
+    assert [joined[0][row] for row in best_of_blocks(scores, offsets)] == [
+        max(joined[0][start:stop]) for start, stop in pairwise(offsets)
     ]
 
 
@@ -125,16 +125,16 @@ def test_noise_changes_no_correlation_of_tables(human, data):
 @given(arrays(np.float64, st.integers(3, 60), elements=st.integers(-5, 5)), st.data())
 def test_spearman_is_that_of_scipy(first, data):
     second = data.draw(arrays(np.float64, len(first), elements=st.integers(-5, 5)))
-    found = group_spearman(first, second, [0, len(first)])[0]
+    rho = group_spearman(first, second, [0, len(first)])[0]
     if len(set(first)) == 1 or len(set(second)) == 1:
-        assert np.isnan(found)
+        assert np.isnan(rho)
     else:
-        assert found == pytest.approx(spearmanr(first, second)[0])
+        assert rho == pytest.approx(spearmanr(first, second)[0])
 
 
 @given(st.lists(st.integers(-3, 3), max_size=40), st.sampled_from([np.int32, np.int64, np.float64]))
 def test_sorting_counts_the_inversions(values, dtype):
-    made = np.array(values, dtype=dtype)
+    example = np.array(values, dtype=dtype)
     inversions = sum(before > after for place, after in enumerate(values) for before in values[:place])
-    assert sort_counting(made, np.empty_like(made)) == inversions
-    assert made.tolist() == sorted(values)
+    assert sort_counting(example, np.empty_like(example)) == inversions
+    assert example.tolist() == sorted(values)

@@ -53,9 +53,9 @@ def test_the_version_is_in_one_place_and_the_citation_has_it():
     configuration = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert configuration["project"]["dynamic"] == ["version"]
     source = configuration["tool"]["hatch"]["version"]
-    found = re.search(source["pattern"], (ROOT / source["path"]).read_text(encoding="utf-8"))
-    assert found is not None
-    assert found["version"] == VERSION
+    result = re.search(source["pattern"], (ROOT / source["path"]).read_text(encoding="utf-8"))
+    assert result is not None
+    assert result["version"] == VERSION
     assert f"\nversion: {VERSION}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 

@@ -62,20 +62,20 @@ def test_it_has_the_form_of_cyclonedx(bill):
     assert (bill["bomFormat"], bill["specVersion"], bill["version"]) == ("CycloneDX", "1.6", 1)
     assert re.fullmatch(r"urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", bill["serialNumber"])
     components = [bill["metadata"]["component"], *bill["components"]]
-    refs = [one["bom-ref"] for one in components]
+    refs = [component["bom-ref"] for component in components]
     assert len(set(refs)) == len(refs)
-    for one in (*components, *(file for part in components for file in part.get("components", ()))):
-        assert one["type"] in {"library", "machine-learning-model", "data", "file"}
-        assert one["name"]
+    for item in (*components, *(file for part in components for file in part.get("components", ()))):
+        assert item["type"] in {"library", "machine-learning-model", "data", "file"}
+        assert item["name"]
         # one expression, or a list of names
-        kinds = [set(licence) for licence in one.get("licenses", ())]
+        kinds = [set(licence) for licence in item.get("licenses", ())]
         assert kinds == [{"expression"}] or all(kind == {"license"} for kind in kinds)
-        for digest in one.get("hashes", ()):
+        for digest in item.get("hashes", ()):
             assert digest["alg"] == "SHA-256"
             assert re.fullmatch("[0-9a-f]{64}", digest["content"])
-    for one in bill["dependencies"]:
-        assert {one["ref"], *one["dependsOn"]} <= set(refs)
-        assert len(set(one["dependsOn"])) == len(one["dependsOn"])
+    for item in bill["dependencies"]:
+        assert {item["ref"], *item["dependsOn"]} <= set(refs)
+        assert len(set(item["dependsOn"])) == len(item["dependsOn"])
 
 
 def test_it_names_the_wheel_and_what_the_wheel_contains(bill, wheel, project):
@@ -83,7 +83,7 @@ def test_it_names_the_wheel_and_what_the_wheel_contains(bill, wheel, project):
     assert subject["purl"] == "pkg:pypi/mt-ranker@1.2"
     assert subject["licenses"] == [{"expression": project["license"]}]
     assert subject["hashes"][0]["content"] == hashlib.sha256(wheel.read_bytes()).hexdigest()
-    parts = {one["name"]: one for one in bill["components"] if one["type"] != "library"}
+    parts = {item["name"]: item for item in bill["components"] if item["type"] != "library"}
     assert set(parts) == {"made", "invented"}
     assert parts["made"]["licenses"] == [{"expression": "CC-BY-SA-4.0"}]
     assert parts["invented"]["licenses"] == [{"expression": "Apache-2.0"}]
@@ -92,14 +92,14 @@ def test_it_names_the_wheel_and_what_the_wheel_contains(bill, wheel, project):
 
 
 def test_it_names_all_that_is_needed_and_no_extras(bill, project):
-    libraries = {canonicalize_name(one["name"]): one for one in bill["components"] if one["type"] == "library"}
+    libraries = {canonicalize_name(item["name"]): item for item in bill["components"] if item["type"] == "library"}
     direct = {canonicalize_name(Requirement(line).name) for line in project["dependencies"]}
     assert direct <= set(libraries)
     assert "thinc" in libraries, "what dependencies depend on is needed too"
     assert "not-installed-anywhere" not in libraries
-    assert all(one["version"] == metadata.version(name) for name, one in libraries.items())
-    graph = {one["ref"]: one["dependsOn"] for one in bill["dependencies"]}
-    named = {one.split("/", 1)[1].split("@")[0] for one in graph["pkg:pypi/mt-ranker@1.2"] if one.startswith("pkg:")}
+    assert all(library["version"] == metadata.version(name) for name, library in libraries.items())
+    graph = {item["ref"]: item["dependsOn"] for item in bill["dependencies"]}
+    named = {item.split("/", 1)[1].split("@")[0] for item in graph["pkg:pypi/mt-ranker@1.2"] if item.startswith("pkg:")}
     assert named == direct
 
 

@@ -21,13 +21,13 @@ WITH_ENCODER = pytest.mark.skipif(importlib.util.find_spec("torch") is None, rea
 
 
 def command(*words: str) -> None:
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run(list(words))
-    assert not ended.value.code
+    assert not exit_info.value.code
 
 
 def dataset(references: list[str], lp: str | None = None):
-    return dataset_of([([one], [one, one[::-1]]) for one in references], lp=lp)
+    return dataset_of([([reference], [reference, reference[::-1]]) for reference in references], lp=lp)
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,9 @@ def dataset(references: list[str], lp: str | None = None):
     ],
 )
 def test_the_ranker_suits_the_language(references, lp, name):
-    made = dataset(references, lp)
-    assert shipped.suited(made) == name
-    assert shipped.suited(made.without_references()) == "consensus"
+    data = dataset(references, lp)
+    assert shipped.suited(data) == name
+    assert shipped.suited(data.without_references()) == "consensus"
 
 
 def test_what_ships():
@@ -83,20 +83,20 @@ def test_the_scores_of_a_source_do_not_depend_on_the_other_sources(name):
 
 @pytest.mark.parametrize("name", ["full", "full-any"])
 def test_a_ranker_that_ships_prefers_the_reference(name):
-    made = dataset(ENGLISH if name == "full" else GERMAN)
-    scores = Ranker.load(name).candidate_scores(made)
+    data = dataset(ENGLISH if name == "full" else GERMAN)
+    scores = Ranker.load(name).candidate_scores(data)
     assert (np.diff(scores.reshape(-1, 2), axis=1) < 0).all()
 
 
 def test_the_one_with_an_encoder_says_what_it_needs_or_ranks(monkeypatch):
-    ranker, made = Ranker.load("full-semantic"), dataset(ENGLISH)
+    ranker, example = Ranker.load("full-semantic"), dataset(ENGLISH)
     if importlib.util.find_spec("torch") is None:
         # before the other columns, which take their time
         monkeypatch.setattr(NgramAgreement, "transform", None)
         with pytest.raises(MissingError, match=r"ranker\[semantic\]"):
-            ranker.candidate_scores(made)
+            ranker.candidate_scores(example)
     else:
-        assert (np.diff(ranker.candidate_scores(made).reshape(-1, 2), axis=1) < 0).all()
+        assert (np.diff(ranker.candidate_scores(example).reshape(-1, 2), axis=1) < 0).all()
 
 
 def test_a_file_goes_before_a_name(tmp_path, monkeypatch):
@@ -112,7 +112,7 @@ def test_rank_without_a_model_says_which_it_takes(tmp_path, capsys):
     path.write_text(json.dumps([{"source": "x", "references": ENGLISH, "candidates": {"A": "x", "B": ENGLISH[0]}}]))
     command("rank", str(path), "-f", "json")
     out, err = capsys.readouterr()
-    assert [one["system"] for one in json.loads(out)["sources"][0]["ranking"]] == ["B", "A"]
+    assert [item["system"] for item in json.loads(out)["sources"][0]["ranking"]] == ["B", "A"]
     assert "ranker: note: using the included model full" in err
     assert "all 1 source with fewer than 3 candidates; ranked without consensus\n" in err
     command("rank", str(path), "-M", "full", "-f", "json")

@@ -38,7 +38,7 @@ def test_nothing_is_loaded_from_elsewhere():
     assert len(pages) > 80
     for page in pages:
         text = page.read_text(encoding="utf-8")
-        assert [one for one in LOADED.findall(text) if re.match("(https?:)?//", one)] == [], page
+        assert [item for item in LOADED.findall(text) if re.match("(https?:)?//", item)] == [], page
         assert not FETCHED.search(text), page
     for sheet in SITE.rglob("*.css"):
         assert not FETCHED.search(sheet.read_text(encoding="utf-8")), sheet
@@ -59,8 +59,8 @@ def test_pages_are_quiet_and_fit_the_screen(address, browser, width, scheme):
     heard: list[str] = []
     page.on("console", lambda message: heard.append(message.text))
     page.on("pageerror", lambda error: heard.append(str(error)))
-    page.on("request", lambda one: one.url.startswith((address, "data:", "blob:")) or heard.append(one.url))
-    page.on("response", lambda one: one.status < 400 or heard.append(f"{one.status} {one.url}"))
+    page.on("request", lambda item: item.url.startswith((address, "data:", "blob:")) or heard.append(item.url))
+    page.on("response", lambda item: item.status < 400 or heard.append(f"{item.status} {item.url}"))
     for name in PAGES:
         page.goto(f"{address}/{name}.html")
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), name

@@ -56,16 +56,16 @@ def test_readers_find_the_old_files_or_the_new_whenever_a_run_is_killed(tmp_path
         folder = tmp_path / str(step)
         folder.mkdir()
         write_together({folder / name: b"old" for name in names})
-        ended = not killed(WRITE + f"write_together({{folder / name: b'new' for name in {names}}})", step, folder)
-        found = {read_text(folder / name) for name in reversed(names)}
-        assert len(found) == 1
-        seen |= found
+        result = not killed(WRITE + f"write_together({{folder / name: b'new' for name in {names}}})", step, folder)
+        actual = {read_text(folder / name) for name in reversed(names)}
+        assert len(actual) == 1
+        seen |= actual
         write_together({folder / name: b"newer" for name in names})
         assert {read_text(folder / name) for name in names} == {"newer"}
         assert sorted(path.name for path in folder.iterdir()) == names
-        if ended:
+        if result:
             break
-    assert ended
+    assert result
     assert seen == {"old", "new"}
 
 
@@ -78,9 +78,9 @@ def test_a_killed_conversion_never_leaves_a_corpus_with_the_pairs_of_another(ste
     code += "from ranker.corpora.formats.writing import write_dataset\n"
     code += f"write_dataset(preferred(np.array({[row[::-1] for row in HUMAN]})), sys.argv[2] + '/x.jsonl')"
     killed(code, step, tmp_path)
-    found = read_dataset(path)
-    assert kinds(found) == kinds(old)
-    assert found.preferences.equals(old.preferences) or found.preferences.equals(new.preferences)
+    dataset = read_dataset(path)
+    assert kinds(dataset) == kinds(old)
+    assert dataset.preferences.equals(old.preferences) or dataset.preferences.equals(new.preferences)
     write_dataset(new, path)
     assert read_dataset(path).preferences.equals(new.preferences)
     assert hidden(tmp_path) == []
@@ -95,9 +95,9 @@ def test_a_corpus_that_is_replaced_while_its_pairs_are_read_is_refused(tmp_path,
     read = reading._read
 
     def slow(*arguments: str) -> Dataset:
-        found = read(*arguments)
+        result = read(*arguments)
         write_dataset(dataset, path)
-        return found
+        return result
 
     monkeypatch.setattr(reading, "_read", slow)
     with pytest.raises(

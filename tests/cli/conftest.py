@@ -68,10 +68,10 @@ def refused(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     def call(*arguments: str, says: str = "", stdin: bytes = b"", lines: int = 1) -> str:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         before = everything(folder)
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             run(list(arguments))
         out, err = capsys.readouterr()
-        assert ended.value.code == 2, err
+        assert exit_info.value.code == 2, err
         assert out == ""
         assert err.startswith("ranker: error: ")
         assert err.endswith("\n")

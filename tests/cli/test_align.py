@@ -94,7 +94,7 @@ def test_options_of_training(ranker: Ranker) -> None:
 def test_what_apply_prints_for_a_corpus(ranker: Ranker, folder: Path) -> None:
     ranker("align", "train", "--data", "corpus.json", "--model", "m")
     model, dataset = AlignmentModel.load("m"), read_dataset("corpus.json")
-    found = align_dataset(model, dataset)
+    result = align_dataset(model, dataset)
     size = len(SENTENCES)
     printed = {
         name: ranker("align", "apply", "-M", "m", "-d", "corpus.json", *options).splitlines()
@@ -110,10 +110,10 @@ def test_what_apply_prints_for_a_corpus(ranker: Ranker, folder: Path) -> None:
     assert printed["A"] == printed["all"][::3] == printed["first"]
     assert printed["C"] == [""] * size
     (folder / "all").write_text("\n".join(printed["all"]) + "\n")
-    assert read_pharaoh("all").source.tolist() == found.candidates.source.tolist()
+    assert read_pharaoh("all").source.tolist() == result.candidates.source.tolist()
     (folder / "second").write_text("\n".join(printed["second"]) + "\n")
-    assert read_pharaoh("second").target.tolist() == found.references.take(range(1, 2 * size, 2)).target.tolist()
-    assert found.candidates_given.all()
+    assert read_pharaoh("second").target.tolist() == result.references.take(range(1, 2 * size, 2)).target.tolist()
+    assert result.candidates_given.all()
     higher = ranker("align", "apply", "-M", "m", "-d", "corpus.json", "--threshold", "0.999999").split()
     assert len(higher) < len(" ".join(printed["all"]).split())
 

@@ -22,9 +22,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     place = tmp_path_factory.mktemp("model")
     (place / "good.json").write_text(json.dumps(RATED))
     files = ["--data", str(place / "good.json"), "--model", str(place / "x.model")]
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run(["train", *files, "--features", "bleu,paraphrase", "--format", "json"])
-    assert ended.value.code == 0
+    assert exit_info.value.code == 0
     return (place / "x.model").read_bytes()
 
 
@@ -74,19 +74,19 @@ def test_models_with_a_byte_changed(model: bytes, folder: Path, refused: Refused
         changed = bytearray(model)
         changed[position] ^= 0x55
         (folder / "x.model").write_bytes(changed)
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             run(["rank", "good.json", "-M", "x.model", "-f", "json"])
         out, err = capsys.readouterr()
         # what the model does not depend on, such as its card, may change
-        assert (ended.value.code, out) == (0, sound) or re.fullmatch(r"ranker: error: x\.model: [^\n]+\n", err), (
+        assert (exit_info.value.code, out) == (0, sound) or re.fullmatch(r"ranker: error: x\.model: [^\n]+\n", err), (
             position
         )
 
 
 def test_a_model_replaces_a_model_and_nothing_else(model: bytes, folder: Path, refused: Refused, capsys: Any) -> None:
     (folder / "x.zip").write_bytes(model)
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run(["train", "-d", "good.json", "-M", "x.zip"])
-    assert ended.value.code == 0
+    assert exit_info.value.code == 0
     capsys.readouterr()
     refused("train", "-d", "good.json", "-M", "two", says="two: already exists and is not a model file")

@@ -32,9 +32,9 @@ def ranker(command):
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "sample.model"
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run(["train", "--data", "sample", "--features", "bleu1-4", "--folds", "0", "--model", str(path)])
-    assert ended.value.code == 0
+    assert exit_info.value.code == 0
     return str(path)
 
 
@@ -82,7 +82,7 @@ def test_rank_as_table_lines_and_csv(ranker, model, candidates):
     assert "2=" in table
     assert "the cat sat on the mat" in table
     lines = [json.loads(line) for line in ranker("rank", candidates, "-M", model, "-f", "jsonl").splitlines()]
-    assert [one["source"] for one in lines] == ["一", "二"]
+    assert [line["source"] for line in lines] == ["一", "二"]
     rows = list(csv.DictReader(io.StringIO(ranker("rank", candidates, "-M", model, "-f", "csv"))))
     assert [row["rank"] for row in rows] == ["1", "2", "1", "2", "2"]
 
@@ -104,7 +104,7 @@ def test_rank_reads_stdin_and_parallel_files_alike(ranker, model, tmp_path, monk
         },
         {"source": "二", "refs": ["it rains", "rain falls"], "candidates": {"A": "it rains", "B": "it falls"}},
     ]
-    raw = "\r\n".join(json.dumps(one) for one in records).encode("utf-8-sig")
+    raw = "\r\n".join(json.dumps(record) for record in records).encode("utf-8-sig")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(raw)))
     assert ranker("rank", "-", "-M", model, "-f", "jsonl") == parallel
 
@@ -127,18 +127,18 @@ def test_corpus_bleu_is_sacrebleus(ranker, tmp_path):
     pairs = zip(hypotheses, references, strict=True)
     path.write_text(json.dumps([{"src": f"{i}", "ref": r, "mt": h, "system": "A"} for i, (h, r) in enumerate(pairs)]))
     row = json.loads(ranker("score", str(path), "-m", "bleu", "--level", "system", "-f", "json"))["rows"][0]
-    theirs = sacrebleu.corpus_bleu(hypotheses, [references]).score / 100
-    assert row["bleu"] == pytest.approx(theirs, abs=1e-12)
+    expected = sacrebleu.corpus_bleu(hypotheses, [references]).score / 100
+    assert row["bleu"] == pytest.approx(expected, abs=1e-12)
 
 
 def test_evaluate_model_and_metric(ranker, model):
     table = ranker("evaluate", "--data", "sample", "--model", model, "--resamples", "50")
     assert "agreement with human fluency" in table
-    found = json.loads(ranker("evaluate", "--data", "sample", "-m", "bleu", "-f", "json", "--resamples", "50"))
-    row = found["rows"][0]
+    document = json.loads(ranker("evaluate", "--data", "sample", "-m", "bleu", "-f", "json", "--resamples", "50"))
+    row = document["rows"][0]
     assert row["name"] == "zh-en"
     assert row["spearman"]["tie-corrected"]["low"] < row["spearman"]["tie-corrected"]["value"]
-    assert "seed:0" in found["signature"]
+    assert "seed:0" in document["signature"]
 
 
 def test_evaluate_says_when_it_was_trained_on_that(capsys, model):

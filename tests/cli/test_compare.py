@@ -72,40 +72,42 @@ def test_models_metrics_json_and_csv_agree(ranker, tmp_path):
     ranker("train", "--data", "sample", "--features", "bleu1-4", "--folds", "0", "--model", path)
     arguments = ("compare", "--data", "sample", "-m", "bleu", "-m", "per", "-M", path, "--test", "randomisation", *FEW)
     printed, notes = ranker(*arguments, "-f", "json")
-    found = Comparison.from_json(printed)
-    assert [(one.name, one.type) for one in found.metrics] == [
+    comparison = Comparison.from_json(printed)
+    assert [(metric.name, metric.type) for metric in comparison.metrics] == [
         *(("bleu", "metric"), ("per", "metric"), ("mine.model", "ranker")),
     ]
-    assert found.metrics[2].notes == ("was trained on sample",)
+    assert comparison.metrics[2].notes == ("was trained on sample",)
     assert "ranker: note: mine.model: was trained on sample" in notes
-    assert found.settings.test == "randomisation"
+    assert comparison.settings.test == "randomisation"
     rows = list(csv.DictReader(io.StringIO(ranker(*arguments, "-f", "csv")[0])))
-    assert len(rows) == len(found.cells)
-    for row, cell in zip(rows, found.cells, strict=True):
+    assert len(rows) == len(comparison.cells)
+    for row, cell in zip(rows, comparison.cells, strict=True):
         assert (row["statistic"], row["metric"]) == (cell.statistic, cell.metric)
         assert float(row["value"]) == pytest.approx(cell.value)
     lines = ranker(*arguments, "-f", "jsonl")[0].splitlines()
-    assert [json.loads(one)["rank"] for one in lines] == [cell.rank for cell in found.cells]
+    assert [json.loads(line)["rank"] for line in lines] == [cell.rank for cell in comparison.cells]
 
 
 def test_figures_are_those_of_evaluate_and_score(ranker):
     # an error rate is turned round
     evaluated = json.loads(ranker("evaluate", "--data", "sample", "-m", "ter", *FEW, "-f", "json")[0])
     spearman = evaluated["rows"][0]["spearman"]["tie-corrected"]
-    found = Comparison.from_json(ranker("compare", "--data", "sample", "-m", "ter", *FEW, "-f", "json")[0])
-    cell = found.cell("segment.spearman", "sample/zh-en", "ter")
+    comparison = Comparison.from_json(ranker("compare", "--data", "sample", "-m", "ter", *FEW, "-f", "json")[0])
+    cell = comparison.cell("segment.spearman", "sample/zh-en", "ter")
     assert {"value": cell.value, "low": cell.low, "high": cell.high} == pytest.approx(spearman)
-    assert found.contests == ()
+    assert comparison.contests == ()
 
 
 def test_several_data_sets_and_one_level(ranker, tmp_path):
     ranker("data", "convert", "sample", str(tmp_path / "again.jsonl"))
     data = ("--data", "sample", "--data", str(tmp_path / "again.jsonl"))
     arguments = ("compare", *data, "-m", "bleu", "--level", "segment", *FEW)
-    found = Comparison.from_json(ranker(*arguments, "-f", "json")[0])
-    assert [one.id for one in found.scopes] == ["sample/zh-en", "again/zh-en", "mean"]
-    assert {one.level for one in found.statistics} == {"segment"}
-    assert found.values("segment.pearson", "mean") == pytest.approx(found.values("segment.pearson", "again/zh-en"))
+    comparison = Comparison.from_json(ranker(*arguments, "-f", "json")[0])
+    assert [scope.id for scope in comparison.scopes] == ["sample/zh-en", "again/zh-en", "mean"]
+    assert {statistic.level for statistic in comparison.statistics} == {"segment"}
+    assert comparison.values("segment.pearson", "mean") == pytest.approx(
+        comparison.values("segment.pearson", "again/zh-en")
+    )
     table = ranker(*arguments, "--per-lp")[0]
     assert "sample zh-en, segment level" in table
     assert "mean, 2 data sets, segment level, 240 sources" in table
@@ -126,17 +128,17 @@ def test_agreement_of_judges(ranker):
     table, _ = ranker("agreement", "--data", "sample", "--kind", "fluency", *FEW)
     assert "sample: agreement of judges on fluency" in table
     assert "krippendorff ordinal" in table
-    found = json.loads(ranker("agreement", "--data", "sample", "--kind", "fluency", *FEW, "-f", "json")[0])
-    (pair,) = found["language_pairs"]
+    document = json.loads(ranker("agreement", "--data", "sample", "--kind", "fluency", *FEW, "-f", "json")[0])
+    (pair,) = document["language_pairs"]
     assert pair["figures"]["cohen"]["value"] == pytest.approx(pair["pairs"][0]["kappa"])
     rows = list(csv.DictReader(io.StringIO(ranker("agreement", "--data", "sample", "--pairs", *FEW, "-f", "csv")[0])))
     assert [row["units"] for row in rows] == ["840"]
 
 
 def test_systems_as_people_rank_them(ranker):
-    found = json.loads(ranker("agreement", "--data", "sample", "--systems", "auto", *FEW, "-f", "json")[0])
-    assert [row["rank"] for row in found["rows"]] == [1, 2, 3, 4, 5, 6, 7]
-    assert found["signature"].startswith("systems by mean|")
+    document = json.loads(ranker("agreement", "--data", "sample", "--systems", "auto", *FEW, "-f", "json")[0])
+    assert [row["rank"] for row in document["rows"]] == [1, 2, 3, 4, 5, 6, 7]
+    assert document["signature"].startswith("systems by mean|")
 
 
 def test_refusals_of_agreement(refused):

@@ -15,9 +15,9 @@ TEXTS = ["the cat sat on the mat", "a cat sat on the mat", "the cat sat on a mat
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    made = dataset_of([([], TEXTS), ([], [text.replace("cat", "bird") for text in TEXTS])], kind="fluency")
+    data = dataset_of([([], TEXTS), ([], [text.replace("cat", "bird") for text in TEXTS])], kind="fluency")
     path = tmp_path_factory.mktemp("model") / "consensus.model"
-    Ranker("consensus", C=1.0).fit(made).save(path)
+    Ranker("consensus", C=1.0).fit(data).save(path)
     return path
 
 
@@ -28,23 +28,23 @@ def ranked(capsys, tmp_path, model, sources, *options: str):
         for texts in sources
     ]
     data.write_text(json.dumps(candidates))
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run(["rank", str(data), "--model", str(model), "--format", "json", *options])
     out, err = capsys.readouterr()
-    return ended.value.code, json.loads(out) if out else None, err
+    return exit_info.value.code, json.loads(out) if out else None, err
 
 
 def test_candidates_without_references_are_ranked(capsys, tmp_path, model):
-    code, found, err = ranked(capsys, tmp_path, model, [TEXTS])
+    code, ranks, err = ranked(capsys, tmp_path, model, [TEXTS])
     assert code == 0
-    assert found["sources"][0]["ranking"][-1]["text"] == "dogs ran home"
+    assert ranks["sources"][0]["ranking"][-1]["text"] == "dogs ran home"
     assert err == ""
 
 
 @pytest.mark.parametrize("size", [1, 2])
 def test_too_few_candidates_everywhere_are_refused_in_one_line(capsys, tmp_path, model, size):
-    code, found, err = ranked(capsys, tmp_path, model, [TEXTS[:size]] * 2)
-    assert (code, found) == (2, None)
+    code, ranks, err = ranked(capsys, tmp_path, model, [TEXTS[:size]] * 2)
+    assert (code, ranks) == (2, None)
     assert err == (
         "ranker: error: candidates: no source has 3 candidates to compare, and the model has no other "
         "features: add the missing data, or choose another model\n"
@@ -52,19 +52,19 @@ def test_too_few_candidates_everywhere_are_refused_in_one_line(capsys, tmp_path,
 
 
 def test_identical_and_empty_candidates_tie(capsys, tmp_path, model):
-    code, found, err = ranked(capsys, tmp_path, model, [["same text"] * 3, ["", "", ""], ["", "a cat", "a cat"]])
+    code, ranks, err = ranked(capsys, tmp_path, model, [["same text"] * 3, ["", "", ""], ["", "a cat", "a cat"]])
     assert (code, err) == (0, "")
-    same, empty, one = ([row["score"] for row in source["ranking"]] for source in found["sources"])
+    same, empty, single = ([row["score"] for row in source["ranking"]] for source in ranks["sources"])
     assert len(set(same)) == len(set(empty)) == 1
-    assert [row["text"] for row in found["sources"][2]["ranking"]] == ["a cat", "a cat", ""]
-    assert one[0] == one[1] > one[2]
+    assert [row["text"] for row in ranks["sources"][2]["ranking"]] == ["a cat", "a cat", ""]
+    assert single[0] == single[1] > single[2]
 
 
 def test_sources_with_one_or_two_candidates_are_counted_in_one_line(capsys, tmp_path, model):
-    code, found, err = ranked(capsys, tmp_path, model, [TEXTS, TEXTS[:1], ["", ""], TEXTS[:2]])
+    code, ranks, err = ranked(capsys, tmp_path, model, [TEXTS, TEXTS[:1], ["", ""], TEXTS[:2]])
     assert code == 0
-    assert [len(source["ranking"]) for source in found["sources"]] == [4, 1, 2, 2]
-    assert found["sources"][2]["ranking"][0]["tied"]
+    assert [len(source["ranking"]) for source in ranks["sources"]] == [4, 1, 2, 2]
+    assert ranks["sources"][2]["ranking"][0]["tied"]
     assert err == "ranker: note: 3 of 4 sources with fewer than 3 candidates; their candidates tie\n"
 
 
@@ -72,9 +72,9 @@ def test_one_feature_can_be_the_metric(capsys, tmp_path):
     data = tmp_path / "candidates.json"
     outputs = [{"system": str(place), "text": text} for place, text in enumerate(TEXTS)]
     data.write_text(json.dumps([{"source": "x", "candidates": outputs}]))
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run(["rank", str(data), "--metric", "consensus.independent", "--format", "json"])
-    assert ended.value.code == 0
+    assert exit_info.value.code == 0
     assert json.loads(capsys.readouterr().out)["sources"][0]["ranking"][-1]["text"] == "dogs ran home"
 
 
@@ -90,9 +90,9 @@ def test_one_feature_can_be_the_metric(capsys, tmp_path):
     ],
 )
 def test_what_is_no_metric_is_refused(capsys, metric, says):
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run(["rank", "sample", "--metric", metric])
-    assert ended.value.code == 2
+    assert exit_info.value.code == 2
     err = capsys.readouterr().err
     assert says in err
     assert err.count("\n") == 1

@@ -33,10 +33,10 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
     def call(*arguments: str, notes: str = "") -> str:
         capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             run(["contrast", *arguments])
         out, err = capsys.readouterr()
-        assert ended.value.code == 0, err
+        assert exit_info.value.code == 0, err
         assert notes in err
         return out
 
@@ -60,8 +60,8 @@ def test_two_files_are_contrasted(printed: Printed) -> None:
         "A and B on src, 3 sources; [95% bootstrap confidence interval over sources]; ter: lower is better\n"
     )
     titles = ["overall", "F1 of words by how often the references have them", "ter by words of the reference"]
-    titles += [f"n-grams that {one} matches more often" for one in "AB"]
-    titles += [f"segments that {one} translates better by ter" for one in "AB"]
+    titles += [f"n-grams that {item} matches more often" for item in "AB"]
+    titles += [f"segments that {item} translates better by ter" for item in "AB"]
     places = [text.index(f"\n{title}\n") for title in titles]
     assert places == sorted(places)
     assert "(matched only here: 'the committee approved')" in text
@@ -76,7 +76,7 @@ def test_all_forms_hold_the_same(printed: Printed) -> None:
     lines = [json.loads(line) for line in printed(*arguments, "jsonl").splitlines()]
     rows = list(csv.DictReader(io.StringIO(printed(*arguments, "csv"))))
     assert len(lines) == len(rows)
-    counts = [len(one["buckets"]) for one in document["breakdowns"]]
+    counts = [len(item["buckets"]) for item in document["breakdowns"]]
     ngrams = document["first_ngrams"] + document["second_ngrams"]
     segments = document["first_segments"] + document["second_segments"]
     assert len(lines) == sum(counts) + len(ngrams) + len(segments)
@@ -173,11 +173,11 @@ REFUSALS = {
 
 @pytest.mark.parametrize("words", REFUSALS)
 def test_refusals(words: str, refused: Refused, folder: Path) -> None:
-    both = {"A": "a", "B": "b"}
+    joined = {"A": "a", "B": "b"}
     uneven = [
-        {"source": "x", "references": ["r"], "candidates": both},
+        {"source": "x", "references": ["r"], "candidates": joined},
         {"source": "y", "references": ["r"], "candidates": {"A": "a"}},
     ]
     (folder / "uneven.json").write_text(json.dumps(uneven))
-    (folder / "no-reference-2.json").write_text(json.dumps([{"source": "x", "candidates": both}]))
+    (folder / "no-reference-2.json").write_text(json.dumps([{"source": "x", "candidates": joined}]))
     refused(*words.split(), says=REFUSALS[words])

@@ -184,9 +184,9 @@ def test_a_known_corpus_that_is_not_here(refused: Refused) -> None:
 
 
 def test_one_candidate_is_ranked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run(["rank", "one-candidate.json", "-m", "bleu", "-f", "json"])
-    assert ended.value.code == 0
+    assert exit_info.value.code == 0
     (source,) = json.loads(capsys.readouterr().out)["sources"]
     assert [(row["rank"], row["tied"], row["margin"]) for row in source["ranking"]] == [(1, False, None)]
 
@@ -225,13 +225,13 @@ def test_system_scores_need_references_too(refused: Refused) -> None:
 
 def test_no_command_is_no_mashed_help(refused: Refused, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in ([], ["data"]):
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             run(arguments)
         out, err = capsys.readouterr()
-        if ended.value.code == 0:
+        if exit_info.value.code == 0:
             assert (out.splitlines()[0][:6], err) == ("Usage:", "")
         else:
-            assert (ended.value.code, out) == (2, "")
+            assert (exit_info.value.code, out) == (2, "")
             assert re.fullmatch(r"ranker: error: [^\n]{,200}\n", err)
 
 

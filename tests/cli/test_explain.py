@@ -30,7 +30,7 @@ RECORDS: list[dict[str, Any]] = [
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("models") / "sample.model"
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run(
             [
                 "train",
@@ -46,7 +46,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
                 str(path),
             ]
         )
-    assert ended.value.code == 0
+    assert exit_info.value.code == 0
     return str(path)
 
 
@@ -85,15 +85,15 @@ def test_the_sums_in_all_forms_of_output(printed: Printed, model: str) -> None:
     lines = [json.loads(line) for line in printed(*arguments, "jsonl").splitlines()]
     rows = list(csv.DictReader(io.StringIO(printed(*arguments, "csv"))))
     assert document["sources"] == lines
-    assert [one["source"] for one in lines] == ["eins", "zwei"]
+    assert [item["source"] for item in lines] == ["eins", "zwei"]
     scores = json.loads(printed("rank", "data.json", "-M", model, "-f", "json"))["sources"]
-    for one, row, source in zip(lines, rows, scores, strict=False):
+    for line, row, source in zip(lines, rows, scores, strict=False):
         score = {each["system"]: each["score"] for each in source["ranking"]}
-        assert one["difference"] == score["A"] - score["C"] == float(row["difference"])
-        assert sum(one["families"].values()) == pytest.approx(one["difference"], abs=1e-12)
-        assert sum(one["features"].values()) == pytest.approx(one["difference"], abs=1e-12)
-        assert sum(float(row[name]) for name in one["features"]) == pytest.approx(one["difference"], abs=1e-12)
-    assert document["difference"] == pytest.approx(sum(one["difference"] for one in lines) / 2)
+        assert line["difference"] == score["A"] - score["C"] == float(row["difference"])
+        assert sum(line["families"].values()) == pytest.approx(line["difference"], abs=1e-12)
+        assert sum(line["features"].values()) == pytest.approx(line["difference"], abs=1e-12)
+        assert sum(float(row[name]) for name in line["features"]) == pytest.approx(line["difference"], abs=1e-12)
+    assert document["difference"] == pytest.approx(sum(item["difference"] for item in lines) / 2)
 
 
 def test_all_lists_every_feature(printed: Printed, model: str) -> None:

@@ -46,10 +46,10 @@ def test_a_file_of_scores_is_a_metric_everywhere(ranker: Run) -> None:
     assert scored["lower_is_better"] == [name]
     assert "|metric:given[name=llm,direction=lower,file=" in scored["signature"]
     ranked = [json.loads(line) for line in ranker("rank", "sample", "-m", metric, "-f", "jsonl").splitlines()]
-    best = [one["ranking"][0]["text"] for one in ranked]
-    assert all(len(one["ranking"][-1]["text"]) >= len(text) for one, text in zip(ranked, best, strict=True))
-    found = ranker("evaluate", "--data", "sample", "-m", metric, "--resamples", "0", "--long-signatures")
-    assert "metric:given[name=llm,direction=lower,file=" in found
+    best = [item["ranking"][0]["text"] for item in ranked]
+    assert all(len(item["ranking"][-1]["text"]) >= len(text) for item, text in zip(ranked, best, strict=True))
+    result = ranker("evaluate", "--data", "sample", "-m", metric, "--resamples", "0", "--long-signatures")
+    assert "metric:given[name=llm,direction=lower,file=" in result
     compared = ranker(
         "compare", "--data", "sample", "-m", metric, "-m", "perp", "--resamples", "10", "--long-signatures"
     )
@@ -61,8 +61,8 @@ def test_a_file_of_scores_is_a_metric_everywhere(ranker: Run) -> None:
 def test_a_model_is_given_the_scores_of_new_data(ranker: Run) -> None:
     features = "bleu[smoothing=add-one],given[file=llm.tsv]"
     ranker("train", "--data", "sample", "-F", features, "-M", "m", "--C", "1", "--folds", "3")
-    asked = ranker("rank", "sample", "-M", "m", code=2)
-    assert asked == (
+    requested = ranker("rank", "sample", "-M", "m", code=2)
+    assert requested == (
         "ranker: error: sample: given[name=llm]: the data has no column 'llm' (there are 'adequacy', 'fluency'): give "
         "a file, as --given llm=FILE\n"
     )
@@ -139,6 +139,6 @@ def test_refusals(words: str, refused: Refused) -> None:
     ],
 )
 def test_what_nobody_scored_is_refused_in_one_line(words: str, ranker: Run) -> None:
-    said = ranker(*words.split(), code=2)
-    assert len(said.splitlines()) == 1, said
-    assert "has scores only for the candidates of a data set and cannot score" in said
+    messages = ranker(*words.split(), code=2)
+    assert len(messages.splitlines()) == 1, messages
+    assert "has scores only for the candidates of a data set and cannot score" in messages

@@ -36,7 +36,7 @@ def test_an_unknown_topic_gets_the_nearest_name(refused):
 
 
 def test_topics_name_only_commands_and_options_that_exist():
-    options = {name for part in _all(COMMANDS) for one in part.params for name in one.opts}
+    options = {name for part in _all(COMMANDS) for param in part.params for name in param.opts}
     for text in help_.topics().values():
         for name in re.findall(r"`ranker ([a-z-]+)", text):
             assert name in {*COMMANDS, "help"}

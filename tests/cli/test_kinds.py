@@ -57,10 +57,10 @@ def test_a_model_is_evaluated_in_the_direction_it_learnt(folder: Path, printed: 
     assert err == ""
     for more in ([], ["--kind", "grade"]):
         out, err = printed("evaluate", "-d", "x.csv", "-M", "x.model", "-f", "json", "--resamples", "0", *more)
-        found = json.loads(out)
-        assert found["kind"] == "grade:lower"
-        assert "|against:grade:lower|" in found["signature"]
-        assert found["rows"][0]["spearman"]["tie-corrected"]["value"] == pytest.approx(1)
+        document = json.loads(out)
+        assert document["kind"] == "grade:lower"
+        assert "|against:grade:lower|" in document["signature"]
+        assert document["rows"][0]["spearman"]["tie-corrected"]["value"] == pytest.approx(1)
         out, _ = printed(
             "compare", "-d", "x.csv", "-M", "x.model", "-m", "chrf", "-f", "csv", "--resamples", "0", *more
         )

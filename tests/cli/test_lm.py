@@ -20,10 +20,10 @@ def ranker(tmp_path, monkeypatch, capsys):
     Path("text.en").write_text(SENTENCES)
 
     def call(*words: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             run(words)
         printed = capsys.readouterr()
-        return ended.value.code, printed.out, printed.err
+        return exit_info.value.code, printed.out, printed.err
 
     return call
 

@@ -23,10 +23,10 @@ def ranker(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
 
     def call(*arguments: str, stdin: str = "") -> str:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             run(["permutation", *arguments])
         printed = capsys.readouterr()
-        assert ended.value.code == 0, printed.err
+        assert exit_info.value.code == 0, printed.err
         assert printed.err == ""
         return printed.out
 
@@ -56,21 +56,21 @@ def test_it_says_what_it_counted_from(ranker: Ranker) -> None:
 
 
 def test_json(ranker: Ranker) -> None:
-    found = json.loads(ranker("0 2 1 3", "--beta", "0.5", "--gamma", "0.25", "-f", "json"))
-    assert found["signature"].endswith("|permutation|beta:0.5|gamma:0.25")
-    assert (found["permutation"], found["counted_from"], found["length"]) == ([0, 2, 1, 3], 0, 4)
-    assert (found["tree"], found["flat_tree"]) == ("(1,2|(1,2|0 (2,1|2 1)) 3)", "(1,2,3|0 (2,1|2 1) 3)")
-    assert (found["trees"], found["spans"]) == (2, 4)
-    assert found["log10_trees"] == pytest.approx(math.log10(2))
-    assert found["chart"][-1] == {
+    document = json.loads(ranker("0 2 1 3", "--beta", "0.5", "--gamma", "0.25", "-f", "json"))
+    assert document["signature"].endswith("|permutation|beta:0.5|gamma:0.25")
+    assert (document["permutation"], document["counted_from"], document["length"]) == ([0, 2, 1, 3], 0, 4)
+    assert (document["tree"], document["flat_tree"]) == ("(1,2|(1,2|0 (2,1|2 1)) 3)", "(1,2,3|0 (2,1|2 1) 3)")
+    assert (document["trees"], document["spans"]) == (2, 4)
+    assert document["log10_trees"] == pytest.approx(math.log10(2))
+    assert document["chart"][-1] == {
         "positions": [0, 3],
         "values": [0, 3],
         "operator": "12",
         "splits": [1, 3],
         "trees": 2,
     }
-    assert list(found["scores"]) == list(NAMES)
-    for name, value in found["scores"].items():
+    assert list(document["scores"]) == list(NAMES)
+    for name, value in document["scores"].items():
         assert value == permutation_scores(name, [0, 2, 1, 3], [0, 4], beta=0.5, gamma=0.25)[0]
 
 
@@ -92,7 +92,7 @@ def test_svg_is_the_tree_that_is_drawn(ranker: Ranker, tmp_path) -> None:
     labels = []
     for more in ([], ["--flat"]):
         ranker("3 2 1", "--svg", str(path), *more)
-        labels.append([one.text for one in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")])
+        labels.append([item.text for item in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")])
     assert sorted(labels[0]) == ["1", "2", "21", "21", "3"]
     assert sorted(labels[1]) == ["1", "2", "3", "321"]
     assert "\n 321\n┌─┼─┐\n3 2 1\n" in ranker("3 2 1", "--flat")
@@ -101,9 +101,9 @@ def test_svg_is_the_tree_that_is_drawn(ranker: Ranker, tmp_path) -> None:
 def test_what_is_too_long_to_draw(ranker: Ranker) -> None:
     words = " ".join(map(str, range(1, 41)))
     assert "\nforest: about 10^20.83 trees; 780 spans, too many to print (use --format json)\n" in ranker(words)
-    found = json.loads(ranker(words, "-f", "json"))
-    assert len(found["chart"]) == found["spans"] == 780
-    assert found["trees"] == math.comb(78, 39) // 40
+    document = json.loads(ranker(words, "-f", "json"))
+    assert len(document["chart"]) == document["spans"] == 780
+    assert document["trees"] == math.comb(78, 39) // 40
     many = ranker(" ".join(map(str, range(1, 61))), "--flat")
     assert "\n(1,2,3," in many
     longest = json.loads(ranker(" ".join(map(str, range(1, 1001))), "-f", "json"))

@@ -174,8 +174,8 @@ def test_an_interrupt_while_a_model_is_written(
 
     monkeypatch.setattr("os.fsync", interrupt)
     before = everything(folder)
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run(["train", "--data", "good.json", "--model", "x.model"])
-    assert ended.value.code == 130
+    assert exit_info.value.code == 130
     assert capsys.readouterr() == ("", "ranker: interrupted\n")
     assert everything(folder) == before

@@ -41,9 +41,9 @@ REFUSALS = {
 def trained(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     folder = tmp_path_factory.mktemp("trained")
     (folder / "good.json").write_text(json.dumps(RATED), encoding="utf-8")
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run(["train", "-d", str(folder / "good.json"), "-F", "bleu,chrf", "-M", str(folder / "good.model")])
-    assert ended.value.code == 0
+    assert exit_info.value.code == 0
     return (folder / "good.model").read_bytes()
 
 
@@ -84,10 +84,10 @@ def test_outputs_without_judgements_have_a_report_that_is_opened(
     monkeypatch.setattr(webbrowser, "open", opens)
     words = ["report", "-M", "good.model", "-s", "two", "-r", "two", "-t", "two", "--resamples", "5", "--open"]
     for place in range(2):
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             run(words)
         out, err = capsys.readouterr()
-        assert (ended.value.code, out) == (0, "written: report.html\n")
+        assert (exit_info.value.code, out) == (0, "written: report.html\n")
         assert "has no human judgements, so this report does not measure agreement" in err
         assert ("no web browser found; open report.html manually" in err) == bool(place)
     assert opened == [(folder / "report.html").resolve().as_uri()] * 2

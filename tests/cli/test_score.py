@@ -53,10 +53,10 @@ def score(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     Path("c.json").write_text(json.dumps(corpus()))
 
     def call(*arguments: str, data: str = "c.json") -> str:
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             run(["score", *([data] if data else []), *arguments])
         out, err = capsys.readouterr()
-        assert ended.value.code == 0, err
+        assert exit_info.value.code == 0, err
         return out
 
     return call
@@ -70,26 +70,26 @@ def statistics(metric: str) -> tuple[Any, Any]:
     """The metric and its statistics of the corpus above, candidates of one source side by side."""
     from ranker.corpora.formats.reading import read_dataset
 
-    made = make_metric(metric)
-    return made, made.statistics(read_dataset("c.json"))
+    example = make_metric(metric)
+    return example, example.statistics(read_dataset("c.json"))
 
 
 @pytest.mark.parametrize("metric", ["bleu", "ter", "chrf", "kendall"])
 def test_documents_and_systems_score_summed_statistics(metric: str, score: Score) -> None:
-    made, table = statistics(metric)
+    example, table = statistics(metric)
     systems = rows(score("-m", metric, "--level", "system", "-f", "json"))
     assert [(row["lp"], row["system"], row["segments"]) for row in systems] == [("de-en", "A", 4), ("de-en", "B", 4)]
     for row, own in zip(systems, (table[1::2], table[0::2]), strict=True):
-        assert row[metric] == pytest.approx(float(made.score(own.sum(axis=0))), abs=1e-12)
+        assert row[metric] == pytest.approx(float(example.score(own.sum(axis=0))), abs=1e-12)
     documents = rows(score("-m", metric, "--level", "document", "-f", "json"))
     # documents as they come, not sorted
     assert [(row["doc"], row["system"]) for row in documents] == [("d2", "A"), ("d2", "B"), ("d1", "A"), ("d1", "B")]
     for row, own in zip(documents, (table[1:4:2], table[0:4:2], table[5::2], table[4::2]), strict=True):
         assert row["segments"] == 2
-        assert row[metric] == pytest.approx(float(made.score(own.sum(axis=0))), abs=1e-12)
+        assert row[metric] == pytest.approx(float(example.score(own.sum(axis=0))), abs=1e-12)
     segments = rows(score("-m", metric, "-f", "json"))
     assert [(row["seg_id"], row["system"]) for row in segments[:3]] == [("1", "B"), ("1", "A"), ("2", "B")]
-    assert [row[metric] for row in segments] == pytest.approx(made.score(table).tolist(), abs=1e-12)
+    assert [row[metric] for row in segments] == pytest.approx(example.score(table).tolist(), abs=1e-12)
 
 
 def test_a_ranker_scores_the_mean_of_its_segments(score: Score) -> None:
@@ -98,19 +98,19 @@ def test_a_ranker_scores_the_mean_of_its_segments(score: Score) -> None:
     assert list(segments[0]) == ["lp", "seg_id", "system", "bleu", "ranker"]
     for row in rows(score("-M", "m", "--level", "document", "-f", "json")):
         own = [
-            one["ranker"]
-            for one in segments
-            if one["system"] == row["system"] and DOCUMENTS[int(one["seg_id"]) - 1] == row["doc"]
+            segment["ranker"]
+            for segment in segments
+            if segment["system"] == row["system"] and DOCUMENTS[int(segment["seg_id"]) - 1] == row["doc"]
         ]
         assert row["ranker"] == pytest.approx(sum(own) / len(own), abs=1e-12)
 
 
 def test_lists_of_metrics_in_one_notation(score: Score) -> None:
     printed = score("-m", "bleu,ter", "-m", "bleu[order=2,smoothing=floor] , chrf", "-f", "csv")
-    found = list(csv.DictReader(io.StringIO(printed)))
-    assert list(found[0]) == ["lp", "seg_id", "system", "bleu", "ter", "bleu[order=2,smoothing=floor]", "chrf"]
+    result = list(csv.DictReader(io.StringIO(printed)))
+    assert list(result[0]) == ["lp", "seg_id", "system", "bleu", "ter", "bleu[order=2,smoothing=floor]", "chrf"]
     lines = [json.loads(line) for line in score("-m", "bleu,ter", "-f", "jsonl").splitlines()]
-    assert [one["ter"] for one in lines] == [float(one["ter"]) for one in found]
+    assert [line["ter"] for line in lines] == [float(item["ter"]) for item in result]
 
 
 def test_signatures_and_the_direction_of_scores_are_said(score: Score) -> None:
@@ -131,9 +131,13 @@ def test_references_without_spaces_give_one_note_for_all_metrics(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    made = {"source": "The cat.", "references": ["我很喜欢那只坐在垫子上的猫。"], "candidates": {"A": "我喜欢那只猫。"}}
+    example = {
+        "source": "The cat.",
+        "references": ["我很喜欢那只坐在垫子上的猫。"],
+        "candidates": {"A": "我喜欢那只猫。"},
+    }
     for lp, tokenizer in (("en-zh", "zh"), (None, "13a")):
-        Path("c.json").write_text(json.dumps([{**made, "lp": lp}]))
+        Path("c.json").write_text(json.dumps([{**example, "lp": lp}]))
         with pytest.raises(SystemExit):
             run(["score", "c.json", "-m", "bleu,wer,per", "-f", "json"])
         out, err = capsys.readouterr()
@@ -143,8 +147,8 @@ def test_references_without_spaces_give_one_note_for_all_metrics(
 
 
 def test_several_target_languages_are_signed(score: Score) -> None:
-    both = [{**one, "lp": lp, "seg_id": f"{lp}{one['seg_id']}"} for lp in ("en-de", "en-zh") for one in corpus()]
-    Path("both.json").write_text(json.dumps(both))
+    joined = [{**item, "lp": lp, "seg_id": f"{lp}{item['seg_id']}"} for lp in ("en-de", "en-zh") for item in corpus()]
+    Path("both.json").write_text(json.dumps(joined))
     signature = json.loads(score("-m", "bleu", "-f", "json", data="both.json"))["signature"]
     assert "tokenizer=auto,lowercase=false]|auto:13a+zh|" in signature
     assert "sacrebleu" not in signature
@@ -155,7 +159,7 @@ def test_percent_is_of_tables_and_fractions(score: Score) -> None:
     plain = rows(score("-m", "bleu,nist,ter", "--level", "system", "-f", "json"))
     assert table[0] == ["lp", "system", "segments", "bleu", "%", "nist", "ter", "%"]
     for shown, row in zip(table[1:3], plain, strict=True):
-        assert [float(one) for one in shown[-3:]] == pytest.approx(
+        assert [float(item) for item in shown[-3:]] == pytest.approx(
             [100 * row["bleu"], row["nist"], 100 * row["ter"]], abs=5e-5
         )
 
@@ -199,11 +203,11 @@ def test_score_files_of_one_level_and_with_what_is_missing(score: Score) -> None
 
 
 def test_score_files_are_named_after_references_and_without_slashes(score: Score) -> None:
-    made = corpus()
-    for one in made:
-        one["references"] = one["references"][:1]
-        one["reference_names"] = ["refA"]
-    Path("named.json").write_text(json.dumps(made))
+    data = corpus()
+    for item in data:
+        item["references"] = item["references"][:1]
+        item["reference_names"] = ["refA"]
+    Path("named.json").write_text(json.dumps(data))
     score("-m", "bleu", "-f", "mtme", "--output", "x", "--level", "system", data="named.json")
     assert [path.name for path in Path("x/de-en").glob("*.score")] == ["bleu-refA.sys.score"]
     Path("s").write_text("a\nb\n")
@@ -216,8 +220,8 @@ def test_score_files_are_named_after_references_and_without_slashes(score: Score
     "pair", ["../../../up", "/absolute", "..", "a/b", "a\\b", "nul", "de-en ", "a\tb", "a\0b", "x" * 300]
 )
 def test_score_files_never_leave_their_directory(refused: Refused, folder: Path, pair: str) -> None:
-    one = {"lp": pair, "seg_id": 1, "source": "x", "references": ["r"], "candidates": {"A": "t"}}
-    (folder / "evil.json").write_text(json.dumps([one]))
+    single = {"lp": pair, "seg_id": 1, "source": "x", "references": ["r"], "candidates": {"A": "t"}}
+    (folder / "evil.json").write_text(json.dumps([single]))
     before = sorted(folder.parent.rglob("*"))
     words = "score evil.json -m bleu -f mtme -o safe --level system"
     refused(*words.split(), says="is not a valid file name|NUL")
@@ -225,7 +229,7 @@ def test_score_files_never_leave_their_directory(refused: Refused, folder: Path,
 
 
 def test_several_references_and_systems_in_parallel_files(score: Score) -> None:
-    first, last = ([one[side] for one in REFERENCES] for side in (0, -1))
+    first, last = ([item[side] for item in REFERENCES] for side in (0, -1))
     for name, lines in {"src": SOURCES, **SYSTEMS, "r1": first, "r2": last}.items():
         Path(name).write_text("".join(line + "\n" for line in lines))
     arguments = ["-s", "src", "-r", "r1", "r2", "-t", "B", "A", "-m", "bleu,ter"]
@@ -237,11 +241,11 @@ def test_several_references_and_systems_in_parallel_files(score: Score) -> None:
 
 
 def test_long_tables_are_laid_out_as_short_ones(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    made = [{"a": "句子" * (index % 3), "b c": index / 7, "d": None if index % 2 else index} for index in range(9)]
-    print_table(made)
+    items = [{"a": "句子" * (index % 3), "b c": index / 7, "d": None if index % 2 else index} for index in range(9)]
+    print_table(items)
     short = capsys.readouterr().out
     monkeypatch.setattr("ranker.cli.output._LONG", 3)
-    print_table(made)
+    print_table(items)
     assert capsys.readouterr().out == short
 
 
@@ -266,9 +270,9 @@ REFUSALS = {
 
 @pytest.mark.parametrize("words", REFUSALS)
 def test_refusals(words: str, refused: Refused, folder: Path) -> None:
-    one = {"lp": "de-en", "seg_id": 1, "source": "x", "references": ["r"], "candidates": {"a b": "t"}}
-    (folder / "no-document.json").write_text(json.dumps([one]))
-    (folder / "blank.json").write_text(json.dumps([one]))
+    single = {"lp": "de-en", "seg_id": 1, "source": "x", "references": ["r"], "candidates": {"a b": "t"}}
+    (folder / "no-document.json").write_text(json.dumps([single]))
+    (folder / "blank.json").write_text(json.dumps([single]))
     (folder / "rankings.csv").write_text(
         "srclang,trglang,srcIndex,judgeID,system1Id,system1rank,system2Id,system2rank\n"
     )
@@ -289,11 +293,11 @@ def test_corpus_values_of_independent_programs(
     metric: str, group: str, expected: float, shared_golden: Path, score: Score
 ) -> None:
     items = [json.loads(line) for line in (shared_golden / "inputs.jsonl").read_text(encoding="utf-8").splitlines()]
-    made = [
+    built = [
         {"src": str(index), "ref": item["refs"][0], "mt": item["hyp"], "system": "S"}
         for index, item in enumerate(items)
     ]
-    Path("golden.json").write_text(json.dumps(made))
+    Path("golden.json").write_text(json.dumps(built))
     (row,) = rows(score("-m", metric, "--level", "system", "-f", "json", data="golden.json"))
     assert row["segments"] == 558
     assert row[metric] == pytest.approx(expected, rel=1e-8)

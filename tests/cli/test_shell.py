@@ -34,8 +34,8 @@ def ranker(command, tmp_path, monkeypatch):
 
 
 def commands(command, name=""):
-    for part, one in getattr(command, "commands", {}).items():
-        yield from commands(one, f"{name} {part}".strip())
+    for part, item in getattr(command, "commands", {}).items():
+        yield from commands(item, f"{name} {part}".strip())
     yield name, command
 
 
@@ -43,7 +43,7 @@ COMMANDS = dict(commands(typer.main.get_command(app)))
 
 
 def options_of(command) -> dict[str, str]:
-    return {option: one.name for one in command.params for option in one.opts if option.startswith("-")}
+    return {option: param.name for param in command.params for option in param.opts if option.startswith("-")}
 
 
 @pytest.mark.parametrize("name", ["", "rank", "data", "data list"])
@@ -66,9 +66,9 @@ def test_help_lists_commands_by_what_people_do_in_whole_lines(ranker, monkeypatc
 def test_a_letter_means_the_same_everywhere():
     meanings: dict[str, set[str]] = {}
     for command in COMMANDS.values():
-        for one in command.params:
-            for letter in (option for option in one.opts if option.startswith("-") and len(option) == 2):
-                meanings.setdefault(letter, set()).update(option for option in one.opts if option.startswith("--"))
+        for param in command.params:
+            for letter in (option for option in param.opts if option.startswith("-") and len(option) == 2):
+                meanings.setdefault(letter, set()).update(option for option in param.opts if option.startswith("--"))
     assert {letter: names for letter, names in meanings.items() if len(names) > 1} == {
         "-t": {"--translations", "--target"}
     }
@@ -190,7 +190,7 @@ def test_metrics_have_names_in_any_case(ranker):
     ],
 )
 def test_data_and_metrics_are_named_in_the_same_ways(ranker, lines):
-    Path("c2.json").write_text(json.dumps([{**one, "lp": "zh-en"} for one in CANDIDATES]), encoding="utf-8")
+    Path("c2.json").write_text(json.dumps([{**item, "lp": "zh-en"} for item in CANDIDATES]), encoding="utf-8")
     assert len({ranker(line)[0] for line in lines}) == 1
 
 
@@ -297,9 +297,9 @@ def test_features_are_grouped_and_one_is_shown_with_its_options(ranker):
     headings = [line for line in everything.splitlines() if line in ("words", "word order", "fluency", "feature sets")]
     assert headings == ["words", "word order", "fluency", "feature sets"]
     assert "  order=4" not in everything
-    one, _ = ranker("features BLEU")
-    assert "  order=4" in one
-    assert "\nchrf " not in one
+    single, _ = ranker("features BLEU")
+    assert "  order=4" in single
+    assert "\nchrf " not in single
     assert "did you mean 'bleu'" in ranker("features bleuu", code=2)[1]
     rows = json.loads(ranker("features --json")[0])
     assert {"group": "words", "name": "  order=4", "metric": "", "what": "a whole number"} in rows

@@ -37,10 +37,10 @@ def written(folder: Path) -> Path:
 @pytest.fixture
 def printed(written: Path, capsys: pytest.CaptureFixture[str]) -> Printed:
     def call(*arguments: str, command: str = "systems") -> str:
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             run([command, *arguments])
         out, err = capsys.readouterr()
-        assert ended.value.code == 0, err
+        assert exit_info.value.code == 0, err
         return out
 
     return call
@@ -118,7 +118,7 @@ def test_pairs_and_json_hold_everything(printed: Printed) -> None:
     document = json.loads(printed(*SAMPLE, "-f", "json"))
     assert document["format"] == "ranker-systems/1"
     assert document["settings"]["alpha"] == 0.05
-    assert [one["name"] for one in document["metrics"]] == ["bleu", "ter"]
+    assert [item["name"] for item in document["metrics"]] == ["bleu", "ter"]
     bleu = document["comparisons"][0]
     assert bleu["systems"][0]["details"]["precision 1"] == pytest.approx(0.9245, abs=5e-5)
     assert [str(pair["p"]) for pair in bleu["pairs"]] == [row["p"] for row in rows[:21]]
@@ -157,7 +157,7 @@ def test_the_report_holds_what_the_tables_hold(
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page[: page.index('id="packed"')]))
     figures = re.findall(r"(?<!\S)[-+]?[\d,]*\.\d\d+", table[: table.index("p: paired bootstrap")])
     assert len(figures) > 100
-    assert [one for one in figures if one not in text] == []
+    assert [figure for figure in figures if figure not in text] == []
     # other forms of output are as they were, and say on stderr what was written
     with pytest.raises(SystemExit):
         run(["systems", *SAMPLE, "-f", "json", "--html", "report.html"])

@@ -90,8 +90,8 @@ def test_no_command_prints_what_a_terminal_would_obey(
 def test_json_says_the_same_with_escapes(hostile: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         run(["rank", hostile, "-m", "bleu", "-f", "json"])
-    found = json.loads(capsys.readouterr().out)
-    assert found["sources"][0]["source"] == HOSTILE
+    document = json.loads(capsys.readouterr().out)
+    assert document["sources"][0]["source"] == HOSTILE
 
 
 def test_csv_holds_no_formulas_unless_they_are_wanted(
@@ -113,11 +113,13 @@ def test_csv_holds_no_formulas_unless_they_are_wanted(
 
 def test_forms_of_experiments_hold_nothing_that_is_run_or_obeyed() -> None:
     row = {f"=a{HOSTILE}": "=1+1|<b>`c`[d](e)", "b": 0.5}
-    found = Experiment("x", (Table(HOSTILE, (row,), HOSTILE),), f"`{HOSTILE}", (Failure(HOSTILE, ValueError(HOSTILE)),))
-    assert "=1+1|" in found.json()
-    assert not set(UNSAFE) & set(found.json() + found.markdown())
-    assert r"| =1+1\|\<b>\`c\`[d]\(e) | 0.500 |" in found.markdown().split("\n")
-    header, cells = csv.reader(io.StringIO(found.csv()))
+    result = Experiment(
+        "x", (Table(HOSTILE, (row,), HOSTILE),), f"`{HOSTILE}", (Failure(HOSTILE, ValueError(HOSTILE)),)
+    )
+    assert "=1+1|" in result.json()
+    assert not set(UNSAFE) & set(result.json() + result.markdown())
+    assert r"| =1+1\|\<b>\`c\`[d]\(e) | 0.500 |" in result.markdown().split("\n")
+    header, cells = csv.reader(io.StringIO(result.csv()))
     assert (header[1], cells[1:]) == (f"'=a{HOSTILE}", ["'=1+1|<b>`c`[d](e)", "0.5"])
 
 
@@ -141,9 +143,9 @@ def test_reports_isolate_names_and_their_plots_are_xml(command: list[str], hosti
         for record in records:
             del record["candidates"][0 if record["seg_id"] == "2" else 2]
     (folder / hostile).write_text(json.dumps(records))
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run([*command, hostile, "--html", "page.html"])
-    assert not ended.value.code
+    assert not exit_info.value.code
     page = (folder / "page.html").read_text(encoding="utf-8")
     plots = re.findall("<svg.*?</svg>", page, flags=re.DOTALL)
     for plot in plots:
@@ -178,7 +180,7 @@ def test_the_file_that_failed_is_blamed(
         raise PermissionError(13, "Permission denied", "secret\x1b.npz")
 
     monkeypatch.setattr("ranker.corpora.catalogue.load", fail)
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run(["data", "check", "good.json"])
-    assert ended.value.code == 2
+    assert exit_info.value.code == 2
     assert capsys.readouterr().err == "ranker: error: secret\\x1b.npz: Permission denied\n"

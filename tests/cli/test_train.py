@@ -22,10 +22,10 @@ def train(folder, capsys):
     def call(*arguments: str, records: object = None) -> tuple[str, str]:
         if records is not None:
             Path("data.json").write_text(json.dumps(records), encoding="utf-8")
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             run(["train", *arguments])
         printed = capsys.readouterr()
-        assert ended.value.code == 0, printed.err
+        assert exit_info.value.code == 0, printed.err
         return printed.out, printed.err
 
     return call
@@ -33,20 +33,20 @@ def train(folder, capsys):
 
 def graded(count: int, lp: str | None = "zh-en", judges: int = 0) -> list[dict[str, object]]:
     """Make sources that are graded by what their candidates share with the reference, by some judges."""
-    made = []
+    items = []
     for index in range(count):
         reference = f"the boat number {index} sails on the river near the old town"
         words = reference.split()
         candidates = []
-        for place, kept in enumerate((12, 8, 4)):
+        for place, selected in enumerate((12, 8, 4)):
             grade = 5 - 2 * place
             several = {f"judge{judge}": grade + judge % 2 for judge in range(judges)}
             human = {"fluency": several or grade}
-            candidates.append({"system": f"s{place}", "text": " ".join(words[:kept]), "human": human})
-        made.append({"source": f"句 {index}", "references": [reference], "candidates": candidates})
+            candidates.append({"system": f"s{place}", "text": " ".join(words[:selected]), "human": human})
+        items.append({"source": f"句 {index}", "references": [reference], "candidates": candidates})
         if lp:
-            made[-1]["lp"] = lp
-    return made
+            items[-1]["lp"] = lp
+    return items
 
 
 def test_by_default_the_standard_features_are_learnt_and_compared_on_held_out_sources(train):
@@ -62,12 +62,12 @@ def test_by_default_the_standard_features_are_learnt_and_compared_on_held_out_so
 def test_the_json_holds_the_same_figures(train):
     words = ["--data", "data.json", "--features", "bleu1-4", "--model", "m.model"]
     printed, _ = train(*words, "--format", "json", records=graded(20, judges=2))
-    found = json.loads(printed)["cross_validation"]
+    document = json.loads(printed)["cross_validation"]
     shown, _ = train(*words)
-    for row in found["rows"]:
+    for row in document["rows"]:
         assert f"{row['spearman']['value']:.3f} [{row['spearman']['low']:.3f} " in shown
-    assert (found["folds"], found["sources"], found["seed"]) == (5, 20, 0)
-    assert all(verdict in shown for verdict in found["verdicts"])
+    assert (document["folds"], document["sources"], document["seed"]) == (5, 20, 0)
+    assert all(verdict in shown for verdict in document["verdicts"])
 
 
 def test_python_and_the_command_line_have_the_same_defaults(train):
@@ -80,10 +80,10 @@ def test_python_and_the_command_line_have_the_same_defaults(train):
 def test_the_standard_features_are_of_all_kinds():
     kinds = {"bleu": "bleu", "triplets": "ds", "language model": "perp", "word order": "hamming"}
     for name, lacking in (("standard", set()), ("standard-any", {"triplets"})):
-        there = {one.name for one in FeatureSet.parse(name).extractors}
+        there = {extractor.name for extractor in FeatureSet.parse(name).extractors}
         assert {kind for kind, extractor in kinds.items() if extractor not in there} == lacking
-        smoothed = [one for one in FeatureSet.parse(name).extractors if one.name == "bleu"]
-        assert all(one.smoothing != "none" for one in smoothed)
+        smoothed = [extractor for extractor in FeatureSet.parse(name).extractors if extractor.name == "bleu"]
+        assert all(item.smoothing != "none" for item in smoothed)
 
 
 def test_ye07_with_word_order_is_declared():
@@ -100,10 +100,10 @@ def test_a_language_without_a_parser_gets_the_features_that_need_none(train):
     assert "|features:standard-any#" in printed
     assert "\nfull-any " in printed
     _, err = train("--data", "data.json", "--model", "m", records=[
-        {**one, "lp": f"en-{lp}"} for one, lp in zip(graded(100), ["de", "cs"] * 50, strict=True)
+        {**item, "lp": f"en-{lp}"} for item, lp in zip(graded(100), ["de", "cs"] * 50, strict=True)
     ])  # fmt: skip
     assert "no parser for 'cs', 'de': using the feature set standard-any" in err
-    german = [{**one, "references": [f"das Boot {index} segelt"]} for index, one in enumerate(graded(100, None))]
+    german = [{**item, "references": [f"das Boot {index} segelt"]} for index, item in enumerate(graded(100, None))]
     _, err = train("--data", "data.json", "--model", "m", records=german)
     assert "the references do not look English: using the feature set standard-any" in err
 
@@ -129,7 +129,7 @@ def test_one_source_is_learnt_from_without_a_cross_validation(train):
     assert "C = 0.333333 (one source)" in printed
     assert printed.endswith("model written: m\n")
     tied = [
-        {**one, "candidates": [{**each, "human": {"fluency": 1}} for each in one["candidates"]]} for one in graded(4)
+        {**item, "candidates": [{**each, "human": {"fluency": 1}} for each in item["candidates"]]} for item in graded(4)
     ]
     _, err = train("--data", "data.json", "--model", "m", "--features", "chrf", records=[*graded(1), *tied[1:]])
     assert err.count("judgements are of one source") + err.count("judgements of a single source") == 2
@@ -156,8 +156,10 @@ def test_the_table_a_ranker_learnt_from_is_standardised():
 
 
 def test_a_corpus_without_the_kind_of_judgement_is_named(train):
-    other = [{**one, "candidates": [{**each, "human": {"mqm": 3}} for each in one["candidates"]]} for one in graded(4)]
-    Path("other.json").write_text(json.dumps(other), encoding="utf-8")
+    right = [
+        {**left, "candidates": [{**each, "human": {"mqm": 3}} for each in left["candidates"]]} for left in graded(4)
+    ]
+    Path("other.json").write_text(json.dumps(right), encoding="utf-8")
     arguments = ("--data", "data.json", "--data", "other.json", "--features", "chrf", "--folds", "0", "--model", "m")
     printed, err = train(*arguments, records=graded(4))
     assert "learnt from data+other: 4 sources" in printed

@@ -30,13 +30,13 @@ def dev(call) -> list[str]:
 
 def test_from_corpus_to_tuned_translations(call, dev):
     out, _ = call("tune", *dev, "--metric", "bleu[order=4]", "--report", "ter", *EXTRA, "-f", "json")
-    found = json.loads(out)
-    assert found["written"] == ["tuned.json", "tuned.ini"]
-    tuning = {row["metric"]: row for row in found["scores"]}
+    document = json.loads(out)
+    assert document["written"] == ["tuned.json", "tuned.ini"]
+    tuning = {row["metric"]: row for row in document["scores"]}
     assert tuning["bleu[order=4]" if "bleu[order=4]" in tuning else "bleu"]["tuned"] >= tuning["bleu"]["start"]
-    assert tuning["bleu"]["tuned"] == pytest.approx(found["iterations"][0]["score"], abs=1e-12)
-    assert "seed:0" in found["signature"]
-    assert json.loads(Path("tuned.json").read_text())["signature"] == found["signature"]
+    assert tuning["bleu"]["tuned"] == pytest.approx(document["iterations"][0]["score"], abs=1e-12)
+    assert "seed:0" in document["signature"]
+    assert json.loads(Path("tuned.json").read_text())["signature"] == document["signature"]
     first, note = call("rerank", "dev.nbest", "--weights", "tuned.json", *dev[2:], "--report", "bleu")
     assert len(first.splitlines()) == 120
     assert float(note.split()[-1]) == pytest.approx(tuning["bleu"]["tuned"], abs=1e-6)

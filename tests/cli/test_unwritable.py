@@ -113,9 +113,9 @@ def test_output_that_cannot_be_written_is_named(
 
 def _with_output(command: object, words: tuple[str, ...] = ()) -> Iterator[str]:
     inner = getattr(command, "commands", {})
-    for name, one in inner.items():
-        yield from _with_output(one, (*words, name))
-    if not inner and any("--output" in one.opts for one in command.params):
+    for name, item in inner.items():
+        yield from _with_output(item, (*words, name))
+    if not inner and any("--output" in param.opts for param in command.params):
         yield " ".join(words)
 
 

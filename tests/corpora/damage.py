@@ -60,7 +60,7 @@ def record(number: int) -> dict[str, Any]:
 
 
 RECORDS = [record(number) for number in range(1, 5)]
-LINES = [json.dumps(one, ensure_ascii=False) for one in RECORDS]
+LINES = [json.dumps(item, ensure_ascii=False) for item in RECORDS]
 JSONL = "\n".join(LINES) + "\n"
 ARRAY = "[\n" + ",\n".join(LINES) + "\n]\n"
 HEADER = ["lp", "seg_id", "source", "reference", "system", "judge", "fluency", "text"]

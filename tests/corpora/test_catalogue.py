@@ -27,9 +27,9 @@ def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_card_file_is_a_card():
-    found = catalogue.cards()
-    assert list(found) == sorted(path.stem for path in directory("data").glob("*.toml"))
-    for name, card in found.items():
+    result = catalogue.cards()
+    assert list(result) == sorted(path.stem for path in directory("data").glob("*.toml"))
+    for name, card in result.items():
         assert card == catalogue.card(name)
         assert card.name == name
         assert card.files
@@ -126,8 +126,8 @@ def test_a_directory_needs_a_manifest(corpora):
 def test_several_corpora_become_one(corpora):
     Path("x.jsonl").write_text(LINE)
     shutil.copy("x.jsonl", "y.jsonl")
-    both = catalogue.load_all(["x.jsonl", "y.jsonl"])
-    assert both.name == "+".join(catalogue.load(name).name for name in ("x.jsonl", "y.jsonl"))
-    assert both.candidates["text"].tolist() == ["a", "b"] * 2
+    joined = catalogue.load_all(["x.jsonl", "y.jsonl"])
+    assert joined.name == "+".join(catalogue.load(name).name for name in ("x.jsonl", "y.jsonl"))
+    assert joined.candidates["text"].tolist() == ["a", "b"] * 2
     with pytest.raises(DataError, match="no corpus named; give --data NAME or --data PATH"):
         catalogue.load_all([])

@@ -92,10 +92,10 @@ def test_several_unknown_ratings_are_refused_and_one_is_noted(
     )
     assert resolve_kind(several, "alpha") == "alpha:higher"
     assert not caplog.messages
-    one = read_dataset(write(with_columns(alpha=RANKS), tmp_path / f"y.{ending}"))
-    assert [resolve_kind(one) for _ in range(3)] == ["alpha:higher"] * 3
+    single = read_dataset(write(with_columns(alpha=RANKS), tmp_path / f"y.{ending}"))
+    assert [resolve_kind(single) for _ in range(3)] == ["alpha:higher"] * 3
     assert caplog.messages == [
-        f"ranker: note: {one.name}: judged by 'alpha', higher values are better; if not, use --kind alpha:lower"
+        f"ranker: note: {single.name}: judged by 'alpha', higher values are better; if not, use --kind alpha:lower"
     ]
     known = read_dataset(write(with_columns(alpha=RANKS, Adequacy=RANKS), tmp_path / f"z.{ending}"))
     assert resolve_kind(known) == "adequacy"
@@ -165,12 +165,12 @@ def test_every_format_gives_the_same_data_set(
     rows = with_columns(**columns)
     if judged:
         rows = [{**row, "judge": "j"} for row in rows]
-    found = [
+    result = [
         read_dataset(write(rows, folder / f"x.{ending}")) for ending in ENDINGS if not (judged and "wide" in ending)
     ]
-    assert len({one.fingerprint for one in found}) == 1
+    assert len({item.fingerprint for item in result}) == 1
     ratings = sum(value is not None for values in columns.values() for value in values)
-    assert len(found[0].ratings) == ratings
+    assert len(result[0].ratings) == ratings
 
 
 def test_names_are_read_by_their_words() -> None:

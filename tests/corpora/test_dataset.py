@@ -26,7 +26,7 @@ def small(name: str = "small") -> Dataset:
             for i in range(number)
         ]
 
-    made = assemble(
+    data = assemble(
         [
             Record("first", ["r1", "r2"], outputs("a", 3), lp="de-en", doc="d", seg_id="x"),
             Record("second", ["r3"], [], lp="de-en", seg_id="y"),
@@ -42,7 +42,7 @@ def small(name: str = "small") -> Dataset:
         "judge": ["j", "k", None, "j"],
         "primary": [True, True, True, False],
     }
-    return dataclasses.replace(made, preferences=table("preferences", columns))
+    return dataclasses.replace(data, preferences=table("preferences", columns))
 
 
 def content(dataset: Dataset) -> tuple[list, ...]:
@@ -59,11 +59,11 @@ def content(dataset: Dataset) -> tuple[list, ...]:
 
 def test_tables_have_the_columns_and_types_of_the_schema():
     for name, columns in SCHEMA.items():
-        for made in (table(name), getattr(small(), name)):
-            assert made.dtypes.to_dict() == {
+        for example in (table(name), getattr(small(), name)):
+            assert example.dtypes.to_dict() == {
                 column: pd.Series([], dtype=kind).dtype for column, kind in columns.items()
             }
-            assert made.index.tolist() == list(range(len(made)))
+            assert example.index.tolist() == list(range(len(example)))
     assert table("sources", {"text": ["x", "y"]})["lp"].isna().all()
     with pytest.raises((ValueError, TypeError)):
         table("references", {"source": ["no number"]})
@@ -114,19 +114,19 @@ def test_a_language_pair_that_is_not_there_is_an_error_that_lists_what_is():
 @pytest.mark.parametrize("keep", [np.array(keep) for keep in product([False, True], repeat=4)], ids=str)
 def test_selecting_sources_keeps_all_that_belongs_to_them(keep):
     dataset = small()
-    kept = {text for text, chosen in zip(dataset.sources["text"], keep, strict=True) if chosen}
+    selected = {text for text, chosen in zip(dataset.sources["text"], keep, strict=True) if chosen}
     sources, references, candidates, ratings, preferences = content(dataset)
-    texts = {text for source, _, text in candidates if source in kept}
-    found = dataset.select_sources(keep)
-    assert content(found) == (
-        [source for source in sources if source in kept],
-        [row for row in references if row[0] in kept],
-        [row for row in candidates if row[0] in kept],
+    texts = {text for source, _, text in candidates if source in selected}
+    result = dataset.select_sources(keep)
+    assert content(result) == (
+        [source for source in sources if source in selected],
+        [row for row in references if row[0] in selected],
+        [row for row in candidates if row[0] in selected],
         [row for row in ratings if row[0] in texts],
         [row for row in preferences if row[0] in texts],
     )
-    assert found.name == "small"
-    assert found.candidate_offsets[-1] == len(found)
+    assert result.name == "small"
+    assert result.candidate_offsets[-1] == len(result)
     assert content(dataset) == content(small()), "the data set itself is not changed"
 
 
@@ -135,12 +135,12 @@ def test_selecting_sources_keeps_all_that_belongs_to_them(keep):
 def test_selecting_candidates_keeps_their_judgements_and_every_source(keep):
     dataset = small()
     sources, references, candidates, ratings, preferences = content(dataset)
-    kept = [row for row, chosen in zip(candidates, keep, strict=True) if chosen]
-    texts = {text for *_, text in kept}
+    selected = [row for row, chosen in zip(candidates, keep, strict=True) if chosen]
+    texts = {text for *_, text in selected}
     assert content(dataset.select_candidates(keep)) == (
         sources,
         references,
-        kept,
+        selected,
         [row for row in ratings if row[0] in texts],
         [row for row in preferences if row[0] in texts and row[2] in texts],
     )
@@ -148,27 +148,27 @@ def test_selecting_candidates_keeps_their_judgements_and_every_source(keep):
 
 def test_data_sets_are_put_one_behind_the_other():
     first, second = small("one"), small("two").select_sources([True, False, True, True])
-    both = concatenate([first, second])
-    assert both.name == "one+two"
+    joined = concatenate([first, second])
+    assert joined.name == "one+two"
     size = len(first.sources)
-    head, tail = (both.select_sources(np.arange(len(both.sources)) // size == half) for half in (0, 1))
+    head, tail = (joined.select_sources(np.arange(len(joined.sources)) // size == half) for half in (0, 1))
     assert content(head) == content(first)
     assert content(tail) == content(second)
     # the first source of both is (de-en, x), and remains two sources
-    assert both.sources["seg_id"].tolist().count("x") == 2
+    assert joined.sources["seg_id"].tolist().count("x") == 2
     assert concatenate([first]) is first
 
 
 def test_references_become_candidates_behind_the_others():
-    found = small().with_references_as_candidates()
-    assert found.candidates["system"].tolist() == [
+    result = small().with_references_as_candidates()
+    assert result.candidates["system"].tolist() == [
         *("s0", "s1", "s2", "reference1", "reference2", "reference1", "s0", "s1", "s0", "s1", "reference1"),
     ]
-    assert found.candidates["text"].tolist() == ["a0", "a1", "a2", "r1", "r2", "r3", "c0", "c1", "d0", "d1", "r4"]
-    assert found.candidates["is_reference"].tolist() == [text.startswith("r") for text in found.candidates["text"]]
-    assert content(found)[3:] == content(small())[3:], "judgements are of the same candidates as before"
+    assert result.candidates["text"].tolist() == ["a0", "a1", "a2", "r1", "r2", "r3", "c0", "c1", "d0", "d1", "r4"]
+    assert result.candidates["is_reference"].tolist() == [text.startswith("r") for text in result.candidates["text"]]
+    assert content(result)[3:] == content(small())[3:], "judgements are of the same candidates as before"
     with pytest.raises(DataError, match="the system name 'reference1' is reserved for references"):
-        found.with_references_as_candidates()
+        result.with_references_as_candidates()
 
 
 def test_a_fingerprint_is_that_of_the_content():

@@ -87,7 +87,7 @@ def test_truncated_single_record_at_every_byte(tmp_path: Path) -> None:
 
 
 def test_records_of_several_lines_one_after_the_other(tmp_path: Path) -> None:
-    first, second = (json.dumps(one, indent=1) for one in RECORDS[:2])
+    first, second = (json.dumps(item, indent=1) for item in RECORDS[:2])
     line = first.count("\n") + 2
     damaged(tmp_path / "x.json", f"{first}\n{second}\n", line, "expected one record, or a list of records, then found")
 
@@ -102,13 +102,13 @@ def test_truncated_table_at_every_byte(name: str, tmp_path: Path) -> None:
         line = cut.rstrip(b"\n").count(b"\n") + 1
         fields = (cut.rstrip(b"\n").rsplit(b"\n", 1)[-1]).count(b"\t" if name == "x.tsv" else b",")
         try:
-            found = read_dataset(path)
+            dataset = read_dataset(path)
         except DataError:
             refusal(lambda: read_dataset(path), path, line if line > 1 else None)
             continue
         # a row cut off in its last field is a row
         assert fields >= len(HEADER) - 1
-        assert len(found) == line - 1
+        assert len(dataset) == line - 1
 
 
 def test_truncated_and_changed_parquet(tmp_path: Path) -> None:
@@ -200,14 +200,14 @@ def test_hostile_megabytes_are_refused_in_seconds(name: str, raw: str, line: int
 @pytest.mark.parametrize("key", ["lp", "seg_id", "system", "kind", "judge"])
 @pytest.mark.parametrize("name", ["a\nb", "\u2028", "\x1b[31m", "\u0085", "\t", "🙂", "'\"", "x" * 1000], ids=ascii)
 def test_odd_names_do_not_break_the_line(name: str, key: str, tmp_path: Path) -> None:
-    one: dict[str, Any] = {"lp": "l", "seg_id": "1", "source": "x", "candidates": [{"system": "A", "text": "a"}]}
+    single: dict[str, Any] = {"lp": "l", "seg_id": "1", "source": "x", "candidates": [{"system": "A", "text": "a"}]}
     if key in ("lp", "seg_id"):
-        one[key] = name
+        single[key] = name
     elif key == "system":
-        one["candidates"] = [{"system": name, "text": "a"}] * 2
+        single["candidates"] = [{"system": name, "text": "a"}] * 2
     else:
-        one["candidates"][0]["human"] = {name: "no number"} if key == "kind" else {"fluency": {name: "no number"}}
-    damaged(tmp_path / "x.jsonl", f"{json.dumps(one)}\n{json.dumps(one)}", None, "expected|is duplicated")
+        single["candidates"][0]["human"] = {name: "no number"} if key == "kind" else {"fluency": {name: "no number"}}
+    damaged(tmp_path / "x.jsonl", f"{json.dumps(single)}\n{json.dumps(single)}", None, "expected|is duplicated")
     damaged(tmp_path / "y.jsonl", json.dumps({"src": "x", "tgt": {name: 3}}), 1, r"tgt\S+: expected a string, found 3")
 
 

@@ -70,7 +70,7 @@ def test_other_unicode_encodings(name: str, encoding: str, tmp_path: Path) -> No
 )
 @pytest.mark.parametrize("name", VALID)
 def test_one_line_in_another_encoding(name: str, encoding: str, text: str, line: int, tmp_path: Path) -> None:
-    lines = [one.encode() for one in VALID[name].split("\n")]
+    lines = [item.encode() for item in VALID[name].split("\n")]
     lines[line - 1] = lines[line - 1].replace(b"output", text.encode(encoding), 1)
     damaged(tmp_path / name, b"\n".join(lines), line, "is not UTF-8: convert the file to UTF-8")
 
@@ -266,5 +266,5 @@ def test_no_translations_and_two_of_one_name(parallel: dict[str, Path], tmp_path
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "A").write_bytes(parallel["A"].read_bytes())
     says = "two files give the system name 'A'; rename one of them"
-    both = [parallel["A"], tmp_path / "other" / "A"]
-    refusal(lambda: read_parallel(parallel["source"], [], both), parallel["A"], None, says)
+    joined = [parallel["A"], tmp_path / "other" / "A"]
+    refusal(lambda: read_parallel(parallel["source"], [], joined), parallel["A"], None, says)

@@ -16,7 +16,7 @@ from ranker.errors import DataError
 from tests.corpora.damage import HEADER, LINES, RECORDS, ROWS, damaged, refusal, table
 
 WRONG = [None, True, False, 0, 7, -1.5, "", "text", [], ["text"], [1], [None], [[]], [{}], {}, {"a": "b"}, {"a": 1}]
-WRONG_IDS = [json.dumps(one) for one in WRONG]
+WRONG_IDS = [json.dumps(item) for item in WRONG]
 
 
 def is_text(value: object) -> bool:
@@ -60,23 +60,23 @@ PLACES: dict[tuple[str | int, ...], Callable[[Any], bool]] = {
 
 def changed(path: tuple[str | int, ...], value: object) -> dict[str, Any]:
     """Return the third record with another value at `path`."""
-    made: Any = copy.deepcopy(RECORDS[2])
-    inside = made
+    copied: Any = copy.deepcopy(RECORDS[2])
+    inside = copied
     for key in path[:-1]:
         inside = inside[key]
     inside[path[-1]] = value
-    return made  # type: ignore[no-any-return]
+    return copied  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize("value", WRONG, ids=WRONG_IDS)
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: ".".join(map(str, place)))
 @pytest.mark.parametrize("form", ["lines", "array"])
 def test_wrong_types_in_json(form: str, place: tuple[str | int, ...], value: object, tmp_path: Path) -> None:
-    made = [RECORDS[0], RECORDS[1], changed(place, value), RECORDS[3]]
+    items = [RECORDS[0], RECORDS[1], changed(place, value), RECORDS[3]]
     if form == "lines":
-        path, raw, line = tmp_path / "x.jsonl", "\n".join(map(json.dumps, made)), 3
+        path, raw, line = tmp_path / "x.jsonl", "\n".join(map(json.dumps, items)), 3
     else:
-        path, raw = tmp_path / "x.json", json.dumps(made, indent=1)
+        path, raw = tmp_path / "x.json", json.dumps(items, indent=1)
         line = raw[: raw.index('"seg_id": 2')].count("\n")
         line = next(n for n, text in enumerate(raw.split("\n"), 1) if n > line and text == " {")
     if PLACES[place](value):
@@ -89,7 +89,7 @@ def test_wrong_types_in_json(form: str, place: tuple[str | int, ...], value: obj
         damaged(path, raw, line, says)
 
 
-@pytest.mark.parametrize("value", [*WRONG, *(one for one in ("x", 3, [1]))], ids=lambda value: json.dumps(value))
+@pytest.mark.parametrize("value", [*WRONG, *(item for item in ("x", 3, [1]))], ids=lambda value: json.dumps(value))
 def test_wrong_types_of_whole_records(value: object, tmp_path: Path) -> None:
     raw = "\n".join([LINES[0], json.dumps(value), LINES[1]])
     damaged(tmp_path / "x.jsonl", raw, 2, r"record: expected an object|expected keys")
@@ -98,10 +98,10 @@ def test_wrong_types_of_whole_records(value: object, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("keys", [("source", "references"), ("candidates",)])
 def test_missing_keys(keys: tuple[str, ...], tmp_path: Path) -> None:
-    made = copy.deepcopy(RECORDS)
+    copied = copy.deepcopy(RECORDS)
     for key in keys:
-        del made[1][key]
-    damaged(tmp_path / "x.jsonl", "\n".join(map(json.dumps, made)), 2, 'expected keys "source", "references"')
+        del copied[1][key]
+    damaged(tmp_path / "x.jsonl", "\n".join(map(json.dumps, copied)), 2, 'expected keys "source", "references"')
     for record in (
         {"src": "x", "ref": "r"},
         {"src": "x", "mt_": "m"},
@@ -112,12 +112,12 @@ def test_missing_keys(keys: tuple[str, ...], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["lp", "doc", "seg_id", "references", "reference_names"])
 def test_keys_that_may_be_missing(key: str, tmp_path: Path) -> None:
-    made = copy.deepcopy(RECORDS)
-    for one in made:
-        del one[key]
+    copied = copy.deepcopy(RECORDS)
+    for item in copied:
+        del item[key]
         if key == "references":
-            del one["reference_names"]
-    (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, made)), encoding="utf-8")
+            del item["reference_names"]
+    (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, copied)), encoding="utf-8")
     assert len(read_dataset(tmp_path / "x.jsonl").sources) == 4
 
 
@@ -126,9 +126,9 @@ def test_keys_that_may_be_missing(key: str, tmp_path: Path) -> None:
     [("source", "src"), ("candidates", "tgt"), ("candidates", "mt"), ("references", "ref"), ("refs", "reference")],
 )
 def test_two_spellings_of_one_key(spellings: tuple[str, str], tmp_path: Path) -> None:
-    made = {"source": "x", "candidates": {"A": "a"}, spellings[0]: {"A": "a"}, spellings[1]: {"A": "a"}}
+    example = {"source": "x", "candidates": {"A": "a"}, spellings[0]: {"A": "a"}, spellings[1]: {"A": "a"}}
     keys = f"keys '{spellings[0]}' and '{spellings[1]}' mean the same; keep one of them"
-    damaged(tmp_path / "x.json", json.dumps(made), 1, keys)
+    damaged(tmp_path / "x.json", json.dumps(example), 1, keys)
 
 
 NUMBERS = ["NaN", "Infinity", "-Infinity", "1e999", "-1e999", "9" * 400, "9" * 5000, '"3"', "true", "[3]"]
@@ -207,14 +207,16 @@ def test_keys_that_stand_twice(found: str, twice: str, tmp_path: Path) -> None:
 
 
 def test_systems_that_stand_twice(tmp_path: Path) -> None:
-    two = [{"system": "A", "text": "a"}, {"system": "A", "text": "a"}]
+    right = [{"system": "A", "text": "a"}, {"system": "A", "text": "a"}]
     unnamed = [{"system": "candidate2", "text": "a"}, {"text": "b"}]
     path = tmp_path / "x.jsonl"
-    for candidates in (two, unnamed, [{"system": 1, "text": "a"}, {"system": "1", "text": "a"}]):
+    for candidates in (right, unnamed, [{"system": 1, "text": "a"}, {"system": "1", "text": "a"}]):
         line = json.dumps({"source": "x", "candidates": candidates})
         damaged(path, f"{LINES[0]}\n{line}\n", 2, "is listed twice for one source; rename or remove one of them")
-    one = '{"src": "x", "ref": "r", "mt": "m", "system": "A"}'
-    damaged(path, f"{one}\n{LINES[0]}\n{one}\n", 3, r"system 'A' is listed twice for one source.*\(line 1 has it too\)")
+    left = '{"src": "x", "ref": "r", "mt": "m", "system": "A"}'
+    damaged(
+        path, f"{left}\n{LINES[0]}\n{left}\n", 3, r"system 'A' is listed twice for one source.*\(line 1 has it too\)"
+    )
     damaged(path, '{"src": "x", "tgt": {"A": "a", "A": "b"}}', 1, "key 'A' is duplicated in an object")
     damaged(path, '{"src": "x", "tgt": {"": "a"}}', 1, "tgt: expected a name, found ''")
     for delimiter, name in ((",", "x.csv"), ("\t", "x.tsv")):

@@ -213,8 +213,8 @@ def test_no_output_at_all(tmp_path: Path) -> None:
 
 def test_the_second_of_several_tables_is_located(tmp_path: Path) -> None:
     table = MANIFEST[MANIFEST.index("[assessment]") :]
-    both = MANIFEST.replace(table, table.replace("[assessment]", "[[assessment]]") * 2)
-    wrong = "missing = 3".join(both.rsplit("scale = [1, 5]", 1))
+    joined = MANIFEST.replace(table, table.replace("[assessment]", "[[assessment]]") * 2)
+    wrong = "missing = 3".join(joined.rsplit("scale = [1, 5]", 1))
     refused(tmp_path, "manifest.toml", wrong, 16, r"\[assessment\] missing: expected a list")
 
 
@@ -235,7 +235,7 @@ def test_random_damage_is_refused_with_a_place_or_said(tmp_path: Path) -> None:
         except DataError as error:
             messages.append(str(error))
             continue
-        sizes = [(len(one.sources), len(one.candidates), len(one.references)) for one in (whole, read)]
+        sizes = [(len(item.sources), len(item.candidates), len(item.references)) for item in (whole, read)]
         assert notes or sizes[0] == sizes[1], (name, bytes(raw))
     assert 50 < len(messages) < 175
     for message in messages:

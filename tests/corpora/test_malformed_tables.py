@@ -40,15 +40,15 @@ def test_wrong_numbers_of_fields(name: str, change: int, line: int, tmp_path: Pa
 def test_missing_columns(name: str, missing: str, tmp_path: Path) -> None:
     frame = pd.DataFrame(ROWS, columns=HEADER)
     path = tmp_path / name
-    columns = [one for one in HEADER if one == "text" if missing == "text"] or [
-        one for one in HEADER if one.startswith(("source", "reference"))
+    columns = [item for item in HEADER if item == "text" if missing == "text"] or [
+        item for item in HEADER if item.startswith(("source", "reference"))
     ]
-    for kept in (frame.drop(columns=columns), frame.rename(columns={one: one.title() for one in columns})):
+    for selected in (frame.drop(columns=columns), frame.rename(columns={column: column.title() for column in columns})):
         if name == "x.parquet":
-            kept.to_parquet(path, index=False)
+            selected.to_parquet(path, index=False)
             raw = path.read_bytes()
         else:
-            raw = table("," if name == "x.csv" else "\t", [list(kept), *kept.to_numpy().tolist()]).encode()
+            raw = table("," if name == "x.csv" else "\t", [list(selected), *selected.to_numpy().tolist()]).encode()
         line = None if name == "x.parquet" else 1
         damaged(
             path,

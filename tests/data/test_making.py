@@ -60,9 +60,9 @@ def test_same_seed_gives_same_bytes_and_another_seed_does_not(sentences: list[Se
     assert simulation.json_lines(simulate(sentences)) == simulation.json_lines(records)
     other = simulate(sentences, seed=1)
     changed = sum(
-        ours["text"] != theirs["text"]
-        for mine, yours in zip(records, other, strict=True)
-        for ours, theirs in zip(mine["candidates"], yours["candidates"], strict=True)
+        actual["text"] != right["text"]
+        for left, yours in zip(records, other, strict=True)
+        for actual, right in zip(left["candidates"], yours["candidates"], strict=True)
     )
     assert changed > len(sentences) * len(SYSTEMS) / 2
 
@@ -101,8 +101,8 @@ def test_card_tells_the_truth(records: list[dict]) -> None:
 def test_references_are_four_different_translations(sentences: list[Sentence]) -> None:
     for sentence in sentences:
         assert len({re.sub(r"\W", "", text).lower() for text in sentence.references}) == 4
-        for one, other in itertools.combinations(map(words_of, sentence.references), 2):
-            assert len(one & other) / len(one | other) < 0.75, sentence.references
+        for combination, right in itertools.combinations(map(words_of, sentence.references), 2):
+            assert len(combination & right) / len(combination | right) < 0.75, sentence.references
         for text in sentence.references:
             assert 8 <= sum(token.is_word for token in tokenise(text)) <= 30
             assert re.fullmatch(r'["A-Z0-9].*[.?!]"?', text)
@@ -191,13 +191,13 @@ DAMAGED = {
 @pytest.mark.parametrize("error", ERROR_TYPES, ids=lambda error: error.name)
 def test_error_type_makes_every_damage_it_can_and_no_other(error) -> None:
     tokens = tokenise(SENTENCE)
-    made = set()
+    example = set()
     for seed in range(300):
         damaged = error.apply(tokens, VOCABULARY, np.random.Generator(np.random.PCG64(seed)))
         if error.name != "dropped":
             assert any(token.spoiled for token in damaged)
-        made.add(detokenise(damaged))
-    assert made == {text[0].upper() + text[1:] if text[0].isascii() else text for text in DAMAGED[error.name]}
+        example.add(detokenise(damaged))
+    assert example == {text[0].upper() + text[1:] if text[0].isascii() else text for text in DAMAGED[error.name]}
     assert tokens == tokenise(SENTENCE)
 
 
@@ -209,9 +209,9 @@ def test_error_type_leaves_spoiled_words_alone(error) -> None:
 
 def test_every_error_type_occurs_and_untranslated_words_show(sentences: list[Sentence]) -> None:
     outputs = [output for row in translate(sentences, SYSTEMS, 0) for output in row]
-    found = collections.Counter(name for output in outputs for name in output.errors)
-    assert set(found) == {error.name for error in ERROR_TYPES}
-    assert min(found.values()) > 100
+    result = collections.Counter(name for output in outputs for name in output.errors)
+    assert set(result) == {error.name for error in ERROR_TYPES}
+    assert min(result.values()) > 100
     for output in outputs:
         chinese = re.findall(r"[一-鿿]+", output.text)
         assert len(chinese) == output.errors.count("untranslated")
@@ -223,7 +223,7 @@ def test_system_without_errors_and_rewordings_repeats_a_reference(sentences: lis
     chosen = [sentence.references.index(output.text) for sentence, output in zip(sentences, outputs, strict=True)]
     assert set(chosen) == {0, 1, 2, 3}
     reworded = [row[0] for row in translate(sentences, [dataclasses.replace(perfect, rewording=5.0)], 0)]
-    assert sum(one.text != other.text for one, other in zip(outputs, reworded, strict=True)) > 60
+    assert sum(output.text != right.text for output, right in zip(outputs, reworded, strict=True)) > 60
     assert {output.penalty(kind) for output in reworded for kind in KINDS} == {0}
 
 

@@ -14,8 +14,8 @@ import pytest
 def cases(shared_golden: Path) -> list[dict]:
     """Tables of human scores and of two metrics, shape (systems, items), with what other programs say of them."""
     with gzip.open(shared_golden / "meta_stats.jsonl.gz", "rt", encoding="utf-8") as stream:
-        found = [json.loads(line) for line in stream]
-    for case in found:
+        result = [json.loads(line) for line in stream]
+    for case in result:
         for key in ("human", "metric_a", "metric_b"):
             case[key] = np.array(case[key], dtype=float)
-    return found
+    return result

@@ -55,9 +55,9 @@ def planted(feature: str, sources: int = 30, noise: float = 0.0, name: str = "pl
     rng = np.random.default_rng(0)
     references = [" ".join(rng.choice(WORDS, 12)) for _ in range(sources)]
     texts = [
-        [" ".join(word if rng.random() < kept else rng.choice(WORDS) for word in one.split())[: rng.integers(30, 70)]
-         for kept in (0.3, 0.5, 0.7, 0.9)]
-        for one in references
+        [" ".join(word if rng.random() < share else rng.choice(WORDS) for word in line.split())[: rng.integers(30, 70)]
+         for share in (0.3, 0.5, 0.7, 0.9)]
+        for line in references
     ]  # fmt: skip
     records = [
         Record("x", [reference], [Candidate(f"s{index}", text) for index, text in enumerate(several)], lp=lp)
@@ -74,7 +74,7 @@ def planted(feature: str, sources: int = 30, noise: float = 0.0, name: str = "pl
 def test_the_figures_are_those_of_a_cross_validation_by_hand(sample):
     ranker = Ranker("bleu1-4,ter", C=0.003)
     table = ranker.fit_table(sample)
-    found = cross_validate(ranker, table, folds=4, seed=3, resamples=20)
+    validation = cross_validate(ranker, table, folds=4, seed=3, resamples=20)
     fold = fold_of_sources(table, 4, 3)[sample.candidate_source]
     matrix = FeatureSet.parse("bleu1-4,ter").transform(sample)
     target, rho = table.targets.target, []
@@ -82,35 +82,35 @@ def test_the_figures_are_those_of_a_cross_validation_by_hand(sample):
     np.testing.assert_array_equal(ranker.weights, everything.weights)
 
     def pairs(rows):
-        grades = [target[rows & (sample.candidate_source == one)] for one in np.unique(sample.candidate_source[rows])]
-        return sum(int((one[:, None] > one).sum()) for one in grades)
+        grades = [target[rows & (sample.candidate_source == item)] for item in np.unique(sample.candidate_source[rows])]
+        return sum(int((grade[:, None] > grade).sum()) for grade in grades)
 
     for number in range(4):
-        kept = fold != number
-        mean, spread = matrix[kept].mean(axis=0), matrix[kept].std(axis=0)
-        C = 0.003 * pairs(kept | True) / pairs(kept)
+        selected = fold != number
+        mean, spread = matrix[selected].mean(axis=0), matrix[selected].std(axis=0)
+        C = 0.003 * pairs(selected | True) / pairs(selected)
         svm = RankSVM(C=C, loss="squared_hinge").fit(
-            (matrix[kept] - mean) / spread, target[kept], sample.candidate_source[kept]
+            (matrix[selected] - mean) / spread, target[selected], sample.candidate_source[selected]
         )
         scores = (matrix - mean) / spread @ svm.coef_
         rho += [
             spearmanr(scores[own], target[own])[0]
-            for own in (sample.candidate_source == one for one in np.unique(sample.candidate_source[~kept]))
+            for own in (sample.candidate_source == item for item in np.unique(sample.candidate_source[~selected]))
         ]
-    assert found.rows[0].name == THIS_MODEL
-    assert found.rows[0].spearman.value == pytest.approx(np.mean(rho), abs=1e-6)
-    assert found.rows[0].spearman.low < np.mean(rho) < found.rows[0].spearman.high
-    assert (found.sources, found.folds) == (120, 4)
-    assert found.rows[0].tau is None
+    assert validation.rows[0].name == THIS_MODEL
+    assert validation.rows[0].spearman.value == pytest.approx(np.mean(rho), abs=1e-6)
+    assert validation.rows[0].spearman.low < np.mean(rho) < validation.rows[0].spearman.high
+    assert (validation.sources, validation.folds) == (120, 4)
+    assert validation.rows[0].tau is None
 
 
 def test_the_same_seed_gives_the_same_folds_even_by_language_pair():
-    both = concatenate([planted("bleu"), planted("bleu", 13, name="more", lp="yy-en")])
-    table = Ranker("bleu", C=1.0).fit_table(both)
+    joined = concatenate([planted("bleu"), planted("bleu", 13, name="more", lp="yy-en")])
+    table = Ranker("bleu", C=1.0).fit_table(joined)
     fold = fold_of_sources(table, 5, 1)
     np.testing.assert_array_equal(fold, fold_of_sources(table, 5, 1))
     assert (fold != fold_of_sources(table, 5, 2)).any()
-    pairs = both.source_language_pairs
+    pairs = joined.source_language_pairs
     for lp in ("xx-en", "yy-en"):
         sizes = np.bincount(fold[pairs == lp], minlength=5)
         assert sizes.max() - sizes.min() <= 1
@@ -132,10 +132,10 @@ def test_no_judgement_of_a_source_has_a_part_in_its_scores():
 def test_a_model_worse_than_chrf_and_the_included_ranker_is_told_so():
     data = planted("chrf")
     ranker = Ranker("length", C=1.0)
-    found = cross_validate(ranker, ranker.fit_table(data), resamples=200)
-    assert [row.name for row in found.rows] == [THIS_MODEL, "chrf", "full"]
-    assert found.rows[1].spearman.value == pytest.approx(1.0)
-    chrf, full = found.verdicts
+    validation = cross_validate(ranker, ranker.fit_table(data), resamples=200)
+    assert [row.name for row in validation.rows] == [THIS_MODEL, "chrf", "full"]
+    assert validation.rows[1].spearman.value == pytest.approx(1.0)
+    chrf, full = validation.verdicts
     better = "ranks these held-out sources significantly better than the new model (Spearman "
     assert chrf.startswith(f"chrF {better}1.000 against ")
     assert full.startswith(f"the included model full {better}.")
@@ -144,25 +144,27 @@ def test_a_model_worse_than_chrf_and_the_included_ranker_is_told_so():
 def test_a_difference_that_may_be_chance_is_called_so():
     data = planted("chrf", sources=36, noise=5.0)
     ranker = Ranker("chrf,chrf[beta=1.0],bleu,ter", C=1.0)
-    found = cross_validate(ranker, ranker.fit_table(data), resamples=200)
-    lower = [row.name for row in found.rows[1:] if row.spearman.value > found.rows[0].spearman.value]
+    validation = cross_validate(ranker, ranker.fit_table(data), resamples=200)
+    lower = [row.name for row in validation.rows[1:] if row.spearman.value > validation.rows[0].spearman.value]
     assert lower
-    assert len(found.verdicts) == len(lower)
-    assert all(one.startswith("the new model is not significantly different from ") for one in found.verdicts)
+    assert len(validation.verdicts) == len(lower)
+    assert all(
+        verdict.startswith("the new model is not significantly different from ") for verdict in validation.verdicts
+    )
 
 
 def test_few_sources_give_no_verdict():
     ranker = Ranker("length", C=1.0)
-    found = cross_validate(ranker, ranker.fit_table(planted("chrf", sources=12)), resamples=200)
-    assert found.verdicts == ("12 sources are too few to evaluate a model: do not rely on these values",)
+    validation = cross_validate(ranker, ranker.fit_table(planted("chrf", sources=12)), resamples=200)
+    assert validation.verdicts == ("12 sources are too few to evaluate a model: do not rely on these values",)
 
 
 def test_a_model_that_is_better_is_not_advised_against():
     data = planted("ter")
     ranker = Ranker("ter", C=1.0)
-    found = cross_validate(ranker, ranker.fit_table(data), resamples=100)
-    assert found.rows[0].spearman.value == pytest.approx(1.0)
-    assert found.verdicts == ()
+    validation = cross_validate(ranker, ranker.fit_table(data), resamples=100)
+    assert validation.rows[0].spearman.value == pytest.approx(1.0)
+    assert validation.verdicts == ()
 
 
 def test_preferences_are_judged_by_tau_of_primary_pairs():
@@ -171,20 +173,20 @@ def test_preferences_are_judged_by_tau_of_primary_pairs():
     texts = [f"{'w ' * int(10 + 5 * value)}r" for value in human.ravel()]
     data = dataclasses.replace(data, candidates=data.candidates.assign(text=texts))
     ranker = Ranker("length", C=1.0)
-    found = cross_validate(ranker, ranker.fit_table(data), resamples=50)
-    assert found.kind == "preferences"
-    assert found.rows[0].tau is not None
-    assert found.rows[0].tau.low <= found.rows[0].tau.value <= found.rows[0].tau.high
-    assert all("(tau " in verdict for verdict in found.verdicts)
+    validation = cross_validate(ranker, ranker.fit_table(data), resamples=50)
+    assert validation.kind == "preferences"
+    assert validation.rows[0].tau is not None
+    assert validation.rows[0].tau.low <= validation.rows[0].tau.value <= validation.rows[0].tau.high
+    assert all("(tau " in verdict for verdict in validation.verdicts)
 
 
 def test_the_included_ranker_is_marked_where_it_was_trained_on_these_data():
     data = planted("chrf", name="wmt14-rr")
     ranker = Ranker("length", C=1.0)
-    found = cross_validate(ranker, ranker.fit_table(data), resamples=100)
-    assert [row.note for row in found.rows] == [None, None, "was trained on this data (wmt14)"]
-    assert len(found.verdicts) == 1
-    assert found.verdicts[0].startswith("chrF")
+    validation = cross_validate(ranker, ranker.fit_table(data), resamples=100)
+    assert [row.note for row in validation.rows] == [None, None, "was trained on this data (wmt14)"]
+    assert len(validation.verdicts) == 1
+    assert validation.verdicts[0].startswith("chrF")
 
 
 @pytest.mark.parametrize(
@@ -206,9 +208,9 @@ def test_fewer_sources_than_folds_make_fewer_folds_and_one_source_none():
     data = planted("chrf", sources=3)
     ranker = Ranker("chrf", C=1.0)
     assert cross_validate(ranker, ranker.fit_table(data), resamples=10).folds == 3
-    one = data.select_sources([True, False, False])
+    single = data.select_sources([True, False, False])
     with pytest.raises(DataError, match=r"1 source with judgements: cross-validation requires at least 2"):
-        cross_validate(ranker, ranker.fit_table(one))
+        cross_validate(ranker, ranker.fit_table(single))
     table = ranker.fit_table(data)
     with pytest.raises(OptionError, match="folds=1: expected at least 2"):
         cross_validate(ranker, table, folds=1)
@@ -221,5 +223,5 @@ def test_data_without_references_is_compared_with_the_ranker_that_needs_none(mon
     monkeypatch.setattr(Bleu, "needs_references", False)
     no_references = dataclasses.replace(data, references=data.references.iloc[:0])
     ranker = Ranker("bleu", C=1.0)
-    found = cross_validate(ranker, ranker.fit_table(no_references), resamples=10)
-    assert [row.name for row in found.rows] == [THIS_MODEL, "consensus"]
+    validation = cross_validate(ranker, ranker.fit_table(no_references), resamples=10)
+    assert [row.name for row in validation.rows] == [THIS_MODEL, "consensus"]

@@ -62,7 +62,7 @@ def explained(ranker: Ranker, dataset: Dataset):
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_every_registered_extractor_says_what_its_features_are_about(name: str) -> None:
     kind = extractor_class(name)
-    declared = next(one for one in kind.__mro__ if "family" in vars(one))
+    declared = next(item for item in kind.__mro__ if "family" in vars(item))
     assert declared is not Extractor, f"{name} declares no family"
     assert make(name).family in FAMILIES
     assert name in ("combine", "given") or make(name).family != "other"
@@ -76,37 +76,37 @@ def test_options_and_sums_may_change_the_family() -> None:
 
 def test_contributions_are_added_up_by_family() -> None:
     values = np.array([[1.0, 2.0, 4.0], [0.5, 0.25, 0.0]])
-    found = by_family(values, ["fluency", "words", "fluency"])
-    assert list(found) == ["words", "fluency"]
-    assert found["fluency"].tolist() == [5.0, 0.5]
-    assert found["words"].tolist() == [2.0, 0.25]
+    result = by_family(values, ["fluency", "words", "fluency"])
+    assert list(result) == ["words", "fluency"]
+    assert result["fluency"].tolist() == [5.0, 0.5]
+    assert result["words"].tolist() == [2.0, 0.25]
 
 
 def test_sums_are_the_difference_of_the_scores(ranker: Ranker, sample: Dataset) -> None:
     scores = ranker.candidate_scores(sample)
-    found = explain_systems(ranker, sample, ranker.contributions(sample), "sys1", "sys5")
+    explanation = explain_systems(ranker, sample, ranker.contributions(sample), "sys1", "sys5")
     rows = system_pair(sample, "sys1", "sys5")
-    assert len(found.sources) == 120
-    for one, (first, second) in zip(found.sources, rows, strict=True):
-        assert one.difference == scores[first] - scores[second]
-        assert sum(one.families.values()) == pytest.approx(one.difference, abs=1e-12)
-        assert sum(one.features.values()) == pytest.approx(one.difference, abs=1e-12)
-        assert len(one.strongest) <= 5
-    assert found.difference == pytest.approx(np.mean(scores[rows[:, 0]] - scores[rows[:, 1]]))
-    assert sum(found.families.values()) == pytest.approx(found.difference, abs=1e-12)
+    assert len(explanation.sources) == 120
+    for source, (first, second) in zip(explanation.sources, rows, strict=True):
+        assert source.difference == scores[first] - scores[second]
+        assert sum(source.families.values()) == pytest.approx(source.difference, abs=1e-12)
+        assert sum(source.features.values()) == pytest.approx(source.difference, abs=1e-12)
+        assert len(source.strongest) <= 5
+    assert explanation.difference == pytest.approx(np.mean(scores[rows[:, 0]] - scores[rows[:, 1]]))
+    assert sum(explanation.families.values()) == pytest.approx(explanation.difference, abs=1e-12)
 
 
 def test_features_of_one_extractor_are_one_figure(ranker: Ranker, sample: Dataset) -> None:
-    found = explained(ranker, sample)
-    names = [(one.family, one.extractor) for one in found.strongest]
+    explanation = explained(ranker, sample)
+    names = [(item.family, item.extractor) for item in explanation.strongest]
     assert len(set(names)) == len(names)
-    assert sum(one.difference for one in found.strongest) == pytest.approx(found.difference, abs=1e-9)
-    by_name = {one.extractor: one for one in found.strongest}
+    assert sum(item.difference for item in explanation.strongest) == pytest.approx(explanation.difference, abs=1e-9)
+    by_name = {item.extractor: item for item in explanation.strongest}
     assert by_name["bleu"].features == 4
     assert by_name["rouge"].features == 2
-    columns = [name for name in found.features if name.startswith("bleu")]
-    assert by_name["bleu"].difference == pytest.approx(sum(found.features[name] for name in columns))
-    sizes = [abs(one.difference) for one in found.strongest]
+    columns = [name for name in explanation.features if name.startswith("bleu")]
+    assert by_name["bleu"].difference == pytest.approx(sum(explanation.features[name] for name in columns))
+    sizes = [abs(item.difference) for item in explanation.strongest]
     assert sizes == sorted(sizes, reverse=True)
 
 
@@ -115,21 +115,23 @@ def test_swapped_candidates_swap_the_signs_and_the_words(ranker: Ranker, sample:
     there, back = (explain_pair(ranker, sample, matrix, *rows) for rows in ((0, 4), (4, 0)))
     assert back.difference == -there.difference
     assert back.families == {name: -value for name, value in there.families.items()}
-    for one, other in zip(there.strongest, back.strongest, strict=True):
-        assert other.difference == -one.difference
-        assert (one.evidence.first, one.evidence.second) == (other.evidence.second, other.evidence.first)
+    for left, right in zip(there.strongest, back.strongest, strict=True):
+        assert right.difference == -left.difference
+        assert (left.evidence.first, left.evidence.second) == (right.evidence.second, right.evidence.first)
 
 
 def test_a_language_model_without_data_contributes_nothing(ranker: Ranker) -> None:
-    found = explained(ranker, few("the committee approved it", "it was turned down", "the committee approved the plan"))
-    assert found.families["fluency"] == 0.0
-    assert "perp" not in [one.extractor for one in found.strongest]
-    assert "fluency" not in found.headline
+    explanation = explained(
+        ranker, few("the committee approved it", "it was turned down", "the committee approved the plan")
+    )
+    assert explanation.families["fluency"] == 0.0
+    assert "perp" not in [item.extractor for item in explanation.strongest]
+    assert "fluency" not in explanation.headline
 
 
 def test_the_words_that_make_a_difference(ranker: Ranker) -> None:
     dataset = few("the committee approved it now", "now it was the plan", "the committee approved the plan")
-    words = {one.extractor: one.evidence for one in explained(ranker, dataset).strongest}
+    words = {item.extractor: item.evidence for item in explained(ranker, dataset).strongest}
     assert words["ngrams"].first == ("committee approved",)
     assert words["ngrams"].second == ("plan",)
     assert words["ngrams"].text == "only s0 matches 'committee approved'; only s1 matches 'plan'"
@@ -138,14 +140,14 @@ def test_the_words_that_make_a_difference(ranker: Ranker) -> None:
 
 def test_words_out_of_order(ranker: Ranker) -> None:
     dataset = few("a b c d e", "e a b c d", "a b c d e")
-    (order,) = (one.evidence for one in explained(ranker, dataset).strongest if one.family == "word order")
+    (order,) = (item.evidence for item in explained(ranker, dataset).strongest if item.family == "word order")
     assert (order.first, order.second) == ((), ("e",))
     assert order.text == "only s1 has out of order 'e'"
 
 
 def test_lengths_are_told(ranker: Ranker) -> None:
     dataset = few("a", "a b c d", "a b c", "a b c d e f")
-    (length,) = (one.evidence for one in explained(ranker, dataset).strongest if one.family == "length")
+    (length,) = (item.evidence for item in explained(ranker, dataset).strongest if item.family == "length")
     assert length.text == "s0 has 1 word, its closest reference 3; s1 has 4 words, its closest reference 3"
 
 
@@ -164,43 +166,45 @@ def test_word_sequences_that_no_other_reference_has(sample: Dataset) -> None:
         for row, owner in enumerate(sample.references["source"]):
             if owner != source:
                 known |= pairs(batch.segments.words(int(batch.reference[row])))
-        mine, other = (pairs(batch.segments.words(int(batch.candidate[row]))) for row in (first, second))
-        (found,) = explain_pair(learnt, sample, matrix, first, second).strongest
-        expected = mine - other - known
-        assert bool(found.evidence.first) == bool(expected)
-        text = " ".join(found.evidence.first)
+        own, other = (pairs(batch.segments.words(int(batch.candidate[row]))) for row in (first, second))
+        (explanation,) = explain_pair(learnt, sample, matrix, first, second).strongest
+        expected = own - other - known
+        assert bool(explanation.evidence.first) == bool(expected)
+        text = " ".join(explanation.evidence.first)
         assert all(word in text for pair in expected for word in pair)
 
 
 def test_evidence_of_edits_and_similarities_is_told_as_matches() -> None:
-    told = ["the = the", "+ too", "- missing", "big ~ large (synonym)", "red ~ blue (substitution)", "cat~cat 0.99"]
-    assert [as_match(one) for one in told] == ["the", "", "", "big ~ large (synonym)", "", "cat"]
-    assert [as_match(one) for one in ("cat~dog 0.61", "cat~(none) 0.00")] == ["cat~dog", ""]
+    texts = ["the = the", "+ too", "- missing", "big ~ large (synonym)", "red ~ blue (substitution)", "cat~cat 0.99"]
+    assert [as_match(item) for item in texts] == ["the", "", "", "big ~ large (synonym)", "", "cat"]
+    assert [as_match(item) for item in ("cat~dog 0.61", "cat~(none) 0.00")] == ["cat~dog", ""]
 
 
 @given(st.lists(st.integers(0, 8), max_size=9))
 def test_alongest_ascending_sequence_is_that_of_brute_force(values: list[int]) -> None:
-    found = longest_ascending(values)
-    chosen = [list(one) for size in range(len(values) + 1) for one in itertools.combinations(values, size)]
-    ascending = [one for one in chosen if all(low < high for low, high in itertools.pairwise(one))]
-    assert found in ascending
-    assert len(found) == max(map(len, ascending))
+    result = longest_ascending(values)
+    chosen = [
+        list(combination) for size in range(len(values) + 1) for combination in itertools.combinations(values, size)
+    ]
+    ascending = [item for item in chosen if all(low < high for low, high in itertools.pairwise(item))]
+    assert result in ascending
+    assert len(result) == max(map(len, ascending))
 
 
 def test_endless_sentences_are_explained(ranker: Ranker, sample: Dataset) -> None:
     words = [f"w{number}" for number in range(2_000)]
     records = [([" ".join(words)], [" ".join(words[::-1]), " ".join(words[5:])])]
     dataset = concatenate([dataset_of(records), sample])
-    found = explain_pair(ranker, dataset, ranker.contributions(dataset), 0, 1, strongest=99)
-    assert len(found.headline) < 200
-    assert max(len(one.evidence.text) for one in found.strongest) < 500
+    explanation = explain_pair(ranker, dataset, ranker.contributions(dataset), 0, 1, strongest=99)
+    assert len(explanation.headline) < 200
+    assert max(len(item.evidence.text) for item in explanation.strongest) < 500
 
 
 def test_a_headline_is_in_plain_words() -> None:
     families = {"words": 0.61, "fluency": 0.31, "length": -0.08}
-    told = "A is above C by 0.84: words +0.61, fluency +0.31, length -0.08"
-    assert headline("A", "C", 0.84, families) == told
-    assert headline("C", "A", -0.84, {name: -value for name, value in families.items()}) == told
+    texts = "A is above C by 0.84: words +0.61, fluency +0.31, length -0.08"
+    assert headline("A", "C", 0.84, families) == texts
+    assert headline("C", "A", -0.84, {name: -value for name, value in families.items()}) == texts
     assert headline("A", "C", 0.0, families) == "A and C tie"
     assert headline("A", "C", 0.0123, {"words": 0.0123}) == "A is above C by 0.012: words +0.012"
 
@@ -208,10 +212,10 @@ def test_a_headline_is_in_plain_words() -> None:
 @given(st.lists(st.floats(-3, 3), min_size=1, max_size=7), st.integers(0, 4))
 def test_figures_add_up_as_they_are_written(values: list[float], digits: int) -> None:
     total = sum(values)
-    found = round_to_sum(values, total, digits)
-    assert round(sum(found), digits) == pytest.approx(round(total, digits), abs=10.0**-digits * 0.51)
-    assert round(sum(found) * 10**digits) == round(total / 10.0**-digits)
-    for value, figure in zip(values, found, strict=True):
+    result = round_to_sum(values, total, digits)
+    assert round(sum(result), digits) == pytest.approx(round(total, digits), abs=10.0**-digits * 0.51)
+    assert round(sum(result) * 10**digits) == round(total / 10.0**-digits)
+    for value, figure in zip(values, result, strict=True):
         assert abs(value - figure) < 10.0**-digits * 1.0001
 
 

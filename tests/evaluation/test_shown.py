@@ -21,36 +21,36 @@ def data() -> Dataset:
 
 
 def test_an_evaluation_is_a_table(data):
-    found = evaluate(data, np.tile([0.9, 0.5, 0.1], 4), resamples=10)
-    frame = found.to_frame()
-    assert len(frame) == len(found.cells)
+    comparison = evaluate(data, np.tile([0.9, 0.5, 0.1], 4), resamples=10)
+    frame = comparison.to_frame()
+    assert len(frame) == len(comparison.cells)
     row = frame[frame["statistic"] == "segment.spearman"].iloc[0]
-    assert (row["scope"], row["metric"], row["count"]) == (found.main_scope.id, "scores", 4)
+    assert (row["scope"], row["metric"], row["count"]) == (comparison.main_scope.id, "scores", 4)
     assert row["value"] == pytest.approx(1)
-    lines = repr(found).splitlines()
+    lines = repr(comparison).splitlines()
     assert lines[0] == "<Comparison: scores on frame ?, 4 sources>"
     assert lines[2].split()[:3] == ["segment.spearman", "scores", "1.0000"]
-    assert "<td>segment.spearman</td>" in found._repr_html_()
+    assert "<td>segment.spearman</td>" in comparison._repr_html_()
 
 
 def test_a_comparison_of_systems_is_a_table(data):
-    found = compare_systems(data, {"chrf": MetricScorer(make_metric("chrf"))}, resamples=100)
-    frame = found.to_frame()
+    result = compare_systems(data, {"chrf": MetricScorer(make_metric("chrf"))}, resamples=100)
+    frame = result.to_frame()
     assert frame["system"].tolist() == ["A", "B", "C"]
     assert frame["score"].iloc[0] == pytest.approx(1)
     assert frame["p"].isna().sum() == 1
-    assert repr(found).startswith("<SystemsResult: systems of frame by chrf>\n")
-    assert "<td>A</td>" in found._repr_html_()
+    assert repr(result).startswith("<SystemsResult: systems of frame by chrf>\n")
+    assert "<td>A</td>" in result._repr_html_()
 
 
 def test_explanations_are_tables(data):
     ranker = Ranker("bleu[order=1],chrf", C=0.1).fit(data)
-    found = explain_systems(ranker, data, ranker.contributions(data), "A", "C")
-    frame = found.to_frame()
+    explanation = explain_systems(ranker, data, ranker.contributions(data), "A", "C")
+    frame = explanation.to_frame()
     assert frame["first_text"].tolist() == REFERENCES
     np.testing.assert_allclose(frame["words"], frame["difference"])
-    assert repr(found).startswith("<SystemExplanation: A is above C by ")
-    assert "<b>smiles" not in found._repr_html_()
-    one = found.sources[1]
-    assert repr(one).startswith("<PairExplanation: A is above C by ")
-    assert set(one.to_frame()["extractor"]) == {"bleu", "chrf"}
+    assert repr(explanation).startswith("<SystemExplanation: A is above C by ")
+    assert "<b>smiles" not in explanation._repr_html_()
+    single = explanation.sources[1]
+    assert repr(single).startswith("<PairExplanation: A is above C by ")
+    assert set(single.to_frame()["extractor"]) == {"bleu", "chrf"}

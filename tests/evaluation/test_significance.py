@@ -39,9 +39,9 @@ def test_permutation_p_equals_the_exact_enumeration():
     difference = np.array([0.5, 1.0, -0.2, 0.7, 0.4, 0.3, -0.1, 0.9])
     signs = np.array(list(product([-1, 1], repeat=len(difference))))
     exact = (np.abs(signs @ difference) >= abs(difference.sum()) - 1e-12).mean()
-    found = paired_permutation(difference, np.zeros(8), permutations=40_000)
-    assert found == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 40_000))
-    assert found == paired_permutation(difference, np.zeros(8), permutations=40_000)
+    result = paired_permutation(difference, np.zeros(8), permutations=40_000)
+    assert result == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 40_000))
+    assert result == paired_permutation(difference, np.zeros(8), permutations=40_000)
 
 
 def test_identical_values_give_one():
@@ -51,8 +51,8 @@ def test_identical_values_give_one():
 
 def test_p_is_uniform_where_there_is_no_difference():
     generator = np.random.default_rng(3)
-    found = [paired_permutation(*generator.normal(size=(2, 30)), permutations=199, seed=i) for i in range(200)]
-    assert np.mean(np.array(found) <= 0.1) == pytest.approx(0.1, abs=0.07)
+    result = [paired_permutation(*generator.normal(size=(2, 30)), permutations=199, seed=i) for i in range(200)]
+    assert np.mean(np.array(result) <= 0.1) == pytest.approx(0.1, abs=0.07)
 
 
 def test_sign_test_equals_the_exact_binomial_test(golden):
@@ -78,12 +78,12 @@ def test_williams_equals_mt_metrics_eval(cases):
         if wanted is None:
             continue
         r1, r2, r12 = (correlate(x, y).value for x, y in ((human, a), (human, b), (a, b)))
-        found = williams(r1, r2, r12, human.size)
+        result = williams(r1, r2, r12, human.size)
         if wanted["p"] is None or np.isnan(wanted["p"]):
-            assert np.isnan(found)
+            assert np.isnan(result)
         else:
             # it prints the tail of whichever correlation is the higher
-            assert found / 2 == pytest.approx(wanted["p"], abs=1e-9)
+            assert result / 2 == pytest.approx(wanted["p"], abs=1e-9)
     assert williams(0.5, 0.5, 1.0, 20) == 1
     assert np.isnan(williams(0.5, 0.4, 0.3, 3))
 
@@ -149,10 +149,10 @@ def test_westfall_young_leaves_the_undefined_and_the_identical_out():
     observed[4], observed[5] = np.nan, 1e-17
     # what is the same up to rounding must not be blown up by its own tiny spread
     null[:, 5] *= 1e-18
-    found = westfall_young(null, observed)
-    assert found[:4].tolist() == wanted.tolist()
-    assert np.isnan(found[4])
-    assert found[5] == 1
+    result = westfall_young(null, observed)
+    assert result[:4].tolist() == wanted.tolist()
+    assert np.isnan(result[4])
+    assert result[5] == 1
     assert np.isnan(westfall_young(np.full((9, 2), np.nan), [1.0, 2.0])).all()
     # no resample differs from the null hypothesis at all, but what was observed does
     assert westfall_young(np.zeros((99, 1)), [0.5]) == pytest.approx(0.01)

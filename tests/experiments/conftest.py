@@ -29,7 +29,7 @@ def language_pair(name: str, seed: int, sources: int = 60) -> Dataset:
         truth.append(moved)
         source = " ".join(f"mot{word}" for word in words)
         records.append(Record(source, [" ".join(target)], candidates, lp=name, seg_id=str(number + 1)))
-    made = assemble(records, "simulated")
+    data = assemble(records, "simulated")
     better, worse = [], []
     for number, moved in enumerate(truth):
         for a in range(4):
@@ -38,7 +38,7 @@ def language_pair(name: str, seed: int, sources: int = 60) -> Dataset:
                     better.append(4 * number + a)
                     worse.append(4 * number + b)
     columns = {"first": better, "second": worse, "relation": [">"] * len(better), "primary": [True] * len(better)}
-    return dataclasses.replace(made, preferences=table("preferences", columns))
+    return dataclasses.replace(data, preferences=table("preferences", columns))
 
 
 @pytest.fixture(scope="session")

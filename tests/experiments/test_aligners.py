@@ -17,9 +17,9 @@ from ranker.extractors.order.aligner import learn_aligner
 @pytest.fixture(scope="module")
 def bitext(preferred, tmp_path_factory) -> tuple[str, str]:
     """The files of the sources and references of one language pair."""
-    kept = preferred.select_language_pairs(["aa-en"])
+    selected = preferred.select_language_pairs(["aa-en"])
     folder = tmp_path_factory.mktemp("bitext")
-    for name, texts in (("aa", kept.sources["text"]), ("en", kept.references["text"])):
+    for name, texts in (("aa", selected.sources["text"]), ("en", selected.references["text"])):
         (folder / f"text.{name}").write_text("\n".join(texts) + "\n", encoding="utf-8")
     return str(folder / "text.aa"), str(folder / "text.en")
 
@@ -32,8 +32,8 @@ def trained(preferred, tmp_path_factory) -> str:
 
 
 def table(experiment, title):
-    (found,) = [one for one in experiment.tables if one.title == title]
-    return found
+    (result,) = [table for table in experiment.tables if table.title == title]
+    return result
 
 
 def test_every_language_pair_takes_the_aligner_that_is_given_for_it(preferred, bitext, trained):
@@ -61,23 +61,23 @@ def test_every_language_pair_takes_the_aligner_that_is_given_for_it(preferred, b
 
 def test_another_aligner_gives_other_orders(preferred, tmp_path):
     """An aligner that knows no word of the corpus aligns by position alone, so nothing is out of order."""
-    kept = preferred.select_language_pairs(["aa-en"])
+    selected = preferred.select_language_pairs(["aa-en"])
     for name in ("a", "b"):
         (tmp_path / name).write_text(f"{name}1 {name}2 {name}3\n", encoding="utf-8")
     aligners = Aligners.parse([], [str(tmp_path / "a"), str(tmp_path / "b")])
-    (found,) = birch11.prepare(kept, birch11.BirchSettings(aligners=aligners))
-    (own,) = birch11.prepare(kept, birch11.BirchSettings())
-    assert found.aligner.model.pairs == 1
-    assert (found.order["K"] == 1).all()
+    (result,) = birch11.prepare(selected, birch11.BirchSettings(aligners=aligners))
+    (own,) = birch11.prepare(selected, birch11.BirchSettings())
+    assert result.aligner.model.pairs == 1
+    assert (result.order["K"] == 1).all()
     assert not (own.order["K"] == 1).all()
 
 
 def test_tuning_aligns_by_what_is_given(preferred, bitext):
     aligners = Aligners.parse([], [f"aa-en={bitext[0]}", bitext[1]])
     tuning = TuningSettings("words,systems", restarts=0, iterations=1, runs=1, aligners=aligners)
-    found = cer10.run(preferred, cer10.CerSettings(tuning, ("LR-KB4",)))
-    assert table(found, "word aligners, aa-en").rows[0]["learnt from"] == "text.aa and text.en"
-    assert "aligner:aa-en=bitext#" in found.signature
+    result = cer10.run(preferred, cer10.CerSettings(tuning, ("LR-KB4",)))
+    assert table(result, "word aligners, aa-en").rows[0]["learnt from"] == "text.aa and text.en"
+    assert "aligner:aa-en=bitext#" in result.signature
     # what aligns no words has no aligner to sign
     assert "aligner" not in cer10.run(preferred, cer10.CerSettings(tuning, ("BLEU:4",))).signature
 
@@ -135,18 +135,18 @@ def test_an_aligner_of_other_words_is_refused(preferred, tmp_path):
 
 
 def test_candidates_teach_the_aligner_on_request(preferred):
-    kept = preferred.select_language_pairs(["aa-en"])
-    more = Aligners(candidates=True).aligner(kept, "aa-en")
-    assert more.model.pairs > Aligners().aligner(kept, "aa-en").model.pairs
-    assert more.learnt_from == f"sources, references and outputs of {kept.name}"
-    assert dataclasses.replace(Aligners(), candidates=True).signed([kept]) == "references+candidates"
+    selected = preferred.select_language_pairs(["aa-en"])
+    more = Aligners(candidates=True).aligner(selected, "aa-en")
+    assert more.model.pairs > Aligners().aligner(selected, "aa-en").model.pairs
+    assert more.learnt_from == f"sources, references and outputs of {selected.name}"
+    assert dataclasses.replace(Aligners(), candidates=True).signed([selected]) == "references+candidates"
 
 
 def test_the_command_takes_two_files_for_each_text(capsys):
     assert spread(["--bitext", "de-en=a", "b", "--lp", "de-en"]) == [
         *("--bitext", "de-en=a", "--bitext", "b", "--lp", "de-en")
     ]
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         command(["experiment", "birch11", "--train", "sample", "--bitext", "de-en=only.de"])
-    assert ended.value.code == 2
+    assert exit_info.value.code == 2
     assert "--bitext: found an odd number of files, 1; expected two for each language pair" in capsys.readouterr().err

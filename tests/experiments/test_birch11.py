@@ -55,8 +55,8 @@ def test_theta_is_the_best_of_its_neighbours(experiment):
 
 
 def test_published_consistency_is_that_of_the_language_pairs_in_both():
-    found = birch11_baselines.consistency_table("wmt15", ("cs-en", "de-en", "fi-en", "fr-en", "ru-en"))
-    rows = {row["metric"]: row for row in found.rows}
+    result = birch11_baselines.consistency_table("wmt15", ("cs-en", "de-en", "fi-en", "fr-en", "ru-en"))
+    rows = {row["metric"]: row for row in result.rows}
     assert list(rows["METEOR"]) == [
         "metric",
         *("cs-en", "de-en", "fr-en", "average of these", "published average of 8 pairs", "mean of the 8 pairs"),
@@ -73,10 +73,10 @@ def test_published_consistency_is_that_of_the_language_pairs_in_both():
 def test_averages_are_over_the_published_language_pairs_too(preferred):
     names = preferred.sources["lp"].astype(str).replace("aa-en", "de-en")
     renamed = dataclasses.replace(preferred, sources=preferred.sources.assign(lp=names))
-    found = run(renamed, [], BirchSettings(restarts=1))
-    ours, published = found.tables[-2:]
+    result = run(renamed, [], BirchSettings(restarts=1))
+    actual, published = result.tables[-2:]
     assert published.title == "consistency as published, language pairs of simulated+simulated"
-    for row in ours.rows:
+    for row in actual.rows:
         assert row["average of de-en"] == row["de-en"]
         assert row["average"] == pytest.approx((row["bb-en"] + row["de-en"]) / 2)
 
@@ -93,15 +93,15 @@ def test_meteor_matches_what_the_target_language_has(experiment):
 
 @pytest.mark.parametrize("installed", [True, False])
 def test_what_meteor_matches_is_said(monkeypatch, installed):
-    found = object() if installed else None
-    monkeypatch.setattr("ranker.experiments.birch11_baselines.optional_wordnet", lambda *_: found)
+    result = object() if installed else None
+    monkeypatch.setattr("ranker.experiments.birch11_baselines.optional_wordnet", lambda *_: result)
     assert ("WordNet is not installed" in meteor_note(["de-en"])) is not installed
     assert ("and synonyms of WordNet" in meteor_note(["de-en"])) is installed
 
 
 def test_hill_climbing_finds_the_top_of_a_hill():
-    found = birch11._climb(lambda theta: -((theta - 0.3) ** 2), BirchSettings(restarts=5))
-    assert found == pytest.approx(0.3, abs=1e-3)
+    result = birch11._climb(lambda theta: -((theta - 0.3) ** 2), BirchSettings(restarts=5))
+    assert result == pytest.approx(0.3, abs=1e-3)
     assert birch11._climb(lambda theta: theta, BirchSettings()) == 1
     assert birch11._climb(lambda theta: -theta, BirchSettings()) == 0
     assert birch11._climb(lambda theta: np.sin(20 * theta), BirchSettings()) == birch11._climb(
@@ -111,9 +111,9 @@ def test_hill_climbing_finds_the_top_of_a_hill():
 
 def test_alpha_is_theta_to_the_power_of_the_reordering(preferred):
     pairs = birch11.prepare(preferred, BirchSettings())
-    one: ScoredPair = dataclasses.replace(pairs[0], monotonicity=0.5)
-    expected = 0.7 * one.order["K"] + 0.3 * one.baselines["BLEU"]
-    np.testing.assert_allclose(one.lrscore("LR-KB4", 0.49), expected)
+    single: ScoredPair = dataclasses.replace(pairs[0], monotonicity=0.5)
+    expected = 0.7 * single.order["K"] + 0.3 * single.baselines["BLEU"]
+    np.testing.assert_allclose(single.lrscore("LR-KB4", 0.49), expected)
 
 
 def test_scores_without_preferences_are_refused():
@@ -124,17 +124,17 @@ def test_scores_without_preferences_are_refused():
 def test_reordering_of_real_language_pairs(shared, tmp_path):
     """German moves more than Spanish, and about as much as the paper says."""
     data = catalogue.load(part_of_corpus(shared / "data" / "wmt12-rr.jsonl.gz", tmp_path, ["de-en", "es-en"], step=2))
-    found = {one.name: one.monotonicity for one in birch11.prepare(data, BirchSettings())}
-    assert found["de-en"] < found["es-en"]
-    assert found["de-en"] == pytest.approx(0.739, abs=0.03)
-    assert found["es-en"] == pytest.approx(0.805, abs=0.03)
+    result = {item.name: item.monotonicity for item in birch11.prepare(data, BirchSettings())}
+    assert result["de-en"] < result["es-en"]
+    assert result["de-en"] == pytest.approx(0.739, abs=0.03)
+    assert result["es-en"] == pytest.approx(0.805, abs=0.03)
 
 
 def test_tuning_to_lrscore_adds_the_papers_fifth_table(preferred):
     tuning = TuningSettings("words,bleu[smoothing=add-one],systems", restarts=1, iterations=2, runs=2)
-    found = run(preferred, [], BirchSettings(restarts=1, mert=tuning))
-    sides = found.tables[-3:-1]
-    assert [one.title for one in sides] == [
+    result = run(preferred, [], BirchSettings(restarts=1, mert=tuning))
+    sides = result.tables[-3:-1]
+    assert [side.title for side in sides] == [
         f"tuned choices, {side} side, simulated+simulated" for side in ("tuning", "test")
     ]
     columns = ["language pair", "tuned to", "BLEU", "LR-HB4", "LR-KB4", "TER", "METEOR"]
@@ -145,14 +145,16 @@ def test_tuning_to_lrscore_adds_the_papers_fifth_table(preferred):
         assert values[6] == pytest.approx((values[0] + values[3]) / 2)
     # the words of all outputs are those of the reference, so its order is all that tuning can gain
     assert sides[0].rows[2]["LR-KB4"] > 0.3
-    people = found.tables[-1]
+    people = result.tables[-1]
     assert [row["tuned to"] for row in people.rows] == ["LR-HB4", "LR-KB4"]
     assert people.rows[0]["p of the published"] == pytest.approx(0.322, abs=1e-3)
-    assert "mert restarts:1" in found.signature
-    assert make_metric(meteor_notation(["zh-en"])).signature() in found.signature
+    assert "mert restarts:1" in result.signature
+    assert make_metric(meteor_notation(["zh-en"])).signature() in result.signature
 
 
 def test_lrscore_is_tuned_to_with_the_theta_that_was_trained():
-    made = birch11_mert.metrics({"LR-HB4": 0.25, "LR-KB4": 0.5}, ["aa-en", "bb-en"])
-    assert str(made["LR-HB4"]) == "lrscore[distance=hamming,lexical=bleu[smoothing=add-one,tokenizer=13a],theta=0.25]"
-    assert made["LR-KB4"].theta == 0.5
+    example = birch11_mert.metrics({"LR-HB4": 0.25, "LR-KB4": 0.5}, ["aa-en", "bb-en"])
+    assert (
+        str(example["LR-HB4"]) == "lrscore[distance=hamming,lexical=bleu[smoothing=add-one,tokenizer=13a],theta=0.25]"
+    )
+    assert example["LR-KB4"].theta == 0.5

@@ -36,12 +36,12 @@ def pair(preferred):
 
 
 def table(experiment, title):
-    (found,) = [one for one in experiment.tables if one.title == title]
-    return found
+    (result,) = [table for table in experiment.tables if table.title == title]
+    return result
 
 
 def test_tables_of_the_paper(experiment):
-    titles = [one.title for one in experiment.tables]
+    titles = [table.title for table in experiment.tables]
     of_pair = [
         "word aligners",
         "scores of the tuning side",
@@ -82,8 +82,8 @@ def test_published_tables_have_the_form_of_ours(experiment):
 
 def test_published_tables_are_complete():
     assert set(CHINESE.rows) | set(ARABIC.rows) | set(DEVIATIONS.rows) <= set(METRICS)
-    for one, shape in ((CHINESE, (17, 14)), (ARABIC, (16, 13)), (DEVIATIONS, (8, 8))):
-        assert one.values().shape == shape
+    for item, shape in ((CHINESE, (17, 14)), (ARABIC, (16, 13)), (DEVIATIONS, (8, 8))):
+        assert item.values().shape == shape
     # what the text of the paper says of the tables
     assert (CHINESE.values()[:, :5].argmax(axis=0) == list(CHINESE.rows).index("BLEU:3")).all()
     at = ARABIC.scored_by.index("BLEU:4")
@@ -92,7 +92,7 @@ def test_published_tables_are_complete():
 
 def test_averages_are_those_of_the_columns(experiment):
     for row in NAMES[:-1]:
-        values = [one[row] for one in table(experiment, "scores of the test side, bb-en").rows]
+        values = [item[row] for item in table(experiment, "scores of the test side, bb-en").rows]
         assert values[len(NAMES)] == pytest.approx(np.mean(values[: len(NAMES)]))
 
 
@@ -114,9 +114,9 @@ def test_every_training_metric_starts_from_the_same_points(pair, monkeypatch):
     seen = []
 
     def watched(problem, space, search, *, iteration):
-        found = optimise(problem, space, search, iteration=iteration)
-        seen.append([climb.start for climb in found.climbs][-search.restarts :])
-        return found
+        optimum = optimise(problem, space, search, iteration=iteration)
+        seen.append([climb.start for climb in optimum.climbs][-search.restarts :])
+        return optimum
 
     optimise = tuned_choices.optimise
     monkeypatch.setattr(tuned_choices, "optimise", watched)
@@ -130,9 +130,9 @@ def test_every_training_metric_starts_from_the_same_points(pair, monkeypatch):
 
 
 def test_tuning_ends_with_an_iteration_that_finds_nothing_better(pair):
-    found = tune(pair, make_metric("bleu"), dataclasses.replace(TUNING, iterations=25), 0)
-    assert 1 < found.iterations < 25
-    assert found.searches > 0
+    tuned = tune(pair, make_metric("bleu"), dataclasses.replace(TUNING, iterations=25), 0)
+    assert 1 < tuned.iterations < 25
+    assert tuned.searches > 0
 
 
 def test_documents_are_not_cut_and_halves_are_about_equal():
@@ -148,8 +148,8 @@ def test_documents_are_not_cut_and_halves_are_about_equal():
 def test_sources_without_documents_are_split_one_by_one(preferred):
     first = split(preferred, 0)
     assert first.sum() == 60
-    one = preferred.sources.assign(doc="the only one")
-    assert split(dataclasses.replace(preferred, sources=one), 0).sum() == 60
+    single = preferred.sources.assign(doc="the only one")
+    assert split(dataclasses.replace(preferred, sources=single), 0).sum() == 60
 
 
 def test_too_few_documents_are_refused():
@@ -185,21 +185,21 @@ def test_statistics_are_extracted_once(preferred, monkeypatch):
 def test_scores_are_those_of_the_metric(pair, name):
     metric = make_metric(METRICS[name][0])
     chosen = pair.test.choose(np.ones(pair.test.features.shape[1]))
-    kept = np.zeros(len(pair.test.dataset), dtype=bool)
-    kept[chosen] = True
+    selected = np.zeros(len(pair.test.dataset), dtype=bool)
+    selected[chosen] = True
     dataset = pair.test.dataset
     expected = metric.score(metric.fit(dataset).statistics(dataset)[chosen].sum(axis=0))
     assert pair.test.score(metric, chosen) == pytest.approx(float(expected))
-    assert kept.sum() == len(dataset.sources)
+    assert selected.sum() == len(dataset.sources)
 
 
 def test_lrscore_reads_the_alignments_of_the_language_pair(pair, preferred):
     metric = make_metric(METRICS["LR-KB4"][0])
-    mine = preferred.select_language_pairs([pair.name])
-    links = align_dataset(learn_aligner(mine), mine)
-    systems = mine.candidates["system"].to_numpy(object)
+    own = preferred.select_language_pairs([pair.name])
+    links = align_dataset(learn_aligner(own), own)
+    systems = own.candidates["system"].to_numpy(object)
     given = {name: links.candidates.take(np.flatnonzero(systems == name)) for name in sorted(set(systems))}
-    aligned = attach(mine, references=[links.references], candidates=given)
+    aligned = attach(own, references=[links.references], candidates=given)
     for side, keep in ((pair.tuning, split(preferred, 0)[:60]), (pair.test, ~split(preferred, 0)[:60])):
         selected = aligned.select_sources(keep)
         np.testing.assert_allclose(side.statistics(metric), metric.fit(selected).statistics(selected))
@@ -224,10 +224,10 @@ def test_standardised_scores_have_mean_0_and_deviation_1():
 
 
 def test_marked_numbers_are_numbers_in_json(experiment):
-    found = json.loads(experiment.json())["tables"][1]["rows"][0]
-    assert isinstance(found["BLEU:4"], float)
+    document = json.loads(experiment.json())["tables"][1]["rows"][0]
+    assert isinstance(document["BLEU:4"], float)
     shown = experiment.markdown().split("### ")[2]
-    assert f"| {Marked(found['BLEU:4']).text}" in shown
+    assert f"| {Marked(document['BLEU:4']).text}" in shown
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -243,9 +243,9 @@ def test_preferences_between_choices_equal_counting(preferred, seed):
     )
     votes: dict[tuple[str, str, int], int] = {}
     text, source = dataset.candidates["text"].tolist(), dataset.candidate_source
-    for one, two, relation in zip(columns["first"], columns["second"], columns["relation"], strict=True):
+    for column, two, relation in zip(columns["first"], columns["second"], columns["relation"], strict=True):
         sign = {"<": -1, ">": 1, "=": 0}[relation]
-        for a, b, value in ((one, two, sign), (two, one, -sign)):
+        for a, b, value in ((column, two, sign), (two, column, -sign)):
             key = text[a], text[b], source[a]
             votes[key] = votes.get(key, 0) + value
     net = [
@@ -254,8 +254,8 @@ def test_preferences_between_choices_equal_counting(preferred, seed):
     ]
     expected = Preference(
         sum(text[a] != text[b] for a, b in zip(first, second, strict=True)),
-        sum(one != 0 for one in net),
-        sum(one > 0 for one in net),
+        sum(item != 0 for item in net),
+        sum(item > 0 for item in net),
     )
     people = People(dataset)
     assert people.compare(first, second) == expected
@@ -268,11 +268,11 @@ def test_where_people_gave_scores_the_higher_one_is_preferred():
     sample = catalogue.load("sample")
     people = People(sample)
     first = sample.candidate_offsets[:-1]
-    found = people.compare(first, first + 1)
+    result = people.compare(first, first + 1)
     texts = sample.candidates["text"].to_numpy(object)
     different = texts[first] != texts[first + 1]
-    assert found.different == different.sum()
-    assert found.first == (different & (people.scores[first] > people.scores[first + 1])).sum()
+    assert result.different == different.sum()
+    assert result.first == (different & (people.scores[first] > people.scores[first + 1])).sum()
     assert people.mean_score(first) == pytest.approx(np.nanmean(people.scores[first]))
 
 
@@ -300,10 +300,10 @@ def test_unknown_metrics_are_refused():
 def test_command_prints_marks_and_writes_numbers(capsys, tmp_path):
     target = tmp_path / "found.json"
     arguments = ["--data", "sample", "-F", "words,systems", "--runs", "1", "--restarts", "1", "--times"]
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         command(["experiment", "cer10", *arguments, "-m", "BLEU:4", "-m", "TER", "--output", str(target)])
     printed = capsys.readouterr()
-    assert ended.value.code == 0, printed.err
+    assert exit_info.value.code == 0, printed.err
     assert "+*" in printed.out
     assert "seconds of the search" in printed.out
     rows = json.loads(target.read_text())["tables"][0]["rows"]

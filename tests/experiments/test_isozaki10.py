@@ -49,12 +49,12 @@ def wins(preferred):
 
 
 def rows(experiment, title):
-    return {row["metric"]: row for row in next(one for one in experiment.tables if one.title == title).rows}
+    return {row["metric"]: row for row in next(table for table in experiment.tables if table.title == title).rows}
 
 
 def outputs(dataset, system):
-    mine = (dataset.candidates["system"] == system).to_numpy()
-    return dataset.candidates["text"][mine].tolist(), mine
+    own = (dataset.candidates["system"] == system).to_numpy()
+    return dataset.candidates["text"][own].tolist(), own
 
 
 def corpus_bleu(dataset, system, times=None):
@@ -76,9 +76,9 @@ def test_what_was_judged(adequacy, wins):
 
 def test_every_metric_of_the_paper_stands_beside_its_published_figure(adequacy, wins):
     for name in CORRELATIONS:
-        found = rows(adequacy, f"{name} with adequacy, sample")
-        assert list(found) == list(METRICS)
-        for place, row in enumerate(found.values()):
+        result = rows(adequacy, f"{name} with adequacy, sample")
+        assert list(result) == list(METRICS)
+        for place, row in enumerate(result.values()):
             assert row["published NTCIR-7 adequacy"] == NTCIR7["adequacy"][name][place]
             assert row["low"] <= row[name] + 1e-9 <= row["high"] + 2e-9
     assert rows(adequacy, "Spearman with adequacy, sample")["NSR P^1/4"]["published NTCIR-7 adequacy"] == 0.947
@@ -99,9 +99,9 @@ def test_word_order_is_the_mean_of_sentences(sample, adequacy, title):
     masks = [outputs(sample, system)[1] for system in systems]
     by_people = [sum(human[mask]) / sum(mask) for mask in masks]
     by_metric = [sum(scores[mask]) / sum(mask) for mask in masks]
-    found = {name: rows(adequacy, f"{name} with adequacy, sample")[title][name] for name in CORRELATIONS}
-    assert found["Spearman"] == pytest.approx(stats.spearmanr(by_people, by_metric).statistic)
-    assert found["Pearson"] == pytest.approx(stats.pearsonr(by_people, by_metric).statistic)
+    result = {name: rows(adequacy, f"{name} with adequacy, sample")[title][name] for name in CORRELATIONS}
+    assert result["Spearman"] == pytest.approx(stats.spearmanr(by_people, by_metric).statistic)
+    assert result["Pearson"] == pytest.approx(stats.pearsonr(by_people, by_metric).statistic)
 
 
 def test_bleu_is_that_of_the_corpus_and_resamples_are_as_if_scored_anew(sample):
@@ -111,12 +111,12 @@ def test_bleu_is_that_of_the_corpus_and_resamples_are_as_if_scored_anew(sample):
     systems = sorted(set(sample.candidates["system"]))
     (_, drawn), *_ = draws(120, 3, stream(5, "sample", "zh-en"))
     values = [part.values, *({name: part.samples[name][index] for name in CORRELATIONS} for index in range(3))]
-    for times, found in zip([np.ones(120, dtype=int), *drawn], values, strict=True):
+    for times, result in zip([np.ones(120, dtype=int), *drawn], values, strict=True):
         by_metric = [corpus_bleu(sample, system, times) for system in systems]
         by_people = [np.average(human[outputs(sample, system)[1]], weights=times) for system in systems]
         expected = stats.spearmanr(by_people, by_metric).statistic, stats.pearsonr(by_people, by_metric).statistic
-        assert found["Spearman"][PLACE["BLEU"]] == pytest.approx(expected[0])
-        assert found["Pearson"][PLACE["BLEU"]] == pytest.approx(expected[1])
+        assert result["Spearman"][PLACE["BLEU"]] == pytest.approx(expected[0])
+        assert result["Pearson"][PLACE["BLEU"]] == pytest.approx(expected[1])
 
 
 def test_people_score_by_expected_wins(preferred, wins):
@@ -156,13 +156,13 @@ def test_a_metric_that_tells_no_system_from_another_is_undefined(wins):
 
 def test_several_data_sets_and_their_mean(sample, preferred):
     small = sample.select_sources(np.arange(120) < 10)
-    found = run([small, preferred], IsozakiSettings(resamples=20))
-    titles = [table.title for table in found.tables]
+    result = run([small, preferred], IsozakiSettings(resamples=20))
+    titles = [table.title for table in result.tables]
     assert titles[-1] == "Pearson with several kinds of judgements, all data sets"
-    overall = rows(found, titles[-1])["WER"]
+    overall = rows(result, titles[-1])["WER"]
     assert overall["Pearson"] == pytest.approx((overall["sample"] + overall["simulated+simulated"]) / 2)
-    assert "kind:" in found.signature
-    assert json.loads(found.json())["signature"] == found.signature
+    assert "kind:" in result.signature
+    assert json.loads(result.json())["signature"] == result.signature
     with pytest.raises(OptionError, match="two data sets are called 'sample'"):
         run([sample, sample])
 
@@ -170,7 +170,7 @@ def test_several_data_sets_and_their_mean(sample, preferred):
 def test_references_among_the_candidates_are_no_systems(sample):
     small = sample.select_sources(np.arange(120) < 10)
     settings = IsozakiSettings(kind="fluency", resamples=0)
-    (alone,), (among,) = (language_pairs(one, settings) for one in (small, small.with_references_as_candidates()))
+    (alone,), (among,) = (language_pairs(item, settings) for item in (small, small.with_references_as_candidates()))
     assert among.systems == 7
     for name in CORRELATIONS:
         np.testing.assert_allclose(among.values[name], alone.values[name])
@@ -179,19 +179,19 @@ def test_references_among_the_candidates_are_no_systems(sample):
 def test_seed_alone_decides_the_intervals(sample):
     small = sample.select_sources(np.arange(120) < 10)
     settings = IsozakiSettings(kind="adequacy", resamples=20)
-    found = run([small], settings)
-    assert run([small], settings).json() == found.json()
+    result = run([small], settings)
+    assert run([small], settings).json() == result.json()
     (other,) = language_pairs(small, IsozakiSettings(kind="adequacy", resamples=20, seed=1))
-    low = rows(found, "Pearson with adequacy, sample")["NKT"]["low"]
+    low = rows(result, "Pearson with adequacy, sample")["NKT"]["low"]
     assert low != pytest.approx(np.percentile(other.samples["Pearson"][:, PLACE["NKT"]], 2.5))
 
 
 def test_no_resamples_no_intervals(preferred):
-    found = run([preferred], IsozakiSettings(resamples=0))
-    row = rows(found, f"Pearson with expected wins, {preferred.name}")["NKT"]
+    result = run([preferred], IsozakiSettings(resamples=0))
+    row = rows(result, f"Pearson with expected wins, {preferred.name}")["NKT"]
     assert row["p against BLEU"] is None
     assert np.isnan(row["low"])
-    assert "seed" not in found.signature
+    assert "seed" not in result.signature
 
 
 def test_meteor_abroad_uses_nothing_english():
@@ -218,9 +218,9 @@ def test_two_systems_are_too_few():
 
 def test_the_command(capsys, tmp_path):
     arguments = ["experiment", "isozaki10", "--data", "sample", "--kind", "adequacy", "--resamples", "50"]
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run_command([*arguments, "--output", str(tmp_path / "out.json")])
-    assert ended.value.code == 0
+    assert exit_info.value.code == 0
     printed = capsys.readouterr().out
     assert "Spearman with adequacy, sample" in printed
     assert "NKT P^1/4" in printed

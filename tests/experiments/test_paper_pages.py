@@ -64,19 +64,19 @@ def copy_some(source: Path, target: Path, sources: dict[str, int]) -> None:
     target.mkdir(parents=True, exist_ok=True)
     (target / source.name).write_bytes(gzip.compress("\n".join(lines).encode(), 1))
     if judged is not None:
-        kept = [row for row in rows if row.split("\t", 2)[1] in taken.get(row.split("\t", 1)[0], ())]
-        (target / preferences.name).write_bytes(gzip.compress("\n".join([header, *kept, ""]).encode(), 1))
+        selected = [row for row in rows if row.split("\t", 2)[1] in taken.get(row.split("\t", 1)[0], ())]
+        (target / preferences.name).write_bytes(gzip.compress("\n".join([header, *selected, ""]).encode(), 1))
 
 
 @pytest.fixture(scope="session")
 def corpora(shared, tmp_path_factory) -> dict[str, Path]:
     """Corpus directories with a few sources of every corpus that the pages name."""
     folders = {}
-    for use, kept in SOURCES.items():
+    for use, selected in SOURCES.items():
         folders[use] = tmp_path_factory.mktemp(use)
-        for name in dict.fromkeys(key.split()[0] for key in kept):
+        for name in dict.fromkeys(key.split()[0] for key in selected):
             folder = folders[use] / name.removesuffix("-rr") if name in WMT else folders[use]
-            copy_some(shared / "data" / f"{name}.jsonl.gz", folder, kept)
+            copy_some(shared / "data" / f"{name}.jsonl.gz", folder, selected)
     return folders
 
 
@@ -97,18 +97,18 @@ def test_heading_commands(command, titles, corpora, one_thread, monkeypatch, cap
     monkeypatch.setenv("RANKER_DATA", str(folder))
     # parses are shared by the commands
     monkeypatch.setenv("RANKER_CACHE", str(folder / "cache"))
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run_command([*words[1:], *FEWER.get(words[2], []), *one_thread])
     printed = capsys.readouterr()
-    assert ended.value.code == 0, printed.err
+    assert exit_info.value.code == 0, printed.err
     assert titles
     assert [title for title in titles if title not in printed.out.splitlines()] == []
 
 
 @pytest.mark.skipif(not DOCS.is_dir(), reason="documents are not part of the wheel")
 def test_the_pages_have_commands():
-    found = {shlex.split(case.values[0])[2] for case in commands()}
-    assert found >= {"ye07", "birch11", "cer10", "isozaki10", "stanojevic14"}
+    result = {shlex.split(case.values[0])[2] for case in commands()}
+    assert result >= {"ye07", "birch11", "cer10", "isozaki10", "stanojevic14"}
 
 
 def test_a_copy_has_the_preferences_of_its_sources(corpora):

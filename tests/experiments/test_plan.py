@@ -44,9 +44,9 @@ def plan(error):
 def emit(monkeypatch, made, *arguments):
     """Run a command whose plan is `made`; return its exit code."""
     monkeypatch.setattr(ye07, "plan", lambda *_: made)
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run_command(["experiment", "ye07", "--train", "sample", *arguments])
-    return ended.value.code
+    return exit_info.value.code
 
 
 def test_a_failure_costs_one_table():
@@ -63,12 +63,12 @@ def test_run_raises_the_first_failure():
 
 
 def test_tables_are_made_when_they_are_asked_for():
-    made = []
-    tasks = tuple(Task(name, lambda name=name: made.append(name) or [table(name)]) for name in "abc")
+    items = []
+    tasks = tuple(Task(name, lambda name=name: items.append(name) or [table(name)]) for name in "abc")
     outcomes = Plan("lazy", tasks, "").outcomes()
-    assert made == []
+    assert items == []
     assert next(outcomes).title == "a"
-    assert made == ["a"]
+    assert items == ["a"]
 
 
 def test_what_is_shared_is_made_once_and_fails_once():
@@ -96,16 +96,16 @@ def test_each_table_is_printed_before_the_next_is_made(monkeypatch, capsys, form
         printed.append(capsys.readouterr().out)
         return [table("second")]
 
-    made = Plan("made up", (Task("first", lambda: [table("first")]), Task("second", second)), "signature")
-    assert emit(monkeypatch, made, "--format", form) == 0
+    experiment_plan = Plan("made up", (Task("first", lambda: [table("first")]), Task("second", second)), "signature")
+    assert emit(monkeypatch, experiment_plan, "--format", form) == 0
     assert "first" in printed[0]
     assert "second" in capsys.readouterr().out
 
 
 def test_the_command_reports_what_failed_and_prints_the_rest(monkeypatch, capsys, tmp_path):
-    made = plan(DataError("too few sources", file="wmt12"))
+    experiment_plan = plan(DataError("too few sources", file="wmt12"))
     files = [tmp_path / f"out{form}" for form in (".json", ".csv", ".md")]
-    assert emit(monkeypatch, made, *(word for path in files for word in ("--output", str(path)))) == 2
+    assert emit(monkeypatch, experiment_plan, *(word for path in files for word in ("--output", str(path)))) == 2
     printed = capsys.readouterr()
     assert printed.err == "ranker: error: table 'second' could not be computed: wmt12: too few sources\n"
     assert [line for line in printed.out.splitlines() if line in ("first", "before", "second", "third")] == [
@@ -115,7 +115,7 @@ def test_the_command_reports_what_failed_and_prints_the_rest(monkeypatch, capsys
     ]
     assert printed.out.endswith("signature\n")
     document = json.loads(files[0].read_text())
-    assert [one["title"] for one in document["tables"]] == ["first", "before", "third"]
+    assert [item["title"] for item in document["tables"]] == ["first", "before", "third"]
     assert document["failures"] == [{"title": "second", "reason": "wmt12: too few sources"}]
     assert [row["table"] for row in csv.DictReader(io.StringIO(files[1].read_text()))] == ["first", "before", "third"]
     assert "### second\n\nThis table could not be computed: wmt12: too few sources\n" in files[2].read_text()
@@ -154,17 +154,17 @@ def test_files_are_written_although_nobody_reads_the_output(monkeypatch, tmp_pat
 
 
 def test_the_name_of_a_file_is_checked_before_the_work(monkeypatch, capsys):
-    made = Plan("made up", (Task("first", lambda: pytest.fail("was made")),), "signature")
-    assert emit(monkeypatch, made, "--output", "out.txt") == 2
+    experiment_plan = Plan("made up", (Task("first", lambda: pytest.fail("was made")),), "signature")
+    assert emit(monkeypatch, experiment_plan, "--output", "out.txt") == 2
     assert "out.txt: expected a file name ending in .json, .csv, .md" in capsys.readouterr().err
 
 
 def test_nothing_to_plot_is_said(monkeypatch, capsys, preferred):
     monkeypatch.setattr(command, "read_input", lambda *_: preferred)
     arguments = ["--data", "x", "--no-sweeps", "--plot", "x.svg"]
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run_command(["experiment", "stanojevic14", *arguments])
-    assert ended.value.code == 2
+    assert exit_info.value.code == 2
     printed = capsys.readouterr()
     assert "there are no sweeps to plot: remove --no-sweeps" in printed.err
     assert "Kendall's tau on" in printed.out

@@ -52,16 +52,16 @@ def test_sweeps_meet_the_main_table(experiment):
 
 @pytest.mark.parametrize("name", ["PEF", "PET Viterbi"])
 def test_gamma_of_every_language_pair(experiment, name):
-    (found,) = [
-        one for one in experiment.tables if one.title == f"Kendall's tau over gamma, {name}, simulated+simulated"
+    (result,) = [
+        table for table in experiment.tables if table.title == f"Kendall's tau over gamma, {name}, simulated+simulated"
     ]
     main = next(row for row in experiment.tables[0].rows if row["metric"] == name)
-    assert list(found.rows[0]) == ["gamma", "aa-en", "bb-en", "average"]
-    assert [found.rows[0][pair] for pair in ("aa-en", "bb-en")] == pytest.approx([main["aa-en"], main["bb-en"]])
-    for row, average in zip(found.rows, experiment.tables[3].rows, strict=True):
+    assert list(result.rows[0]) == ["gamma", "aa-en", "bb-en", "average"]
+    assert [result.rows[0][pair] for pair in ("aa-en", "bb-en")] == pytest.approx([main["aa-en"], main["bb-en"]])
+    for row, average in zip(result.rows, experiment.tables[3].rows, strict=True):
         assert row["gamma"] == average["gamma"]
         assert row["average"] == pytest.approx(average[name]) == pytest.approx((row["aa-en"] + row["bb-en"]) / 2)
-    assert len({row["aa-en"] for row in found.rows}) > 1
+    assert len({row["aa-en"] for row in result.rows}) > 1
 
 
 def test_plots_are_drawn_the_same_each_time(experiment, tmp_path):
@@ -91,8 +91,8 @@ def test_no_sweeps_on_request(preferred):
 def test_the_command(tmp_path, capsys, shared):
     path = str(shared / "data" / "wmt12-rr.jsonl.gz")
     plot_path = tmp_path / "sweeps.svg"
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run_command(["experiment", "stanojevic14", "--data", path, "--lp", "cs-en", "--plot", str(plot_path)])
-    assert ended.value.code == 0
+    assert exit_info.value.code == 0
     assert "PET Viterbi" in capsys.readouterr().out
     assert plot_path.read_text(encoding="utf-8").count("average tau") == 3

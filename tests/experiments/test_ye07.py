@@ -57,7 +57,7 @@ def experiment(years) -> Experiment:
 
 
 def rows_of(experiment: Experiment, start: str) -> dict[str, dict]:
-    table = next(one for one in experiment.tables if one.title.startswith(start))
+    table = next(item for item in experiment.tables if item.title.startswith(start))
     return {row["features"]: dict(row) for row in table.rows}
 
 
@@ -86,9 +86,9 @@ def test_published_figures_stand_beside_ours(experiment, short_years):
 
 @pytest.mark.parametrize("change", [{"kind": "adequacy"}, {"exclude_self": True}])
 def test_published_figures_are_those_of_fluency_as_published(short_years, change):
-    found = run(short_years[0], short_years[1:], dataclasses.replace(SETTINGS, **change))
-    assert len(found.tables) == 8
-    for table in found.tables:
+    result = run(short_years[0], short_years[1:], dataclasses.replace(SETTINGS, **change))
+    assert len(result.tables) == 8
+    for table in result.tables:
         # that BLEU of references has nothing to do with judgements
         if not table.title.startswith("BLEU of one reference"):
             assert not any("published" in key for row in table.rows for key in row), table.title
@@ -134,13 +134,13 @@ def test_both_forms_of_rho(years):
             for i, (text, value) in enumerate(zip(texts, values, strict=True))
         ]
         records.append(Record("", [" ".join(reference)], outputs, seg_id=str(number)))
-    made = assemble(records, "made")
-    scores = np.split(make("bleu[smoothing=epsilon]").transform(made)[:, 0], made.candidate_offsets[1:-1])
-    plain = [plain_forms(list(np.round(one, 10)), values) for one, values in zip(scores, human, strict=True)]
+    data = assemble(records, "made")
+    scores = np.split(make("bleu[smoothing=epsilon]").transform(data)[:, 0], data.candidate_offsets[1:-1])
+    plain = [plain_forms(list(np.round(item, 10)), values) for item, values in zip(scores, human, strict=True)]
     corrected, formula = np.array(plain).T
     defined = ~np.isnan(corrected)
     assert not defined[:2].any()
-    row = rows_of(run(made, [], SETTINGS), "within-year")["BLEU"]
+    row = rows_of(run(data, [], SETTINGS), "within-year")["BLEU"]
     assert (row["sources"], row["undefined"]) == (defined.sum(), (~defined).sum())
     assert row["constant"] == (~defined).sum() - 1
     expected = {
@@ -168,8 +168,8 @@ def test_references_stand_above_the_outputs_and_match_themselves(years):
 
 def test_a_reference_without_itself_is_scored_by_the_others(years):
     """In BLEU and in the language model, which keeps the other references of the same source."""
-    found = prepare(years[0], dataclasses.replace(SETTINGS, exclude_self=True))
-    matrix = found.matrix[found.is_reference]
+    result = prepare(years[0], dataclasses.replace(SETTINGS, exclude_self=True))
+    matrix = result.matrix[result.is_reference]
     texts = years[0].references["text"].tolist()
     batch = token_batch(years[0], lowercase=True)
     whole = count_ngrams(*batch.segments.take(batch.reference), 3)
@@ -221,9 +221,9 @@ def test_too_few_references(years):
 
 def test_the_command_prints_and_writes(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run_command(["experiment", "ye07", "--train", "sample", "--output", "out.md", "--format", "markdown"])
-    assert ended.value.code == 0
+    assert exit_info.value.code == 0
     printed = capsys.readouterr().out
     assert printed == (tmp_path / "out.md").read_text(encoding="utf-8")
     assert "| BLEU+DS |" in printed
@@ -232,9 +232,9 @@ def test_the_command_prints_and_writes(tmp_path, capsys, monkeypatch):
 def test_single_references_and_preferences(shared, years, tmp_path):
     """Preferences of people: outputs only, and dependencies beat BLEU as in the paper."""
     wmt = catalogue.load(part_of_corpus(shared / "data" / "wmt14-rr.jsonl.gz", tmp_path, ["cs-en"], most=250))
-    found = run(wmt, [], YeSettings(resamples=20, permutations=100))
-    assert [table.title for table in found.tables] == ["within-year, 3 folds of wmt14-rr: outputs"]
-    rows = rows_of(found, "within-year")
+    result = run(wmt, [], YeSettings(resamples=20, permutations=100))
+    assert [table.title for table in result.tables] == ["within-year, 3 folds of wmt14-rr: outputs"]
+    rows = rows_of(result, "within-year")
     assert rows["All"]["tie-corrected mean"] > rows["PERP"]["tie-corrected mean"]
     assert 0.15 < rows["BLEU"]["tie-corrected mean"] < 0.5
 
@@ -247,9 +247,9 @@ def compared(preferred) -> Dataset:
     contrary = np.arange(len(pairs)) % 7 == 0
     second["relation"] = np.where(contrary, "<", pairs["relation"])
     second["relation"] = second["relation"].astype(pairs["relation"].dtype)
-    both = pd.concat([pairs.assign(judge="first"), second], ignore_index=True)
-    both["judge"] = both["judge"].astype(pairs["judge"].dtype)
-    return dataclasses.replace(preferred, preferences=both)
+    joined = pd.concat([pairs.assign(judge="first"), second], ignore_index=True)
+    joined["judge"] = joined["judge"].astype(pairs["judge"].dtype)
+    return dataclasses.replace(preferred, preferences=joined)
 
 
 def test_judges_of_preferences(compared):
@@ -262,7 +262,7 @@ def test_judges_of_preferences(compared):
     assert table.rows[0]["consistent"] == pytest.approx(1 - disagreed / pairs)
     # no third judge
     assert table.rows[1]["comparisons"] == 0
-    (agreement,) = [one for one in judges_agreement(compared, resamples=10) if one.lp == "all"]
+    (agreement,) = [item for item in judges_agreement(compared, resamples=10) if item.lp == "all"]
     kappa = agreement.figures["cohen"].value
     assert 0.3 < kappa < 1
     assert table.note == f"Cohen's kappa on the preferences themselves: {kappa:.3f}"

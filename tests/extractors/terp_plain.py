@@ -42,10 +42,10 @@ class Plain:
                 moved = move(words, start, stop, target)
                 if moved == words:
                     continue
-                found, other = self.align(moved, reference)
-                gain = (best + paid) - (found + self.shift)
+                result, other = self.align(moved, reference)
+                gain = (best + paid) - (result + self.shift)
                 if gain > 0 or (not chosen and gain == 0):
-                    best, paid, chosen = found, self.shift, (moved, other)
+                    best, paid, chosen = result, self.shift, (moved, other)
             if not chosen:
                 break
             spent += self.shift
@@ -57,10 +57,10 @@ class Plain:
         length, size = len(words), len(reference)
         # in the order of their steps: many candidate words first
         phrases = sorted(
-            (-len(mine), at, len(theirs), mine, cost)
-            for theirs, mine, cost in self.phrases
+            (-len(left), at, len(right), left, cost)
+            for right, left, cost in self.phrases
             for at in range(size)
-            if tuple(reference[at : at + len(theirs)]) == theirs
+            if tuple(reference[at : at + len(right)]) == right
         )
         states = [[(math.inf, (0, 0, False))] * (size + 1) for _ in range(length + 1)]
         states[0][0] = (0.0, (0, 0, False))
@@ -76,9 +76,9 @@ class Plain:
                 return better
 
             def apply(single: bool, column: int = column) -> None:
-                for negative, at, other, mine, cost in phrases:
+                for negative, at, other, own, cost in phrases:
                     start = column + negative
-                    if (negative == -1 and other == 1) == single and start >= 0 and tuple(words[start:column]) == mine:
+                    if (negative == -1 and other == 1) == single and start >= 0 and tuple(words[start:column]) == own:
                         reach(at + other, cost + states[start][at][0], (-negative, other, True))
 
             if column:
@@ -91,7 +91,7 @@ class Plain:
                 apply(True)
                 for row in range(size + 1):
                     reach(row, states[column - 1][row][0] + self.insertion, (1, 0, False))
-            kept = []
+            selected = []
             for row in range(size + 1):
                 value = here[row][0]
                 final = column == length
@@ -100,10 +100,10 @@ class Plain:
                     continue
                 if math.isinf(value):
                     continue
-                kept.append(row)
+                selected.append(row)
                 if row < size and reach(row + 1, value + self.deletion, (0, 1, False)):
                     last = max(last, row + 1)
-            first, last = kept[0], kept[-1]
+            first, last = selected[0], selected[-1]
         path, column, row = [], length, size
         while column or row:
             step = states[column][row][1]
@@ -116,52 +116,52 @@ class Plain:
         wrong, reference_wrong = [True] * len(words), [True] * len(reference)
         aligned, back = [0] * len(reference), [0] * len(words)
         column = row = 0
-        for mine, theirs, phrase in path:
-            for at in range(row, row + theirs):
-                aligned[at] = column if mine else column - 1
-            for at in range(column, column + mine):
-                back[at] = row if theirs else row - 1
-            if (mine, theirs, phrase) == (1, 1, False) and words[column] == reference[row]:
+        for left, right, phrase in path:
+            for at in range(row, row + right):
+                aligned[at] = column if left else column - 1
+            for at in range(column, column + left):
+                back[at] = row if right else row - 1
+            if (left, right, phrase) == (1, 1, False) and words[column] == reference[row]:
                 wrong[column] = reference_wrong[row] = False
-            column, row = column + mine, row + theirs
+            column, row = column + left, row + right
         same = self.alike if self.relaxed else str.__eq__
 
         def ends(here: int, there: int, start: int, row: int) -> set[tuple[int, int]]:
             """Return where stretches end that go on from (here, there)."""
             if here >= len(words) or there >= len(reference) or here - start >= self.max_size:
                 return set()
-            found = set()
+            result = set()
             if same(words[here], reference[there]):
-                found |= {(here + 1, there + 1)} | ends(here + 1, there + 1, start, row)
-            for theirs, mine, _ in self.phrases if self.relaxed else ():
+                result |= {(here + 1, there + 1)} | ends(here + 1, there + 1, start, row)
+            for second, first, _ in self.phrases if self.relaxed else ():
                 span = back[max(0, here - self.max_distance)], back[min(len(words) - 1, here + self.max_distance)]
                 if (
                     span[0] <= there <= span[1]
-                    and tuple(words[here : here + len(mine)]) == mine
-                    and tuple(reference[there : there + len(theirs)]) == theirs
+                    and tuple(words[here : here + len(first)]) == first
+                    and tuple(reference[there : there + len(second)]) == second
                 ):
-                    found |= ends(here + len(mine), there + len(theirs), start, row)
-            return found
+                    result |= ends(here + len(first), there + len(second), start, row)
+            return result
 
         shifts = set()
         for row in range(len(reference)):
             for start in range(len(words)):
                 place = aligned[row]
                 for stop, row_stop in ends(start, row, start, row):
-                    mine, theirs = words[start:stop], reference[row:row_stop]
+                    left, right = words[start:stop], reference[row:row_stop]
                     if (
                         not any(wrong[start:stop])
                         or not any(reference_wrong[row:row_stop])
-                        or self.stop_words.issuperset(mine)
-                        or self.stop_words.issuperset(theirs)
+                        or self.stop_words.issuperset(left)
+                        or self.stop_words.issuperset(right)
                         or start <= place < stop
                         or abs(place - start) > self.max_distance
                     ):
                         continue
-                    group = self.max_size + 1 - min(max(len(mine), len(theirs)), self.max_size + 1)
+                    group = self.max_size + 1 - min(max(len(left), len(right)), self.max_size + 1)
                     if row == 0:
                         shifts.add((group, start, stop, -1))
-                    for at in range(max(row - 1, 0), min(row + len(mine), len(reference))):
+                    for at in range(max(row - 1, 0), min(row + len(left), len(reference))):
                         if aligned[at] != start and (at == row or aligned[at] != place):
                             shifts.add((group, start, stop, aligned[at]))
         return sorted(shifts)

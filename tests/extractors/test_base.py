@@ -38,30 +38,30 @@ def scaled_sizes(data: Dataset, scale: int, *, more: int = 0) -> np.ndarray:
 
 def test_a_view_is_made_once_for_a_data_set_and_its_options():
     CALLS.clear()
-    made = dataset(range(4))
-    first = scaled_sizes(made, 2)
+    data = dataset(range(4))
+    first = scaled_sizes(data, 2)
     assert first.tolist() == [10, 10, 10, 10]
-    assert scaled_sizes(made, scale=2) is first
-    assert scaled_sizes(made, 2, more=0) is first
-    assert scaled_sizes(made, 2, more=1).tolist() == [11, 11, 11, 11]
+    assert scaled_sizes(data, scale=2) is first
+    assert scaled_sizes(data, 2, more=0) is first
+    assert scaled_sizes(data, 2, more=1).tolist() == [11, 11, 11, 11]
     assert CALLS == [(20, 2, 0), (20, 2, 1)]
     for _ in range(2):
         with pytest.raises(ValueError, match="negative"):
-            scaled_sizes(made, -1)
+            scaled_sizes(data, -1)
     assert len(CALLS) == 4
 
 
 @pytest.mark.parametrize(
     "derive",
     [
-        lambda made: made.select_sources([True, True, False, True]),
-        lambda made: made.select_candidates(np.arange(len(made)) % 5 > 0),
-        lambda made: made.with_references_as_candidates(),
-        lambda made: dataclasses.replace(made, candidates=made.candidates.assign(text="x y z")),
+        lambda example: example.select_sources([True, True, False, True]),
+        lambda example: example.select_candidates(np.arange(len(example)) % 5 > 0),
+        lambda example: example.with_references_as_candidates(),
+        lambda example: dataclasses.replace(example, candidates=example.candidates.assign(text="x y z")),
     ],
 )
 def test_derived_data_sets_have_views_of_their_own(derive):
-    made = dataset(range(4))
+    data = dataset(range(4))
     views = [
         token_batch,
         reference_pairs,
@@ -71,12 +71,12 @@ def test_derived_data_sets_have_views_of_their_own(derive):
         lambda data: class_batch(data, "content"),
         lambda data: word_permutations(data, "bilingual", "13a"),
     ]
-    before = [one(made) for one in views]
-    derived = derive(made)
-    for one, old in zip(views, before, strict=True):
-        assert one(derived) is not old
-        assert one(derived) is one(derived)
-        assert one(made) is old
+    before = [item(data) for item in views]
+    derived = derive(data)
+    for each_view, old in zip(views, before, strict=True):
+        assert each_view(derived) is not old
+        assert each_view(derived) is each_view(derived)
+        assert each_view(data) is old
     scores = make("bleu").transform(derived)
     again = dataclasses.replace(derived)
     np.testing.assert_array_equal(scores, make("bleu").transform(again))
@@ -84,60 +84,62 @@ def test_derived_data_sets_have_views_of_their_own(derive):
 
 def test_columns_are_made_once_for_all_that_keep_every_candidate(monkeypatch):
     data = dataset(range(2))
-    made = []
+    items = []
     transform = WordErrorRate.transform
-    monkeypatch.setattr(WordErrorRate, "transform", lambda self, dataset: made.append(self) or transform(self, dataset))
+    monkeypatch.setattr(
+        WordErrorRate, "transform", lambda self, dataset: items.append(self) or transform(self, dataset)
+    )
     whole = data.select_candidates([True] * len(data), peers=True).select_sources([True] * len(data.sources))
     for features, scored in (("wer", data), ("chrf,wer", whole), ("wer[lowercase=false]", whole)):
         FeatureSet.parse(features).transform(scored)
     assert whole is data
-    assert list(map(str, made)) == ["wer", "wer[lowercase=false]"]
+    assert list(map(str, items)) == ["wer", "wer[lowercase=false]"]
 
 
 def test_pairs_are_the_same_however_words_are_made():
-    made = dataset(range(4))
-    pairs = reference_pairs(made)
+    data = dataset(range(4))
+    pairs = reference_pairs(data)
     for tokenizer in ("13a", "char"):
-        batch = token_batch(made, tokenizer)
+        batch = token_batch(data, tokenizer)
         expanded = pairs.expand(batch)
         assert expanded.segments is batch.segments
-        assert len(expanded.candidate) == len(pairs.candidate) == 2 * len(made)
+        assert len(expanded.candidate) == len(pairs.candidate) == 2 * len(data)
         rows = zip(pairs.candidate.tolist(), pairs.reference.tolist(), strict=True)
-        assert sorted(rows) == [(row, 2 * (row // 5) + number) for row in range(len(made)) for number in range(2)]
+        assert sorted(rows) == [(row, 2 * (row // 5) + number) for row in range(len(data)) for number in range(2)]
 
 
 @pytest.mark.parametrize("text", [text for text in ALL if isinstance(make(text), Metric)])
 def test_statistics_have_the_declared_width(text):
-    made = dataset(range(4))
-    metric = make_metric(text).fit(made)
-    rows = metric.statistics(made)
+    data = dataset(range(4))
+    metric = make_metric(text).fit(data)
+    rows = metric.statistics(data)
     assert rows.dtype == np.float64
-    assert rows.shape == (len(made), metric.width) == (len(made), make_metric(text).width)
-    assert metric.score(np.stack([rows, rows])).shape == (2, len(made))
+    assert rows.shape == (len(data), metric.width) == (len(data), make_metric(text).width)
+    assert metric.score(np.stack([rows, rows])).shape == (2, len(data))
 
 
 @pytest.mark.parametrize("text", ["chrf[word_order=2]", "bleu[order=2]", "nist[order=3]", "lrscore[lexical=wer]"])
 def test_the_width_follows_the_options(text):
-    made = dataset(range(2))
-    assert make_metric(text).fit(made).statistics(made).shape[1] == make_metric(text).width
+    data = dataset(range(2))
+    assert make_metric(text).fit(data).statistics(data).shape[1] == make_metric(text).width
 
 
 @pytest.mark.parametrize("text", ALL)
 def test_fit_returns_a_fitted_form_of_the_same_identity(text):
-    made = dataset(range(4))
+    data = dataset(range(4))
     extractor = make(text)
     if text == "semantic":
         try:
             extractor.check_ready()
         except (MissingError, ModelError) as error:
             pytest.skip(str(error))
-    fitted = extractor.fit(made)
+    fitted = extractor.fit(data)
     assert isinstance(fitted, FittedExtractor)
     assert isinstance(fitted, Metric) == isinstance(extractor, Metric)
     assert str(fitted) == str(extractor)
     assert fitted.columns == extractor.columns
     assert fitted.signature().startswith(extractor.signature())
-    assert fitted.transform(made).shape == (len(made), len(extractor.columns))
+    assert fitted.transform(data).shape == (len(data), len(extractor.columns))
     if extractor.fit_scope == "none":
         assert fitted is extractor
         assert not extractor.state()
@@ -148,10 +150,10 @@ def test_fit_returns_a_fitted_form_of_the_same_identity(text):
     calls = [extractor.transform, *([extractor.statistics] if isinstance(extractor, Metric) else [])]
     for call in calls:
         with pytest.raises(ModelError, match=r"is not fitted"):
-            call(made)
+            call(data)
     if extractor.fit_scope == "train":
         restored = extractor.with_state(fitted.state())
-        np.testing.assert_array_equal(restored.transform(made), fitted.transform(made))
+        np.testing.assert_array_equal(restored.transform(data), fitted.transform(data))
     few = dataset(range(2))
     np.testing.assert_array_equal(fitted.fit(few).transform(few), extractor.fit(few).transform(few))
 
@@ -159,33 +161,33 @@ def test_fit_returns_a_fitted_form_of_the_same_identity(text):
 @pytest.mark.parametrize("text", RANKED)
 def test_what_was_learnt_serves_other_data(text):
     """Rows of candidates do not change when the model stays and the other candidates go."""
-    made, few = dataset(range(4)), dataset(range(1, 3))
-    fitted = make(text).fit(made)
-    kept = fitted.transform(made)[5:15]
+    example, few = dataset(range(4)), dataset(range(1, 3))
+    fitted = make(text).fit(example)
+    selected = fitted.transform(example)[5:15]
     if "leave_out" in text:
-        kept = make("perp").fit(made).transform(made)[5:15]  # nothing is left out for other data
-    np.testing.assert_allclose(fitted.transform(few), kept, rtol=0, atol=1e-9)
-    assert not np.allclose(make(text).fit(few).transform(few), kept)
+        selected = make("perp").fit(example).transform(example)[5:15]  # nothing is left out for other data
+    np.testing.assert_allclose(fitted.transform(few), selected, rtol=0, atol=1e-9)
+    assert not np.allclose(make(text).fit(few).transform(few), selected)
 
 
 def test_an_alpha_is_of_the_language_pairs_that_it_was_learnt_from():
-    made = dataset(range(2))
-    other = dataclasses.replace(made, sources=made.sources.assign(lp="cs-en"))
+    data = dataset(range(2))
+    other = dataclasses.replace(data, sources=data.sources.assign(lp="cs-en"))
     with pytest.raises(
         DataError, match=r"learnt from de-en and has no alpha for cs-en: fit it on data with this language pair"
     ):
-        make_metric("lrscore[theta=0.3]").fit(made).statistics(other)
+        make_metric("lrscore[theta=0.3]").fit(data).statistics(other)
 
 
 def test_a_feature_set_fits_what_learns_from_whatever_is_ranked():
     features = FeatureSet.parse("nist,lrscore[theta=0.3],perp")
-    made = dataset(range(4))
-    parts = [make(text).fit(made).transform(made) for text in ("nist", "lrscore[theta=0.3]")]
-    found = features.transform(made)
-    np.testing.assert_array_equal(found[:, :2], np.concatenate(parts, axis=1))
+    data = dataset(range(4))
+    parts = [make(text).fit(data).transform(data) for text in ("nist", "lrscore[theta=0.3]")]
+    columns = features.transform(data)
+    np.testing.assert_array_equal(columns[:, :2], np.concatenate(parts, axis=1))
     # too few references for a language model
-    assert not found[:, 2:].any()
-    many = FeatureSet.parse("nist,lrscore[theta=0.3]").transform(made)
+    assert not columns[:, 2:].any()
+    many = FeatureSet.parse("nist,lrscore[theta=0.3]").transform(data)
     np.testing.assert_array_equal(many, np.concatenate(parts, axis=1))
 
 
@@ -204,13 +206,13 @@ PLAIN = {"combine": "combine[bleu - 2*ter]", "lrscore": "lrscore[alignment=isoza
 @pytest.mark.parametrize("name", sorted(BUILT_IN))
 def test_an_extractor_is_a_value_whose_notation_is_its_identity(name):
     text = PLAIN.get(name, name)
-    one = make(text)
-    assert one == make(text) == make(str(one))
-    assert hash(one) == hash(make(text))
-    assert str(one) == text
-    assert len(set(one.columns)) == len(one.columns) > 0
+    single = make(text)
+    assert single == make(text) == make(str(single))
+    assert hash(single) == hash(make(text))
+    assert str(single) == text
+    assert len(set(single.columns)) == len(single.columns) > 0
     with pytest.raises(dataclasses.FrozenInstanceError):
-        one.tokenizer = "char"
+        single.tokenizer = "char"
     with pytest.raises(OptionError, match="nonsense"):
         make(f"{name}[nonsense=1]")
 

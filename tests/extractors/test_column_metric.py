@@ -25,8 +25,8 @@ LOWER = {
 
 def columns() -> list[tuple[str, str]]:
     """Return every column of every extractor that is no metric, with the extractor."""
-    made = [make(name) for name in [*sorted(BUILT_IN), "perp[oov=true,match=true]", "ngrams[order=2,unit=character]"]]
-    return [(str(one), column) for one in made if not isinstance(one, Metric) for column in one.columns]
+    items = [make(name) for name in [*sorted(BUILT_IN), "perp[oov=true,match=true]", "ngrams[order=2,unit=character]"]]
+    return [(str(item), column) for item in items if not isinstance(item, Metric) for column in item.columns]
 
 
 @pytest.mark.parametrize(("extractor", "column"), columns())
@@ -44,15 +44,15 @@ def test_every_column_is_a_metric_by_its_name(extractor: str, column: str) -> No
         data = catalogue.load("sample")
     scorer = make_scorer(column, None)
     try:
-        found = scorer.statistics(data)
+        result = scorer.statistics(data)
     except MissingError as error:
         pytest.skip(str(error).split("\n")[0])
     expected = make(extractor).fit(data).transform(data)[:, make(extractor).columns.index(column)]
-    np.testing.assert_array_equal(scorer.score(found), expected)
+    np.testing.assert_array_equal(scorer.score(result), expected)
     np.testing.assert_array_equal(scorer.candidate_scores(data), scorer.sign * expected)
     systems = Units.of(data, "system")
     means = [expected[systems.group == number].mean() for number in range(len(systems.keys))]
-    np.testing.assert_allclose(systems.score(scorer, found), means, rtol=1e-12)
+    np.testing.assert_allclose(systems.score(scorer, result), means, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", LOWER)
@@ -107,9 +107,9 @@ def test_references_as_candidates_are_scored_without_themselves() -> None:
 
     sample = catalogue.load("sample")
     added = ReferenceCandidates.of(sample, "fluency")
-    found = make_scorer("perp", None).score_references(added.outputs, added.others)
+    result = make_scorer("perp", None).score_references(added.outputs, added.others)
     perp = make("perp").fit(added.outputs)
-    np.testing.assert_array_equal(found, -perp.transform_references(added.outputs, added.others)[:, 0])
+    np.testing.assert_array_equal(result, -perp.transform_references(added.outputs, added.others)[:, 0])
 
 
 def test_a_column_can_be_fitted_on_other_data() -> None:

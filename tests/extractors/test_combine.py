@@ -58,10 +58,10 @@ def test_the_score_is_the_weighted_sum_of_segments_and_of_corpora(dataset, chose
     metric = make_metric(f"combine[{sum_of(chosen)}]").fit(dataset)
     rows = metric.statistics(dataset)
     alone = [(weight, make_metric(text).fit(dataset)) for weight, text in chosen]
-    segments = sum(weight * one.transform(dataset)[:, 0] for weight, one in alone)
+    segments = sum(weight * item.transform(dataset)[:, 0] for weight, item in alone)
     np.testing.assert_allclose(metric.score(rows), segments, atol=1e-12)
-    totals = [(weight, one, one.statistics(dataset).sum(axis=0)) for weight, one in alone]
-    corpus = sum(weight * one.score(total) for weight, one, total in totals)
+    totals = [(weight, item, item.statistics(dataset).sum(axis=0)) for weight, item in alone]
+    corpus = sum(weight * item.score(total) for weight, item, total in totals)
     assert metric.score(rows.sum(axis=0)) == pytest.approx(corpus, abs=1e-12)
     stacked = metric.score(np.stack([rows, 2 * rows]))
     assert stacked.shape == (2, len(rows))
@@ -113,7 +113,7 @@ PUBLISHED = {
 
 @pytest.mark.parametrize("text", PUBLISHED)
 def test_combinations_of_the_paper(dataset, text):
-    parts = [make(one).transform(dataset)[:, 0] for one in ("bleu", "ter", "meteor[parameters=METR,modules=exact]")]
+    parts = [make(item).transform(dataset)[:, 0] for item in ("bleu", "ter", "meteor[parameters=METR,modules=exact]")]
     np.testing.assert_allclose(make(text).transform(dataset)[:, 0], PUBLISHED[text](*parts), atol=1e-12)
 
 
@@ -146,8 +146,8 @@ def test_bilingual_metrics_read_their_alignments():
     aligned = attach(bare, references=links, candidates={"s0": links[0], "s1": links[0]})
     text = "combine[2*lrscore[distance=hamming] + pef[alignment=bilingual] - chrf]"
     wanted = sum(
-        weight * make(one).transform(aligned)[:, 0]
-        for weight, one in ((2, "lrscore[distance=hamming]"), (1, "pef[alignment=bilingual]"), (-1, "chrf"))
+        weight * make(item).transform(aligned)[:, 0]
+        for weight, item in ((2, "lrscore[distance=hamming]"), (1, "pef[alignment=bilingual]"), (-1, "chrf"))
     )
     np.testing.assert_allclose(make(text).transform(aligned)[:, 0], wanted, atol=1e-12)
     with pytest.raises(DataError, match="no word alignment"):
@@ -171,9 +171,9 @@ class Learnt(Metric):
         return {"number": self.__dict__["number"]}
 
     def with_state(self, arrays):
-        made = Learnt(self.tokenizer, self.lowercase)
-        made.__dict__["number"] = arrays["number"]
-        return made
+        example = Learnt(self.tokenizer, self.lowercase)
+        example.__dict__["number"] = arrays["number"]
+        return example
 
     def statistics(self, dataset):
         batch = token_batch(dataset)
@@ -238,12 +238,12 @@ def printed(command):
 def test_on_the_command_line(printed):
     text = "combine[bleu[order=2] - 2*ter]"
     metrics = [argument for name in (text, "ter", "bleu[order=2]") for argument in ("-m", name)]
-    found = printed("score", "sample", *metrics, "--level", "system")
-    assert "metric:combine[bleu[order=2,smoothing=exp" in str(found["signature"])
-    for row in found["rows"]:
+    result = printed("score", "sample", *metrics, "--level", "system")
+    assert "metric:combine[bleu[order=2,smoothing=exp" in str(result["signature"])
+    for row in result["rows"]:
         assert row[text] == pytest.approx(row["bleu[order=2]"] - 2 * row["ter"], abs=1e-12)
-    found = printed("evaluate", "--data", "sample", "--metric", text, "--resamples", "0")
-    assert "combine[bleu[order=2" in str(found["signature"])
+    result = printed("evaluate", "--data", "sample", "--metric", text, "--resamples", "0")
+    assert "combine[bleu[order=2" in str(result["signature"])
 
 
 def test_the_default_is_the_papers_first():

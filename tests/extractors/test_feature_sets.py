@@ -27,19 +27,21 @@ def few():
 
 
 def test_every_file_declares_a_feature_set():
-    found = declarations()
-    assert set(found) == {path.stem for path in directory("features").glob("*.toml")}
-    for name, one in found.items():
-        assert one.description
-        assert tuple(map(str, FeatureSet.parse(name).extractors)) == tuple(map(str, map(make_features, one.extractors)))
+    result = declarations()
+    assert set(result) == {path.stem for path in directory("features").glob("*.toml")}
+    for name, item in result.items():
+        assert item.description
+        assert tuple(map(str, FeatureSet.parse(name).extractors)) == tuple(
+            map(str, map(make_features, item.extractors))
+        )
 
 
 def test_names_and_extractors_are_put_in_one_list():
-    made = FeatureSet.parse("ter,bleu1-4,chrf[beta=1]")
+    features = FeatureSet.parse("ter,bleu1-4,chrf[beta=1]")
     orders = ",".join(f"bleu[{order}smoothing=add-one]" for order in ("order=1,", "order=2,", "order=3,", ""))
-    assert str(made) == f"ter,{orders},chrf[beta=1.0]"
-    assert FeatureSet.parse(str(made)) == made
-    assert made.columns == tuple(map(str, made.extractors))
+    assert str(features) == f"ter,{orders},chrf[beta=1.0]"
+    assert FeatureSet.parse(str(features)) == features
+    assert features.columns == tuple(map(str, features.extractors))
     assert len(FeatureSet.parse("ds").columns) == 15
 
 
@@ -60,18 +62,18 @@ def test_lists_that_make_no_feature_set(text, message):
 
 
 def test_the_matrix_has_the_columns_of_each_extractor_side_by_side(few):
-    made = FeatureSet.parse("ter,length,bleu")
-    matrix = made.transform(few)
-    assert matrix.shape == (len(few), len(made.columns))
-    expected = [extractor.transform(few) for extractor in made.extractors]
+    features = FeatureSet.parse("ter,length,bleu")
+    matrix = features.transform(few)
+    assert matrix.shape == (len(few), len(features.columns))
+    expected = [extractor.transform(few) for extractor in features.extractors]
     np.testing.assert_array_equal(matrix, np.concatenate(expected, axis=1))
 
 
 def test_a_column_of_an_extractor_is_a_feature(few):
-    made = FeatureSet.parse("length.longer,ter,length[unit=character].shorter")
-    assert made.columns == ("length.longer", "ter", "length[unit=character].shorter")
-    np.testing.assert_array_equal(made.transform(few)[:, 0], FeatureSet.parse("length").transform(few)[:, 1])
-    assert str(FeatureSet.parse(str(made))) == str(made)
+    features = FeatureSet.parse("length.longer,ter,length[unit=character].shorter")
+    assert features.columns == ("length.longer", "ter", "length[unit=character].shorter")
+    np.testing.assert_array_equal(features.transform(few)[:, 0], FeatureSet.parse("length").transform(few)[:, 1])
+    assert str(FeatureSet.parse(str(features))) == str(features)
     with pytest.raises(OptionError, match="has no column 'size'"):
         FeatureSet.parse("length.size")
 
@@ -105,25 +107,25 @@ def test_a_feature_that_is_no_finite_number_is_refused(few, monkeypatch):
 
 
 def test_features_that_learn_from_what_is_ranked_are_0_where_that_is_too_little(sample, few):
-    made = FeatureSet.parse("bleu,perp,ter,perp[order=2]")
-    learning = made.columns_of([False, True, False, True])
+    features = FeatureSet.parse("bleu,perp,ter,perp[order=2]")
+    learning = features.columns_of([False, True, False, True])
     assert learning.tolist() == [False, True, False, True]
-    assert made.unusable(sample) is None
-    assert made.unusable(few) == "2 reference sentences are too few for a language model, which needs 100"
-    assert (made.transform(few)[:, learning] == 0).all()
-    np.testing.assert_array_equal(made.transform(few)[:, ~learning], FeatureSet.parse("bleu,ter").transform(few))
-    assert (made.transform(sample)[:, learning] > 0).all()
+    assert features.unusable(sample) is None
+    assert features.unusable(few) == "2 reference sentences are too few for a language model, which needs 100"
+    assert (features.transform(few)[:, learning] == 0).all()
+    np.testing.assert_array_equal(features.transform(few)[:, ~learning], FeatureSet.parse("bleu,ter").transform(few))
+    assert (features.transform(sample)[:, learning] > 0).all()
 
 
 def test_what_was_learnt_is_kept_and_restored(sample, few):
-    made = FeatureSet.parse("bleu,paraphrase")
-    fitted, matrix = made.fit_transform(sample)
-    assert matrix.shape == (len(sample), len(made.columns))
+    features = FeatureSet.parse("bleu,paraphrase")
+    fitted, matrix = features.fit_transform(sample)
+    assert matrix.shape == (len(sample), len(features.columns))
     states = fitted.states()
     assert list(states) == ["extractor1"], "bleu learns nothing"
-    again = made.with_states(states)
+    again = features.with_states(states)
     np.testing.assert_array_equal(again.transform(few), fitted.transform(few))
-    assert str(again) == str(made) == str(fitted)
+    assert str(again) == str(features) == str(fitted)
 
 
 def test_each_thing_is_noted_once():
@@ -135,7 +137,7 @@ def test_each_thing_is_noted_once():
 
 
 def test_references_are_scored_as_candidates(few):
-    made = FeatureSet.parse("bleu,ter")
+    features = FeatureSet.parse("bleu,ter")
     dataset = dataset_of([(["a b c", "a b d"], ["a b"])])
     others = dataset_of([(["a b d"], "a b c"), (["a b c"], "a b d")])
-    np.testing.assert_array_equal(made.transform_references(dataset, others), made.transform(others))
+    np.testing.assert_array_equal(features.transform_references(dataset, others), features.transform(others))

@@ -42,20 +42,23 @@ def dataset(chosen: range):
     """Return sources with two references each and word alignments, of all or some of the sentences."""
     records = []
     for i in chosen:
-        text, other = SENTENCES[i], SENTENCES[i].replace("the", "a")
+        text, right = SENTENCES[i], SENTENCES[i].replace("the", "a")
         candidates = [*OTHERS[i % 2], text, f"{text} {SENTENCES[(i + 1) % 4]}", ""]
         words = [f"w{n}" for n in range(4)]
         # the order of the source is kept more or less, source by source
         links = [" ".join(f"{n}-{(n * (i + 1)) % 5}" for n in range(4)), "0-1 1-0 2-3 3-2"]
-        sides = [Candidate(f"s{n}", one, alignment="0-0" if one else "") for n, one in enumerate(candidates)]
-        records.append(Record(" ".join(words), [text, other], sides, lp="de-en", reference_alignments=links))
+        sides = [
+            Candidate(f"s{n}", candidate, alignment="0-0" if candidate else "")
+            for n, candidate in enumerate(candidates)
+        ]
+        records.append(Record(" ".join(words), [text, right], sides, lp="de-en", reference_alignments=links))
     return assemble(records, "test")
 
 
 def depends_on_other_sources(text: str) -> bool:
     """Tell whether the columns of any source change when half of the sources are taken away."""
     together, *halves = (
-        make(text).fit(one).transform(one) for one in (dataset(range(4)), dataset(range(2)), dataset(range(2, 4)))
+        make(text).fit(item).transform(item) for item in (dataset(range(4)), dataset(range(2)), dataset(range(2, 4)))
     )
     return not np.array_equal(together, np.concatenate(halves))
 
@@ -76,15 +79,15 @@ def test_what_learns_from_whatever_is_ranked_says_so(text):
 
 def test_features_learn_from_what_is_ranked():
     features = FeatureSet.parse("bleu,nist,lrscore[theta=0.3]")
-    made = dataset(range(4))
-    assert features.unusable(made) is None
-    np.testing.assert_array_equal(features.transform(made)[:, 1], make("nist").fit(made).transform(made)[:, 0])
+    data = dataset(range(4))
+    assert features.unusable(data) is None
+    np.testing.assert_array_equal(features.transform(data)[:, 1], make("nist").fit(data).transform(data)[:, 0])
 
 
 def test_what_learns_from_whatever_is_ranked_can_be_tuned_to():
-    made = dataset(range(4))
+    data = dataset(range(4))
     objective = MetricScorer(make("combine[bleu + 0.1*nist]"))
-    assert objective.score(objective.statistics(made).sum(axis=0)) > 0
+    assert objective.score(objective.statistics(data).sum(axis=0)) > 0
     assert MetricScorer(make("nist")).name == "nist"
 
 
@@ -95,17 +98,17 @@ MESSAGE = (
 
 
 def test_nothing_is_learnt_from_the_data_that_are_scored():
-    made = dataset(range(4))
+    data = dataset(range(4))
     for text in ("paraphrase", "paraphrase[stemmer=none]", "semantic[idf=true]"):
         calls = [make(text).transform, lambda data, text=text: make(text).evidence(data, 0)]
         for call in calls:
             with pytest.raises(ModelError) as caught:
-                call(made)
+                call(data)
             assert str(caught.value) == MESSAGE.format(text=text)
     with pytest.raises(ModelError, match="paraphrase is not fitted"):
-        FeatureSet.parse("bleu,paraphrase").transform(made)
-    fitted = make("paraphrase").fit(made)
-    assert fitted.transform(made).shape == (len(made), 10)
+        FeatureSet.parse("bleu,paraphrase").transform(data)
+    fitted = make("paraphrase").fit(data)
+    assert fitted.transform(data).shape == (len(data), 10)
     assert Semantic(idf=True).fit_scope == "train"
     assert Ranker("bleu,paraphrase").feature_set.columns[0] == "bleu"
 
@@ -127,15 +130,15 @@ def test_no_command_scores_by_what_must_learn_first(tmp_path, monkeypatch, capsy
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.nbest").write_text("0 ||| a b ||| f= 1 ||| 1\n")
     (tmp_path / "x.ref").write_text("a b\n")
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run([*words, text + column])
-    assert ended.value.code == 2
+    assert exit_info.value.code == 2
     err = capsys.readouterr().err
-    said = (
+    messages = (
         f"{text} is not fitted, and would learn from the data that it scores"
         if column
         else "choose one of them as the metric"
     )
-    assert said in err
+    assert messages in err
     with pytest.raises(OptionError):
         make(f"combine[{text} - ter]")

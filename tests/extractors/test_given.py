@@ -33,10 +33,10 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
 
 
 def test_the_identity_is_the_name_and_not_the_file(data: Dataset) -> None:
-    one = make("given[file=comet.tsv]")
-    assert str(one) == "given[name=comet]"
-    assert make(str(one)) == Given(name="comet")
-    assert one.columns == ("given[name=comet]",)
+    single = make("given[file=comet.tsv]")
+    assert str(single) == "given[name=comet]"
+    assert make(str(single)) == Given(name="comet")
+    assert single.columns == ("given[name=comet]",)
     assert str(make("given[file=comet.tsv,name=x,direction=lower]")) == "given[name=x,direction=lower]"
     for name in ("a b", "a[b", "a=b", "a\x1bb", "a\u202eb"):
         with pytest.raises(OptionError, match="expected a name without spaces") as raised:
@@ -62,12 +62,12 @@ def test_parts_of_a_data_set_keep_their_scores(data: Dataset) -> None:
     """Scores in the order of the segments are matched in the whole data set that parts were selected from."""
     metric = make_metric("given[file=comet.tsv]")
     some = np.array([False, True, True])
-    kept = np.arange(9) % 4 > 0
+    selected = np.arange(9) % 4 > 0
     assert metric.transform(data.select_sources(some))[:, 0].tolist() == SCORES[3:].tolist()
-    assert metric.transform(data.select_candidates(kept))[:, 0].tolist() == SCORES[kept].tolist()
-    both = data.select_candidates(kept).select_sources(some)
-    assert metric.transform(both)[:, 0].tolist() == SCORES[3:][kept[3:]].tolist()
-    assert metric.transform(both.select_language_pairs(["?"]))[:, 0].tolist() == SCORES[3:][kept[3:]].tolist()
+    assert metric.transform(data.select_candidates(selected))[:, 0].tolist() == SCORES[selected].tolist()
+    joined = data.select_candidates(selected).select_sources(some)
+    assert metric.transform(joined)[:, 0].tolist() == SCORES[3:][selected[3:]].tolist()
+    assert metric.transform(joined.select_language_pairs(["?"]))[:, 0].tolist() == SCORES[3:][selected[3:]].tolist()
     added = data.with_references_as_candidates()
     whole, rows = added.origin
     assert whole is data
@@ -118,9 +118,9 @@ def test_without_a_file_scores_are_a_column_of_the_data(data: Dataset) -> None:
 def test_the_direction_is_told_or_known_by_the_name(text: str, higher: bool, note: str | None, data: Dataset) -> None:
     metric = make_metric(text)
     assert metric.higher_is_better == higher
-    found = metric.note(data)
-    assert (found is None) == (note is None)
-    assert (note or "") in (found or "")
+    result = metric.note(data)
+    assert (result is None) == (note is None)
+    assert (note or "") in (result or "")
 
 
 def test_the_signature_has_the_digest_of_the_file(data: Dataset) -> None:
@@ -182,9 +182,9 @@ def test_a_model_never_names_a_file_to_read(text: str, data: Dataset) -> None:
     write_model("forged.model", StoredModel(forged, stored.arrays), "")
     with pytest.raises(
         ModelError, match=r"forged.model: refers to a file with scores, which is not allowed in a model"
-    ) as said:
+    ) as messages:
         Ranker.load("forged.model")
-    assert "password" not in str(said.value)
+    assert "password" not in str(messages.value)
 
 
 def test_texts_that_nobody_scored_are_refused(data: Dataset) -> None:

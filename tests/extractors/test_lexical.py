@@ -38,20 +38,20 @@ def group_of(references: list[list[str]], candidates: list[list[str]]):
 
 def measures(candidate, reference, n) -> tuple[float, float, float]:
     """Precision, recall and F of the n-grams of two sequences, counted by hand."""
-    mine, theirs = (Counter(zip(*(side[i:] for i in range(n)), strict=False)) for side in (candidate, reference))
-    if not mine and not theirs:
+    left, right = (Counter(zip(*(side[i:] for i in range(n)), strict=False)) for side in (candidate, reference))
+    if not left and not right:
         return 1.0, 1.0, 1.0
-    matched = (mine & theirs).total()
-    precision, recall = (matched / side.total() if side else 0.0 for side in (mine, theirs))
+    matched = (left & right).total()
+    precision, recall = (matched / side.total() if side else 0.0 for side in (left, right))
     return precision, recall, 2 * precision * recall / (precision + recall) if matched else 0.0
 
 
 def best_measures(candidate, references, order) -> list[float]:
-    found = []
+    result = []
     for n in range(1, order + 1):
         rows = [measures(candidate, reference, n) for reference in references]
-        found.extend(max(rows, key=lambda row: row[2]))
-    return found
+        result.extend(max(rows, key=lambda row: row[2]))
+    return result
 
 
 sentences = st.lists(st.sampled_from(VOCABULARY), max_size=8)
@@ -68,22 +68,24 @@ sentences = st.lists(st.sampled_from(VOCABULARY), max_size=8)
 )
 def test_word_ngrams_equal_counting_by_hand(references, candidates, words, match, order, lowercase):
     def seen(sentence):
-        kept = [word.lower() if lowercase else word for word in sentence if CLASSES[words](word)]
-        return [STEM(word) for word in kept] if match == "stem" else kept
+        selected = [word.lower() if lowercase else word for word in sentence if CLASSES[words](word)]
+        return [STEM(word) for word in selected] if match == "stem" else selected
 
     options = f"order={order},words={words},match={match},tokenizer=none,lowercase={str(lowercase).lower()}"
-    found = make(f"ngrams[{options}]").transform(group_of(references, candidates))
-    wanted = [best_measures(seen(one), [seen(reference) for reference in references], order) for one in candidates]
-    np.testing.assert_allclose(found, wanted, atol=1e-12)
+    columns = make(f"ngrams[{options}]").transform(group_of(references, candidates))
+    wanted = [
+        best_measures(seen(candidate), [seen(reference) for reference in references], order) for candidate in candidates
+    ]
+    np.testing.assert_allclose(columns, wanted, atol=1e-12)
 
 
 @settings(deadline=None, max_examples=25)
 @given(st.lists(sentences, min_size=1, max_size=2), st.lists(sentences, min_size=1, max_size=2), st.integers(1, 6))
 def test_character_ngrams_equal_counting_by_hand(references, candidates, order):
-    found = make(f"ngrams[unit=character,order={order}]").transform(group_of(references, candidates))
-    joined = ["".join(one).lower() for one in references]
-    wanted = [best_measures("".join(one).lower(), joined, order) for one in candidates]
-    np.testing.assert_allclose(found, wanted, atol=1e-12)
+    columns = make(f"ngrams[unit=character,order={order}]").transform(group_of(references, candidates))
+    joined = ["".join(reference).lower() for reference in references]
+    wanted = [best_measures("".join(candidate).lower(), joined, order) for candidate in candidates]
+    np.testing.assert_allclose(columns, wanted, atol=1e-12)
 
 
 def test_tag_ngrams_equal_those_of_tags_written_as_words():
@@ -164,17 +166,17 @@ def test_lengths_against_the_other_candidates():
     part = dataset.select_candidates([True, False, True, False], peers=True)
     np.testing.assert_allclose(length.transform(part), [expected[0], expected[2]], atol=1e-12)
     referenced = dataset_of([(["a b c d e f g"], ["a b c", "a", "a b c d e"])])
-    found = length.transform_references(referenced, references_apart(referenced))
-    np.testing.assert_allclose(found, [[0, np.log(8 / 4)]], atol=1e-12)
+    result = length.transform_references(referenced, references_apart(referenced))
+    np.testing.assert_allclose(result, [[0, np.log(8 / 4)]], atol=1e-12)
     assert "against" not in make("length").signature()
     assert "against=candidates" in length.signature()
 
 
 def test_lengths_against_the_closest_reference():
     dataset = group_of([["a"] * 4, ["a"] * 9], [["a"] * 2, ["a"] * 10, ["a"] * 4, []])
-    found = make("length").transform(dataset)
+    columns = make("length").transform(dataset)
     wanted = [[np.log(5 / 3), 0], [0, np.log(11 / 10)], [0, 0], [np.log(5), 0]]
-    np.testing.assert_allclose(found, wanted, atol=1e-12)
+    np.testing.assert_allclose(columns, wanted, atol=1e-12)
     characters = group_of([["abc", "d"]], [["ab", "c"]])
     np.testing.assert_allclose(make("length[unit=character]").transform(characters), [[np.log(5 / 4), 0]], atol=1e-12)
 
@@ -196,8 +198,8 @@ def test_parts_make_meteors_score(included_golden, modules):
 
 
 def test_parts_of_sentences_that_share_nothing():
-    found = make("meteor_parts").transform(group_of([["cat"]], [["dog"], [], ["cat"]]))
-    assert found.tolist() == [[0, 0, 0, 0, 0.6, 0, 0], [0, 0, 0, 0, 0.6, 0, 0], [1, 1, 1, 1, 0, 1, 0]]
+    columns = make("meteor_parts").transform(group_of([["cat"]], [["dog"], [], ["cat"]]))
+    assert columns.tolist() == [[0, 0, 0, 0, 0.6, 0, 0], [0, 0, 0, 0, 0.6, 0, 0], [1, 1, 1, 1, 0, 1, 0]]
 
 
 def test_synonyms_are_never_left_out_silently(monkeypatch):

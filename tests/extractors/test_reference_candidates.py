@@ -25,7 +25,7 @@ from ranker.ranking import Ranker
 
 def small() -> Dataset:
     def outputs(*values: float) -> list[Candidate]:
-        return [Candidate(f"s{i}", f"the cat {'sat ' * i}", [("rank", None, one)]) for i, one in enumerate(values)]
+        return [Candidate(f"s{i}", f"the cat {'sat ' * i}", [("rank", None, value)]) for i, value in enumerate(values)]
 
     return assemble(
         [
@@ -47,27 +47,27 @@ def test_every_reference_is_scored_against_the_others_of_its_source() -> None:
     columns = FeatureSet.parse("bleu,chrf").transform_references(dataset, references_apart(dataset))
     texts = dataset.references["text"].tolist()
     for row, others in enumerate([[1, 2], [0, 2], [0, 1], [4], [3]]):
-        one = assemble([Record("", [texts[other] for other in others], [Candidate("A", texts[row])])], "one")
-        np.testing.assert_array_equal(columns[row], FeatureSet.parse("bleu,chrf").transform(one)[0])
+        left = assemble([Record("", [texts[right] for right in others], [Candidate("A", texts[row])])], "one")
+        np.testing.assert_array_equal(columns[row], FeatureSet.parse("bleu,chrf").transform(left)[0])
 
 
 @pytest.mark.parametrize("whole_source", [False, True])
 def test_the_language_model_is_without_the_reference_it_scores(sample: Dataset, whole_source: bool) -> None:
     perp = Perplexity(leave_out=whole_source).fit(sample)
-    found = perp.transform_references(sample, references_apart(sample))[:, 0]
+    result = perp.transform_references(sample, references_apart(sample))[:, 0]
     batch = token_batch(sample, lowercase=True)
     source = sample.references["source"].to_numpy()
     discounts = perp.learnt.model.discounts
     for row in (0, 7, 159):
-        kept = source != source[row] if whole_source else np.arange(len(source)) != row
-        order = np.argsort(sample.references["text"].to_numpy(object)[kept], kind="stable")
-        counts = count_ngrams(*batch.segments.take(batch.reference[kept][order]), 3)
+        selected = source != source[row] if whole_source else np.arange(len(source)) != row
+        order = np.argsort(sample.references["text"].to_numpy(object)[selected], kind="stable")
+        counts = count_ngrams(*batch.segments.take(batch.reference[selected][order]), 3)
         model = estimate(counts, discounts=discounts)
         alone = log10_scores(model, *batch.segments.take(batch.reference[[row]]))
-        assert found[row] == pytest.approx(alone.log_perplexity[0], abs=1e-12)
+        assert result[row] == pytest.approx(alone.log_perplexity[0], abs=1e-12)
     flattered = FeatureSet.parse("perp").transform(sample.with_references_as_candidates())[:, 0]
     is_reference = sample.with_references_as_candidates().candidates["is_reference"].to_numpy(bool)
-    assert (found > flattered[is_reference]).all()
+    assert (result > flattered[is_reference]).all()
 
 
 def test_references_are_above_all_outputs_and_sources_with_one_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
@@ -86,9 +86,10 @@ def test_references_are_above_all_outputs_and_sources_with_one_are_left_out(capl
 
 def test_references_that_are_candidates_already_give_way() -> None:
     record = small().select_sources([True, False, False])
-    both = record.with_references_as_candidates()
+    joined = record.with_references_as_candidates()
     assert (
-        ReferenceCandidates.of(both, "rank").together.fingerprint == record.with_references_as_candidates().fingerprint
+        ReferenceCandidates.of(joined, "rank").together.fingerprint
+        == record.with_references_as_candidates().fingerprint
     )
 
 
@@ -97,17 +98,20 @@ def test_a_ranker_learns_from_references_too(sample: Dataset, tmp_path: Path) ->
     assert ranker.training is not None
     assert (ranker.training.candidates, ranker.training.references) == (280, 160)
     assert "|references_as_candidates:160|" in ranker.signature()
-    kept = sample.select_candidates(judged(sample, "fluency"))
+    selected = sample.select_candidates(judged(sample, "fluency"))
     columns = np.concatenate(
-        [ranker.feature_set.transform(kept), ranker.feature_set.transform_references(kept, references_apart(kept))]
+        [
+            ranker.feature_set.transform(selected),
+            ranker.feature_set.transform_references(selected, references_apart(selected)),
+        ]
     )
     np.testing.assert_allclose(ranker.mean, columns.mean(axis=0))
     ranker.save(tmp_path / "x.model")
     loaded = Ranker.load(tmp_path / "x.model")
     assert loaded.settings.references_as_candidates
     assert loaded.digest == ranker.digest
-    others = references_apart(kept)
-    np.testing.assert_array_equal(loaded.score_references(kept, others), ranker.score_references(kept, others))
+    others = references_apart(selected)
+    np.testing.assert_array_equal(loaded.score_references(selected, others), ranker.score_references(selected, others))
     plain = Ranker("bleu,perp").fit(sample)
     assert plain.training is not None
     assert plain.training.references is None

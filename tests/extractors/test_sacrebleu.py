@@ -28,10 +28,10 @@ def check(name: str, items: list[Item]) -> None:
     """Compare every segment, and the corpus if all have as many references."""
     metric = make_metric(name)
     rows = metric.statistics(dataset_of(items))
-    theirs = [SEGMENTS[name]().sentence_score(text, references).score / 100 for references, text in items]
-    assert metric.score(rows).tolist() == pytest.approx(theirs, abs=1e-12)
+    expected = [SEGMENTS[name]().sentence_score(text, references).score / 100 for references, text in items]
+    assert metric.score(rows).tolist() == pytest.approx(expected, abs=1e-12)
     if len(items) > 1 and len({len(references) for references, _ in items}) == 1:
-        references = [list(one) for one in zip(*(references for references, _ in items), strict=True)]
+        references = [list(item) for item in zip(*(references for references, _ in items), strict=True)]
         whole = CORPORA[name]().corpus_score([text for _, text in items], references).score / 100
         assert float(metric.score(rows.sum(axis=0))) == pytest.approx(whole, abs=1e-12)
 
@@ -86,14 +86,14 @@ SIGNED = {
 @pytest.mark.parametrize("references", [[1, 1], [2, 2], [1, 2]], ids=str)
 @pytest.mark.parametrize("name", SIGNED)
 def test_the_signature_is_that_of_sacrebleu_with_the_same_scores(name, references):
-    title, theirs = SIGNED[name]
+    title, expected = SIGNED[name]
     items = [(["the Cat sat on a mat (1)", "a cat"][:number], "The cat, on a mat .") for number in references]
-    columns = [list(one) for one in zip(*((*one, None)[:2] for one, _ in items), strict=True)]
-    found = theirs.corpus_score([text for _, text in items], columns[: max(references)])
+    columns = [list(item) for item in zip(*((*item, None)[:2] for item, _ in items), strict=True)]
+    result = expected.corpus_score([text for _, text in items], columns[: max(references)])
     dataset, metric = dataset_of(items), make_metric(name)
-    assert found.name == title
-    assert metric.sacrebleu(dataset, segments=False) == f"{title}|{theirs.get_signature().format()}"
-    assert metric.score(metric.statistics(dataset).sum(axis=0)) == pytest.approx(found.score / 100)
+    assert result.name == title
+    assert metric.sacrebleu(dataset, segments=False) == f"{title}|{expected.get_signature().format()}"
+    assert metric.score(metric.statistics(dataset).sum(axis=0)) == pytest.approx(result.score / 100)
 
 
 def test_segments_are_signed_with_effective_order():
@@ -119,8 +119,8 @@ def test_tercom_differs_where_the_documentation_says(shared_golden):
         for item, default, tercom in zip(
             inputs(shared_golden),
             *(
-                make_metric(f"ter{one}").transform(dataset_of(items_of(shared_golden)))[:, 0]
-                for one in ("", "[search=tercom]")
+                make_metric(f"ter{item}").transform(dataset_of(items_of(shared_golden)))[:, 0]
+                for item in ("", "[search=tercom]")
             ),
             strict=True,
         )

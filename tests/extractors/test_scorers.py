@@ -55,9 +55,9 @@ def test_error_rates_are_negated_where_higher_must_be_better(sample):
 def test_a_scorer_is_chosen_by_one_option():
     assert make_scorer("bleu", None).name == "bleu"
     assert make_scorer(None, "full-any").kind == "ranker"
-    for both in ((None, None), ("bleu", "full")):
+    for joined in ((None, None), ("bleu", "full")):
         with pytest.raises(OptionError, match="give either --metric NAME, such as --metric bleu, or --model FILE"):
-            make_scorer(*both)
+            make_scorer(*joined)
 
 
 class Learning(Bleu):
@@ -85,13 +85,13 @@ def test_a_score_that_is_no_number_is_refused():
 def test_whether_the_data_are_too_few_is_asked_once(sample, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Ranker("bleu,perp", C=1.0).fit(sample).save("m")
-    asked = []
+    requested = []
     inner = Perplexity.unusable
-    monkeypatch.setattr(Perplexity, "unusable", lambda self, data: asked.append(len(data)) or inner(self, data))
+    monkeypatch.setattr(Perplexity, "unusable", lambda self, data: requested.append(len(data)) or inner(self, data))
     for words in (["rank", "sample"], ["evaluate", "--data", "sample"], ["score", "sample"]):
-        asked.clear()
-        with pytest.raises(SystemExit) as ended:
+        requested.clear()
+        with pytest.raises(SystemExit) as exit_info:
             run([*words, "--model", "m"])
-        assert ended.value.code == 0
-        assert len(asked) == 1
+        assert exit_info.value.code == 0
+        assert len(requested) == 1
     assert capsys.readouterr().err.count("trained on the data") == 1

@@ -12,12 +12,12 @@ from tests.extractors.small_wordnet import write_wordnet
 
 def aligned_by_meteor() -> list[str]:
     """Return every registered metric that can take METEOR's alignment, doing so."""
-    found = []
+    result = []
     for name in sorted(BUILT_IN):
         takes = {option: values for option, values, _ in notation.option_table(extractor_class(name))}
         if "meteor" in takes.get("alignment", ""):
-            found.append(f"{name}[alignment=meteor]")
-    return found
+            result.append(f"{name}[alignment=meteor]")
+    return result
 
 
 @pytest.fixture

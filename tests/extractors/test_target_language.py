@@ -28,7 +28,7 @@ ENGLISH_OUTPUTS = ["The old house that we saw stood on the hill .", "houses old 
 def dataset(*rows: tuple[str | None, str, list[str]], times: int = 1):
     """Return a data set of (language pair, reference, candidates)."""
     pairs, references, outputs = zip(*rows * times, strict=True)
-    return dataset_of(zip(([one] for one in references), outputs, strict=True), lp=pairs, kind="fluency")
+    return dataset_of(zip(([reference] for reference in references), outputs, strict=True), lp=pairs, kind="fluency")
 
 
 def german(lp: str | None = "en-de", times: int = 1):
@@ -43,16 +43,16 @@ def english(lp: str | None = "de-en", times: int = 1):
     "options", ["", "modules=exact+stem", "parameters=METR", "delta=0.9", "alpha=0.5,parity=meteor-1.5"]
 )
 def test_meteor_follows_the_language_of_every_source(options):
-    both = dataset(
+    joined = dataset(
         ("en-de", GERMAN, GERMAN_OUTPUTS), ("de-en", ENGLISH, ENGLISH_OUTPUTS), (None, ENGLISH, ENGLISH_OUTPUTS)
     )
     separate = [
-        make(f"meteor[{','.join(filter(None, [options, f'language={language}']))}]").transform(one)
-        for language, one in (("german", german(None)), ("en", english(None)), ("en", english(None)))
+        make(f"meteor[{','.join(filter(None, [options, f'language={language}']))}]").transform(item)
+        for language, item in (("german", german(None)), ("en", english(None)), ("en", english(None)))
     ]
-    found = make(f"meteor[{options}]").transform(both)
-    np.testing.assert_array_equal(found, np.concatenate(separate))
-    assert found[0] != make(f"meteor[{','.join(filter(None, [options, 'language=en']))}]").transform(german())[0]
+    columns = make(f"meteor[{options}]").transform(joined)
+    np.testing.assert_array_equal(columns, np.concatenate(separate))
+    assert columns[0] != make(f"meteor[{','.join(filter(None, [options, 'language=en']))}]").transform(german())[0]
 
 
 def test_german_words_match_by_german_stems_and_weights():
@@ -90,7 +90,7 @@ def test_parts_and_alignments_follow_too():
     assert parts[2].tolist() == [0, 0, 0, 0, 0.55, 0, 0]
     mixed = dataset(("en-de", GERMAN, GERMAN_OUTPUTS), ("de-en", ENGLISH, ENGLISH_OUTPUTS))
     text = "kendall[alignment=meteor,tokenizer=meteor]"
-    alone = [make(text).transform(one) for one in (german(), english())]
+    alone = [make(text).transform(item) for item in (german(), english())]
     np.testing.assert_array_equal(make(text).transform(mixed), np.concatenate(alone))
     assert make(text).transform(german())[0] != make(text).transform(german("xx-en"))[0]
     nested = make("combine[lrscore[lexical=meteor,alignment=isozaki] + meteor]")
@@ -133,10 +133,10 @@ def test_every_option_for_english_alone_is_declared():
             option: value for option, value in vars(type(make(name))).items() if value in ("english", "shipped")
         }
         texts = used.get(name, (name,))
-        found = {option for text in texts for option in make(text).english_only}
-        assert set(defaults) <= found, name
-        declared[name] = found
-    assert {name: found for name, found in declared.items() if found} == {
+        result = {option for text in texts for option in make(text).english_only}
+        assert set(defaults) <= result, name
+        declared[name] = result
+    assert {name: actual for name, actual in declared.items() if actual} == {
         "ds": {"parser"},
         "ngrams": {"parser", "function_words", "stemmer"},
         "paraphrase": {"function_words", "stemmer"},
@@ -148,7 +148,7 @@ def test_every_option_for_english_alone_is_declared():
         assert not make(text).english_only
     assert make("meteor[stemmer=english,function_words=english]").english_only == ("stemmer", "function_words")
     # nothing of the ranker for any language knows one
-    assert not any(one.english_only for one in FeatureSet.parse("full-any").extractors)
+    assert not any(extractor.english_only for extractor in FeatureSet.parse("full-any").extractors)
 
 
 @pytest.mark.parametrize(
@@ -222,15 +222,15 @@ def test_included_models_for_english_say_so_elsewhere(name):
     ranker = Ranker.load(name)
     assert MADE_FOR.format("en", "de", "full-any") in ranker.note(german(times=100))
     assert MADE_FOR.format("en", "another language", "full-any") in ranker.note(german(None, times=100))
-    for made in (english(times=100), english(None, times=100), english(None)):
-        assert "made for" not in (ranker.note(made) or "")
+    for example in (english(times=100), english(None, times=100), english(None)):
+        assert "made for" not in (ranker.note(example) or "")
     assert "made for" not in (Ranker.load("full-any").note(german()) or "")
 
 
 def stderr_of(capsys, *words) -> list[str]:
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run([str(word) for word in words])
-    assert not ended.value.code
+    assert not exit_info.value.code
     return [line for line in capsys.readouterr().err.split("\n") if line.startswith("ranker: note:")]
 
 
@@ -243,8 +243,8 @@ def test_commands_say_it_once_on_stderr(tmp_path, capsys):
     for words in (("score", path), ("rank", path), ("evaluate", "--data", path)):
         assert stderr_of(capsys, *words, "--metric", "meteor[language=en]") == [expected]
         assert stderr_of(capsys, *words, "--metric", "meteor") == []
-    found = stderr_of(capsys, "compare", "--data", path, "--metric", "meteor[language=en]", "--resamples", "0")
-    assert found == [
+    result = stderr_of(capsys, "compare", "--data", path, "--metric", "meteor[language=en]", "--resamples", "0")
+    assert result == [
         "ranker: note: meteor[language=en]: c: meteor[language=en]: the translations are in de; use language=de"
     ]
     model = tmp_path / "a.model"

@@ -27,7 +27,7 @@ def test_the_scores_are_those_of_a_data_set(name):
 
 
 def test_several_references_and_a_language(capsys):
-    several = [[one, "something else"] for one in REFERENCES]
+    several = [[item, "something else"] for item in REFERENCES]
     assert make_metric("bleu")(HYPOTHESES, several).corpus >= make_metric("bleu")(HYPOTHESES, REFERENCES).corpus
     assert "tokenizer=zh" in make_metric("bleu")(["我们走"], ["我们来"], lp="en-zh").signature
 
@@ -56,6 +56,6 @@ def test_what_must_learn_in_training_is_refused():
 
 
 def test_the_examples_of_the_docstrings():
-    found = doctest.testmod(base)
-    assert found.attempted
-    assert not found.failed
+    result = doctest.testmod(base)
+    assert result.attempted
+    assert not result.failed

@@ -8,7 +8,7 @@ from ranker.extractors.feature_sets import FeatureSet
 
 
 def test_everything_that_full_is_made_of_is_compiled():
-    assert {str(one) for one in FeatureSet.parse("full").extractors} < set(warming.tasks())
+    assert {str(extractor) for extractor in FeatureSet.parse("full").extractors} < set(warming.tasks())
 
 
 def test_a_task_whose_kernels_are_there_compiles_nothing():
@@ -17,8 +17,8 @@ def test_a_task_whose_kernels_are_there_compiles_nothing():
 
 
 def test_the_command_says_how_many(monkeypatch, capsys):
-    for number, said in ((3, "compiled 3 kernels in 0 s\n"), (0, "nothing to compile\n")):
+    for number, messages in ((3, "compiled 3 kernels in 0 s\n"), (0, "nothing to compile\n")):
         monkeypatch.setattr(warming, "warm_up", lambda number=number: number)
         with pytest.raises(SystemExit, match="0"):
             run(["warm-up"])
-        assert capsys.readouterr().out == said
+        assert capsys.readouterr().out == messages

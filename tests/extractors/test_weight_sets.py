@@ -53,19 +53,20 @@ def trained():
 )
 def test_there_are_weights_for_what_the_features_make_possible_and_no_more(features, without):
     extractors = FeatureSet.parse(features).extractors
-    found = [
-        [str(one) for one, used in zip(extractors, row, strict=True) if not used] for row in usable_sets(extractors)
+    result = [
+        [str(extractor) for extractor, used in zip(extractors, row, strict=True) if not used]
+        for row in usable_sets(extractors)
     ]
-    assert found[0] == []
-    assert sorted(found) == sorted(without)
-    assert [len(one) for one in found] == sorted(map(len, found))
+    assert result[0] == []
+    assert sorted(result) == sorted(without)
+    assert [len(item) for item in result] == sorted(map(len, result))
 
 
 def test_every_set_is_the_ranker_of_what_is_left(trained):
     data = corpus(120)
     for place in range(len(trained.weight_sets.used)):
         missing = trained.weight_sets.without(place)
-        left = [str(one) for one in trained.feature_set.extractors if one not in missing]
+        left = [str(extractor) for extractor in trained.feature_set.extractors if extractor not in missing]
         alone = Ranker(",".join(left), C=0.1).fit(data)
         columns = trained.feature_set.columns_of(trained.weight_sets.used[place])
         np.testing.assert_allclose(trained.weight_sets.weights[place][columns], alone.weights, atol=1e-6)
@@ -79,9 +80,9 @@ def test_each_source_is_scored_by_what_there_is_of_it(trained):
     matrix = trained.feature_set.transform(mixed, partial=True)
     standardised = (matrix - trained.mean) / trained.scale
     titles = ["without consensus", "by consensus alone"]
-    places = [1 + trained.weight_sets.titles.index(one) for one in titles]
+    places = [1 + trained.weight_sets.titles.index(title) for title in titles]
     weights = trained.weight_sets.weights[[0, places[0], places[1], places[0]]]
-    part = np.repeat(np.arange(4), [len(one) for one in parts])
+    part = np.repeat(np.arange(4), [len(item) for item in parts])
     np.testing.assert_allclose(scores, (weights[part] * standardised).sum(axis=1), atol=1e-12)
     np.testing.assert_allclose(trained.contributions(mixed).sum(axis=1), scores, atol=1e-12)
     # nothing of a reference is in the scores without
@@ -123,8 +124,8 @@ def test_too_few_candidates_for_anything(trained):
 
 def test_unjudged_candidates_vote_in_training_and_in_evaluation():
     data = corpus(30, references=0)
-    kept = data.ratings["candidate"].to_numpy() % 4 != 1
-    data = dataclasses.replace(data, ratings=data.ratings[kept].reset_index(drop=True))
+    selected = data.ratings["candidate"].to_numpy() % 4 != 1
+    data = dataclasses.replace(data, ratings=data.ratings[selected].reset_index(drop=True))
     ranker = Ranker("consensus", C=0.1)
     table = ranker.fit_table(data)
     rows = judged(data, "fluency")
@@ -146,8 +147,8 @@ def test_sources_with_few_candidates_teach_no_consensus():
     """Their columns tell nothing apart, and change neither mean nor direction of the others."""
     data = corpus(40)
     mixed = concatenate([data, corpus(10, candidates=2)])
-    one, other = (Ranker("chrf,consensus", C=0.1).fit(each) for each in (data, mixed))
-    np.testing.assert_allclose(one.mean[1:], other.mean[1:], atol=1e-3)
+    left, right = (Ranker("chrf,consensus", C=0.1).fit(each) for each in (data, mixed))
+    np.testing.assert_allclose(left.mean[1:], right.mean[1:], atol=1e-3)
 
 
 def test_references_are_scored_by_the_weights_of_their_source(trained):
@@ -181,13 +182,13 @@ def test_english_only_features_are_left_out_in_other_languages():
 
 
 def test_features_that_no_source_uses_are_not_made(trained, monkeypatch):
-    made = []
+    items = []
     inner = Chrf.transform
-    monkeypatch.setattr(Chrf, "transform", lambda self, data: made.append(len(data)) or inner(self, data))
+    monkeypatch.setattr(Chrf, "transform", lambda self, data: items.append(len(data)) or inner(self, data))
     trained.candidate_scores(concatenate([corpus(3), corpus(2, references=0)]))
-    assert made == [12]
+    assert items == [12]
     trained.candidate_scores(corpus(2, references=0))
-    assert made == [12]
+    assert items == [12]
 
 
 def test_every_set_has_a_title_of_its_own():

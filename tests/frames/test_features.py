@@ -28,11 +28,13 @@ def frame() -> pd.DataFrame:
 
 
 def test_rows_keep_their_order(frame):
-    made = Features("bleu[order=1],chrf").fit_transform(frame)
+    example = Features("bleu[order=1],chrf").fit_transform(frame)
     alone = [Features("bleu[order=1],chrf").fit_transform(frame.iloc[[row]])[0] for row in (0, 20)]
-    np.testing.assert_allclose(made[[0, 20]], alone)
+    np.testing.assert_allclose(example[[0, 20]], alone)
     judges = pd.concat([frame.assign(judge="a"), frame.assign(judge="b")])
-    np.testing.assert_array_equal(Features("bleu[order=1],chrf").fit(judges).transform(judges), np.tile(made, (2, 1)))
+    np.testing.assert_array_equal(
+        Features("bleu[order=1],chrf").fit(judges).transform(judges), np.tile(example, (2, 1))
+    )
 
 
 def test_a_search_over_grouped_folds_keeps_sources_together(frame):
@@ -51,17 +53,17 @@ def test_a_search_over_grouped_folds_keeps_sources_together(frame):
         search.best_params_["features__features"], C=search.best_params_["ranksvm__C"], loss="hinge", kind=kind
     )
     scores = own.fit(Dataset.from_frame(frame)).score(frame)["score"]
-    ours = pd.Series(best.predict(frame), index=frame.index)
+    actual = pd.Series(best.predict(frame), index=frame.index)
     # Ranker learns from centred columns too, so the scores differ by a constant
-    np.testing.assert_allclose((ours - scores).std(), 0, atol=1e-6)
+    np.testing.assert_allclose((actual - scores).std(), 0, atol=1e-6)
 
 
 def test_its_conventions_are_those_of_scikit_learn(frame):
-    made = Features("bleu[order=1],bp")
-    assert clone(made).get_params() == {"features": "bleu[order=1],bp"}
+    example = Features("bleu[order=1],bp")
+    assert clone(example).get_params() == {"features": "bleu[order=1],bp"}
     with pytest.raises(NotFittedError):
-        made.get_feature_names_out()
-    shown = made.set_output(transform="pandas").fit(frame).transform(frame)
+        example.get_feature_names_out()
+    shown = example.set_output(transform="pandas").fit(frame).transform(frame)
     assert [*shown] == ["bleu[order=1]", "bp"]
     pd.testing.assert_index_equal(shown.index, frame.index)
 

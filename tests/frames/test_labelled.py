@@ -111,8 +111,8 @@ def test_rank_chooses_an_included_ranker(data, learnt, tmp_path, monkeypatch):
 
 def test_evaluate_takes_frames(learnt, data):
     frame = data.to_frame().sample(frac=1, random_state=2)
-    found = evaluate(frame, learnt.rank(frame), resamples=0)
-    assert found.estimate("segment.spearman").value == pytest.approx(1)
+    comparison = evaluate(frame, learnt.rank(frame), resamples=0)
+    assert comparison.estimate("segment.spearman").value == pytest.approx(1)
     again = evaluate(data, learnt.rank(data), resamples=0)
     assert again.estimate("segment.spearman").value == pytest.approx(1)
     with pytest.raises(DataError, match="a data frame with 8 rows as scores of 9 candidates"):
@@ -135,9 +135,9 @@ def test_public_names_are_listed():
 
 @pytest.mark.parametrize("module", [ranker, labelled, evaluation])
 def test_the_examples_of_the_docstrings(module, monkeypatch):
-    found = doctest.testmod(module)
-    assert found.attempted
-    assert not found.failed
+    result = doctest.testmod(module)
+    assert result.attempted
+    assert not result.failed
 
 
 def test_the_sample_is_a_corpus_by_name(learnt):

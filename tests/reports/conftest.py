@@ -64,19 +64,21 @@ def preferred():
             Candidate(system, text) for system, text in zip("BCD", others, strict=True)
         ]
         if index == 0:
-            candidates = [Candidate(f"{EVIL}{place}", f"{one.text} {EVIL}") for place, one in enumerate(candidates)]
+            candidates = [
+                Candidate(f"{EVIL}{place}", f"{candidate.text} {EVIL}") for place, candidate in enumerate(candidates)
+            ]
         records.append(Record(f"source {index}", [reference], candidates, lp="de-en" if index % 2 else "fr-en"))
     records[0] = dataclasses.replace(records[0], source=EVIL, references=[EVIL])
-    made = assemble(records, EVIL)
+    data = assemble(records, EVIL)
     first, second, relation = [], [], []
-    for start in made.candidate_offsets[:-1]:
+    for start in data.candidate_offsets[:-1]:
         for _ in range(5):
             pair = generator.choice(4, size=2, replace=False)
             first.append(start + pair.min())
             second.append(start + pair.max())
             relation.append(generator.choice([">", "<", "="], p=[0.7, 0.2, 0.1]))
     columns = {"first": first, "second": second, "relation": relation, "primary": np.ones(len(first), dtype=bool)}
-    return dataclasses.replace(made, preferences=table("preferences", columns))
+    return dataclasses.replace(data, preferences=table("preferences", columns))
 
 
 @pytest.fixture(scope="session")
@@ -116,7 +118,7 @@ def translated():
 @pytest.fixture(scope="session")
 def compared_systems(translated):
     scorers = {name: make_scorer(name, None) for name in ("ter", "bleu")}
-    statistics = {name: one.statistics(translated) for name, one in scorers.items()}
+    statistics = {name: scorer.statistics(translated) for name, scorer in scorers.items()}
     result = compare_systems(translated, scorers, resamples=40)
     return SystemsFindings.of(result, translated, scorers, statistics)
 

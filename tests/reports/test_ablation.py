@@ -16,19 +16,21 @@ def test_ablations_are_the_figures_of_rankers_trained_without(preferred, preferr
         ranker = Ranker(features, C=0.1, loss="hinge", pairs="judgements").fit(preferred)
         rows = []
         for measured in preferred_findings.measured:
-            found = evaluate(measured.dataset, ranker.candidate_scores(measured.dataset), resamples=0)
+            comparison = evaluate(measured.dataset, ranker.candidate_scores(measured.dataset), resamples=0)
             # the mean into English of two pairs, and the only pair
-            _, scope = main_scope(found)
-            rows.append([found.estimate(f"segment.{one}", scope.id).value for one in ("spearman", "tau.primary")])
+            _, scope = main_scope(comparison)
+            rows.append(
+                [comparison.estimate(f"segment.{item}", scope.id).value for item in ("spearman", "tau.primary")]
+            )
         return np.mean(rows, axis=0)
 
     everything = figures(full.settings.features)
-    names = [str(one) for one in full.feature_set.extractors]
-    assert [one.extractor for one in preferred_findings.ablations] == names
-    for one in preferred_findings.ablations:
-        rest = figures(",".join(name for name in names if name != one.extractor))
-        assert (one.spearman.value, one.tau.value) == pytest.approx(tuple(rest - everything), abs=1e-9)
-        assert one.spearman.low <= one.spearman.value <= one.spearman.high
+    names = [str(extractor) for extractor in full.feature_set.extractors]
+    assert [item.extractor for item in preferred_findings.ablations] == names
+    for ablation in preferred_findings.ablations:
+        rest = figures(",".join(name for name in names if name != ablation.extractor))
+        assert (ablation.spearman.value, ablation.tau.value) == pytest.approx(tuple(rest - everything), abs=1e-9)
+        assert ablation.spearman.low <= ablation.spearman.value <= ablation.spearman.high
 
 
 def test_intervals_are_paired(sample):
@@ -52,14 +54,14 @@ def test_columns_that_cannot_learn_from_the_data_are_left_out(sample):
     ranker = Ranker("bleu,chrf,perp").fit(sample)
     few = sample.select_sources(np.arange(120) < 10)
     columns = [(ranker.feature_set.transform(few) - ranker.mean) / ranker.scale]
-    found = ablate(TrainingColumns.of(ranker, sample), [few], ["fluency"], columns, resamples=5)
-    assert [one.extractor for one in found] == ["bleu", "chrf"]
+    result = ablate(TrainingColumns.of(ranker, sample), [few], ["fluency"], columns, resamples=5)
+    assert [item.extractor for item in result] == ["bleu", "chrf"]
 
 
 def test_shares_are_covariances_inside_sources(findings):
     (measured,) = findings.measured
     owner = np.array([0, 0, 1, 2])
-    found = shares([measured.contributions], [measured.dataset.candidate_source], owner)
+    result = shares([measured.contributions], [measured.dataset.candidate_source], owner)
     top, bottom = np.zeros(3), 0.0
     for first, last in zip(measured.dataset.candidate_offsets, measured.dataset.candidate_offsets[1:], strict=False):
         block = measured.contributions[first:last]
@@ -67,6 +69,6 @@ def test_shares_are_covariances_inside_sources(findings):
         total = block.sum(axis=1)
         top += [total @ block[:, owner == place].sum(axis=1) for place in range(3)]
         bottom += total @ total
-    assert found == pytest.approx(top / bottom)
-    assert found.sum() == pytest.approx(1)
+    assert result == pytest.approx(top / bottom)
+    assert result.sum() == pytest.approx(1)
     assert extractor_columns(findings.ranker).tolist() == [0, 1, 2, 3]

@@ -40,15 +40,15 @@ LAYOUT = """() => {
 @pytest.fixture
 def open_page(browser):
     """Open a file whose console must stay empty and which must load nothing."""
-    said, contexts = [], []
+    messages, contexts = [], []
 
     def make(path, *, address="", width=1280, scheme="light", **more):
         context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme, **more)
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: said.append(request.url) if request.url.startswith("http") else None)
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
+        page.on("request", lambda request: messages.append(request.url) if request.url.startswith("http") else None)
         page.goto(path.as_uri() + address)
         if more.get("java_script_enabled", True) and page.query_selector("#browse"):
             page.wait_for_selector("#browse[data-ready]")
@@ -57,7 +57,7 @@ def open_page(browser):
     yield make
     for context in contexts:
         context.close()
-    assert said == []
+    assert messages == []
 
 
 def written(text, folder):
@@ -90,8 +90,10 @@ def large(sample, model, tmp_path_factory):
     def varied(text: str) -> str:
         words = text.split()
         places = generator.integers(len(vocabulary), size=len(words))
-        kept = generator.random(len(words)) < 0.7
-        return " ".join(word if keep else vocabulary[at] for word, keep, at in zip(words, kept, places, strict=True))
+        selected = generator.random(len(words)) < 0.7
+        return " ".join(
+            word if keep else vocabulary[at] for word, keep, at in zip(words, selected, places, strict=True)
+        )
 
     texts, references = sample.candidates["text"].tolist(), sample.references["text"].tolist()
     records = [
@@ -160,14 +162,14 @@ def test_a_click_on_a_head_sorts_the_table(either, open_page):
     tables = page.evaluate(CLICKED)
     assert len(tables) > 3
     numeric = 0
-    for before, (direction, once), (other, twice) in tables:
-        assert {direction, other} == {"ascending", "descending"}
+    for before, (direction, once), (right, twice) in tables:
+        assert {direction, right} == {"ascending", "descending"}
         assert sorted(once) == sorted(twice) == sorted(before)
         missing = [value for value in before if value in ("", "–")]
-        there = [one[: len(one) - len(missing)] for one in (once, twice)]
+        there = [left[: len(left) - len(missing)] for left in (once, twice)]
         assert once[len(there[0]) :] == twice[len(there[1]) :] == missing
         if all(re.match(r"[-+\d.]+", value) for value in there[0]):
-            numbers = [[float(re.match(r"[-+]?[\d.]+", value.replace(",", ""))[0]) for value in one] for one in there]
+            numbers = [[float(re.match(r"[-+]?[\d.]+", value.replace(",", ""))[0]) for value in left] for left in there]
             assert numbers == [sorted(numbers[0], reverse=True), sorted(numbers[0])]
             assert direction == "descending", once
             numeric += len(there[0]) > 1
@@ -178,16 +180,16 @@ def test_the_first_column_stays_and_a_hint_says_that_a_table_goes_on(report, ope
     page = open_page(report, width=390)
     page.evaluate("document.querySelectorAll('main details').forEach(one => one.open = true)")
     page.wait_for_timeout(100)
-    found = page.evaluate("""() => [...document.querySelectorAll(".scroll:not(details:not([open]) *)")].map(one => {
+    result = page.evaluate("""() => [...document.querySelectorAll(".scroll:not(details:not([open]) *)")].map(one => {
       const wide = one.scrollWidth > one.clientWidth + 1, hint = one.previousElementSibling;
       one.scrollLeft = 60;
       const cell = one.querySelector("tbody th, tbody td");
       const stays = Math.round(cell.getBoundingClientRect().left - one.getBoundingClientRect().left) === 0;
       return [wide, !hint.hidden && hint.className === "hint", stays];
     })""")
-    assert {wide for wide, *_ in found} == {True, False}
-    assert all(wide == hint for wide, hint, _ in found)
-    assert all(stays for *_, stays in found)
+    assert {wide for wide, *_ in result} == {True, False}
+    assert all(wide == hint for wide, hint, _ in result)
+    assert all(stays for *_, stays in result)
 
 
 def test_a_large_report_is_small_opens_fast_and_answers_fast(large, open_page):
@@ -219,18 +221,18 @@ def test_search_finds_words_of_all_texts(report, preferred, open_page):
                 lp,
                 source,
                 *preferred.references["text"][preferred.references["source"] == at],
-                *mine["system"],
-                *mine["text"],
+                *own["system"],
+                *own["text"],
             ]
         ).lower()
         for at, (lp, source) in enumerate(zip(preferred.sources["lp"], preferred.sources["text"], strict=True))
-        for mine in [preferred.candidates[preferred.candidates["source"] == at]]
+        for own in [preferred.candidates[preferred.candidates["source"] == at]]
     ]
     # the data are in the report twice, once of one language pair
-    both = texts + [text for text in texts if text.startswith("de-en")]
+    joined = texts + [text for text in texts if text.startswith("de-en")]
     for query, terms in {"tree HOUSE": ["tree", "house"], '"green the"': ["green the"], "fr-en": ["fr-en"]}.items():
         page.fill("#query", query)
-        expected = sum(all(term in text for term in terms) for text in both)
+        expected = sum(all(term in text for term in terms) for text in joined)
         assert expected > 0
         assert page.inner_text("#found").startswith(f"{expected} of 60 sources")
     page.fill("#query", "")
@@ -303,14 +305,16 @@ def test_what_matches_and_what_is_missing_is_marked_on_both_sides(open_page, mod
         Candidate("B", "a cat was the the"),
         Candidate("C", "the old cat sat"),
     ]
-    made = assemble([Record("源", ["The cat sat here", "The cat is old"], candidates, lp="zh-en", seg_id="1")], "d")
+    data = assemble([Record("源", ["The cat sat here", "The cat is old"], candidates, lp="zh-en", seg_id="1")], "d")
     page = open_page(
-        written(ranker_report(examine(model, [made], examples=0, resamples=0))[0], tmp_path), address="#s=zh-en/1"
+        written(ranker_report(examine(model, [data], examples=0, resamples=0))[0], tmp_path), address="#s=zh-en/1"
     )
     source = page.locator("#list details[open]").first
 
     def marks(place):
-        return [(one.get_attribute("class"), one.text_content()) for one in source.locator(place).locator("mark").all()]
+        return [
+            (item.get_attribute("class"), item.text_content()) for item in source.locator(place).locator("mark").all()
+        ]
 
     assert source.locator(".outputs > li").count() == 2
     assert source.locator(".outputs button").first.inner_text() == "1. A, C"
@@ -337,19 +341,19 @@ def test_without_scripts_all_tables_are_there_and_a_line_says_what_is_not(report
 def test_sources_of_compared_systems_are_ranked_by_the_first_metric(systems_page, compared_systems, open_page):
     page = open_page(systems_page, address="#s=de-en/20")
     source = page.locator("#list details[open]").first
-    (found,) = [one for one in compared_systems.sources if one.key == "de-en/20"]
+    (result,) = [item for item in compared_systems.sources if item.key == "de-en/20"]
     # of ter lower is better
-    scores = [one.score for one in found.outputs]
+    scores = [output.score for output in result.outputs]
     assert scores == sorted(scores)
     assert scores[0] == 0
-    shown = [one.inner_text() for one in source.locator(".outputs .head span:nth-child(3)").all()]
+    shown = [item.inner_text() for item in source.locator(".outputs .head span:nth-child(3)").all()]
     assert shown == [f"score {score:.3f}" for score in scores]
     source.locator("summary", has_text="Scores by all metrics").click()
     table = source.locator("table").last
     assert table.locator("thead th").all_inner_texts() == ["system", "score", "ter", "bleu"]
     assert table.locator("td[class*=up]").count() == 0
     page.select_option("#order", "apart")
-    apart = max(compared_systems.sources, key=lambda one: one.outputs[-1].score - one.outputs[0].score)
+    apart = max(compared_systems.sources, key=lambda item: item.outputs[-1].score - item.outputs[0].score)
     first = page.locator("#list > details").first
     assert first.get_attribute("data-key") == apart.key
 
@@ -375,8 +379,8 @@ def test_hostile_texts_are_shown_and_do_nothing(open_page, model, tmp_path):
         for number in range(2)
         for text in [*HOSTILE, long]
     ]
-    found = examine(model, [assemble(records, HOSTILE[0])], examples=3, resamples=0)
-    page = open_page(written(ranker_report(found)[0], tmp_path), width=390)
+    findings = examine(model, [assemble(records, HOSTILE[0])], examples=3, resamples=0)
+    page = open_page(written(ranker_report(findings)[0], tmp_path), width=390)
     for summary in page.locator("#list > details > summary").all():
         summary.click()
     assert page.locator("#list > details .outputs").count() == 10
@@ -399,6 +403,6 @@ def test_hostile_texts_are_shown_and_do_nothing(open_page, model, tmp_path):
     }""")
     assert turned == []
     # every key leads to its source
-    for source in found.sources:
+    for source in findings.sources:
         page.evaluate("key => location.hash = '#s=' + encodeURIComponent(key)", source.key)
         wait_until(page, "key => document.activeElement.parentElement.dataset?.key === key", source.key)

@@ -35,24 +35,24 @@ def margins():
 
 def test_bins_count_agreement_and_are_about_equally_full(margins):
     values, source = margins
-    found = calibrate(np.concatenate([values, [0.0, 0.0]]), np.concatenate([source, [0, 0]]), 300, resamples=200)
-    assert (found.pairs, found.tied) == (4000, 2)
-    assert [one.pairs for one in found.bins] == [400] * 10
-    for one in found.bins:
-        inside = values[(abs(values) >= one.low) & (abs(values) <= one.high)]
-        assert one.mean == pytest.approx(abs(inside).mean())
-        assert one.agreement.value == pytest.approx((inside > 0).mean())
-        assert one.agreement.low <= one.agreement.value <= one.agreement.high
+    calibration = calibrate(np.concatenate([values, [0.0, 0.0]]), np.concatenate([source, [0, 0]]), 300, resamples=200)
+    assert (calibration.pairs, calibration.tied) == (4000, 2)
+    assert [entry.pairs for entry in calibration.bins] == [400] * 10
+    for item in calibration.bins:
+        inside = values[(abs(values) >= item.low) & (abs(values) <= item.high)]
+        assert item.mean == pytest.approx(abs(inside).mean())
+        assert item.agreement.value == pytest.approx((inside > 0).mean())
+        assert item.agreement.low <= item.agreement.value <= item.agreement.high
         # about the binomial interval, as pairs are independent here
-        width = 2 * 1.96 * np.sqrt(one.agreement.value * (1 - one.agreement.value) / 400)
-        assert one.agreement.high - one.agreement.low == pytest.approx(width, rel=0.35, abs=0.01)
+        width = 2 * 1.96 * np.sqrt(item.agreement.value * (1 - item.agreement.value) / 400)
+        assert item.agreement.high - item.agreement.low == pytest.approx(width, rel=0.35, abs=0.01)
 
 
 def test_slope_is_that_of_logistic_regression_without_intercept(margins):
     values, source = margins
     agrees = values > 0
-    theirs = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-10).fit(np.abs(values)[:, None], agrees)
-    assert calibrate(values, source, 300, resamples=0).slope == pytest.approx(theirs.coef_[0, 0], rel=1e-5)
+    expected = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-10).fit(np.abs(values)[:, None], agrees)
+    assert calibrate(values, source, 300, resamples=0).slope == pytest.approx(expected.coef_[0, 0], rel=1e-5)
 
 
 def test_degenerate_pairs():
@@ -60,6 +60,6 @@ def test_degenerate_pairs():
     assert (nothing.bins, nothing.pairs, nothing.tied) == ((), 0, 3)
     assert np.isnan(nothing.slope)
     always = calibrate(np.ones(5), np.arange(5), 5)
-    assert [(one.pairs, one.agreement.value) for one in always.bins] == [(5, 1.0)]
+    assert [(item.pairs, item.agreement.value) for item in always.bins] == [(5, 1.0)]
     assert always.slope == np.inf
     assert calibrate(-np.ones(5), np.arange(5), 5).slope == -np.inf

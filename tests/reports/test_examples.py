@@ -19,7 +19,7 @@ from ranker.reports.texts import START
 
 def marks(text, known, matches=()):
     words = tokenise([text]).words(0)
-    return [(one.text, one.word, one.triplet) for one in mark(text, words, Counter(known), list(matches))]
+    return [(item.text, item.word, item.triplet) for item in mark(text, words, Counter(known), list(matches))]
 
 
 def test_words_match_as_often_as_a_reference_has_them():
@@ -35,12 +35,12 @@ def test_words_match_as_often_as_a_reference_has_them():
 
 
 def test_triplets_and_near_matches_are_marked():
-    found = marks(
+    result = marks(
         "old cats sleep",
         {"old": 1},
         ["noun-modifier(cats, old)", "cats ~ cat (stem)", "sleep ~ slumber (synonym)"],
     )
-    assert [one for one in found if one[0] != " "] == [
+    assert [item for item in result if item[0] != " "] == [
         ("old", "same", True),
         ("cats", "near", True),
         ("sleep", "near", False),
@@ -54,17 +54,17 @@ def test_tokens_stand_in_for_a_text_that_they_are_not_part_of():
 
 @given(st.text(alphabet="ab ,.-'İß1", max_size=20), st.dictionaries(st.sampled_from("ab,."), st.integers(1, 2)))
 def test_pieces_put_together_are_the_text(text, known):
-    assert "".join(one for one, *_ in marks(text, known)) == text
+    assert "".join(mark for mark, *_ in marks(text, known)) == text
 
 
 def test_worst_and_best_are_those_and_no_source_stands_twice():
     rho = np.array([0.5, -1, np.nan, 1, 1, -1, 0.2, np.nan])
     ordered = np.array([3, 1, 2, 1, 6, 5, 4, 0])
-    found = choose(rho, ordered, 2, seed=0)
-    assert found["worst"].tolist() == [5, 1]
-    assert found["best"].tolist() == [4, 3]
-    assert set(found["random"]) <= {0, 2, 6}
-    assert len(found["random"]) == 2
+    result = choose(rho, ordered, 2, seed=0)
+    assert result["worst"].tolist() == [5, 1]
+    assert result["best"].tolist() == [4, 3]
+    assert set(result["random"]) <= {0, 2, 6}
+    assert len(result["random"]) == 2
     everything = choose(rho, ordered, 100, seed=1)
     # of the last one nothing is ordered
     assert sorted(np.concatenate(list(everything.values())).tolist()) == [0, 1, 2, 3, 4, 5, 6]
@@ -73,15 +73,15 @@ def test_worst_and_best_are_those_and_no_source_stands_twice():
 
 def test_shown_sources_say_what_the_ranker_says(findings, model, sample):
     ranking = rank_by(sample, model.candidate_scores(sample))
-    shown = [one for sort in findings.examples.values() for one in sort]
+    shown = [first for sort in findings.examples.values() for first in sort]
     assert len(shown) == 9
-    worst = [one.source.rho for one in findings.examples["worst"]]
+    worst = [example.source.rho for example in findings.examples["worst"]]
     assert worst == sorted(findings.rho)[:3]
-    for one in shown:
-        source = int(np.flatnonzero((sample.sources["text"] == one.source.text).to_numpy(bool))[0])
+    for left in shown:
+        source = int(np.flatnonzero((sample.sources["text"] == left.source.text).to_numpy(bool))[0])
         rows = ranking[ranking["source"] == source]
-        outputs = [candidate.output for candidate in one.candidates]
-        assert tuple(outputs) == one.source.outputs
+        outputs = [candidate.output for candidate in left.candidates]
+        assert tuple(outputs) == left.source.outputs
         by_system = {system: output for output in outputs for system in output.systems}
         assert sorted(by_system) == sorted(rows["system"])
         assert [output.rank for output in outputs] == sorted(output.rank for output in outputs)
@@ -91,44 +91,47 @@ def test_shown_sources_say_what_the_ranker_says(findings, model, sample):
         for output in outputs:
             assert sum(output.parts) == pytest.approx(output.score)
             for human, rank in zip(output.human, output.human_ranks, strict=True):
-                assert rank == 1 + sum(other > human + 1e-9 for each in outputs for other in each.human)
-        assert [system for tied in one.source.predicted for system in tied] == rows["system"].tolist()
-        assert len([system for tied in one.source.by_people for system in tied]) == len(rows)
+                assert rank == 1 + sum(right > human + 1e-9 for each in outputs for right in each.human)
+        assert [system for tied in left.source.predicted for system in tied] == rows["system"].tolist()
+        assert len([system for tied in left.source.by_people for system in tied]) == len(rows)
 
 
 def test_systems_with_the_same_text_are_one_output(findings, sample):
     texts = sample.candidates.groupby("source")["text"].nunique()
-    assert [len(one.outputs) for one in findings.sources] == texts.tolist()
+    assert [len(item.outputs) for item in findings.sources] == texts.tolist()
     assert texts.min() < 7
-    for one in findings.sources:
-        assert len({output.text for output in one.outputs}) == len(one.outputs)
-        assert len({system for output in one.outputs for system in output.systems}) == 7
+    for source in findings.sources:
+        assert len({output.text for output in source.outputs}) == len(source.outputs)
+        assert len({system for output in source.outputs for system in output.systems}) == 7
 
 
 def test_missing_words_are_those_that_outputs_lack(model):
-    made = assemble(
+    data = assemble(
         [Record("s", ["the old cat sat, the end"], [Candidate("A", "the cat"), Candidate("B", "old the sat")])], "d"
     )
     (source,) = outputs_by_source(
-        made, ["1"], np.array([2.0, 1.0]), np.zeros((2, 0)), np.full(2, np.nan), np.array([np.nan])
+        data, ["1"], np.array([2.0, 1.0]), np.zeros((2, 0)), np.full(2, np.nan), np.array([np.nan])
     )
-    found = show(model.feature_set.extractors, made, source)
-    assert [one.missing for one in found.candidates] == [("old", "sat", ",", "the", "end"), ("cat", ",", "the", "end")]
-    assert [(piece.text, piece.word) for piece in found.references[0] if piece.word] == [(", the end", "missing")]
+    result = show(model.feature_set.extractors, data, source)
+    assert [candidate.missing for candidate in result.candidates] == [
+        ("old", "sat", ",", "the", "end"),
+        ("cat", ",", "the", "end"),
+    ]
+    assert [(piece.text, piece.word) for piece in result.references[0] if piece.word] == [(", the end", "missing")]
 
 
 def test_a_long_text_is_cut_and_its_length_kept():
     text = "word " * 20_000
-    assert "".join(one for one, *_ in marks(text, {"word": 3})) == text[:START]
+    assert "".join(mark for mark, *_ in marks(text, {"word": 3})) == text[:START]
     assert marks(text, {"word": 3})[0] == ("word word word", "same", False)
 
 
 def test_of_sources_that_nobody_judged_those_furthest_apart_are_chosen():
     spread = np.array([0.0, 3.0, np.nan, 1.0, 2.0, 0.0])
-    found = choose_unjudged(spread, 2, seed=0)
-    assert found["apart"].tolist() == [1, 4]
-    assert len(found["random"]) == 2
-    assert set(found["random"].tolist()) < {0, 3, 5}
+    result = choose_unjudged(spread, 2, seed=0)
+    assert result["apart"].tolist() == [1, 4]
+    assert len(result["random"]) == 2
+    assert set(result["random"].tolist()) < {0, 3, 5}
     assert sorted(choose_unjudged(spread, 9, seed=0)["random"].tolist()) == [0, 5]
 
 
@@ -138,9 +141,11 @@ def test_contributions_are_the_rankers_own(findings, model, sample):
 
 def test_matched_triplets_are_shown(sample):
     few = sample.select_sources(np.arange(120) < 6)
-    found = examine(Ranker("bleu,ds").fit(few), [few], examples=6, resamples=5)
-    candidates = [one for sort in found.examples.values() for source in sort for one in source.candidates]
-    matched = [match for one in candidates for match in one.matches]
+    findings = examine(Ranker("bleu,ds").fit(few), [few], examples=6, resamples=5)
+    candidates = [
+        candidate for sort in findings.examples.values() for source in sort for candidate in source.candidates
+    ]
+    matched = [match for candidate in candidates for match in candidate.matches]
     assert {extractor for extractor, *_ in matched} == {"ds"}
     assert all(triplets for *_, triplets in matched)
-    assert any(piece.triplet for one in candidates for piece in one.runs)
+    assert any(piece.triplet for candidate in candidates for piece in candidate.runs)

@@ -16,25 +16,25 @@ def learnt(model, sample):
 
 
 def test_points_are_plain_fits_on_parts_of_the_other_folds(learnt, sample, monkeypatch):
-    asked = []
+    requested = []
     plain = TrainingColumns.weights
 
     def weights(self, used=None, rows=None):
-        asked.append(rows)
+        requested.append(rows)
         return plain(self, used, rows)
 
     monkeypatch.setattr(TrainingColumns, "weights", weights)
-    found = learning_curve(learnt, folds=3, seed=5)
+    curve = learning_curve(learnt, folds=3, seed=5)
     monkeypatch.undo()
     group, target = learnt.targets.group, learnt.targets.target
     better, worse = strict_pairs(sample, "fluency")
-    assert found.sources.tolist() == [5, 10, 20, 40, 80]
-    parts = [set(group[rows]) for rows in asked]
+    assert curve.sources.tolist() == [5, 10, 20, 40, 80]
+    parts = [set(group[rows]) for rows in requested]
     largest = parts[len(SHARES) - 1 :: len(SHARES)]
     # every source is held out once
     assert sorted(source for part in largest for source in set(range(120)) - part) == list(range(120))
     agreement = []
-    for number, rows in enumerate(asked):
+    for number, rows in enumerate(requested):
         sources = parts[number]
         whole = largest[number // len(SHARES)]
         assert sources <= whole
@@ -47,9 +47,9 @@ def test_points_are_plain_fits_on_parts_of_the_other_folds(learnt, sample, monke
         gain = (np.sign(np.round(scores[better] - scores[worse], 9)) + 1) / 2
         agreement.append(gain[held_out].mean())
     table = np.array(agreement).reshape(3, len(SHARES))
-    assert found.agreement == pytest.approx(table.mean(axis=0), abs=2e-3)
-    assert found.low == pytest.approx(table.min(axis=0), abs=2e-3)
-    assert found.high == pytest.approx(table.max(axis=0), abs=2e-3)
+    assert curve.agreement == pytest.approx(table.mean(axis=0), abs=2e-3)
+    assert curve.low == pytest.approx(table.min(axis=0), abs=2e-3)
+    assert curve.high == pytest.approx(table.max(axis=0), abs=2e-3)
 
 
 def test_preferences_count_by_their_weight(preferred_findings, preferred):

@@ -60,7 +60,7 @@ class Page(HTMLParser):
             self.text += data
 
     def all(self, *tags: str) -> list[tuple[str, dict[str, str], list[str]]]:
-        return [one for one in self.elements if one[0] in tags]
+        return [element for element in self.elements if element[0] in tags]
 
 
 @pytest.fixture(scope="module", params=FINDINGS)
@@ -74,8 +74,8 @@ def test_everything_is_in_the_page_and_nothing_is_fetched(written):
     assert not page.all("img", "iframe", "object", "embed")
     # one script, and data that no browser runs
     kinds = [attributes for _, attributes, _ in page.all("script")]
-    assert [one for one in kinds if "type" not in one] == [{}]
-    assert {one["type"] for one in kinds if one} <= {"application/gzip+base64"}
+    assert [kind for kind in kinds if "type" not in kind] == [{}]
+    assert {kind["type"] for kind in kinds if kind} <= {"application/gzip+base64"}
     for tag, attributes, _ in page.elements:
         for name, value in attributes.items():
             assert not name.startswith("on"), (tag, name)
@@ -96,17 +96,17 @@ def test_texts_from_outside_are_inert(written):
     assert not page.all("b") or all(attributes == {} for _, attributes, _ in page.all("b"))
     assert '<script>document.title = "run"</script> & "quoted" <b>bold</b>' in page.text
     # the policy would stop a script even if it got through
-    policy = next(one for _, one, _ in page.all("meta") if one.get("http-equiv") == "Content-Security-Policy")
+    policy = next(item for _, item, _ in page.all("meta") if item.get("http-equiv") == "Content-Security-Policy")
     allowed = dict(part.strip().split(" ", 1) for part in policy["content"].split(";"))
     assert allowed["default-src"] == allowed["base-uri"] == allowed["form-action"] == "'none'"
     for element, rule in (("script", "script-src"), ("style", "style-src")):
-        (found,) = re.findall(f"<{element}>(.*?)</{element}>", text, flags=re.DOTALL)
-        assert allowed[rule] == f"'sha256-{base64.b64encode(hashlib.sha256(found.encode()).digest()).decode()}'"
+        (result,) = re.findall(f"<{element}>(.*?)</{element}>", text, flags=re.DOTALL)
+        assert allowed[rule] == f"'sha256-{base64.b64encode(hashlib.sha256(result.encode()).digest()).decode()}'"
 
 
 def test_page_can_be_used_without_eyes_or_mouse(written):
     page = Page(written[0])
-    ids = [one["id"] for _, one, _ in page.elements if "id" in one]
+    ids = [element["id"] for _, element, _ in page.elements if "id" in element]
     assert len(ids) == len(set(ids))
     for tag, attributes, inside in page.elements:
         for reference in (attributes.get("aria-labelledby"), attributes.get("href", "").removeprefix("#")):
@@ -153,9 +153,9 @@ def test_report_says_the_figures(findings, pages):
     for value, error in zip(findings.ranker.weights, findings.intervals.error, strict=True):
         assert f"{value:+.4f}" in text
         assert f"{error:.4f}" in text
-    for one in findings.examples["worst"]:
-        assert one.source.text in text
-        for candidate in one.candidates:
+    for example in findings.examples["worst"]:
+        assert example.source.text in text
+        for candidate in example.candidates:
             assert "".join(piece.text for piece in candidate.runs) in text
 
 
@@ -183,9 +183,9 @@ def test_comparison_says_how_it_was_corrected_and_when_nothing_can_be_significan
 
 def test_without_the_training_data_the_page_says_what_is_missing(model, sample):
     few = sample.select_sources(np.arange(120) < 20)
-    found = examine(model, [few], examples=1, resamples=0)
-    assert found.intervals is None
-    text, plots = ranker_report(found)
+    findings = examine(model, [few], examples=1, resamples=0)
+    assert findings.intervals is None
+    text, plots = ranker_report(findings)
     assert "ablations" not in plots
     assert "give it with --train-data" in Page(text).text
 
@@ -211,9 +211,9 @@ def test_of_an_adapted_ranker_the_page_says_why_kept_weights_have_intervals_of_n
 
 def test_language_model_columns_that_are_not_used_are_named(sample):
     few = sample.select_sources(np.arange(120) < 12)
-    found = examine(Ranker("bleu,perp").fit(sample), [few], examples=1, resamples=0)
-    assert "ranked without perp" in Page(ranker_report(found)[0]).text
-    assert not found.measured[0].contributions[:, 1].any()
+    findings = examine(Ranker("bleu,perp").fit(sample), [few], examples=1, resamples=0)
+    assert "ranked without perp" in Page(ranker_report(findings)[0]).text
+    assert not findings.measured[0].contributions[:, 1].any()
 
 
 def test_plots_are_files_too(written, tmp_path):
@@ -232,7 +232,7 @@ def test_labels_of_any_script_and_with_dollars_are_drawn_as_they_are():
     names = ["系统 $x^2$ <b>", "نظام", "_" * 80]
     estimates = tuple(Estimate(value, value, value) for value in (0.1, float("nan"), -0.2))
     plot = rows_plot("p", "Title", "Description", names, [Series("s", estimates)], axis="value")
-    texts = [one.text for one in ElementTree.fromstring(plot.svg()).iter("{http://www.w3.org/2000/svg}text")]
+    texts = [item.text for item in ElementTree.fromstring(plot.svg()).iter("{http://www.w3.org/2000/svg}text")]
     assert names[0] in texts
     assert names[1] in texts
     assert "_" * 55 + "…" in texts
@@ -268,11 +268,11 @@ def test_the_page_holds_all_sources(findings, sample, pages):
     for row, source in zip(data["sources"], findings.sources, strict=True):
         assert row[0] == source.key == f"zh-en/{source.segment}"
         assert row[4] == list(source.references)
-        assert [one[:2] for one in row[6]] == [[list(output.systems), output.text] for output in source.outputs]
-        for one, output in zip(row[6], source.outputs, strict=True):
-            assert one[3] == pytest.approx(output.score, abs=6e-4)
-            assert one[5] == pytest.approx(list(output.human), abs=6e-4)
-            assert one[6] == pytest.approx(list(output.parts), abs=6e-4)
+        assert [entry[:2] for entry in row[6]] == [[list(output.systems), output.text] for output in source.outputs]
+        for item, output in zip(row[6], source.outputs, strict=True):
+            assert item[3] == pytest.approx(output.score, abs=6e-4)
+            assert item[5] == pytest.approx(list(output.human), abs=6e-4)
+            assert item[6] == pytest.approx(list(output.parts), abs=6e-4)
 
 
 def test_keys_of_sources_are_unique(preferred, sample):
@@ -284,25 +284,27 @@ def test_keys_of_sources_are_unique(preferred, sample):
 
 def test_outputs_that_nobody_judged_have_a_report(model, preferred):
     bare = dataclasses.replace(preferred, preferences=preferred.preferences[:0], name="bare")
-    found = examine(model, [bare], examples=2, resamples=20)
-    assert not found.judged
-    assert np.isnan(found.calibration.slope)
-    assert set(found.examples) == {"apart", "random"}
-    apart = [one.source.outputs[0].score - one.source.outputs[-1].score for one in found.examples["apart"]]
-    assert apart == pytest.approx(sorted(found.measured[0].spread, reverse=True)[:2])
-    text, plots = ranker_report(found)
+    findings = examine(model, [bare], examples=2, resamples=20)
+    assert not findings.judged
+    assert np.isnan(findings.calibration.slope)
+    assert set(findings.examples) == {"apart", "random"}
+    apart = [
+        example.source.outputs[0].score - example.source.outputs[-1].score for example in findings.examples["apart"]
+    ]
+    assert apart == pytest.approx(sorted(findings.measured[0].spread, reverse=True)[:2])
+    text, plots = ranker_report(findings)
     page = Page(text)
     assert "nobody" not in plots
     assert not {"agreement", "calibration", "sources", "lengths-1"} & set(plots)
     assert {"weights", "shares", "correlations", "system-lengths-1"} <= set(plots)
     assert "bare: has no human judgements, so this report does not measure agreement" in page.text
     assert "people:" not in page.text
-    assert all(row[5] is None and not one[4] for row in unpacked(text)["sources"] for one in row[6])
+    assert all(row[5] is None and not item[4] for row in unpacked(text)["sources"] for item in row[6])
     # with judged data beside it, only that is compared
-    both = examine(model, [bare, preferred], examples=1, resamples=20)
-    assert [dataset.name for dataset, _ in both.judged] == [preferred.name]
-    assert set(both.examples) == {"worst", "best", "random"}
-    assert ranker_report(both)[0]
+    joined = examine(model, [bare, preferred], examples=1, resamples=20)
+    assert [dataset.name for dataset, _ in joined.judged] == [preferred.name]
+    assert set(joined.examples) == {"worst", "best", "random"}
+    assert ranker_report(joined)[0]
     with pytest.raises(DataError, match="no judgements of kind 'fluency'"):
         examine(model, [bare], kind="fluency")
 
@@ -311,14 +313,14 @@ def test_control_characters_are_pictures_and_long_texts_behind_a_fold(model):
     names = ["nul\0", "bell\a", "rtl\u202e", "nonchar\ufffe", "c1\x85"]
     candidates = [Candidate(str(place), f"{name} text") for place, name in enumerate(names[1:], 1)]
     candidates.insert(0, Candidate("0", "long\a " * 20_000))
-    made = assemble([Record("source\x1b[31m", ["a\x0breference"], candidates)] * 2, "data\0")
+    data = assemble([Record("source\x1b[31m", ["a\x0breference"], candidates)] * 2, "data\0")
     # readers refuse some of these names, and NUL
-    table = made.candidates.assign(
-        system=[names[int(system)] for system in made.candidates["system"]],
-        text=[text.replace("\a", "\0") for text in made.candidates["text"]],
+    table = data.candidates.assign(
+        system=[names[int(system)] for system in data.candidates["system"]],
+        text=[text.replace("\a", "\0") for text in data.candidates["text"]],
     )
-    made = dataclasses.replace(made, candidates=table)
-    text, plots = ranker_report(examine(model, [made], examples=2, resamples=0))
+    data = dataclasses.replace(data, candidates=table)
+    text, plots = ranker_report(examine(model, [data], examples=2, resamples=0))
     assert not re.search(r"[\0-\x08\x0b-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]", text)
     page = Page(text)
     assert "nul␀" in page.text
@@ -330,7 +332,7 @@ def test_control_characters_are_pictures_and_long_texts_behind_a_fold(model):
     assert set(re.findall(r"(.{5})rtl\u202e", in_markup)) == {"<bdi>"}
     for plot in plots.values():
         ElementTree.fromstring(plot.svg())
-    assert any("long␀" in one[1] for row in unpacked(text)["sources"] for one in row[6])
+    assert any("long␀" in item[1] for row in unpacked(text)["sources"] for item in row[6])
 
 
 def test_labels_stand_beside_their_points_and_cover_nothing():

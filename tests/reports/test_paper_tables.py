@@ -31,8 +31,8 @@ def test_latex_escapes_names_and_is_balanced(result: SystemsResult) -> None:
     assert text.count(r"\end{table}") == text.count(r"\begin{table}") == 1
     plain = re.sub(r"\\[\\{}&%$#_]", "", text)
     depth = 0
-    for one in plain:
-        depth += (one == "{") - (one == "}")
+    for item in plain:
+        depth += (item == "{") - (item == "}")
         assert depth >= 0
     assert depth == 0
     assert r"a\_b\&c\%d\#e" in text

@@ -36,8 +36,8 @@ def by_language_pair(dataset, shares):
     """Keep a share of the preferences of every language pair, so that balancing them matters."""
     pair = dataset.source_language_pairs[dataset.candidate_source[dataset.preferences["first"].to_numpy()]]
     drawn = np.random.default_rng(0).random(len(pair))
-    kept = drawn < np.array([shares[one] for one in pair])
-    return dataclasses.replace(dataset, preferences=dataset.preferences[kept].reset_index(drop=True))
+    selected = drawn < np.array([shares[item] for item in pair])
+    return dataclasses.replace(dataset, preferences=dataset.preferences[selected].reset_index(drop=True))
 
 
 @pytest.mark.parametrize("loss", get_args(Loss))
@@ -61,10 +61,10 @@ def test_sources_left_out_leave_balanced_pairs_balanced(preferred):
     learnt = TrainingColumns.of(ranker, uneven)
     source = learnt.targets.group
     rows = ~((source % 4 == 0) & (source < 30))
-    kept = uneven.select_sources(np.isin(np.arange(len(uneven.sources)), source[rows]))
-    kept = kept.select_candidates(judged(kept, "preferences"))
-    pairs = preference_pairs(kept, aggregated=True)
-    fewer = balanced(pairs, kept.source_language_pairs[kept.candidate_source[pairs.better]])
+    selected = uneven.select_sources(np.isin(np.arange(len(uneven.sources)), source[rows]))
+    selected = selected.select_candidates(judged(selected, "preferences"))
+    pairs = preference_pairs(selected, aggregated=True)
+    fewer = balanced(pairs, selected.source_language_pairs[selected.candidate_source[pairs.better]])
     expected = RankSVM(C=0.1 * learnt.targets.pairs.weight.sum() / fewer.weight.sum()).fit(
         learnt.columns[rows], pairs=np.stack([fewer.better, fewer.worse], axis=1), pair_weight=fewer.weight
     )
@@ -73,15 +73,15 @@ def test_sources_left_out_leave_balanced_pairs_balanced(preferred):
 
 def test_weights_of_columns_left_out_are_zero_and_the_others_a_fit_of_their_own(learnt):
     used = np.array([True, False, True, True])
-    found = learnt.weights(used)
+    result = learnt.weights(used)
     svm = RankSVM(C=1.0).fit(learnt.columns[:, used], learnt.targets.target, learnt.targets.group)
-    assert found[1] == 0
-    assert found[used] == pytest.approx(svm.coef_)
+    assert result[1] == 0
+    assert result[used] == pytest.approx(svm.coef_)
     assert not learnt.weights(np.zeros(4, dtype=bool)).any()
 
 
 def test_jackknife_is_its_formula_over_plain_fits(learnt):
-    found = jackknife(learnt, groups=5, seed=3)
+    result = jackknife(learnt, groups=5, seed=3)
     group, target, columns = learnt.targets.group, learnt.targets.target, learnt.columns
 
     def strict(rows):
@@ -96,12 +96,12 @@ def test_jackknife_is_its_formula_over_plain_fits(learnt):
         pairs = strict(rows)
         svm = RankSVM(C=total / len(pairs)).fit(columns[rows], pairs=pairs)
         # the hinge's minimum is flat; what is certified is the objective
-        assert found.replicates[number] == pytest.approx(svm.coef_, abs=1e-3)
-    spread = found.replicates - found.replicates.mean(axis=0)
+        assert result.replicates[number] == pytest.approx(svm.coef_, abs=1e-3)
+    spread = result.replicates - result.replicates.mean(axis=0)
     error = np.sqrt(4 / 5 * (spread**2).sum(axis=0))
-    assert found.error == pytest.approx(error)
-    assert found.high - found.low == pytest.approx(2 * t.ppf(0.975, 4) * error)
-    assert (found.high + found.low) / 2 == pytest.approx(learnt.ranker.weights)
+    assert result.error == pytest.approx(error)
+    assert result.high - result.low == pytest.approx(2 * t.ppf(0.975, 4) * error)
+    assert (result.high + result.low) / 2 == pytest.approx(learnt.ranker.weights)
 
 
 def test_jackknife_deals_the_sources_of_every_language_pair_evenly(preferred_findings, preferred, monkeypatch):
@@ -131,15 +131,15 @@ def test_jackknife_errors_are_the_spread_of_weights_over_many_data_sets():
         return TrainingColumns(ranker, columns, TrainingTargets(group, target), np.zeros(240, dtype=np.int64))
 
     drawn = [draw() for _ in range(40)]
-    spread = np.std([one.weights() for one in drawn], axis=0)
-    errors = np.mean([jackknife(one, groups=15).error for one in drawn[:8]], axis=0)
+    spread = np.std([item.weights() for item in drawn], axis=0)
+    errors = np.mean([jackknife(item, groups=15).error for item in drawn[:8]], axis=0)
     assert errors == pytest.approx(spread, rel=0.35)
 
 
 def test_one_source_has_no_jackknife(sample):
-    one = sample.select_sources(np.arange(120) == 3)
+    single = sample.select_sources(np.arange(120) == 3)
     with pytest.raises(DataError, match="1 training source"):
-        jackknife(TrainingColumns.of(Ranker("bleu").fit(one), one))
+        jackknife(TrainingColumns.of(Ranker("bleu").fit(single), single))
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=20))

@@ -25,7 +25,7 @@ from tests.reports.test_pages import Page, unpacked
 @pytest.fixture(scope="module")
 def sample_systems(sample):
     scorers = {name: make_scorer(name, None) for name in ("bleu", "ter")}
-    statistics = {name: one.statistics(sample) for name, one in scorers.items()}
+    statistics = {name: scorer.statistics(sample) for name, scorer in scorers.items()}
     result = compare_systems(sample, scorers, resamples=50, statistics=statistics)
     assert result == compare_systems(sample, scorers, resamples=50)
     return SystemsFindings.of(result, sample, scorers, statistics)
@@ -44,10 +44,10 @@ def test_the_page_says_the_figures_of_all_systems(sample_systems, report, percen
     text, plots = systems_report(sample_systems, percent=True) if percent else report
     result = sample_systems.result
     people = result.people("zh-en")
-    for number, one in enumerate(result.comparisons, 1):
+    for number, comparison in enumerate(result.comparisons, 1):
         rows = rows_of(text, f"systems-{number}")
-        assert len(rows) == len(one.systems) == 7
-        for row, each in zip(rows, one.systems, strict=True):
+        assert len(rows) == len(comparison.systems) == 7
+        for row, each in zip(rows, comparison.systems, strict=True):
             scale, digits = (100, 2) if percent else (1, 4)
             score = each.score.scaled(scale)
             assert row[0] == each.system
@@ -70,7 +70,7 @@ def test_the_page_says_the_figures_of_all_systems(sample_systems, report, percen
     assert set(plots) == {f"{name}-{number}" for name in ("scores", "people", "wins") for number in (1, 2)} | {
         "correlations"
     }
-    first, *others = [one.cluster for one in result.comparisons[0].systems]
+    first, *others = [system.cluster for system in result.comparisons[0].systems]
     assert others[-1] > first
 
 
@@ -94,7 +94,7 @@ def test_metrics_are_correlated_inside_sources(sample_systems, sample):
     def centred(values):
         return values - (np.bincount(source, values) / np.bincount(source))[source]
 
-    first, second = (centred(one.candidate_scores(sample)) for one in (bleu, ter))
+    first, second = (centred(item.candidate_scores(sample)) for item in (bleu, ter))
     expected = np.corrcoef(first, second)[0, 1]
     assert expected > 0
     assert sample_systems.correlations[0, 1] == pytest.approx(expected)
@@ -113,7 +113,7 @@ def test_all_sources_are_there_with_the_scores_of_all_metrics(sample_systems, re
     bleu, ter = (make_scorer(name, None) for name in ("bleu", "ter"))
     scores = {"bleu": bleu.candidate_scores(sample), "ter": -ter.candidate_scores(sample)}
     for source, (*_, outputs) in zip(sample_systems.sources, data["sources"], strict=True):
-        assert [one[3] for one in outputs] == sorted((one[3] for one in outputs), reverse=True)
+        assert [item[3] for item in outputs] == sorted((item[3] for item in outputs), reverse=True)
         for shown, output in zip(outputs, source.outputs, strict=True):
             assert shown[3] == pytest.approx(scores["bleu"][output.row], abs=6e-4)
             assert shown[6] == pytest.approx([scores[name][output.row] for name in ("bleu", "ter")], abs=6e-4)
@@ -122,41 +122,43 @@ def test_all_sources_are_there_with_the_scores_of_all_metrics(sample_systems, re
     statistics = {"ter": ter.statistics(sample)}
     alone = SystemsFindings.of(compare_systems(sample, scorer, resamples=5), sample, scorer, statistics)
     assert unpacked(systems_report(alone)[0])["parts"] == []
-    assert [one.score for one in alone.sources[0].outputs] == sorted(one.score for one in alone.sources[0].outputs)
+    assert [item.score for item in alone.sources[0].outputs] == sorted(item.score for item in alone.sources[0].outputs)
 
 
 def test_systems_that_nobody_judged_have_a_report():
     outputs = {"A": "a b c d", "B": "a b x d"}
-    made = assemble([Record("s", ["a b c d"], [Candidate(*one) for one in outputs.items()])] * 3, "bare")
+    data = assemble([Record("s", ["a b c d"], [Candidate(*output) for output in outputs.items()])] * 3, "bare")
     scorers = {"chrf": make_scorer("chrf", None)}
-    result = compare_systems(made, scorers, resamples=10)
-    found = SystemsFindings.of(result, made, scorers, {"chrf": scorers["chrf"].statistics(made)})
-    text, plots = systems_report(found)
+    result = compare_systems(data, scorers, resamples=10)
+    actual = SystemsFindings.of(result, data, scorers, {"chrf": scorers["chrf"].statistics(data)})
+    text, plots = systems_report(actual)
     assert set(plots) == {"scores-1", "wins-1"}
     assert "people" not in Page(text).text.replace("from people", "")
 
 
 def test_the_contrast_says_the_figures(sample):
-    found = contrast(sample, "sys1", "sys5", make_scorer("bleu", None), parser="none", segments=2, resamples=20)
-    text, plots = contrast_report(found, "the signature")
+    contrast_result = contrast(
+        sample, "sys1", "sys5", make_scorer("bleu", None), parser="none", segments=2, resamples=20
+    )
+    text, plots = contrast_report(contrast_result, "the signature")
     page = Page(text)
-    for one in found.breakdowns:
-        for bucket in one.buckets:
+    for breakdown in contrast_result.breakdowns:
+        for bucket in breakdown.buckets:
             for side, sign in ((bucket.first, ""), (bucket.second, ""), (bucket.difference, "+")):
                 if np.isfinite(side.value):
                     assert f"{side.value:{sign}.3f}" in page.text
     rows = rows_of(text, "overall")
     assert [row[0] for row in rows] == ["bleu", "word F1", "word recall", "length ratio", "nkt"]
     assert {"overall-1", "overall-1-difference", "length-2", "document-1-difference"} <= set(plots)
-    for ngram in (*found.first_ngrams, *found.second_ngrams):
+    for ngram in (*contrast_result.first_ngrams, *contrast_result.second_ngrams):
         assert ngram.ngram in page.text
-    for segment in (*found.first_segments, *found.second_segments):
+    for segment in (*contrast_result.first_segments, *contrast_result.second_segments):
         assert segment.source in page.text
         assert f"{segment.difference:+.3f}" in page.text
     assert page.text.count("matched only here: ") == sum(
         bool(only)
-        for one in (*found.first_segments, *found.second_segments)
-        for only in (one.first_only, one.second_only)
+        for item in (*contrast_result.first_segments, *contrast_result.second_segments)
+        for only in (item.first_only, item.second_only)
     )
     assert "the signature" in page.text
 
@@ -165,8 +167,10 @@ def test_segments_are_marked_on_both_sides_and_compared():
     candidates = [Candidate("A", "the old cat sat"), Candidate("B", "a cat was the the")]
     record = Record("s", ["The cat sat here"], candidates)
     other = Record("t", ["a b"], [Candidate("A", "a b"), Candidate("B", "a b")])
-    found = contrast(assemble([record, other], "d"), "A", "B", make_scorer("chrf", None), parser="none", resamples=5)
-    text, _ = contrast_report(found, "")
+    contrast_result = contrast(
+        assemble([record, other], "d"), "A", "B", make_scorer("chrf", None), parser="none", resamples=5
+    )
+    text, _ = contrast_report(contrast_result, "")
     segment = text[text.index('<details class="source') :]
     marks = re.findall(r'<mark class="(\w+)">(.*?)</mark>', segment)
     assert marks[0] == ("missing", "here")
@@ -178,8 +182,8 @@ def test_segments_are_marked_on_both_sides_and_compared():
 @given(st.lists(st.sampled_from("abcd"), max_size=8), st.lists(st.sampled_from("abcd"), max_size=8))
 def test_words_outside_the_marks_are_the_same_on_both_sides(first, second):
     texts = " ".join(first), " ".join(second)
-    made = assemble([Record("s", ["r"], [Candidate("A", texts[0]), Candidate("B", texts[1])])], "d")
-    sides = differences(made, 0, 1)
+    data = assemble([Record("s", ["r"], [Candidate("A", texts[0]), Candidate("B", texts[1])])], "d")
+    sides = differences(data, 0, 1)
     assert tuple("".join(piece.text for piece in side) for side in sides) == texts
     same = ["".join(piece.text for piece in side if piece.word != "only").split() for side in sides]
     assert same[0] == same[1]
@@ -200,11 +204,11 @@ def test_the_report_of_a_ranker_compares_mean_scores_where_all_systems_are_there
     text, plots = pages("findings")
     compared = findings.measured[0].systems
     assert compared is not None
-    (one,) = compared.comparisons
+    (single,) = compared.comparisons
     scores = findings.measured[0].scores
-    for row, each in zip(rows_of(text, "systems-1"), one.systems, strict=True):
-        mine = (sample.candidates["system"] == each.system).to_numpy()
-        assert each.score.value == pytest.approx(scores[mine].mean())
+    for row, each in zip(rows_of(text, "systems-1"), single.systems, strict=True):
+        own = (sample.candidates["system"] == each.system).to_numpy()
+        assert each.score.value == pytest.approx(scores[own].mean())
         assert row[0] == each.system
         assert f"{each.score.value:.4f}" in row[2]
     # how people see the systems is drawn by their wins already
@@ -217,13 +221,13 @@ def test_the_report_of_a_ranker_compares_mean_scores_where_all_systems_are_there
 
 def test_examples_say_why_the_best_output_is_above_the_worst(findings, model, sample, pages):
     page = Page(pages("findings")[0]).text
-    for one in findings.examples["worst"]:
-        assert one.why is not None
-        best, worst = one.source.outputs[0], one.source.outputs[-1]
-        assert one.why.difference == pytest.approx(best.score - worst.score)
-        assert one.why.headline in page
-        assert one.why.reasons
-        assert all(line in page for line in one.why.reasons)
+    for example in findings.examples["worst"]:
+        assert example.why is not None
+        best, worst = example.source.outputs[0], example.source.outputs[-1]
+        assert example.why.difference == pytest.approx(best.score - worst.score)
+        assert example.why.headline in page
+        assert example.why.reasons
+        assert all(line in page for line in example.why.reasons)
     alone = assemble([Record("s", ["r a"], [Candidate("A", "a")])], "alone")
     (shown,) = examine(model, [alone], examples=1, resamples=0).examples["random"]
     assert shown.why is None

@@ -96,7 +96,7 @@ def test_hostile_substitutions_with_right_digests(model, tmp_path, name):
         changed.append(np.append(group[name], np.uint8(10)))
         changed.append(np.where(np.arange(group[name].size) == 3, 0xFF, group[name]).astype(np.uint8))
     for array in changed:
-        arrays = {key: one for key, one in {**group, name: array}.items() if one is not None}
+        arrays = {key: item for key, item in {**group, name: array}.items() if item is not None}
         if (
             array is not None
             and name == "words"
@@ -120,7 +120,7 @@ def test_hostile_weights_of_sub_words(name):
     }
     Semantic(idf=True).with_state(group)
     for array in damages(group[name], SEMANTIC[name]):
-        arrays = {key: one for key, one in {**group, name: array}.items() if one is not None}
+        arrays = {key: item for key, item in {**group, name: array}.items() if item is not None}
         with pytest.raises(ModelError):
             Semantic(idf=True).with_state(arrays)
 

@@ -14,10 +14,10 @@ from ranker.storage.kernels import kernel
 
 CHECKED = [
     *dict.fromkeys(
-        str(one)
+        str(extractor)
         for name in ("full-any", "lexical", "ye07-order")
-        for one in FeatureSet.parse(name).extractors
-        if one.fit_scope == "none" and one.name.partition(".")[0] not in ("consensus", "lrscore", "given")
+        for extractor in FeatureSet.parse(name).extractors
+        if extractor.fit_scope == "none" and extractor.name.partition(".")[0] not in ("consensus", "lrscore", "given")
     ),
     *("chrf", "ter", "gtm", "per", "wer", "consensus[trust=source]", "perp[match=true,model=shipped]"),
 ]

@@ -63,7 +63,7 @@ def test_replaces_a_model_but_nothing_else(path, tmp_path):
         write_model(tmp_path, StoredModel(MODEL, {}), "")
     with pytest.raises(ModelError, match="cannot be written: the directory"):
         write_model(tmp_path / "no" / "x.model", StoredModel(MODEL, {}), "")
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["notes.txt", "x.model"]
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["notes.txt", "x.model"]
 
 
 def test_a_failed_write_leaves_the_old_model(path, tmp_path):
@@ -71,7 +71,7 @@ def test_a_failed_write_leaves_the_old_model(path, tmp_path):
     with pytest.raises(ValueError, match="not JSON compliant"):
         write_model(path, StoredModel({"weight": float("nan")}, {}), "")
     assert path.read_bytes() == before
-    assert [one.name for one in tmp_path.iterdir()] == ["x.model"]
+    assert [item.name for item in tmp_path.iterdir()] == ["x.model"]
 
 
 def test_changed_content_is_refused(path):

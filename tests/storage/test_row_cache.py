@@ -52,10 +52,10 @@ def works_without(caplog, says):
         assert set(cache.known([*ROWS]).items()) <= set(ROWS.items())
         cache.keep(ROWS)
         cache.keep(ROWS)
-    said = notes(caplog)
-    assert len(said) == 1
-    assert says in said[0]
-    assert str(cache.path) in said[0]
+    messages = notes(caplog)
+    assert len(messages) == 1
+    assert says in messages[0]
+    assert str(cache.path) in messages[0]
 
 
 def test_a_folder_that_cannot_be_made(folder, caplog):
@@ -138,11 +138,11 @@ def test_no_room_on_the_disk(caplog):
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
 
-    ended = child(2000, preexec_fn=limit)
-    assert ended.returncode == 0, ended.stderr
-    assert ended.stdout == "0 0\n"
-    assert ended.stderr.count("\n") == 1
-    assert "continuing without it" in ended.stderr
+    result = child(2000, preexec_fn=limit)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "0 0\n"
+    assert result.stderr.count("\n") == 1
+    assert "continuing without it" in result.stderr
     # what could be written is still sound
     assert child(10).stdout == "0 10\n"
 

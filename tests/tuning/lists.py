@@ -16,10 +16,10 @@ def sentence(random: np.random.Generator) -> list[str]:
 
 
 def noisy(random: np.random.Generator, words: list[str], noise: float) -> str:
-    kept = [one if random.random() > noise else str(random.choice(WORDS)) for one in words]
-    if random.random() < noise and len(kept) > 2:
-        kept = kept[::-1] if random.random() < 0.3 else kept[1:]
-    return " ".join(kept)
+    selected = [word if random.random() > noise else str(random.choice(WORDS)) for word in words]
+    if random.random() < noise and len(selected) > 2:
+        selected = selected[::-1] if random.random() < 0.3 else selected[1:]
+    return " ".join(selected)
 
 
 def random_list(

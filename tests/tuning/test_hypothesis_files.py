@@ -42,9 +42,9 @@ def call(tmp_path, monkeypatch, command):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_all_formats_hold_the_same_hypotheses(call, name):
-    found, dataset = read_hypotheses(name, each=3)
-    assert found.sentence.tolist() == [0, 0, 0, 1, 1, 1]
-    assert found.text_of(range(6)) == [text for texts in TEXTS for text in texts]
+    result, dataset = read_hypotheses(name, each=3)
+    assert result.sentence.tolist() == [0, 0, 0, 1, 1, 1]
+    assert result.text_of(range(6)) == [text for texts in TEXTS for text in texts]
     assert (dataset is None) == (name in ("x.nbest", "x.txt"))
     expected = call("rerank", "x.nbest", "--mbr", "chrf", "-r", "ref", "--report", "BLEU,chrf")
     assert call("rerank", name, "--mbr", "chrf", "-r", "ref", "--report", "BLEU,chrf") == expected
@@ -89,9 +89,9 @@ def test_any_extractor_with_one_feature_is_a_gain(call):
     nbest, _ = read_hypotheses("x.jsonl")
     refused = {}
     for name in names():
-        made = make(name)
+        extractor = make(name)
         try:
-            gains = expected_gains(nbest, make_metric(name if len(made.columns) == 1 else made.columns[0]))
+            gains = expected_gains(nbest, make_metric(name if len(extractor.columns) == 1 else extractor.columns[0]))
         except RankerError as error:
             refused[name] = str(error)
             continue

@@ -50,14 +50,14 @@ def run(pool, fault="sound", state="state", plan=PLAN, **more):
 
 def test_lists_grow_until_nothing_is_new(pool):
     lines: list[str] = []
-    found = run(pool, report=lines.append)
-    assert found.stopped in ("no new hypothesis", "weights no longer change")
-    sizes = [step.hypotheses for step in found.steps]
+    result = run(pool, report=lines.append)
+    assert result.stopped in ("no new hypothesis", "weights no longer change")
+    sizes = [step.hypotheses for step in result.steps]
     assert sizes == sorted(sizes)
-    assert sizes[-1] == len(found.nbest) == sum(step.new for step in found.steps)
-    assert all(step.score >= step.start for step in found.steps)
+    assert sizes[-1] == len(result.nbest) == sum(step.new for step in result.steps)
+    assert all(step.score >= step.start for step in result.steps)
     assert lines[0] == "iteration 1: decoding"
-    for step in found.steps:
+    for step in result.steps:
         folder = pool[0] / "state"
         assert read_nbest(folder / f"iteration{step.iteration}.nbest").sentences == 12
         assert (folder / f"iteration{step.iteration}.ini").read_text().startswith("[weight]\nf= ")
@@ -65,8 +65,8 @@ def test_lists_grow_until_nothing_is_new(pool):
 
 
 def test_earlier_best_points_are_starting_points(pool):
-    found = run(pool, plan=IterationPlan(search=MertSearch(restarts=2), iterations=3, change=0))
-    assert [step.points for step in found.steps][:3] == [3, 4, 5][: len(found.steps)]
+    result = run(pool, plan=IterationPlan(search=MertSearch(restarts=2), iterations=3, change=0))
+    assert [step.points for step in result.steps][:3] == [3, 4, 5][: len(result.steps)]
 
 
 def test_the_same_seed_gives_the_same_weights_and_a_first_list_saves_a_call(pool):
@@ -79,8 +79,8 @@ def test_the_same_seed_gives_the_same_weights_and_a_first_list_saves_a_call(pool
 def test_a_finished_run_is_only_read_and_may_get_more_iterations(pool):
     whole = run(pool)
     assert len(whole.steps) > 1
-    begun = run(pool, state="other", plan=IterationPlan(search=PLAN.search, iterations=1))
-    assert begun.stopped == "all iterations done"
+    started = run(pool, state="other", plan=IterationPlan(search=PLAN.search, iterations=1))
+    assert started.stopped == "all iterations done"
     more = run(pool, state="other")
     assert more.weights == whole.weights
     stamps = {path: path.stat().st_mtime_ns for path in (pool[0] / "other").iterdir()}
@@ -126,8 +126,8 @@ def test_a_decoder_that_fails_is_reported_and_nothing_is_lost(fault, error, says
     with pytest.raises(error, match=says) as raised:
         run(pool, fault)
     assert "\n" not in str(raised.value)
-    kept = sorted(path.name for path in (pool[0] / "state").glob("*.json"))
-    assert kept == ["iteration1.json", "settings.json"]
+    selected = sorted(path.name for path in (pool[0] / "state").glob("*.json"))
+    assert selected == ["iteration1.json", "settings.json"]
     assert not (pool[0] / "state" / "iteration2.nbest").exists()
 
 
@@ -155,10 +155,10 @@ def alive(process: str) -> bool:
 def test_a_decoder_that_hangs_is_stopped_with_all_that_it_began(pool):
     script = pool[0] / "slow.sh"
     script.write_text(f"sleep 60 & echo $! > {pool[0]}/child\nwait\n")
-    begun = time.monotonic()
+    started = time.monotonic()
     with pytest.raises(ProcessError, match=r"exceeded the time limit of 0\.5 s and was stopped; see .*iteration1\.log"):
         run(pool, decoder=Decoder(f"sh {script}", 0.5))
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - started < 20
     child = (pool[0] / "child").read_text().strip()
     until = time.monotonic() + 20
     while alive(child) and time.monotonic() < until:

@@ -52,9 +52,9 @@ def steps_between_crossings(problem, intercept, slope):
     """Return a step between any two neighbouring crossings of lines of one sentence, and beyond all of them."""
     crossings = []
     for start, stop in itertools.pairwise(problem.offsets):
-        for one, other in itertools.combinations(range(start, stop), 2):
-            if slope[one] != slope[other]:
-                crossings.append((intercept[other] - intercept[one]) / (slope[one] - slope[other]))
+        for combination, right in itertools.combinations(range(start, stop), 2):
+            if slope[combination] != slope[right]:
+                crossings.append((intercept[right] - intercept[combination]) / (slope[combination] - slope[right]))
     ends = np.unique(crossings)
     if not len(ends):
         return np.zeros(1)
@@ -136,12 +136,12 @@ def test_the_short_way_along_the_column_of_a_system_equals_the_long_way(seed):
     alone, lone = lone_rows(column, offsets)
     assert alone
     rows = random.permutation(number)
-    two = best_two_of_blocks(scores, offsets)
-    assert two[:, 0].tolist() == chosen_plainly(scores, offsets)
-    found = lone_sweep(scores, column, lone, two, rows, statistics)
+    right = best_two_of_blocks(scores, offsets)
+    assert right[:, 0].tolist() == chosen_plainly(scores, offsets)
+    result = lone_sweep(scores, column, lone, right, rows, statistics)
     expected = sweep(scores, column, order_in_blocks(column, offsets), offsets, rows, statistics)
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for left, second in zip(result, expected, strict=True):
+        np.testing.assert_array_equal(left, second)
 
 
 @pytest.mark.parametrize("values", [[0.0, 1.0, 1.0], [0.0, -1.0, 0.0], [0.5, 0.0, 0.5]])
@@ -157,8 +157,8 @@ def test_intervals_are_their_plain_twins(bounds):
         left, right = max(left, bounds[0]), min(right, bounds[1])
         if right - left > 1e-10 * (1 + sum(abs(end) for end in (left, right) if np.isfinite(end))):
             expected.append((index, left, right))
-    found = wide_intervals(breakpoints, *bounds, 1e-10)
-    assert list(zip(*(array.tolist() for array in found), strict=True)) == expected
+    result = wide_intervals(breakpoints, *bounds, 1e-10)
+    assert list(zip(*(array.tolist() for array in result), strict=True)) == expected
 
 
 @pytest.mark.parametrize("text", ["lrscore[alignment=ribes]", "combine[bleu[order=4] - 2*ter]"])
@@ -190,8 +190,8 @@ def test_sweep_is_its_plain_twin(data):
     assert (np.diff(breakpoints) >= 0).all()
     steps = steps_between_crossings(problem, intercept, slope)
     expected = [sum_plainly(problem, intercept, slope, step) if number else np.zeros(1) for step in steps]
-    found = sums[np.searchsorted(breakpoints, steps)]
-    assert found.tolist() == np.array(expected).tolist()
+    result = sums[np.searchsorted(breakpoints, steps)]
+    assert result.tolist() == np.array(expected).tolist()
     _, gain = problem.best_step(intercept, slope_direction(problem, slope))
     assert gain == max(value[0] for value in expected)
 

@@ -33,25 +33,25 @@ def corpus(references=(("the cat sat", "one cat"), ("it rains",), ("dogs run",))
 
 
 def test_outputs_become_hypotheses_with_their_features():
-    made = from_dataset(corpus(), FeatureOptions("words,systems,chrf,bleu[order=1],bleu[order=2]"))
-    nbest = made.nbest
+    selection = from_dataset(corpus(), FeatureOptions("words,systems,chrf,bleu[order=1],bleu[order=2]"))
+    nbest = selection.nbest
     assert nbest.sentence.tolist() == [0, 0, 0, 1, 1, 2, 2]
     assert nbest.text_of([4]) == ["rain | | | falls"]
     assert nbest.columns == ("words", "system_A", "system_B_b", "system_C_", "agree_chrf", "agree_bleu", "agree_bleu2")
     assert nbest.features[:, 0].tolist() == [3, 3, 2, 2, 5, 1, 2]
     assert nbest.features[:3, 1:4].tolist() == np.eye(3).tolist()
-    assert made.source.tolist() == [0, 2, 3]
-    assert made.references.sources["text"].tolist() == ["source 0", "source 1", "source 2"]
+    assert selection.source.tolist() == [0, 2, 3]
+    assert selection.references.sources["text"].tolist() == ["source 0", "source 1", "source 2"]
 
 
 def test_agreement_is_the_mean_score_against_every_other_output():
-    made = from_dataset(corpus(), FeatureOptions("chrf"))
+    selection = from_dataset(corpus(), FeatureOptions("chrf"))
     metric = make_metric("chrf")
-    texts = made.nbest.text_of(np.arange(len(made.nbest)))
-    for row, sentence in enumerate(made.nbest.sentence.tolist()):
-        others = [at for at in np.flatnonzero(made.nbest.sentence == sentence).tolist() if at != row]
+    texts = selection.nbest.text_of(np.arange(len(selection.nbest)))
+    for row, sentence in enumerate(selection.nbest.sentence.tolist()):
+        others = [at for at in np.flatnonzero(selection.nbest.sentence == sentence).tolist() if at != row]
         pairs = dataset_of(([texts[at]], texts[row]) for at in others)
-        assert made.nbest.features[row, 0] == pytest.approx(metric.transform(pairs).mean(), abs=1e-12)
+        assert selection.nbest.features[row, 0] == pytest.approx(metric.transform(pairs).mean(), abs=1e-12)
 
 
 def test_the_language_model_never_learns_from_the_lists_own_references():
@@ -79,12 +79,12 @@ def test_the_language_models_column_is_kenlms(tmp_path):
     from ranker.learning.lm.kneser_ney import estimate
 
     text = catalogue.load("sample").references["text"].tolist()
-    made = from_dataset(corpus(), FeatureOptions("lm", text))
-    found = tokenise(text, "13a", lowercase=True)
-    write_arpa(estimate(count_ngrams(found.values, found.offsets, 3)), found.vocabulary, tmp_path / "lm.arpa")
+    selection = from_dataset(corpus(), FeatureOptions("lm", text))
+    result = tokenise(text, "13a", lowercase=True)
+    write_arpa(estimate(count_ngrams(result.values, result.offsets, 3)), result.vocabulary, tmp_path / "lm.arpa")
     model = kenlm.Model(str(tmp_path / "lm.arpa"))
     texts = ["the cat sat", "the cat sat", "a cat", "it rains", "rain | | | falls", "dogs", "dogs ran"]
-    assert made.nbest.features[:, 0] == pytest.approx([model.score(one) for one in texts], abs=1e-4)
+    assert selection.nbest.features[:, 0] == pytest.approx([model.score(item) for item in texts], abs=1e-4)
 
 
 def test_parser_counts_are_the_triplets_of_each_type():
@@ -97,16 +97,16 @@ def test_parser_counts_are_the_triplets_of_each_type():
 
 
 def test_list_references_and_sources_are_written_beside_each_other(tmp_path):
-    made = from_dataset(corpus())
-    written = write_selection(made, tmp_path / "dev.nbest.gz")
+    selection = from_dataset(corpus())
+    written = write_selection(selection, tmp_path / "dev.nbest.gz")
     assert [path.name for path in written] == ["dev.nbest.gz", "dev.ref0", "dev.ref1", "dev.src"]
     again = read_nbest(written[0])
-    assert again.layout == made.nbest.layout
-    assert again.features.tolist() == made.nbest.features.tolist()
+    assert again.layout == selection.nbest.layout
+    assert again.features.tolist() == selection.nbest.features.tolist()
     assert written[2].read_text() == "one cat\n\n\n"
     references = read_references(written[1:3], written[3])
     for table in ("sources", "references"):
-        expected = getattr(made.references, table)[["text"]].to_numpy().tolist()
+        expected = getattr(selection.references, table)[["text"]].to_numpy().tolist()
         assert getattr(references, table)[["text"]].to_numpy().tolist() == expected
 
 

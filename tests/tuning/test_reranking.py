@@ -47,10 +47,10 @@ def test_minimum_bayes_risk_is_its_plain_twin(name, monkeypatch):
     for probability in (None, posterior(nbest, scores, 2.0)):
         chances = posterior(nbest) if probability is None else probability
         expected = [sum(chances[b] * gain for (a, b), gain in gains.items() if a == row) for row in range(len(nbest))]
-        found = expected_gains(nbest, metric, probability)
-        assert found == pytest.approx(expected, abs=1e-12)
+        result = expected_gains(nbest, metric, probability)
+        assert result == pytest.approx(expected, abs=1e-12)
         monkeypatch.setattr(similarities, "PAIRS", 30)
-        assert expected_gains(nbest, metric, probability).tolist() == found.tolist()
+        assert expected_gains(nbest, metric, probability).tolist() == result.tolist()
 
 
 def test_minimum_bayes_risk_of_a_long_list_is_the_same(monkeypatch):
@@ -75,8 +75,8 @@ def test_minimum_bayes_risk_takes_the_hypothesis_most_like_the_others():
 def test_posterior_adds_up_to_one_and_survives_large_scores():
     nbest = from_columns("x", [0, 0, 2], ["a", "b", "c"], np.zeros((3, 1)), (("f", 1),))
     assert posterior(nbest).tolist() == [0.5, 0.5, 1]
-    found = posterior(nbest, [5000.0, 5001.0, -9e9])
-    assert found == pytest.approx([1 / (1 + np.e), np.e / (1 + np.e), 1])
+    result = posterior(nbest, [5000.0, 5001.0, -9e9])
+    assert result == pytest.approx([1 / (1 + np.e), np.e / (1 + np.e), 1])
     with pytest.raises(OptionError, match="--scale nan"):
         posterior(nbest, [0, 0, 0], np.nan)
     with pytest.raises(OptionError, match=r"--scale -1e\+308: too large for the scores of x"):
@@ -97,11 +97,11 @@ def test_the_oracle_is_close_to_the_best_of_all_choices(name):
         row = table.rows(nbest)
         choices = np.array(list(itertools.product(*(range(start, start + 5) for start in (0, 5, 10, 15)))))
         best = objective.gain(table.statistics[row[choices]].sum(axis=1)).max()
-        found = oracle(nbest, references, objective)
+        result = oracle(nbest, references, objective)
         alone = best_hypotheses(nbest, sentence_scores(nbest, references, objective), 4)
-        mine, start = (objective.sign * score_of_choice(nbest, references, objective, one) for one in (found, alone))
-        assert start <= mine <= best + 1e-12
-        assert mine >= best - 0.02
+        own, start = (objective.sign * score_of_choice(nbest, references, objective, item) for item in (result, alone))
+        assert start <= own <= best + 1e-12
+        assert own >= best - 0.02
 
 
 def test_the_oracle_of_a_mean_of_sentence_scores_is_the_best_of_every_sentence():
@@ -126,9 +126,9 @@ def test_weights_choose_the_first_of_equals_and_miss_empty_sentences():
 def test_references_of_several_files(tmp_path):
     for name, text in {"a": "x\ny\n", "b": "\nz\n", "c": "x\n", "s": "1\n2\n"}.items():
         (tmp_path / name).write_text(text)
-    found = read_references([tmp_path / "a", tmp_path / "b"], tmp_path / "s")
-    assert found.references[["source", "text"]].to_numpy().tolist() == [[0, "x"], [1, "y"], [1, "z"]]
-    assert found.sources["text"].tolist() == ["1", "2"]
+    result = read_references([tmp_path / "a", tmp_path / "b"], tmp_path / "s")
+    assert result.references[["source", "text"]].to_numpy().tolist() == [[0, "x"], [1, "y"], [1, "z"]]
+    assert result.sources["text"].tolist() == ["1", "2"]
     # an empty line of the only file is an empty reference
     assert read_references([tmp_path / "b"]).references["text"].tolist() == ["", "z"]
     with pytest.raises(DataError, match=r"c:1: has 1 lines, expected 2 as in .*a"):

@@ -26,11 +26,11 @@ def test_both_forms_read_back_equal(tmp_path):
 def test_the_weights_of_a_moses_configuration_are_read(tmp_path):
     path = tmp_path / "moses.ini"
     path.write_text("# made by hand\n[feature]\nKENLM name=LM0\n\n[weight] \nLM0= 0.5 # good\nd= 1 2\n[threads]\n4\n")
-    found = read_weights(path)
-    assert found == Weights((("LM0", 1), ("d", 2)), (0.5, 1, 2))
-    assert found.fit((("d", 2), ("LM0", 1)), "list").tolist() == [1, 2, 0.5]
+    weights = read_weights(path)
+    assert weights == Weights((("LM0", 1), ("d", 2)), (0.5, 1, 2))
+    assert weights.fit((("d", 2), ("LM0", 1)), "list").tolist() == [1, 2, 0.5]
     with pytest.raises(DataError, match=r"list: has the features d \(1\), LM0 \(1\); the weights are for LM0 \(1\), d"):
-        found.fit((("d", 1), ("LM0", 1)), "list")
+        weights.fit((("d", 1), ("LM0", 1)), "list")
 
 
 @pytest.mark.parametrize(

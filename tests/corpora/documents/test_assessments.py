@@ -14,7 +14,7 @@ LAYOUT = Layout(NUMBERED, scale=(1, 5), missing=frozenset({"NA", "-1"}))
 
 
 def parsed(text: str, layout: Layout = LAYOUT) -> list[tuple[object, ...]]:
-    return [dataclasses.astuple(one) for one in parse_assessments(text, "scores", layout)]
+    return [dataclasses.astuple(item) for item in parse_assessments(text, "scores", layout)]
 
 
 def test_a_row_gives_a_score_for_every_kind() -> None:
@@ -91,7 +91,7 @@ def test_badly_quoted_rows_are_located() -> None:
 
 def test_without_a_scale_any_finite_number() -> None:
     layout = dataclasses.replace(LAYOUT, scale=None)
-    assert [one[5] for one in parsed("j\tE05\td\t1\t-3e1\t100", layout)] == [-30.0, 100.0]
+    assert [item[5] for item in parsed("j\tE05\td\t1\t-3e1\t100", layout)] == [-30.0, 100.0]
     with pytest.raises(DataError, match="scores:1: fluency: expected a finite number, found 'inf'"):
         parsed("j\tE05\td\t1\tinf\t1", layout)
 

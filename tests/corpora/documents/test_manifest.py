@@ -53,20 +53,20 @@ def test_corpus_by_name_is_what_was_simulated(shaped, sentences, monkeypatch, ca
     direct = assemble(simulate_ldc(sentences, name), name)
     assert dataset.name == name
     assert dataset.fingerprint == direct.fingerprint
-    said = [record.getMessage() for record in caplog.records]
-    assert any(re.search(r"systems: missing segments: \d \(E\d\d 1", one) for one in said)
-    assert any(re.search(r"references: missing segments: \d \(E0\d 1", one) for one in said)
-    guesses = [one for one in said if "not in UTF-8, read as" in one]
-    assert [re.findall(r"(\w+): files .* as (\w+)", one)[0] for one in guesses] == (
+    messages = [record.getMessage() for record in caplog.records]
+    assert any(re.search(r"systems: missing segments: \d \(E\d\d 1", item) for item in messages)
+    assert any(re.search(r"references: missing segments: \d \(E0\d 1", item) for item in messages)
+    guesses = [item for item in messages if "not in UTF-8, read as" in item]
+    assert [re.findall(r"(\w+): files .* as (\w+)", item)[0] for item in guesses] == (
         [("source", "gb18030"), ("references", "cp1252"), ("systems", "gb2312")] if name == "acl05" else []
     )
-    assert all(one.startswith(f"ranker: note: {name}: ") for one in said)
+    assert all(item.startswith(f"ranker: note: {name}: ") for item in messages)
 
 
 def test_simulated_corpora_hold_what_makes_them_hard(sentences) -> None:
-    made = {name: assemble(simulate_ldc(sentences, name), name) for name in SHAPES}
-    assert not set(made["acl05"].sources["doc"]) & set(made["mtc03"].sources["doc"])
-    for name, dataset in made.items():
+    example = {name: assemble(simulate_ldc(sentences, name), name) for name in SHAPES}
+    assert not set(example["acl05"].sources["doc"]) & set(example["mtc03"].sources["doc"])
+    for name, dataset in example.items():
         assert len(dataset.sources) == 60
         assert 400 < len(dataset) < 420, "some outputs are lacking"
         assert len(dataset.references) < 240, "some references are lacking"
@@ -75,10 +75,10 @@ def test_simulated_corpora_hold_what_makes_them_hard(sentences) -> None:
         assert set(dataset.ratings["judge"]) == {"judge1", "judge2", "judge3"}
         assert not dataset.candidates["text"].str.isascii().all()
         assert not dataset.references["text"].str.isascii().all()
-    assert (made["acl05"].candidates["text"] == "").any()
+    assert (example["acl05"].candidates["text"] == "").any()
     again = assemble(simulate_ldc(sentences, "acl05"), "acl05")
     other = assemble(simulate_ldc(sentences, "acl05", seed=1), "acl05")
-    assert made["acl05"].fingerprint == again.fingerprint != other.fingerprint
+    assert example["acl05"].fingerprint == again.fingerprint != other.fingerprint
 
 
 def test_same_bytes_for_the_same_seed_and_never_over_something(shaped, sentences, tmp_path, capsys) -> None:
@@ -165,8 +165,8 @@ def test_folder_file_and_working_directory_are_the_same_corpus(tmp_path, monkeyp
     folder = write_corpus(tmp_path / "small")
     monkeypatch.chdir(folder)
     read = [catalogue.load(path) for path in (folder, str(folder / "manifest.toml"), ".", "manifest.toml")]
-    assert {one.name for one in read} == {"small"}
-    assert len({one.fingerprint for one in read}) == 1
+    assert {item.name for item in read} == {"small"}
+    assert len({item.fingerprint for item in read}) == 1
 
 
 def test_holes_are_said_and_leave_the_rest(tmp_path) -> None:

@@ -73,14 +73,14 @@ def test_an_ldc_story() -> None:
 
 def test_sets_of_mteval() -> None:
     documents = parse_documents(MTEVAL, "x.xml")
-    assert [(one.role, one.sysid, one.segments[0].text) for one in documents] == [
+    assert [(document.role, document.sysid, document.segments[0].text) for document in documents] == [
         ("source", None, "图书馆"),
         ("reference", "ref1", "library"),
         ("reference", "ref2", "the library"),
         ("system", "sysA", ""),
     ]
-    assert {one.docid for one in documents} == {"d1"}
-    assert not any(one.stray_line for one in documents)
+    assert {document.docid for document in documents} == {"d1"}
+    assert not any(document.stray_line for document in documents)
 
 
 @pytest.mark.parametrize(
@@ -144,8 +144,8 @@ def test_time_grows_with_the_length_of_the_file(text: str) -> None:
 
 def test_text_outside_of_segments_is_noted() -> None:
     text = "lost\n<doc docid=a><seg id=1>x</seg>\n</doc>\n<doc docid=b>\n<hl>\n Lost </hl><seg id=1>x</seg></doc>\n"
-    assert [one.stray_line for one in parse_documents(text, "x")] == [1, 6]
-    assert [one.stray_line for one in parse_documents(STORY + "\n\nthe end", "x")] == [13]
+    assert [item.stray_line for item in parse_documents(text, "x")] == [1, 6]
+    assert [item.stray_line for item in parse_documents(STORY + "\n\nthe end", "x")] == [13]
 
 
 @pytest.mark.parametrize(
@@ -197,15 +197,15 @@ def test_damage_anywhere_is_refused_or_keeps_every_segment() -> None:
             outcomes.add("refused")
             continue
         outcomes.add("whole")
-        assert [segment.text for one in documents for segment in one.segments] == whole
+        assert [segment.text for document in documents for segment in document.segments] == whole
     assert outcomes == {"refused", "whole"}
 
 
 NAMES = st.text(string.ascii_letters + string.digits + "_.:&<'\" 中é", min_size=1).map(str.strip).filter(bool)
 TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=30).map(lambda text: " ".join(text.split()))
-SEGMENTS = st.lists(st.tuples(NAMES, TEXTS), unique_by=lambda one: key(one[0]), max_size=4)
+SEGMENTS = st.lists(st.tuples(NAMES, TEXTS), unique_by=lambda item: key(item[0]), max_size=4)
 DOCUMENTS = st.builds(
-    lambda docid, segments, sysid: Document(docid, tuple(Segment(*one, 0) for one in segments), sysid),
+    lambda docid, segments, sysid: Document(docid, tuple(Segment(*segment, 0) for segment in segments), sysid),
     NAMES,
     SEGMENTS,
     st.none() | NAMES,
@@ -228,7 +228,7 @@ def test_a_set_that_is_written_is_read(documents: list[Document], role) -> None:
     text = format_set(documents, role, "a set", "zh-en")
     read = parse_documents(text, "x")
     assert list(map(content, read)) == list(map(content, documents))
-    assert {one.role for one in read} == {role}
+    assert {item.role for item in read} == {role}
     assert text.startswith({"source": "<srcset ", "reference": "<refset ", "system": "<tstset "}[role])
     assert ('srclang="zh" trglang="en"' in text) == (role != "source")
 

@@ -38,8 +38,8 @@ def mteval_set(kind: str, texts: dict[str, Texts]) -> str:
     target = "" if kind == "srcset" else ' trglang="en"'
     docs = "".join(
         f'<doc docid="{docid}" sysid="{name}" genre="news">\n<p>\n{body(lines)}</p>\n</doc>\n'
-        for name, one in texts.items()
-        for docid, lines in one.items()
+        for name, text in texts.items()
+        for docid, lines in text.items()
     )
     return f'<{kind} setid="x" srclang="de"{target}>\n{docs}</{kind}>\n'
 
@@ -49,10 +49,12 @@ def wmt(references: dict[str, Texts], systems: dict[str, Texts]) -> str:
     for docid, lines in SOURCES.items():
         versions = [f'<src lang="de">\n<p>\n{body(lines)}</p>\n</src>\n']
         versions += [
-            f'<ref lang="en" translator="{name}"><p>{body(one[docid])}</p></ref>\n' for name, one in references.items()
+            f'<ref lang="en" translator="{name}"><p>{body(reference[docid])}</p></ref>\n'
+            for name, reference in references.items()
         ]
         versions += [
-            f'<hyp system="{name}" language="en"><p>{body(one[docid])}</p></hyp>\n' for name, one in systems.items()
+            f'<hyp system="{name}" language="en"><p>{body(system[docid])}</p></hyp>\n'
+            for name, system in systems.items()
         ]
         docs.append(f'<doc origlang="de" id="{docid}">\n{"".join(versions)}</doc>\n')
     joined = "".join(docs)
@@ -72,8 +74,8 @@ def expected() -> Dataset:
         [
             Record(
                 text,
-                [one[docid][index] for one in REFERENCES.values()],
-                [Candidate(system, one[docid][index]) for system, one in SYSTEMS.items()],
+                [item[docid][index] for item in REFERENCES.values()],
+                [Candidate(system, item[docid][index]) for system, item in SYSTEMS.items()],
                 lp="de-en",
                 doc=docid,
                 seg_id=f"{docid}:{index + 1}",
@@ -115,13 +117,13 @@ def test_files_of_source_references_and_systems(expected: Dataset, tmp_path: Pat
     paths = {}
     for name, kind, texts in [
         ("src.sgm", "srcset", {"src": SOURCES}),
-        *((f"ref{name}.sgm", "refset", {name: one}) for name, one in REFERENCES.items()),
-        *((f"{name}.sgm.gz", "tstset", {name: one}) for name, one in SYSTEMS.items()),
+        *((f"ref{name}.sgm", "refset", {name: item}) for name, item in REFERENCES.items()),
+        *((f"{name}.sgm.gz", "tstset", {name: item}) for name, item in SYSTEMS.items()),
     ]:
         paths[name] = tmp_path / name
         raw = mteval_set(kind, texts).encode()
         paths[name].write_bytes(gzip.compress(raw) if name.endswith(".gz") else raw)
-    references, systems = ([one for name, one in paths.items() if part in name] for part in ("ref", ".gz"))
+    references, systems = ([item for name, item in paths.items() if part in name] for part in ("ref", ".gz"))
     assert read_parallel(paths["src.sgm"], references, systems).fingerprint == expected.fingerprint
     # several references and systems in one file, and everything in one file that is named three times
     (tmp_path / "all.xml").write_text(MTEVAL)
@@ -132,25 +134,25 @@ def test_files_of_source_references_and_systems(expected: Dataset, tmp_path: Pat
 def test_wmt_submissions_beside_the_file_with_the_references(expected: Dataset, tmp_path: Path) -> None:
     (tmp_path / "test.xml").write_text(wmt(REFERENCES, {}))
     submissions = []
-    for name, one in SYSTEMS.items():
+    for name, item in SYSTEMS.items():
         submissions.append(tmp_path / f"{name}.xml")
-        submissions[-1].write_text(wmt({}, {name: one}))
+        submissions[-1].write_text(wmt({}, {name: item}))
     dataset = read_parallel(tmp_path / "test.xml", [tmp_path / "test.xml"], submissions)
     assert dataset.fingerprint == expected.fingerprint
 
 
 def test_plain_files_beside_marked_up_ones(expected: Dataset, tmp_path: Path) -> None:
     (tmp_path / "test.xml").write_text(wmt(REFERENCES, {}))
-    for name, one in SYSTEMS.items():
-        (tmp_path / name).write_text("".join(line + "\n" for lines in one.values() for line in lines))
+    for name, left in SYSTEMS.items():
+        (tmp_path / name).write_text("".join(line + "\n" for lines in left.values() for line in lines))
     (tmp_path / "plain.de").write_text("".join(line + "\n" for lines in SOURCES.values() for line in lines))
     systems = [tmp_path / name for name in SYSTEMS]
     dataset = read_parallel(tmp_path / "test.xml", [tmp_path / "test.xml"], systems)
     assert dataset.fingerprint == expected.fingerprint
-    other = read_parallel(tmp_path / "plain.de", [tmp_path / "test.xml"], systems)
-    assert other.sources["text"].tolist() == expected.sources["text"].tolist()
-    assert other.candidates["text"].tolist() == expected.candidates["text"].tolist()
-    assert other.sources["lp"].isna().all()
+    right = read_parallel(tmp_path / "plain.de", [tmp_path / "test.xml"], systems)
+    assert right.sources["text"].tolist() == expected.sources["text"].tolist()
+    assert right.candidates["text"].tolist() == expected.candidates["text"].tolist()
+    assert right.sources["lp"].isna().all()
     (tmp_path / "good").write_text("only\n")
     says = "has 1 lines, expected 3 as in .*test.xml"
     refusal(lambda: read_parallel(tmp_path / "test.xml", [], [tmp_path / "good"]), tmp_path / "good", 1, says)
@@ -168,9 +170,9 @@ def test_references_of_one_name_stay_apart_and_systems_may_not(tmp_path: Path) -
     paths = {path.stem: path for path in tmp_path.iterdir()}
     dataset = read_parallel(paths["src"], [paths["r1"], paths["r2"]], [paths["t1"]])
     assert dataset.references["name"].tolist() == ["ref", "REF2"] * 3
-    both = [paths["t1"], paths["t2"]]
+    joined = [paths["t1"], paths["t2"]]
     says = "system 'same' is also in .*t1.sgm; rename or remove one"
-    refusal(lambda: read_parallel(paths["src"], [paths["r1"]], both), paths["t2"], 2, says)
+    refusal(lambda: read_parallel(paths["src"], [paths["r1"]], joined), paths["t2"], 2, says)
 
 
 def test_a_system_without_a_name_is_called_by_its_file(tmp_path: Path) -> None:

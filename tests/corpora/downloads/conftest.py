@@ -71,9 +71,9 @@ class Server:
             handler.end_headers()
             return
         start, status = 0, 200
-        asked = re.fullmatch(r"bytes=(\d+)-", headers.get("Range", ""))
-        if asked and self.ranges and (headers.get("If-Range") in (self.tag, self.date) or not self.conditions):
-            start, status = int(asked[1]), 206
+        requested = re.fullmatch(r"bytes=(\d+)-", headers.get("Range", ""))
+        if requested and self.ranges and (headers.get("If-Range") in (self.tag, self.date) or not self.conditions):
+            start, status = int(requested[1]), 206
         handler.send_response(status)
         if status == 206:
             right = f"bytes {start}-{len(content) - 1}/{len(content)}"
@@ -141,8 +141,8 @@ def card(corpora: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Card]:
     others = {"wmt12": catalogue.card("wmt12"), "sample": catalogue.card("sample")}
 
     def make(*download: Download, files: tuple[str, ...] = ("data.txt",)) -> Card:
-        made = Card("made", "Made", "Made up.", "de-en", "None", files, obtain="Make it.", download=download)
-        monkeypatch.setattr(catalogue, "cards", lambda: {**others, "made": made})
-        return made
+        example = Card("made", "Made", "Made up.", "de-en", "None", files, obtain="Make it.", download=download)
+        monkeypatch.setattr(catalogue, "cards", lambda: {**others, "made": example})
+        return example
 
     return make

@@ -45,17 +45,17 @@ def written(folder):
 
 
 def test_a_file_is_put_where_the_corpus_is_looked_for(server, card, corpora, caplog):
-    made = card(Download(f"{server.url}/data.txt", sha256=DIGEST, size=len(CONTENT)))
+    example = card(Download(f"{server.url}/data.txt", sha256=DIGEST, size=len(CONTENT)))
     [row] = get("made", limits=HASTY)
     assert (row.file, row.size, row.sha256, row.checked) == ("data.txt", len(CONTENT), DIGEST, "card")
-    assert row.written == made.find() == corpora / "made" / "data.txt"
+    assert row.written == example.find() == corpora / "made" / "data.txt"
     assert written(corpora) == ["made/data.txt"]
     server.files.clear()
     assert get("made", limits=HASTY) == []
     assert "(use --again to download it again)" in caplog.text
     with pytest.raises(FetchError, match="answered 404"):
         get("made", again=True, limits=HASTY)
-    assert made.find()
+    assert example.find()
 
 
 def test_an_archive_is_unpacked_and_kept_for_other_cards(server, card, corpora):
@@ -172,15 +172,15 @@ def test_the_command_goes_on_where_ctrl_c_stopped_it(server, card, corpora, caps
     card(Download(f"{server.url}/data.txt", sha256=DIGEST))
     with monkeypatch.context() as patched:
         patched.setattr(getting, "fetch", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             run(["data", "get", "made"])
     out, err = capsys.readouterr()
-    assert (ended.value.code, out) == (130, "")
+    assert (exit_info.value.code, out) == (130, "")
     assert f"partial downloads are kept in {corpora}/downloads: run the same command to resume" in caplog.text
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run(["data", "get", "made", "--max-gb", "0.001"])
     out, err = capsys.readouterr()
-    assert ended.value.code == 0, err
+    assert exit_info.value.code == 0, err
     assert out == f"data.txt: 12.0 kB, SHA-256 {DIGEST} (verified against: card); in {corpora}/made/data.txt\n"
     assert "downloading data.txt: 12.0 kB from 127.0.0.1" in caplog.text
 
@@ -192,10 +192,10 @@ def test_the_command_says_in_one_line_what_is_wrong(server, card, capsys):
         (["--sha256", "x"], "expected 64"),
         (["--unverified", "--max-gb", "0.00001"], "more than the limit of 10.0 kB"),
     ):
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             run(["data", "get", "made", *options])
         out, err = capsys.readouterr()
-        assert (ended.value.code, out) == (2, "")
+        assert (exit_info.value.code, out) == (2, "")
         assert says in err.splitlines()[-1]
         assert len(err.splitlines()) == 1, err
 

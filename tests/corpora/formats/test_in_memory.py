@@ -52,14 +52,14 @@ def test_records_are_read_as_the_same_lines_of_a_file(tmp_path):
 
 
 def test_texts_are_parallel():
-    made = Dataset.from_texts(
+    data = Dataset.from_texts(
         {"A": ["x", "z"], "B": ["y", "z"]}, ["r", ["s", "t"]], ["eins", "zwei"], lp="de-en", name="mine"
     )
-    assert made.name == "mine"
-    assert made.candidates["text"].tolist() == ["x", "y", "z", "z"]
-    assert made.references["source"].tolist() == [0, 1, 1]
-    assert made.sources["text"].tolist() == ["eins", "zwei"]
-    assert made.language_pairs == ["de-en"]
+    assert data.name == "mine"
+    assert data.candidates["text"].tolist() == ["x", "y", "z", "z"]
+    assert data.references["source"].tolist() == [0, 1, 1]
+    assert data.sources["text"].tolist() == ["eins", "zwei"]
+    assert data.language_pairs == ["de-en"]
     assert Dataset.from_texts(["x"]).candidates["system"].tolist() == ["translation"]
 
 

@@ -25,8 +25,8 @@ TSV = "\n".join([HEADER, *ROWS]) + "\n"
 
 
 def values(dataset: Dataset, kind: str) -> list[float]:
-    found = dataset.ratings[dataset.ratings["kind"] == kind]
-    return found.sort_values("candidate")["value"].tolist()
+    result = dataset.ratings[dataset.ratings["kind"] == kind]
+    return result.sort_values("candidate")["value"].tolist()
 
 
 def test_errors_become_penalties(tmp_path: Path) -> None:
@@ -96,6 +96,6 @@ def test_published_penalties_come_out(tmp_path: Path, shared: Path) -> None:
     source = judged.sources["text"].iloc[0]
     rows = [f"Borderline\ttalk.2\t1\t84\tr\t{source}\ttext\t{error}\tMajor\t" for error in errors]
     (tmp_path / "x.tsv").write_text("\n".join([HEADER, *rows]) + "\n")
-    mine = {kind: values(read_dataset(tmp_path / "x.tsv"), kind)[0] for kind in set(judged.ratings["kind"])}
+    own = {kind: values(read_dataset(tmp_path / "x.tsv"), kind)[0] for kind in set(judged.ratings["kind"])}
     first = judged.ratings[judged.ratings["candidate"] == 0]
-    assert mine == dict(zip(first["kind"], first["value"], strict=True))
+    assert own == dict(zip(first["kind"], first["value"], strict=True))

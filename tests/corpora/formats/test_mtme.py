@@ -180,8 +180,8 @@ SCORES = st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False))
 
 @given(st.dictionaries(NAMES, st.lists(SCORES, min_size=1, max_size=4), min_size=1, max_size=4))
 def test_score_files_read_back_to_the_bit(scores: dict[str, list[float | None]]) -> None:
-    found = parse_scores(format_scores(scores), "x")
-    assert {system: [value for value, _ in values] for system, values in found.items()} == scores
+    by_system = parse_scores(format_scores(scores), "x")
+    assert {system: [value for value, _ in values] for system, values in by_system.items()} == scores
 
 
 def test_scores_that_are_no_numbers_are_missing() -> None:

@@ -148,9 +148,9 @@ def test_what_is_written_reads_back_equal(nbest, compressed, tmp_path_factory):
 
 def test_alignments_are_written_with_and_without_scores(tmp_path):
     nbest = read_nbest(written(tmp_path, MOSES))
-    for one in (nbest, replace(nbest, score=None), nbest.select([False, True, True])):
-        write_nbest(one, tmp_path / "y")
-        assert columns_of(read_nbest(tmp_path / "y")) == columns_of(one)
+    for item in (nbest, replace(nbest, score=None), nbest.select([False, True, True])):
+        write_nbest(item, tmp_path / "y")
+        assert columns_of(read_nbest(tmp_path / "y")) == columns_of(item)
 
 
 @pytest.mark.parametrize(
@@ -173,9 +173,9 @@ def test_what_the_format_cannot_hold_is_refused(change, says):
 
 def merged_plainly(first, second):
     rows = {}
-    for one in (first, second):
-        texts = one.text_of(np.arange(len(one)))
-        for sentence, text, features in zip(one.sentence.tolist(), texts, one.features.tolist(), strict=True):
+    for item in (first, second):
+        texts = item.text_of(np.arange(len(item)))
+        for sentence, text, features in zip(item.sentence.tolist(), texts, item.features.tolist(), strict=True):
             rows.setdefault((sentence, text, tuple(features)), None)
     return sorted(rows, key=lambda row: row[0])
 
@@ -195,10 +195,10 @@ def test_merging_keeps_the_first_of_equal_hypotheses_in_order():
         expected = merged_plainly(together, other)
         before = {text: code for code, text in enumerate(together.texts.to_pylist())}
         together = merge(together, other)
-        found = zip(together.sentence.tolist(), together.text_of(np.arange(len(together))), strict=True)
+        result = zip(together.sentence.tolist(), together.text_of(np.arange(len(together))), strict=True)
         rows = [
             (sentence, text, tuple(row))
-            for (sentence, text), row in zip(found, together.features.tolist(), strict=True)
+            for (sentence, text), row in zip(result, together.features.tolist(), strict=True)
         ]
         assert rows == expected
         assert {text: together.texts.to_pylist().index(text) for text in before} == before
@@ -206,7 +206,7 @@ def test_merging_keeps_the_first_of_equal_hypotheses_in_order():
 
 
 def test_merging_lists_of_other_features_is_refused():
-    one = from_columns("one", [0], ["a"], [[1.0]], (("f", 1),))
-    other = from_columns("two", [0], ["a"], [[1.0, 2.0]], (("f", 2),))
+    left = from_columns("one", [0], ["a"], [[1.0]], (("f", 1),))
+    right = from_columns("two", [0], ["a"], [[1.0, 2.0]], (("f", 2),))
     with pytest.raises(DataError, match=r"two: has the features f \(2\); expected f \(1\), as in one"):
-        merge(one, other)
+        merge(left, right)

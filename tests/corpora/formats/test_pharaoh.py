@@ -104,41 +104,41 @@ def test_one_length_is_checked_alone(tmp_path: Path) -> None:
 
 
 def test_attached_alignments_are_found_again(attached: Dataset) -> None:
-    found = alignments_of(attached, source_lengths=[3] * 3, reference_lengths=[3] * 4, candidate_lengths=[3] * 5)
-    assert shown(found) == (["0-0 1-2", "", "2-2", "0-1 1-1 2-0"], ["0-0", "0-2", "1-1", "", "2-2"])
-    assert found.references_given.all()
-    assert found.candidates_given.all()
-    assert alignments_of(attached) is found
+    alignments = alignments_of(attached, source_lengths=[3] * 3, reference_lengths=[3] * 4, candidate_lengths=[3] * 5)
+    assert shown(alignments) == (["0-0 1-2", "", "2-2", "0-1 1-1 2-0"], ["0-0", "0-2", "1-1", "", "2-2"])
+    assert alignments.references_given.all()
+    assert alignments.candidates_given.all()
+    assert alignments_of(attached) is alignments
 
 
 def test_links_need_no_file(attached: Dataset) -> None:
     links = alignments_of(attached)
     again = attach(corpus(), candidates={"A": links.candidates.take([0, 2, 4])})
-    found = alignments_of(again)
-    assert shown(found) == ([""] * 4, ["0-0", "", "1-1", "", "2-2"])
-    assert found.candidates_given.tolist() == [True, False, True, False, True]
-    assert not found.references_given.any()
+    alignments = alignments_of(again)
+    assert shown(alignments) == ([""] * 4, ["0-0", "", "1-1", "", "2-2"])
+    assert alignments.candidates_given.tolist() == [True, False, True, False, True]
+    assert not alignments.references_given.any()
 
 
 def test_without_any(attached: Dataset) -> None:
-    found = alignments_of(corpus())
-    assert shown(found) == ([""] * 4, [""] * 5)
-    assert not found.references_given.any()
-    assert not found.candidates_given.any()
+    alignments = alignments_of(corpus())
+    assert shown(alignments) == ([""] * 4, [""] * 5)
+    assert not alignments.references_given.any()
+    assert not alignments.candidates_given.any()
 
 
 def test_they_stay_with_their_rows(attached: Dataset) -> None:
-    kept = attached.select_sources([False, True, True])
-    assert shown(alignments_of(kept)) == (["", "2-2", "0-1 1-1 2-0"], ["1-1", "", "2-2"])
+    selected = attached.select_sources([False, True, True])
+    assert shown(alignments_of(selected)) == (["", "2-2", "0-1 1-1 2-0"], ["1-1", "", "2-2"])
     fewer = attached.select_candidates([False, True, True, False, True])
     assert shown(alignments_of(fewer))[1] == ["0-2", "1-1", "2-2"]
     ranked = attached.with_references_as_candidates()
     assert shown(alignments_of(ranked))[1] == ["0-0", "0-2", "0-0 1-2", "1-1", "", "", "2-2", "2-2", "0-1 1-1 2-0"]
     for pair in ([attached, corpus("y")], [corpus("y"), attached]):
-        found = alignments_of(concatenate(pair))
-        given = [one is attached for one in pair]
-        assert found.candidates_given.tolist() == [value for value in given for _ in range(5)]
-        assert found.references_given.tolist() == [value for value in given for _ in range(4)]
+        alignments = alignments_of(concatenate(pair))
+        given = [item is attached for item in pair]
+        assert alignments.candidates_given.tolist() == [value for value in given for _ in range(5)]
+        assert alignments.references_given.tolist() == [value for value in given for _ in range(4)]
         assert len(concatenate(pair).fingerprint) == 64
 
 

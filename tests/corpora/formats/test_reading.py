@@ -48,11 +48,11 @@ def records(shape: str) -> list[dict[str, Any]]:
         return [
             {"src": row["source"], "ref": row["reference"], "system": row["system"], "mt": row["text"]} for row in ROWS
         ]
-    made = []
+    items = []
     for index, (source, reference) in enumerate(zip(SOURCES, REFERENCES, strict=True)):
         outputs = {system: texts[index] for system, texts in OUTPUTS.items()}
         listed = [{"system": system, "text": text} for system, text in outputs.items()]
-        made.append(
+        items.append(
             {
                 "list": {"source": source, "references": [reference], "candidates": listed},
                 "object": {"source": source, "references": [reference], "candidates": outputs},
@@ -68,7 +68,7 @@ def records(shape: str) -> list[dict[str, Any]]:
                 "ids": {"seg_id": index + 1, "source": source, "references": [reference], "candidates": outputs},
             }[shape]
         )
-    return made
+    return items
 
 
 SHAPES = ["list", "object", "one reference", "tgt", "refs", "ids", "mt"]
@@ -133,9 +133,9 @@ def test_gzip_and_stdin_too(form: str, plain: Dataset, tmp_path: Path, monkeypat
         assert read_dataset(tmp_path / name).fingerprint == plain.fingerprint
     for piped in (raw, text.encode()):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(piped)))
-        found = read_dataset("-")
-        assert found.fingerprint == plain.fingerprint
-        assert found.name == "stdin"
+        dataset = read_dataset("-")
+        assert dataset.fingerprint == plain.fingerprint
+        assert dataset.name == "stdin"
 
 
 @pytest.mark.parametrize("kind", ["string", "bytes", "category"])
@@ -220,7 +220,7 @@ def test_single_records_and_defaults(tmp_path: Path) -> None:
 
 def test_records_of_one_candidate_are_grouped_by_source_references_and_ids(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
-    made = [
+    items = [
         {"src": "x", "ref": "r", "mt": "1"},
         {"src": "y", "ref": "r", "mt": "2"},
         {"src": "x", "ref": "r", "mt": "3", "human": {"fluency": 2}, "is_reference": True},
@@ -228,7 +228,7 @@ def test_records_of_one_candidate_are_grouped_by_source_references_and_ids(tmp_p
         {"src": "x", "ref": "s", "mt": "5"},
         {"source": "x", "references": ["r"], "mt": "6", "doc": "d"},
     ]
-    path.write_text("\n".join(map(json.dumps, made)))
+    path.write_text("\n".join(map(json.dumps, items)))
     dataset = read_dataset(path)
     assert dataset.candidate_source.tolist() == [0, 0, 1, 2, 3, 4]
     assert dataset.candidates["text"].tolist() == ["1", "3", "2", "4", "5", "6"]
@@ -376,9 +376,9 @@ def test_tables_are_read_column_by_column(
     if ending == "parallel":
         for name, lines in (("s", "x\ny\n"), ("r", "a\nb\n"), ("A", "a\nc\n"), ("B", "d\nb\n")):
             (tmp_path / name).write_text(lines)
-        made = read_parallel(tmp_path / "s", [tmp_path / "r"], [tmp_path / "A", tmp_path / "B"])
-        assert made.candidates["text"].tolist() == ["a", "d", "c", "b"]
-        assert made.candidates["source"].tolist() == [0, 0, 1, 1]
+        data = read_parallel(tmp_path / "s", [tmp_path / "r"], [tmp_path / "A", tmp_path / "B"])
+        assert data.candidates["text"].tolist() == ["a", "d", "c", "b"]
+        assert data.candidates["source"].tolist() == [0, 0, 1, 1]
         return
     frame = pd.DataFrame(ROWS)
     path = tmp_path / f"corpus.{ending}"

@@ -29,7 +29,7 @@ def translated(*, systems: str = "AB", lacking: tuple[str, int] | None = None) -
             Record(
                 f"Satz {number}",
                 [],
-                [Candidate(one, f"{one} {number}") for one in systems if (one, number) != lacking],
+                [Candidate(system, f"{system} {number}") for system in systems if (system, number) != lacking],
                 lp=lp,
                 seg_id=seg_id,
             )
@@ -39,9 +39,9 @@ def translated(*, systems: str = "AB", lacking: tuple[str, int] | None = None) -
     )
 
 
-def by_system(dataset: Dataset, found: np.ndarray) -> dict[str, list[float]]:
+def by_system(dataset: Dataset, result: np.ndarray) -> dict[str, list[float]]:
     systems = dataset.candidates["system"].to_numpy(object)
-    return {one: found[systems == one].tolist() for one in dict.fromkeys(systems)}
+    return {item: result[systems == item].tolist() for item in dict.fromkeys(systems)}
 
 
 def comet_json(file: str = "out/{}.txt", **more: Any) -> str:
@@ -102,17 +102,17 @@ def test_a_folder_holds_a_file_for_each_system(read: Write, tmp_path: Path) -> N
     for system, scores in SCORES.items():
         (tmp_path / "all" / f"{system}.txt").write_text("".join(f"{score}\n" for score in scores))
     dataset = translated()
-    found = SegmentScores.read("all", "mine")
-    assert by_system(dataset, found.of_candidates(dataset)) == SCORES
+    result = SegmentScores.read("all", "mine")
+    assert by_system(dataset, result.of_candidates(dataset)) == SCORES
     (tmp_path / "all" / "B.txt").write_text("1\n2\nx\n")
     with pytest.raises(DataError, match=r"all/B\.txt:3: expected a finite number or None, found 'x'"):
         SegmentScores.read("all", "mine")
 
 
 def test_one_score_a_line_is_of_the_only_system(read: Write) -> None:
-    one = translated(systems="A")
+    single = translated(systems="A")
     scores = read("scores.txt", "0.5\n-1.25\n3\n")
-    assert scores.of_candidates(one).tolist() == SCORES["A"]
+    assert scores.of_candidates(single).tolist() == SCORES["A"]
     with pytest.raises(DataError, match=r"scores.txt:1: has no system names, but data has 2 systems"):
         scores.of_candidates(translated())
 
@@ -139,8 +139,8 @@ def test_rows_may_be_of_the_language_pairs_that_are_scored(read: Write) -> None:
     """As score files of mt-metrics-eval, which has one for every language pair."""
     dataset = translated()
     scores = read("de-en.tsv", "A\t1\nA\t2\nB\t3\nB\t4\n")
-    found = by_system(dataset, scores.of_candidates(dataset, ["de-en"]))
-    np.testing.assert_array_equal([found["A"], found["B"]], [[1, 2, np.nan], [3, 4, np.nan]])
+    wins = by_system(dataset, scores.of_candidates(dataset, ["de-en"]))
+    np.testing.assert_array_equal([wins["A"], wins["B"]], [[1, 2, np.nan], [3, 4, np.nan]])
     with pytest.raises(DataError, match=r"de-en.tsv:2: system 'A' has 2 scores, expected 1, one for each"):
         scores.of_candidates(dataset, ["fr-en"])
     every = read("all.tsv", FORMS["m-refA.seg.score"])
@@ -148,9 +148,9 @@ def test_rows_may_be_of_the_language_pairs_that_are_scored(read: Write) -> None:
 
 
 def test_systems_are_found_with_and_without_endings_of_file_names(read: Write) -> None:
-    for ours, theirs in (("A", "x/A.en"), ("A.txt", "A"), ("A.en", "x\\A.en"), ("A.b.txt", "A.b")):
-        dataset = assemble([Record("x", [], [Candidate(ours, "y"), Candidate("B", "y")])], "data")
-        scores = read("a.jsonl", json.dumps({"system": theirs, "score": 1}) + "\n")
+    for actual, expected in (("A", "x/A.en"), ("A.txt", "A"), ("A.en", "x\\A.en"), ("A.b.txt", "A.b")):
+        dataset = assemble([Record("x", [], [Candidate(actual, "y"), Candidate("B", "y")])], "data")
+        scores = read("a.jsonl", json.dumps({"system": expected, "score": 1}) + "\n")
         np.testing.assert_array_equal(scores.of_candidates(dataset), [1, np.nan])
     dataset = assemble([Record("x", [], [Candidate("A.1", "y"), Candidate("A.2", "y")])], "data")
     for other in ("A", "A.3"):
@@ -161,9 +161,9 @@ def test_systems_are_found_with_and_without_endings_of_file_names(read: Write) -
 def test_scores_that_are_missing_are_no_numbers(read: Write) -> None:
     dataset = translated()
     scores = read("gaps.csv", "lp,seg_id,system,score\nde-en,7,A,1\nfr-en,7,A,\nfr-en,7,B,None\n")
-    found = by_system(dataset, scores.of_candidates(dataset))
-    np.testing.assert_array_equal(found["A"], [1.0, np.nan, np.nan])
-    assert np.isnan(found["B"]).all()
+    wins = by_system(dataset, scores.of_candidates(dataset))
+    np.testing.assert_array_equal(wins["A"], [1.0, np.nan, np.nan])
+    assert np.isnan(wins["B"]).all()
 
 
 WRONG = {

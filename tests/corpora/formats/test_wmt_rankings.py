@@ -49,9 +49,9 @@ def five(systems: str, ranks: str, head: str = "Czech,English,7,-1,7,judge1") ->
 
 def added(dataset: Dataset, lines: list[str], folder: Path) -> list[list[Any]]:
     (folder / "rr.csv").write_text("\n".join(lines) + "\n")
-    found = read_pairs(folder / "rr.csv", dataset)
+    result = read_pairs(folder / "rr.csv", dataset)
     systems = dataset.candidates["system"]
-    frame = found.preferences.astype(object).where(found.preferences.notna(), None)
+    frame = result.preferences.astype(object).where(result.preferences.notna(), None)
     return [
         [dataset.candidate_source[row["first"]], systems[row["first"]], row["relation"], systems[row["second"]], *rest]
         for _, row in frame.iterrows()
@@ -157,9 +157,9 @@ def test_convert_adds_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     monkeypatch.chdir(tmp_path)
     write_dataset(corpus(), "plain.jsonl")
     Path("rr.csv").write_text("\n".join([FIVE, five("A.1 B.2", "1 2")]) + "\n")
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run(["data", "convert", "plain.jsonl", "judged.jsonl", "--judgements", "rr.csv"])
-    assert ended.value.code == 0, capsys.readouterr().err
+    assert exit_info.value.code == 0, capsys.readouterr().err
     assert len(read_dataset("judged.jsonl").preferences) == 1
     assert json.loads(Path("judged.jsonl").read_text().splitlines()[0])["seg_id"] == 7
     with pytest.raises(DataError, match="contains relative rankings without texts; expected a corpus"):
@@ -171,8 +171,8 @@ def test_rankings_are_the_pairs_that_others_made_of_them(shared: Path, tmp_path:
     first, second = (dataset.preferences[side].to_numpy() for side in ("first", "second"))
     sources, systems = dataset.sources.iloc[dataset.candidate_source[first]]["seg_id"], dataset.candidates["system"]
     rows = [
-        f"cze,eng,{seg_id},{seg_id},{judge},{systems[one]},{better},{systems[other]},{worse},{task}"
-        for seg_id, judge, one, better, other, worse, task in zip(
+        f"cze,eng,{seg_id},{seg_id},{judge},{systems[source]},{better},{systems[right]},{worse},{task}"
+        for seg_id, judge, source, better, right, worse, task in zip(
             sources,
             dataset.preferences["judge"],
             first,

@@ -42,7 +42,7 @@ TRICKY = [
 
 def rich() -> Dataset:
     """A corpus with everything that a record can hold."""
-    made = [
+    items = [
         Record(
             text,
             ["one reference", text + "x"][: index % 3],
@@ -60,7 +60,7 @@ def rich() -> Dataset:
         )
         for index, text in enumerate(TRICKY)
     ]
-    return assemble(made, "rich")
+    return assemble(items, "rich")
 
 
 @pytest.mark.parametrize(
@@ -177,13 +177,13 @@ def test_real_data_survive(corpus: str, shared: Path, tmp_path: Path) -> None:
     pairs = shared / "data" / f"{corpus}.pairs.tsv.gz"
     if pairs.exists():
         with gzip.open(pairs, "rt", encoding="utf-8") as stream:
-            kept = [next(stream), *(line for line in stream if tuple(line.split("\t")[:2]) in keys)]
-        (tmp_path / "real.pairs.tsv").write_text("".join(kept), encoding="utf-8")
+            selected = [next(stream), *(line for line in stream if tuple(line.split("\t")[:2]) in keys)]
+        (tmp_path / "real.pairs.tsv").write_text("".join(selected), encoding="utf-8")
     dataset = read_dataset(tmp_path / "real.jsonl")
     assert len(dataset.sources) == 60
     assert len(dataset) == sum(len(json.loads(line)["candidates"]) for line in lines)
-    assert len(dataset.preferences) == (len(kept) - 1 if pairs.exists() else 0)
-    assert len(dataset.ratings) == sum(len(one["human"]) for line in lines for one in json.loads(line)["candidates"])
+    assert len(dataset.preferences) == (len(selected) - 1 if pairs.exists() else 0)
+    assert len(dataset.ratings) == sum(len(item["human"]) for line in lines for item in json.loads(line)["candidates"])
     nameless = table("references", {"source": dataset.references["source"], "text": dataset.references["text"]})
     unnamed = dataclasses.replace(dataset, references=nameless)
     for ending in ("jsonl.gz", "json", "csv", "tsv.gz", "parquet"):
@@ -227,7 +227,7 @@ def test_a_full_disk_leaves_what_was_there(
     monkeypatch.setattr(fails, full)
     with pytest.raises(DataError, match="cannot be written: No space left on device"):
         write_dataset(one_source(), path)
-    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+    assert [item.name for item in tmp_path.iterdir()] == [path.name]
     assert path.read_bytes() == b"before"
 
 
@@ -241,5 +241,5 @@ def test_an_interrupt_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr("os.fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
         write_dataset(one_source(), path)
-    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+    assert [item.name for item in tmp_path.iterdir()] == [path.name]
     assert path.read_bytes() == b"before"

@@ -39,7 +39,7 @@ def test_shards_of_any_format_are_the_corpus(tmp_path, sample, ending, rows):
     manifest = make_shards(data, tmp_path / "shards", rows)
     assert manifest.rows == len(sample)
     # judges have a row each in a table, so a part of a table may have fewer candidates
-    assert all(one.rows <= max(rows, 7) for one in manifest.shards)
+    assert all(shard.rows <= max(rows, 7) for shard in manifest.shards)
     loaded = catalogue.load(str(tmp_path / "shards"))
     assert loaded.fingerprint == catalogue.load(data).fingerprint
     assert loaded.name == catalogue.load(data).name
@@ -79,18 +79,18 @@ def test_a_source_that_comes_back_is_refused(tmp_path, key):
 
 def test_preferences_go_with_their_sources(tmp_path, shared):
     lines = gzip.decompress((shared / "data" / "wmt14-rr.jsonl.gz").read_bytes()).decode().splitlines()[:9]
-    keys = [(one["lp"], str(one["seg_id"])) for one in map(json.loads, lines)]
+    keys = [(item["lp"], str(item["seg_id"])) for item in map(json.loads, lines)]
     pairs = gzip.decompress((shared / "data" / "wmt14-rr.pairs.tsv.gz").read_bytes()).decode().splitlines()
     (tmp_path / "corpus.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    kept = [row for row in pairs[1:] if tuple(row.split("\t")[:2]) in keys]
-    (tmp_path / "corpus.pairs.tsv").write_text("\n".join([pairs[0], *kept]), encoding="utf-8")
+    selected = [row for row in pairs[1:] if tuple(row.split("\t")[:2]) in keys]
+    (tmp_path / "corpus.pairs.tsv").write_text("\n".join([pairs[0], *selected]), encoding="utf-8")
     whole = catalogue.load(str(tmp_path / "corpus.jsonl"))
     make_shards(str(tmp_path / "corpus.jsonl"), tmp_path / "shards", 20)
     loaded = catalogue.load(str(tmp_path / "shards"))
-    assert len(whole.preferences) == len(kept) > 0
+    assert len(whole.preferences) == len(selected) > 0
     columns = ["first", "second", "relation", "judge"]
-    found, expected = (one.preferences[columns].sort_values(columns, ignore_index=True) for one in (loaded, whole))
-    assert found.equals(expected)
+    result, expected = (item.preferences[columns].sort_values(columns, ignore_index=True) for item in (loaded, whole))
+    assert result.equals(expected)
 
 
 def test_a_pattern_stands_for_its_files_by_name(tmp_path, sample):

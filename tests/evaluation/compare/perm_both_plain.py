@@ -55,11 +55,11 @@ def _swapped_counts(
     """Count pairs of both metrics after every set of swaps, shape (2, swaps, groups, 5)."""
     counts = np.zeros((2, len(swap), len(offsets) - 1, 5), dtype=np.int64)
     for row in prange(len(swap)):
-        one, two = np.where(swap[row], second, first), np.where(swap[row], first, second)
+        left, right = np.where(swap[row], second, first), np.where(swap[row], first, second)
         for group in range(len(offsets) - 1):
             start, stop = offsets[group], offsets[group + 1]
-            _count_small(human[start:stop], one[start:stop], 0.0, counts[0, row, group])
-            _count_small(human[start:stop], two[start:stop], 0.0, counts[1, row, group])
+            _count_small(human[start:stop], left[start:stop], 0.0, counts[0, row, group])
+            _count_small(human[start:stop], right[start:stop], 0.0, counts[1, row, group])
     return counts
 
 
@@ -98,26 +98,26 @@ def perm_both(
     """
     if name not in SWAPPED:
         raise OptionError(f"PERM-BOTH: no correlation {name!r}; available: {', '.join(SWAPPED)}")
-    target, one, offsets = grouped_table(human, first, average)
-    two = grouped_table(human, second, average)[1]
-    one, two = standardised(one), standardised(two)
-    observed = _mean(group_correlation(target, one, offsets, name)) - _mean(
-        group_correlation(target, two, offsets, name)
+    target, left, offsets = grouped_table(human, first, average)
+    right = grouped_table(human, second, average)[1]
+    left, right = standardised(left), standardised(right)
+    observed = _mean(group_correlation(target, left, offsets, name)) - _mean(
+        group_correlation(target, right, offsets, name)
     )
     exact = len(target) < 50 and 2 ** len(target) <= permutations
     swap = _all_swaps(len(target)) if exact else np.random.default_rng(seed).random((permutations, len(target))) < 0.5
     chunk = max(1, _CHUNK // max(len(target), 1))
     blocks = [swap[start : start + chunk] for start in range(0, len(swap), chunk)]
     if name == "pearson":
-        found = np.concatenate([_pearson_differences(target, one, two, offsets, block) for block in blocks])
+        result = np.concatenate([_pearson_differences(target, left, right, offsets, block) for block in blocks])
     else:
         finish = COUNTED.get(name, lambda counts: tau(counts, name))  # type: ignore[arg-type]
-        values = [finish(_swapped_counts(target, one, two, block, offsets)) for block in blocks]
-        found = np.concatenate([_mean(value[0]) - _mean(value[1]) for value in values])
+        values = [finish(_swapped_counts(target, left, right, block, offsets)) for block in blocks]
+        result = np.concatenate([_mean(value[0]) - _mean(value[1]) for value in values])
     extra = 0 if exact else 1
     bound = abs(observed) * (1 - _ROUNDING)
-    greater = int((found >= observed - _ROUNDING).sum())
-    either = int((np.abs(found) >= bound - _ROUNDING).sum())
+    greater = int((result >= observed - _ROUNDING).sum())
+    either = int((np.abs(result) >= bound - _ROUNDING).sum())
     size = len(swap) + extra
     return PermutationTest(float(observed), (extra + greater) / size, (extra + either) / size, len(swap), exact)
 

@@ -27,10 +27,10 @@ def test_exact_enumeration_equals_the_stored_one(cases):
         for key, wanted in case["compare_a_b"].items():
             kind, _, name, *_ = key.split(".")
             if kind == "exact":
-                found = perm_both(case["human"], case["metric_b"], case["metric_a"], NAMES[name], permutations=4096)
-                assert found.exact
-                assert found.greater == pytest.approx(wanted["p"], abs=1e-9), case["id"]
-                assert found.difference == pytest.approx(wanted["delta"], abs=1e-9)
+                result = perm_both(case["human"], case["metric_b"], case["metric_a"], NAMES[name], permutations=4096)
+                assert result.exact
+                assert result.greater == pytest.approx(wanted["p"], abs=1e-9), case["id"]
+                assert result.difference == pytest.approx(wanted["delta"], abs=1e-9)
                 compared += 1
     assert compared > 10
 
@@ -38,15 +38,15 @@ def test_exact_enumeration_equals_the_stored_one(cases):
 def test_random_permutations_equal_mt_metrics_eval_within_their_error(cases):
     deviations = []
     for case in cases[::2]:
-        for name, ours in NAMES.items():
+        for name, actual in NAMES.items():
             wanted = case["compare_a_b"].get(f"mtme.perm_both.{name}.none")
             if wanted is None or case["human"].size <= 10:
                 continue
-            found = perm_both(case["human"], case["metric_b"], case["metric_a"], ours, permutations=500)
-            assert found.difference == pytest.approx(wanted["delta"], abs=1e-9)
-            middle = np.clip((found.greater + wanted["p"]) / 2, 0.01, 0.99)
+            result = perm_both(case["human"], case["metric_b"], case["metric_a"], actual, permutations=500)
+            assert result.difference == pytest.approx(wanted["delta"], abs=1e-9)
+            middle = np.clip((result.greater + wanted["p"]) / 2, 0.01, 0.99)
             error = np.sqrt(middle * (1 - middle) * (1 / 500 + 1 / wanted["k"]))
-            deviations.append((found.greater - wanted["p"]) / error)
+            deviations.append((result.greater - wanted["p"]) / error)
     assert len(deviations) > 30
     assert np.abs(deviations).max() < 4.5
     assert np.std(deviations) < 1.4
@@ -57,24 +57,24 @@ def test_random_permutations_equal_mt_metrics_eval_within_their_error(cases):
 def test_every_correlation_equals_its_definition(name, average):
     generator = np.random.default_rng(0)
     human, first, second = np.round(generator.normal(size=(3, 3, 2)), 1)
-    found = perm_both(human, first, second, name, average, permutations=64)
-    one, two = standardised(first.ravel()).reshape(3, 2), standardised(second.ravel()).reshape(3, 2)
+    result = perm_both(human, first, second, name, average, permutations=64)
+    left, right = standardised(first.ravel()).reshape(3, 2), standardised(second.ravel()).reshape(3, 2)
     differences = []
     for swap in product([False, True], repeat=6):
         mask = np.array(swap).reshape(3, 2)
-        a = correlate(human, np.where(mask, two, one), name, average)
-        b = correlate(human, np.where(mask, one, two), name, average)
+        a = correlate(human, np.where(mask, right, left), name, average)
+        b = correlate(human, np.where(mask, left, right), name, average)
         differences.append(np.nan_to_num(a.value) - np.nan_to_num(b.value))
     observed = differences[0]
-    assert found.difference == pytest.approx(observed, abs=1e-9)
-    assert found.greater == pytest.approx((np.array(differences) >= observed - 1e-9).mean(), abs=1e-9)
-    assert found.two_sided == pytest.approx((np.abs(differences) >= abs(observed) - 1e-9).mean(), abs=1e-9)
+    assert result.difference == pytest.approx(observed, abs=1e-9)
+    assert result.greater == pytest.approx((np.array(differences) >= observed - 1e-9).mean(), abs=1e-9)
+    assert result.two_sided == pytest.approx((np.abs(differences) >= abs(observed) - 1e-9).mean(), abs=1e-9)
 
 
 def test_identical_metrics_give_one_and_unknown_names_are_refused():
     human, scores = np.random.default_rng(1).normal(size=(2, 4, 30))
-    found = perm_both(human, scores, scores * 2 + 1, "kendall-b", "item", permutations=50)
-    assert (found.greater, found.two_sided, found.exact) == (1, 1, False)
+    result = perm_both(human, scores, scores * 2 + 1, "kendall-b", "item", permutations=50)
+    assert (result.greater, result.two_sided, result.exact) == (1, 1, False)
     assert perm_both(human, scores, scores, permutations=50).two_sided == 1
     assert perm_both(human, scores, -scores, seed=3) == perm_both(human, scores, -scores, seed=3)
     with pytest.raises(OptionError, match="no correlation 'spearman'"):
@@ -87,11 +87,11 @@ def piece():
     human = np.round(generator.normal(size=(25, 5)), 1)
     dataset = preferred(human, repeated=20)
     pairs = {"official": preference_pairs(dataset, primary=False), "primary": preference_pairs(dataset)}
-    (found,) = by_language_pair(dataset, human_scores(dataset, "win-rate"), pairs)
+    (result,) = by_language_pair(dataset, human_scores(dataset, "win-rate"), pairs)
     metrics = [
         CandidateScores(f"m{index}", np.round(human.ravel() + generator.normal(size=125), 1)) for index in range(3)
     ]
-    return found, [part_of(one, found, standardised=True) for one in metrics]
+    return result, [part_of(metric, result, standardised=True) for metric in metrics]
 
 
 class Signs:
@@ -109,25 +109,27 @@ def test_swaps_by_products_of_matrices_equal_swaps_one_by_one(piece):
     part, metrics = piece
     signs = np.ones((40, len(part.rows)), dtype=int)
     signs[:, part.needed] = np.random.default_rng(3).integers(2, size=(40, part.needed.sum()))
-    found = perm_both_outputs(part, metrics, 40, Signs(signs[:, part.needed]))
+    result = perm_both_outputs(part, metrics, 40, Signs(signs[:, part.needed]))
     place = -1
     for i in range(3):
         for j in range(i + 1, 3):
             place += 1
             for row in range(41):
-                kept = np.ones(len(part.rows), dtype=bool) if row == 0 else signs[row - 1] == 1
-                one = np.where(kept, metrics[i].scores, metrics[j].scores)
-                two = np.where(kept, metrics[j].scores, metrics[i].scores)
+                selected = np.ones(len(part.rows), dtype=bool) if row == 0 else signs[row - 1] == 1
+                left = np.where(selected, metrics[i].scores, metrics[j].scores)
+                right = np.where(selected, metrics[j].scores, metrics[i].scores)
                 for selection, pairs in part.pairs.items():
-                    wanted = plain_tau(one, pairs) - plain_tau(two, pairs)
-                    assert found[f"segment.tau.{selection}"][row, place] == pytest.approx(wanted, abs=1e-12)
+                    wanted = plain_tau(left, pairs) - plain_tau(right, pairs)
+                    assert result[f"segment.tau.{selection}"][row, place] == pytest.approx(wanted, abs=1e-12)
                 pairs = part.pairs["primary"]
-                wanted = (one[pairs.better] > one[pairs.worse]).mean() - (two[pairs.better] > two[pairs.worse]).mean()
-                assert found["segment.consistency"][row, place] == pytest.approx(wanted, abs=1e-12)
+                wanted = (left[pairs.better] > left[pairs.worse]).mean() - (
+                    right[pairs.better] > right[pairs.worse]
+                ).mean()
+                assert result["segment.consistency"][row, place] == pytest.approx(wanted, abs=1e-12)
                 known = part.judged
-                wanted = np.corrcoef(one[known], part.human[known])[0, 1]
-                wanted -= np.corrcoef(two[known], part.human[known])[0, 1]
-                assert found["segment.pearson"][row, place] == pytest.approx(wanted, abs=1e-9)
+                wanted = np.corrcoef(left[known], part.human[known])[0, 1]
+                wanted -= np.corrcoef(right[known], part.human[known])[0, 1]
+                assert result["segment.pearson"][row, place] == pytest.approx(wanted, abs=1e-9)
 
 
 def plain_tau(scores: np.ndarray, pairs: PreferencePairs) -> float:
@@ -136,28 +138,28 @@ def plain_tau(scores: np.ndarray, pairs: PreferencePairs) -> float:
 
 def test_swapped_sources_equal_figures_of_swapped_scores(piece):
     part, metrics = piece
-    kept = np.random.default_rng(4).integers(2, size=(6, part.sources))
+    selected = np.random.default_rng(4).integers(2, size=(6, part.sources))
     for family in (SegmentFigures(part), SystemFigures(part)):
-        found = randomised_units(family, metrics[:2], 6, Signs(kept))
+        result = randomised_units(family, metrics[:2], 6, Signs(selected))
         for row in range(6):
-            stay = kept[row][part.source] == 1
+            stay = selected[row][part.source] == 1
             mixed = [
                 CandidateScores("x", np.where(stay, metrics[a].scores, metrics[b].scores)) for a, b in ((0, 1), (1, 0))
             ]
             shared = family.shared.sum(axis=0)
-            one, two = (family.figures(shared, family.measure(each).columns.sum(axis=0), each) for each in mixed)
-            for identity in one:
+            left, right = (family.figures(shared, family.measure(each).columns.sum(axis=0), each) for each in mixed)
+            for identity in left:
                 if identity != "segment.acc-eq":  # thresholds stay those of the metrics
-                    wanted = one[identity] - two[identity]
-                    assert found[identity][1 + row, 0] == pytest.approx(wanted, abs=1e-9), identity
+                    wanted = left[identity] - right[identity]
+                    assert result[identity][1 + row, 0] == pytest.approx(wanted, abs=1e-9), identity
 
 
 def test_swapped_systems_keep_the_observed_difference_first():
     generator = np.random.default_rng(5)
     human, first, second = generator.normal(size=(3, 6))
-    found = perm_both_systems(human, [first, second], 300, generator)
+    result = perm_both_systems(human, [first, second], 300, generator)
     wanted = np.corrcoef(human, first)[0, 1] - np.corrcoef(human, second)[0, 1]
-    assert found["system.pearson"][0, 0] == pytest.approx(wanted)
+    assert result["system.pearson"][0, 0] == pytest.approx(wanted)
     exact = perm_both(human[:, np.newaxis], first[:, np.newaxis], second[:, np.newaxis], permutations=64)
-    share = (np.abs(found["system.pearson"][1:, 0]) >= abs(wanted) - 1e-9).mean()
+    share = (np.abs(result["system.pearson"][1:, 0]) >= abs(wanted) - 1e-9).mean()
     assert share == pytest.approx(exact.two_sided, abs=4 * 0.5 / np.sqrt(300))

@@ -91,7 +91,7 @@ def grouped_table(
 
     Ties are merged inside a group.
     """
-    target, values = (np.asarray(one, dtype=np.float64) for one in (human, scores))
+    target, values = (np.asarray(item, dtype=np.float64) for item in (human, scores))
     if average == "item":
         target, values = target.T, values.T
     elif average == "none":
@@ -153,8 +153,8 @@ def tau_c(counts: npt.ArrayLike, size: npt.ArrayLike, classes: npt.ArrayLike) ->
     fewest = np.asarray(classes, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         scale = np.asarray(size, dtype=np.float64) ** 2 * (fewest - 1) / fewest
-        found = 2 * (values[..., CONCORDANT] - values[..., DISCORDANT]) / scale
-    return np.asarray(np.where(fewest > 1, found, np.nan))
+        result = 2 * (values[..., CONCORDANT] - values[..., DISCORDANT]) / scale
+    return np.asarray(np.where(fewest > 1, result, np.nan))
 
 
 def _distinct(values: FloatArray, offsets: Int64Array) -> Int64Array:
@@ -193,5 +193,5 @@ def soft_pairwise_accuracy(
     human: npt.ArrayLike, scores: npt.ArrayLike, *, permutations: int = 1000, seed: int = 4
 ) -> float:
     """Soft pairwise accuracy of complete tables of segment scores, shape (systems, segments)."""
-    by_human, by_metric = (pairwise_p_values(one, permutations=permutations, seed=seed) for one in (human, scores))
+    by_human, by_metric = (pairwise_p_values(item, permutations=permutations, seed=seed) for item in (human, scores))
     return float(soft_accuracy(by_human, by_metric))

@@ -44,13 +44,13 @@ def test_correlations_equal_mt_metrics_eval(cases, name, average):
         if f"mtme.{name}.{average}" not in wanted:
             continue
         value, _, groups = wanted[f"mtme.{name}.{average}"]
-        found = correlate(human, scores, NAMES[name], AVERAGES[average])
-        assert found.groups == groups, identity
+        correlation = correlate(human, scores, NAMES[name], AVERAGES[average])
+        assert correlation.groups == groups, identity
         if groups:
-            assert found.value == pytest.approx(value, abs=1e-9), identity
+            assert correlation.value == pytest.approx(value, abs=1e-9), identity
             compared += 1
         else:
-            assert np.isnan(found.value)
+            assert np.isnan(correlation.value)
     assert compared > 80
 
 
@@ -80,14 +80,14 @@ def test_tie_calibration_equals_mt_metrics_eval(cases, average):
         if target is None:
             continue
         table = grouped_table(human, scores, AVERAGES[average])
-        found = calibrate(*table)
+        calibration = calibrate(*table)
         if target["corr"] is None or np.isnan(target["corr"]):
-            assert np.isnan(found.accuracy)
+            assert np.isnan(calibration.accuracy)
             continue
-        assert found.accuracy == pytest.approx(target["corr"], abs=1e-9), identity
-        assert found.epsilon <= target["epsilon"] + 1e-9
-        reached = accuracy_with_ties(count_pairs(*table, epsilon=found.epsilon))
-        assert np.nanmean(reached) == pytest.approx(found.accuracy, abs=1e-9)
+        assert calibration.accuracy == pytest.approx(target["corr"], abs=1e-9), identity
+        assert calibration.epsilon <= target["epsilon"] + 1e-9
+        reached = accuracy_with_ties(count_pairs(*table, epsilon=calibration.epsilon))
+        assert np.nanmean(reached) == pytest.approx(calibration.accuracy, abs=1e-9)
 
 
 def test_no_threshold_is_better_than_the_calibrated_one():
@@ -95,12 +95,15 @@ def test_no_threshold_is_better_than_the_calibrated_one():
     human = generator.integers(0, 4, size=60).astype(float)
     scores = np.round(human + generator.normal(size=60) * 2, 2)
     offsets = [0, 7, 7, 8, 30, 60]
-    found = calibrate(human, scores, offsets)
-    assert found.groups == 3
+    calibration = calibrate(human, scores, offsets)
+    assert calibration.groups == 3
     thresholds = np.unique(np.concatenate([[0], np.abs(np.subtract.outer(scores, scores)).ravel()]))
-    reached = [np.nanmean(accuracy_with_ties(count_pairs(human, scores, offsets, epsilon=one))) for one in thresholds]
-    assert found.accuracy == pytest.approx(max(reached), abs=1e-12)
-    assert found.epsilon == thresholds[np.flatnonzero(np.array(reached) >= max(reached) - 1e-12)[0]]
+    reached = [
+        np.nanmean(accuracy_with_ties(count_pairs(human, scores, offsets, epsilon=threshold)))
+        for threshold in thresholds
+    ]
+    assert calibration.accuracy == pytest.approx(max(reached), abs=1e-12)
+    assert calibration.epsilon == thresholds[np.flatnonzero(np.array(reached) >= max(reached) - 1e-12)[0]]
 
 
 def plainly_counted(human, scores):
@@ -119,8 +122,8 @@ def plainly_counted(human, scores):
 def test_counts_of_small_and_large_groups_equal_the_enumeration(groups):
     rows = np.array([row for group in groups for row in group], dtype=float).reshape(-1, 2)
     offsets = np.cumsum([0, *map(len, groups)])
-    found = count_pairs(rows[:, 0], rows[:, 1], offsets)
-    for counts, (start, stop) in zip(found, pairwise(offsets), strict=True):
+    result = count_pairs(rows[:, 0], rows[:, 1], offsets)
+    for counts, (start, stop) in zip(result, pairwise(offsets), strict=True):
         assert counts.tolist() == plainly_counted(*rows[start:stop].T)
         if stop - start > 1:
             wanted = stats.kendalltau(*rows[start:stop].T).statistic
@@ -144,10 +147,10 @@ def test_a_large_group_equals_scipy():
 def test_order_of_groups_and_rows_does_not_matter(name):
     generator = np.random.default_rng(2)
     human, scores = np.round(generator.normal(size=(2, 5, 8)), 1)
-    one = correlate(human, scores, name, "item")
+    left = correlate(human, scores, name, "item")
     rows, columns = generator.permutation(5), generator.permutation(8)
-    other = correlate(human[rows][:, columns], scores[rows][:, columns], name, "item")
-    assert other.value == pytest.approx(one.value, abs=1e-12)
+    right = correlate(human[rows][:, columns], scores[rows][:, columns], name, "item")
+    assert right.value == pytest.approx(left.value, abs=1e-12)
     if name != "kendall-c":  # which reaches 1 only without ties
         assert correlate(human, human, name, "item").value == pytest.approx(1)
 
@@ -155,9 +158,9 @@ def test_order_of_groups_and_rows_does_not_matter(name):
 def test_cells_nobody_judged_are_left_out_and_unknown_names_refused():
     human = np.array([[1, 2, np.nan], [3, np.nan, np.nan], [2, 5, 4.0]])
     scores = np.array([[1, 2, 3], [9, 9, 9], [0, 3, 3.0]])
-    found = correlate(human, scores, "pearson", "item")
-    assert (found.groups, found.undefined) == (2, 1)
-    assert found.value == pytest.approx((stats.pearsonr([1, 3, 2], [1, 9, 0]).statistic + 1) / 2)
+    correlation = correlate(human, scores, "pearson", "item")
+    assert (correlation.groups, correlation.undefined) == (2, 1)
+    assert correlation.value == pytest.approx((stats.pearsonr([1, 3, 2], [1, 9, 0]).statistic + 1) / 2)
     with pytest.raises(OptionError, match="no correlation is called 'gamma'"):
         correlate(human, scores, "gamma")
     with pytest.raises(OptionError, match="xties needs five counts"):

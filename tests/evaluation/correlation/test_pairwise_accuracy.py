@@ -27,8 +27,8 @@ def test_p_values_tend_to_their_limit():
     first, second = np.triu_indices(5, 1)
     apart = scores[first] - scores[second]
     limit = limit_p_values(apart.sum(axis=1), (apart**2).sum(axis=1))
-    found = pairwise_p_values(scores, permutations=8000)
-    assert found == pytest.approx(limit, abs=4 * 0.5 / np.sqrt(8000))
+    result = pairwise_p_values(scores, permutations=8000)
+    assert result == pytest.approx(limit, abs=4 * 0.5 / np.sqrt(8000))
     assert limit_p_values([0.0], [0.0]).tolist() == [0.5]
 
 

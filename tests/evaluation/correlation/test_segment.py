@@ -41,11 +41,11 @@ def test_tau_equals_the_workshops_tables(cases, metric):
         counts = tau_counts(scores.T.ravel(), all_pairs(human), np.zeros(scores.size, int), 1)[0]
         for variant in ("wmt12", "wmt13", "wmt14"):
             wanted = case["stats"][metric][variant]
-            found = tau(counts, variant)
+            result = tau(counts, variant)
             if wanted["den"] == 0:
-                assert np.isnan(found)
+                assert np.isnan(result)
             else:
-                assert found == pytest.approx(wanted["num"] / wanted["den"], abs=1e-9), (case["id"], variant)
+                assert result == pytest.approx(wanted["num"] / wanted["den"], abs=1e-9), (case["id"], variant)
                 compared += 1
     assert compared > 100
 
@@ -58,9 +58,9 @@ def test_source_spearman_equals_scipy_and_the_formula(cases, metric):
         if np.isnan(human).any() or np.isnan(scores).any():
             continue
         dataset = graded(human)
-        found = source_spearman(dataset, scores.ravel(), human.ravel())
+        result = source_spearman(dataset, scores.ravel(), human.ravel())
         formula = source_spearman(dataset, scores.ravel(), human.ravel(), tie_corrected=False)
-        for index, value in enumerate(found):
+        for index, value in enumerate(result):
             scipy_value = case["stats"][metric]["per_source_spearman_scipy"][index]
             if scipy_value is None or np.isnan(scipy_value):
                 assert np.isnan(value)
@@ -77,9 +77,9 @@ def test_equation_1_where_a_side_is_constant():
     first = [1, 2, 3, 4, 5, 5, 5, 5, 1, 1, 2, 7]
     second = [3, 3, 3, 3, 2, 2, 2, 2, 0, 0, 0, 1]
     offsets = [0, 4, 8, 11, 12]
-    found = group_spearman(first, second, offsets, tie_corrected=False, constant=True)
+    rho = group_spearman(first, second, offsets, tie_corrected=False, constant=True)
     # ranks 1.5, 1.5 and 3 against 2, 2 and 2: 1 - 6 * 1.5 / 24
-    np.testing.assert_allclose(found, [0.5, 1, 0.625, np.nan])
+    np.testing.assert_allclose(rho, [0.5, 1, 0.625, np.nan])
     assert np.isnan(group_spearman(first, second, offsets, tie_corrected=False)).all()
     with pytest.raises(ValueError, match="constant=True needs tie_corrected=False"):
         group_spearman(first, second, offsets, constant=True)
@@ -120,22 +120,22 @@ def test_evaluation_of_a_perfect_and_a_reversed_metric():
     human = np.random.default_rng(0).permuted(np.tile(np.arange(5.0), (30, 1)), axis=1)
     dataset = graded(human)
     for sign in (1, -1):
-        found = evaluate(dataset, sign * human.ravel(), resamples=50)
-        assert found.estimate("segment.spearman").value == pytest.approx(sign)
-        assert found.estimate("segment.spearman").low == pytest.approx(sign)
-        cell = found.cell("segment.spearman-ye07", "test/xx-en", "scores")
-        assert (found.main_scope.sources, cell.undefined) == (30, 0)
+        comparison = evaluate(dataset, sign * human.ravel(), resamples=50)
+        assert comparison.estimate("segment.spearman").value == pytest.approx(sign)
+        assert comparison.estimate("segment.spearman").low == pytest.approx(sign)
+        cell = comparison.cell("segment.spearman-ye07", "test/xx-en", "scores")
+        assert (comparison.main_scope.sources, cell.undefined) == (30, 0)
         assert cell.detail["variance"] == pytest.approx(0)
 
 
 def test_unjudged_candidates_do_not_count_and_undefined_sources_are_counted():
     human = np.array([[1, 2, np.nan], [3, 3, np.nan], [1, np.nan, np.nan], [np.nan] * 3])
     scores = np.array([[1, 2, np.nan], [1, 2, 5], [1, 2, 3], [1, 2, 3.0]])
-    found = evaluate(graded(human), scores.ravel(), resamples=0)
-    assert (found.main_scope.sources, found.cells[0].undefined) == (3, 2)
-    assert found.estimate("segment.spearman").value == pytest.approx(1)
-    assert np.isnan(found.estimate("segment.spearman").low)
-    assert np.isnan(found.estimate("segment.tau.primary").value)
+    comparison = evaluate(graded(human), scores.ravel(), resamples=0)
+    assert (comparison.main_scope.sources, comparison.cells[0].undefined) == (3, 2)
+    assert comparison.estimate("segment.spearman").value == pytest.approx(1)
+    assert np.isnan(comparison.estimate("segment.spearman").low)
+    assert np.isnan(comparison.estimate("segment.tau.primary").value)
     scores[0, 0] = np.nan
     with pytest.raises(DataError, match="judged candidate has no score"):
         evaluate(graded(human), scores.ravel())
@@ -145,14 +145,14 @@ def test_interval_covers_the_figure_and_repeats_with_the_seed():
     generator = np.random.default_rng(1)
     human = generator.normal(size=(200, 4))
     scores = human + generator.normal(size=human.shape)
-    made = (evaluate(graded(human), scores.ravel(), seed=seed) for seed in (0, 0, 1))
-    estimate, again, other = (one.estimate("segment.spearman") for one in made)
+    example = (evaluate(graded(human), scores.ravel(), seed=seed) for seed in (0, 0, 1))
+    estimate, again, right = (left.estimate("segment.spearman") for left in example)
     assert estimate.low < estimate.value < estimate.high
     rho = source_spearman(graded(human), scores.ravel(), human.ravel())
     width = 2 * 1.96 * rho.std() / np.sqrt(len(rho))
     assert estimate.high - estimate.low == pytest.approx(width, rel=0.15)
     assert estimate == again
-    assert estimate != other
+    assert estimate != right
 
 
 def test_means_over_language_pairs():
@@ -163,17 +163,17 @@ def test_means_over_language_pairs():
     dataset = concatenate([graded(human, lp) for lp, human in parts.items()])
     scores = np.concatenate([human.ravel() for human in parts.values()])
     scores = scores + generator.normal(size=len(scores))
-    found = evaluate(dataset, scores, resamples=100)
-    scopes = named_scopes(found)
-    estimates = {name: found.estimate("segment.spearman", scope.id) for name, scope in scopes.items()}
-    value = {name: one.value for name, one in estimates.items()}
+    comparison = evaluate(dataset, scores, resamples=100)
+    scopes = named_scopes(comparison)
+    estimates = {name: comparison.estimate("segment.spearman", scope.id) for name, scope in scopes.items()}
+    value = {name: estimate.value for name, estimate in estimates.items()}
     assert value["mean into English"] == pytest.approx((value["aa-en"] + value["bb-en"]) / 2)
     assert value["mean"] == pytest.approx((value["aa-en"] + value["bb-en"] + value["en-aa"]) / 3)
-    pooled = found.estimate("segment.spearman.pooled", scopes["mean into English"].id)
+    pooled = comparison.estimate("segment.spearman.pooled", scopes["mean into English"].id)
     assert pooled.value == pytest.approx((value["aa-en"] + 4 * value["bb-en"]) / 5)
     assert pooled.low < pooled.value < pooled.high
     rho = source_spearman(dataset, scores, human_scores(dataset))[:50]
-    cell = found.cell("segment.spearman", scopes["mean into English"].id, "scores")
+    cell = comparison.cell("segment.spearman", scopes["mean into English"].id, "scores")
     assert cell.detail["variance"] == pytest.approx(rho.var(ddof=1))
     english = dataset.select_language_pairs(["*-en"])
     alone = evaluate(english.select_language_pairs(["aa-en"]), scores[:40], resamples=100)

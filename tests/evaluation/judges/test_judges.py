@@ -39,12 +39,14 @@ def confusion(first: np.ndarray, second: np.ndarray, categories: np.ndarray | No
     -------
     float array, shape (categories, categories)
     """
-    one, two = (np.asarray(each, dtype=np.float64) for each in (first, second))
-    common = ~np.isnan(one) & ~np.isnan(two)
-    one, two = one[common], two[common]
-    labels = np.unique(np.concatenate([one, two])) if categories is None else np.asarray(categories, dtype=np.float64)
+    left, right = (np.asarray(each, dtype=np.float64) for each in (first, second))
+    common = ~np.isnan(left) & ~np.isnan(right)
+    left, right = left[common], right[common]
+    labels = (
+        np.unique(np.concatenate([left, right])) if categories is None else np.asarray(categories, dtype=np.float64)
+    )
     size = len(labels)
-    code = np.searchsorted(labels, one) * size + np.searchsorted(labels, two)
+    code = np.searchsorted(labels, left) * size + np.searchsorted(labels, right)
     return np.bincount(code, minlength=size * size).reshape(size, size).astype(np.float64)
 
 
@@ -82,21 +84,21 @@ def test_coefficients_equal_other_programs(tables):
     compared = 0
     for row in tables:
         sparse, whole = (np.array(row[key], dtype=float) for key in ("ratings", "complete_ratings"))
-        found = {}
+        result = {}
         for distance in DISTANCES:
             for name, ratings in ((distance, sparse), (f"complete.{distance}", whole)):
                 counts, categories = category_counts(ratings)
                 sums = coincidences(counts).sum(axis=0)
-                found[f"krippendorff.{name}"] = krippendorff_alpha_of(sums, distance, categories)
+                result[f"krippendorff.{name}"] = krippendorff_alpha_of(sums, distance, categories)
         pair = confusion(whole[0], whole[1])
-        found["cohen.rater01"] = cohen_kappa_of(pair)
-        found["cohen.linear"] = cohen_kappa_of(pair, "linear")
-        found["cohen.quadratic"] = cohen_kappa_of(pair, "quadratic")
-        found["scott_pi.rater01"] = scott_pi_of(pair)
+        result["cohen.rater01"] = cohen_kappa_of(pair)
+        result["cohen.linear"] = cohen_kappa_of(pair, "linear")
+        result["cohen.quadratic"] = cohen_kappa_of(pair, "quadratic")
+        result["scott_pi.rater01"] = scott_pi_of(pair)
         sums = agreement_sums(category_counts(whole)[0]).sum(axis=0)
-        found["fleiss"] = fleiss_kappa_of(sums)
-        found["randolph_free_marginal"] = randolph_kappa_of(sums)
-        for name, value in found.items():
+        result["fleiss"] = fleiss_kappa_of(sums)
+        result["randolph_free_marginal"] = randolph_kappa_of(sums)
+        for name, value in result.items():
             if row[name] is not None:
                 assert value == pytest.approx(row[name], abs=1e-9), (row["id"], name)
                 compared += 1
@@ -136,21 +138,21 @@ def scored(rows: list[dict[str, float]]):
 
 
 def test_consistency_counts_agreement_and_contradiction():
-    made = scored([{"a": 1, "b": 1}, {"a": 2, "b": 3}, {"a": 2, "b": 2}])
+    example = scored([{"a": 1, "b": 1}, {"a": 2, "b": 3}, {"a": 2, "b": 2}])
     # pairs: 0<1 both; 0<2 both; 1=2 for a, 1>2 for b: a tie contradicts nothing
-    found = consistency(made, "fluency")
-    assert (found.pairs, found.agreeing, found.with_ties) == (3, pytest.approx(2 / 3), 1)
-    made = scored([{"a": 1, "b": 2, "c": 1}, {"a": 2, "b": 1, "c": 1}])
-    found = consistency(made, "fluency", 3)
-    assert (found.pairs, found.agreeing, found.with_ties) == (1, 0, 0)
-    assert consistency(made, "fluency", 2).pairs == 3
-    assert consistency(made, "fluency", 2).with_ties == pytest.approx(2 / 3)
+    result = consistency(example, "fluency")
+    assert (result.pairs, result.agreeing, result.with_ties) == (3, pytest.approx(2 / 3), 1)
+    example = scored([{"a": 1, "b": 2, "c": 1}, {"a": 2, "b": 1, "c": 1}])
+    result = consistency(example, "fluency", 3)
+    assert (result.pairs, result.agreeing, result.with_ties) == (1, 0, 0)
+    assert consistency(example, "fluency", 2).pairs == 3
+    assert consistency(example, "fluency", 2).with_ties == pytest.approx(2 / 3)
 
 
 def test_kappa_is_scikit_learns():
-    made = scored([{"a": 1, "b": 1}, {"a": 2, "b": 3}, {"a": 2, "b": 2}, {"a": 5, "b": 5}, {"a": 4}])
+    example = scored([{"a": 1, "b": 1}, {"a": 2, "b": 3}, {"a": 2, "b": 2}, {"a": 5, "b": 5}, {"a": 4}])
     # observed .75; expected by the marginals (1: 1/16, 2: 2/16, 5: 1/16) .25
-    assert cohen_kappa(made, "fluency") == pytest.approx((0.75 - 0.25) / (1 - 0.25))
+    assert cohen_kappa(example, "fluency") == pytest.approx((0.75 - 0.25) / (1 - 0.25))
 
 
 def test_one_judge_is_not_enough():
@@ -176,19 +178,19 @@ def compared(votes: list[tuple[int, str, str]], lps: tuple[str, ...] = ("a-en", 
 
 def test_agreement_on_preferences_per_language_pair_and_pair_of_judges():
     of_first = [(0, "j1", ">"), (0, "j2", ">"), (0, "j3", "<"), (1, "j1", "="), (1, "j2", "<"), (1, "j1", ">")]
-    made = compared([*of_first, (2, "j3", ">"), (2, "j1", ">")], ("a-en", "a-en", "b-en"))
-    first, second, together = judges_agreement(made, resamples=20)
+    example = compared([*of_first, (2, "j3", ">"), (2, "j1", ">")], ("a-en", "a-en", "b-en"))
+    first, second, together = judges_agreement(example, resamples=20)
     assert (first.lp, second.lp, together.lp) == ("a-en", "b-en", "all")
     assert (first.judges, first.units, first.judgements) == (3, 2, 5)
     assert first.figures["consistency 2"].value == pytest.approx(1 / 4)
     assert first.figures["consistency 2 with ties"].value == pytest.approx(2 / 4)
     assert first.figures["consistency 3"].value == 0
     assert first.figures["same judge"].value == 0
-    assert [(one.first, one.second, one.units, one.agreeing) for one in first.pairs] == [
+    assert [(pair.first, pair.second, pair.units, pair.agreeing) for pair in first.pairs] == [
         *(("j1", "j2", 2, 0.5), ("j1", "j3", 1, 0), ("j2", "j3", 1, 0)),
     ]
     assert second.figures["consistency 2"].value == 1
-    assert consistency(made, "preferences").pairs == 5
+    assert consistency(example, "preferences").pairs == 5
 
 
 def simulated(judges: int, sources: int, seed: int) -> Dataset:
@@ -210,17 +212,17 @@ def simulated(judges: int, sources: int, seed: int) -> Dataset:
 
 
 def test_agreement_on_ratings_equals_what_scikit_learn_says_of_every_pair():
-    made = simulated(4, 40, 1)
-    (found,) = judges_agreement(made, "fluency", resamples=30)
-    table = np.full((4, len(made)), np.nan)
-    for row in made.ratings.itertuples():
+    data = simulated(4, 40, 1)
+    (agreements,) = judges_agreement(data, "fluency", resamples=30)
+    table = np.full((4, len(data)), np.nan)
+    for row in data.ratings.itertuples():
         table[int(row.judge[5:]), row.candidate] = row.value
     weighted = dict.fromkeys(("kappa", "linear", "quadratic"), 0.0)
     total = 0
-    for one, (a, b) in zip(found.pairs, combinations(range(4), 2), strict=True):
+    for pair, (a, b) in zip(agreements.pairs, combinations(range(4), 2), strict=True):
         common = ~np.isnan(table[a]) & ~np.isnan(table[b])
         total += common.sum()
-        assert (one.first, one.second, one.units) == (f"judge{a}", f"judge{b}", common.sum())
+        assert (pair.first, pair.second, pair.units) == (f"judge{a}", f"judge{b}", common.sum())
         for name in weighted:
             wanted = cohen_kappa_score(
                 table[a][common].astype(int),
@@ -228,25 +230,25 @@ def test_agreement_on_ratings_equals_what_scikit_learn_says_of_every_pair():
                 labels=[1, 2, 3, 4, 5],
                 weights=None if name == "kappa" else name,
             )
-            assert getattr(one, name) == pytest.approx(wanted, abs=1e-12)
+            assert getattr(pair, name) == pytest.approx(wanted, abs=1e-12)
             weighted[name] += wanted * common.sum()
-    assert found.figures["cohen"].value == pytest.approx(weighted["kappa"] / total)
-    assert cohen_kappa(made, "fluency") == pytest.approx(weighted["kappa"] / total)
-    assert found.figures["cohen quadratic"].value == pytest.approx(weighted["quadratic"] / total)
+    assert agreements.figures["cohen"].value == pytest.approx(weighted["kappa"] / total)
+    assert cohen_kappa(data, "fluency") == pytest.approx(weighted["kappa"] / total)
+    assert agreements.figures["cohen quadratic"].value == pytest.approx(weighted["quadratic"] / total)
     counts, categories = category_counts(table)
     alpha = krippendorff_alpha_of(coincidences(counts).sum(axis=0), "ordinal", categories)
-    assert found.figures["krippendorff ordinal"].value == pytest.approx(alpha)
-    for name, figure in found.figures.items():
+    assert agreements.figures["krippendorff ordinal"].value == pytest.approx(alpha)
+    for name, figure in agreements.figures.items():
         if name != "same judge":
             assert figure.low < figure.value < figure.high, name
-    assert judges_agreement(made, "fluency", resamples=30) == (found,)
+    assert judges_agreement(data, "fluency", resamples=30) == (agreements,)
 
 
 def test_interval_of_alpha_is_that_of_resampling_sources():
-    made = simulated(3, 60, 2)
-    (found,) = judges_agreement(made, "fluency", resamples=600)
-    counts = np.zeros((len(made), 5))
-    for row in made.ratings.itertuples():
+    data = simulated(3, 60, 2)
+    (agreements,) = judges_agreement(data, "fluency", resamples=600)
+    counts = np.zeros((len(data), 5))
+    for row in data.ratings.itertuples():
         counts[row.candidate, int(row.value) - 1] += 1
     generator = np.random.default_rng(0)
     sample = []
@@ -254,7 +256,7 @@ def test_interval_of_alpha_is_that_of_resampling_sources():
         sources = generator.integers(60, size=60)
         rows = np.concatenate([np.arange(3 * source, 3 * source + 3) for source in sources])
         sample.append(krippendorff_alpha_of(coincidences(counts[rows]).sum(axis=0), "interval"))
-    figure = found.figures["krippendorff interval"]
+    figure = agreements.figures["krippendorff interval"]
     low, high = np.percentile(sample, [2.5, 97.5])
     assert (figure.low, figure.high) == (pytest.approx(low, abs=0.04), pytest.approx(high, abs=0.04))
 

@@ -47,27 +47,29 @@ SYSTEMS = {"bad": 0.5, "good": 0.1, "fair": 0.25, "also fair": 0.25}
 
 @pytest.mark.parametrize("test", ["bs", "ar"])
 def test_systems_are_sorted_and_clustered_by_significance(test):
-    found = compare_systems(made(SYSTEMS), scorers("bleu", "ter"), test=test, resamples=300)
-    assert [one.metric for one in found.comparisons] == ["bleu", "ter"]
-    for one in found.comparisons:
-        assert one.baseline == "bad"
-        assert [each.system for each in one.systems][::3] == ["good", "bad"]
-        assert [each.cluster for each in one.systems] == [1, 2, 2, 3]
-        assert [(each.low, each.high) for each in one.systems] == [(1, 1), (2, 3), (2, 3), (4, 4)]
-        assert [each.rank for each in one.systems] == [1, 2, 3, 4]
-        sign = 1 if one.metric == "bleu" else -1
-        for each in one.systems[:3]:
+    result = compare_systems(made(SYSTEMS), scorers("bleu", "ter"), test=test, resamples=300)
+    assert [item.metric for item in result.comparisons] == ["bleu", "ter"]
+    for comparison in result.comparisons:
+        assert comparison.baseline == "bad"
+        assert [each.system for each in comparison.systems][::3] == ["good", "bad"]
+        assert [each.cluster for each in comparison.systems] == [1, 2, 2, 3]
+        assert [(each.low, each.high) for each in comparison.systems] == [(1, 1), (2, 3), (2, 3), (4, 4)]
+        assert [each.rank for each in comparison.systems] == [1, 2, 3, 4]
+        sign = 1 if comparison.metric == "bleu" else -1
+        for each in comparison.systems[:3]:
             assert sign * each.difference.value > 0
             assert each.difference.low < each.difference.value < each.difference.high
             assert each.p <= each.adjusted < 0.05
             assert each.score.low < each.score.value < each.score.high
-        last = one.systems[3]
+        last = comparison.systems[3]
         assert (last.difference, last.p, last.adjusted, last.needed) == (None, None, None, None)
-        assert len(one.pairs) == 6
-        near, far = one.pairs[3], one.pairs[2]
+        assert len(comparison.pairs) == 6
+        near, far = comparison.pairs[3], comparison.pairs[2]
         assert {near.better, near.worse} == {"fair", "also fair"}
         assert far.needed < 60 < near.needed
-        assert one.ahead(0.05) == {(each.better, each.worse) for each in one.pairs} - {(near.better, near.worse)}
+        assert comparison.ahead(0.05) == {(each.better, each.worse) for each in comparison.pairs} - {
+            (near.better, near.worse)
+        }
 
 
 @pytest.mark.parametrize("parity", [None, "sacrebleu"])
@@ -79,37 +81,37 @@ def test_the_order_of_systems_changes_nothing_and_the_seed_does(test, parity):
     order = np.lexsort((-np.arange(len(turned)), turned.candidate_source))
     turned = dataclasses.replace(turned, candidates=turned.candidates.iloc[order].reset_index(drop=True))
     assert turned.candidates["system"][0] == "also fair"
-    found, other = (compare_systems(one, scorers("chrf"), **settings) for one in (data, turned))
-    assert other.comparisons == found.comparisons
-    assert compare_systems(data, scorers("chrf"), **settings).document() == found.document()
-    assert compare_systems(data, scorers("chrf"), seed=1, **settings).comparisons != found.comparisons
+    result, right = (compare_systems(left, scorers("chrf"), **settings) for left in (data, turned))
+    assert right.comparisons == result.comparisons
+    assert compare_systems(data, scorers("chrf"), **settings).document() == result.document()
+    assert compare_systems(data, scorers("chrf"), seed=1, **settings).comparisons != result.comparisons
 
 
 def test_identical_systems_share_a_rank_and_are_never_told_apart():
     items = [(["a b c d e"], ["a b c d e", "a b x d e", "a b x d e"]), (["f g h i"], ["f g h i", "f", "f"])] * 10
-    found = compare_systems(dataset_of(items), scorers("bleu"), baseline="s1", resamples=200)
-    first, *others = found.comparisons[0].systems
+    result = compare_systems(dataset_of(items), scorers("bleu"), baseline="s1", resamples=200)
+    first, *others = result.comparisons[0].systems
     assert (first.system, first.rank, first.high) == ("s0", 1, 1)
-    assert [(one.system, one.rank, one.low, one.high) for one in others] == [("s1", 2, 2, 3), ("s2", 2, 2, 3)]
+    assert [(other.system, other.rank, other.low, other.high) for other in others] == [("s1", 2, 2, 3), ("s2", 2, 2, 3)]
     assert (others[1].p, others[1].adjusted, others[1].needed, others[1].difference.value) == (1, 1, None, 0)
 
 
 def test_details_of_bleu_are_sacrebleus(sample):
-    found = compare_systems(sample, scorers("bleu", "chrf"), resamples=2)
+    result = compare_systems(sample, scorers("bleu", "chrf"), resamples=2)
     names = sample.candidates["system"].to_numpy(object)
     references = sample.references["text"].to_numpy(object).reshape(120, -1).T.tolist()
-    for one in found.comparisons[0].systems:
-        texts = sample.candidates["text"].to_numpy(object)[names == one.system].tolist()
+    for system in result.comparisons[0].systems:
+        texts = sample.candidates["text"].to_numpy(object)[names == system.system].tolist()
         wanted = sacrebleu.BLEU().corpus_score(texts, references)
-        assert list(one.details) == [
+        assert list(system.details) == [
             *(f"precision {order}" for order in (1, 2, 3, 4)),
             "brevity penalty",
             "length",
             "reference length",
         ]
         values = [*(precision / 100 for precision in wanted.precisions), wanted.bp, wanted.sys_len, wanted.ref_len]
-        assert list(one.details.values()) == pytest.approx(values, abs=1e-12)
-    assert found.comparisons[1].systems[0].details == {}
+        assert list(system.details.values()) == pytest.approx(values, abs=1e-12)
+    assert result.comparisons[1].systems[0].details == {}
     empty = dataset_of([(["a"], ["", ""]), (["b"], ["", ""])])
     assert set(compare_systems(empty, scorers("bleu"), resamples=2).comparisons[0].systems[0].details.values()) == {
         0,
@@ -118,14 +120,14 @@ def test_details_of_bleu_are_sacrebleus(sample):
 
 
 def test_people_are_shown_where_they_judged(sample):
-    found = compare_systems(sample, scorers("bleu", "ter"), resamples=50)
-    assert found.human == rank_systems(sample, "fluency")
-    assert found.people("zh-en")["sys1"].cluster == 1
-    assert found.people("de-en") == {}
-    for one in found.comparisons:
-        assert one.judged == 7
-        assert one.kendall == pytest.approx(19 / 21)
-        assert 0.9 < one.pearson < 1
+    result = compare_systems(sample, scorers("bleu", "ter"), resamples=50)
+    assert result.human == rank_systems(sample, "fluency")
+    assert result.people("zh-en")["sys1"].cluster == 1
+    assert result.people("de-en") == {}
+    for comparison in result.comparisons:
+        assert comparison.judged == 7
+        assert comparison.kendall == pytest.approx(19 / 21)
+        assert 0.9 < comparison.pearson < 1
     unjudged = compare_systems(made(SYSTEMS), scorers("bleu"), resamples=50)
     assert (unjudged.human, unjudged.notes, unjudged.comparisons[0].judged) == ((), (), 0)
     human = graded(np.array([[1.0, 2.0], [2.0, 1.0]]))
@@ -142,32 +144,32 @@ def test_people_are_shown_where_they_judged(sample):
             },
         ),
     )
-    found = compare_systems(twice, scorers("bleu"), resamples=50)
-    assert found.human == ()
-    assert found.notes[0].startswith("no human ranking: test: several ratings could be the judgement: 'one', 'two'")
+    result = compare_systems(twice, scorers("bleu"), resamples=50)
+    assert result.human == ()
+    assert result.notes[0].startswith("no human ranking: test: several ratings could be the judgement: 'one', 'two'")
     with pytest.raises(DataError, match="no judgements of kind 'mqm'"):
         compare_systems(twice, scorers("bleu"), kind="mqm")
 
 
 def test_every_language_pair_has_its_own_baseline():
-    both = concatenate([made({"A": 0.1, "B": 0.2}), made({"C": 0.2, "B": 0.1}, lp="fr-en")])
-    found = compare_systems(both, scorers("bleu"), resamples=50)
-    assert [(one.lp, one.baseline, one.sources) for one in found.comparisons] == [
+    joined = concatenate([made({"A": 0.1, "B": 0.2}), made({"C": 0.2, "B": 0.1}, lp="fr-en")])
+    result = compare_systems(joined, scorers("bleu"), resamples=50)
+    assert [(comparison.lp, comparison.baseline, comparison.sources) for comparison in result.comparisons] == [
         ("de-en", "A", 60),
         ("fr-en", "C", 60),
     ]
-    assert found.language_pairs == ("de-en", "fr-en")
+    assert result.language_pairs == ("de-en", "fr-en")
     with pytest.raises(OptionError, match=r"--baseline: no system 'A' in made.* fr-en; available: 'B', 'C'"):
-        compare_systems(both, scorers("bleu"), baseline="A")
+        compare_systems(joined, scorers("bleu"), baseline="A")
 
 
 def test_too_few_resamples_are_noted():
-    found = compare_systems(made(SYSTEMS), scorers("chrf"), correction="holm", resamples=100)
-    assert found.notes == (
+    result = compare_systems(made(SYSTEMS), scorers("chrf"), correction="holm", resamples=100)
+    assert result.notes == (
         "no difference can be significant: with 100 resamples the smallest p-value is 0.0099, times 6 pairs "
         "(Holm) 0.059, not below 0.05; raise --resamples to at least 120 or use --correction westfall-young",
     )
-    assert {each.cluster for each in found.comparisons[0].systems} == {1}
+    assert {each.cluster for each in result.comparisons[0].systems} == {1}
 
 
 def test_systems_must_translate_the_same_sources():

@@ -70,8 +70,8 @@ def f_of(candidate: list[str], reference: list[str]) -> float:
 
 def best_references(dataset: Dataset, system: str) -> list[list[str]]:
     """Return the reference that every translation matches best; the first of equal ones."""
-    both = zip(texts(dataset, system), references_of(dataset), strict=True)
-    return [max(several, key=lambda one: f_of(words, one)) for words, several in both]
+    joined = zip(texts(dataset, system), references_of(dataset), strict=True)
+    return [max(several, key=lambda item: f_of(words, item)) for words, several in joined]
 
 
 def scorer(text: str = "bleu[smoothing=add-one,tokenizer=none]") -> MetricScorer:
@@ -86,14 +86,14 @@ def run(dataset: Dataset, first: str = "A", second: str = "B", **options: object
 def buckets(found: SystemContrast, subject: str, measure: str) -> dict[str, Bucket]:
     breakdown = found.breakdown(subject, measure)
     assert breakdown is not None
-    return {one.name: one for one in breakdown.buckets}
+    return {bucket.name: bucket for bucket in breakdown.buckets}
 
 
 @pytest.mark.parametrize("references", [1, 2])
 def test_words_by_frequency_are_those_of_brute_force(references: int) -> None:
     dataset = invented(references=references)
-    known = Counter(word for several in references_of(dataset) for one in several for word in one)
-    found = run(dataset)
+    known = Counter(word for several in references_of(dataset) for entry in several for word in entry)
+    result = run(dataset)
     names = bucket_names(FREQUENCIES)
     for side, system in zip(("first", "second"), NAMES, strict=True):
         sums = {name: [0, 0, 0] for name in names}
@@ -103,33 +103,33 @@ def test_words_by_frequency_are_those_of_brute_force(references: int) -> None:
                 for word, count in counts.items():
                     sums[names[int(bucket_of(known[word], FREQUENCIES))]][place] += count
         for measure in (WORD_F1, WORD_RECALL):
-            shown = buckets(found, "frequency", measure)
+            shown = buckets(result, "frequency", measure)
             assert {name for name in names if sums[name][2]} <= set(shown)
             assert references > 1 or all(sums[name][2] for name in shown)
-            for name, one in shown.items():
+            for name, item in shown.items():
                 m, c, r = sums[name]
                 expected = np.nan if r == 0 else 2 * m / (c + r) if measure == WORD_F1 else m / r
-                assert getattr(one, side).value == pytest.approx(expected, abs=1e-12, nan_ok=True)
+                assert getattr(item, side).value == pytest.approx(expected, abs=1e-12, nan_ok=True)
                 if references == 1:
-                    assert one.size == r
+                    assert item.size == r
 
 
 def test_words_may_be_counted_in_another_text(tmp_path: Path) -> None:
     dataset = invented()
     path = tmp_path / "train.txt"
     path.write_text("a0 b0 zz\na0 a0 a0 a0\n")
-    found = run(dataset, train_text=path)
-    shown = buckets(found, "frequency", WORD_F1)
+    result = run(dataset, train_text=path)
+    shown = buckets(result, "frequency", WORD_F1)
     assert list(shown) == ["0", "1", "5-9"]
-    known = Counter(word for several in references_of(dataset) for one in several for word in one)
+    known = Counter(word for several in references_of(dataset) for item in several for word in item)
     assert (shown["1"].size, shown["5-9"].size) == (known["b0"], known["a0"])
-    assert found.frequencies == str(path)
+    assert result.frequencies == str(path)
 
 
 def test_groups_of_segments_have_their_own_scores() -> None:
     dataset = invented()
     bleu = scorer()
-    found = run(dataset)
+    result = run(dataset)
     statistics = bleu.statistics(dataset)
     systems = dataset.candidates["system"].to_numpy(object)
     lengths = [len(several[0]) for several in references_of(dataset)]
@@ -139,31 +139,31 @@ def test_groups_of_segments_have_their_own_scores() -> None:
         "language pair": dataset.source_language_pairs.tolist(),
     }
     for subject, labels in group.items():
-        for name, one in buckets(found, subject, bleu.name).items():
+        for name, bucket in buckets(result, subject, bleu.name).items():
             sources = [source for source, label in enumerate(labels) if label == name]
-            assert one.size == len(sources)
+            assert bucket.size == len(sources)
             for side, system in zip(("first", "second"), NAMES, strict=True):
                 rows = np.isin(dataset.candidate_source, sources) & (systems == system)
-                assert getattr(one, side).value == pytest.approx(float(bleu.score(statistics[rows].sum(axis=0))))
-        total = sum(one.size for one in buckets(found, subject, bleu.name).values())
+                assert getattr(bucket, side).value == pytest.approx(float(bleu.score(statistics[rows].sum(axis=0))))
+        total = sum(item.size for item in buckets(result, subject, bleu.name).values())
         assert total == len(dataset.sources)
 
 
 def test_figures_of_the_whole_are_those_of_the_metrics() -> None:
     dataset = load_dataset("sample")
-    found = run(dataset, "sys2", "sys6", tokenizer="13a", scorer=scorer("chrf"))
-    shown = buckets(found, "overall", "")
+    result = run(dataset, "sys2", "sys6", tokenizer="13a", scorer=scorer("chrf"))
+    shown = buckets(result, "overall", "")
     units = Units.of(dataset, "system")
     systems = units.keys["system"].tolist()
     for name, metric in (("chrf", "chrf"), (WORD_F1, "f1"), (WORD_RECALL, "recall"), ("nkt", "nkt")):
-        one = scorer(metric)
-        scores = units.score(one, one.statistics(dataset))
+        single = scorer(metric)
+        scores = units.score(single, single.statistics(dataset))
         for side, system in (("first", "sys2"), ("second", "sys6")):
             assert getattr(shown[name], side).value == pytest.approx(scores[systems.index(system)], abs=1e-12)
-    for one in shown.values():
-        assert one.first.low <= one.first.value <= one.first.high
-        assert one.difference.low <= one.difference.value <= one.difference.high
-        assert one.difference.value == pytest.approx(one.first.value - one.second.value)
+    for single in shown.values():
+        assert single.first.low <= single.first.value <= single.first.high
+        assert single.difference.low <= single.difference.value <= single.difference.high
+        assert single.difference.value == pytest.approx(single.first.value - single.second.value)
 
 
 def test_length_ratio_takes_the_closest_reference() -> None:
@@ -176,9 +176,9 @@ def test_length_ratio_takes_the_closest_reference() -> None:
 
 def test_intervals_are_those_of_a_loop_over_resamples() -> None:
     dataset = invented()
-    found = run(dataset, resamples=30, seed=5)
+    result = run(dataset, resamples=30, seed=5)
     size = len(dataset.sources)
-    known = Counter(word for several in references_of(dataset) for one in several for word in one)
+    known = Counter(word for several in references_of(dataset) for item in several for word in item)
 
     def loop(subject: str, figure) -> list[list[float]]:
         weights = stream(5, subject).multinomial(size, np.full(size, 1.0 / size), size=30)
@@ -191,13 +191,13 @@ def test_intervals_are_those_of_a_loop_over_resamples() -> None:
         for weight, words, reference in zip(
             weights, texts(dataset, system), best_references(dataset, system), strict=True
         ):
-            kept = [[word for word in side if 5 <= known[word] <= 9] for side in (words, reference)]
-            m += weight * (Counter(kept[0]) & Counter(kept[1])).total()
-            c, r = c + weight * len(kept[0]), r + weight * len(kept[1])
+            selected = [[word for word in side if 5 <= known[word] <= 9] for side in (words, reference)]
+            m += weight * (Counter(selected[0]) & Counter(selected[1])).total()
+            c, r = c + weight * len(selected[0]), r + weight * len(selected[1])
         return 2 * m / (c + r) if r else np.nan
 
-    one = buckets(found, "frequency", WORD_F1)["5-9"]
-    shown = [[each.low, each.high] for each in (one.first, one.second, one.difference)]
+    single = buckets(result, "frequency", WORD_F1)["5-9"]
+    shown = [[each.low, each.high] for each in (single.first, single.second, single.difference)]
     assert np.array(shown) == pytest.approx(np.array(loop("frequency", f_of_frequent)))
 
     bleu = scorer()
@@ -209,8 +209,8 @@ def test_intervals_are_those_of_a_loop_over_resamples() -> None:
         rows = statistics[systems == system] * (weights * document)[:, np.newaxis]
         return float(bleu.score(rows.sum(axis=0))) if (weights * document).any() else np.nan
 
-    one = buckets(found, "document", bleu.name)["de-en doc1"]
-    shown = [[each.low, each.high] for each in (one.first, one.second, one.difference)]
+    single = buckets(result, "document", bleu.name)["de-en doc1"]
+    shown = [[each.low, each.high] for each in (single.first, single.second, single.difference)]
     assert np.array(shown) == pytest.approx(np.array(loop("document", score_of_document)))
 
 
@@ -221,23 +221,24 @@ def test_ngrams_are_ranked_by_their_smoothed_ratio(references: int) -> None:
     for side, system in enumerate(NAMES):
         for words, reference in zip(texts(dataset, system), best_references(dataset, system), strict=True):
             for n in range(1, 5):
-                both = (
-                    Counter(tuple(one[at : at + n]) for at in range(len(one) - n + 1)) for one in (words, reference)
+                joined = (
+                    Counter(tuple(entry[at : at + n]) for at in range(len(entry) - n + 1))
+                    for entry in (words, reference)
                 )
-                for ngram, count in (next(both) & next(both)).items():
+                for ngram, count in (next(joined) & next(joined)).items():
                     matches.setdefault(ngram, [0, 0])[side] += count
-    found = run(dataset, ngrams=10_000)
-    for sign, shown in ((1, found.first_ngrams), (-1, found.second_ngrams)):
-        expected = {ngram: tuple(both) for ngram, both in matches.items() if sign * (both[0] - both[1]) > 0}
-        assert {tuple(one.ngram.split()): (one.first, one.second) for one in shown} == expected
-        ratios = [one.ratio.value for one in shown]
+    result = run(dataset, ngrams=10_000)
+    for sign, shown in ((1, result.first_ngrams), (-1, result.second_ngrams)):
+        expected = {ngram: tuple(match) for ngram, match in matches.items() if sign * (match[0] - match[1]) > 0}
+        assert {tuple(entry.ngram.split()): (entry.first, entry.second) for entry in shown} == expected
+        ratios = [entry.ratio.value for entry in shown]
         assert ratios == sorted(ratios, reverse=sign > 0)
-        for one in shown:
-            assert one.ratio.value == (one.first + 1) / (one.first + one.second + 2)
-            assert one.order == len(one.ngram.split())
-            assert 0 < one.ratio.low <= one.ratio.high < 1
+        for item in shown:
+            assert item.ratio.value == (item.first + 1) / (item.first + item.second + 2)
+            assert item.order == len(item.ngram.split())
+            assert 0 < item.ratio.low <= item.ratio.high < 1
     few = run(dataset, ngrams=3)
-    assert few.first_ngrams == found.first_ngrams[:3]
+    assert few.first_ngrams == result.first_ngrams[:3]
 
 
 def test_segments_with_the_largest_difference() -> None:
@@ -246,29 +247,31 @@ def test_segments_with_the_largest_difference() -> None:
     scores = bleu.score(bleu.statistics(dataset))
     systems = dataset.candidates["system"].to_numpy(object)
     apart = scores[systems == "A"] - scores[systems == "B"]
-    found = run(dataset, segments=100)
-    shown = [int(one.seg_id) for one in (*found.first_segments, *found.second_segments[::-1])]
-    assert len(found.first_segments) == (apart > 1e-10).sum()
+    result = run(dataset, segments=100)
+    shown = [int(left.seg_id) for left in (*result.first_segments, *result.second_segments[::-1])]
+    assert len(result.first_segments) == (apart > 1e-10).sum()
     assert apart[shown].tolist() == sorted(apart[apart != 0], reverse=True)
-    for one in found.first_segments:
-        number = int(one.seg_id)
-        assert one.difference == pytest.approx(apart[number])
-        assert (one.source, one.doc) == (f"source {number}", f"doc{number // 5}")
-        mine, other, reference = (Counter(text.split()) for text in (one.first_text, one.second_text, *one.references))
-        words = Counter(word for stretch in one.first_only for word in stretch.split())
-        assert words == (mine & reference) - (other & reference)
-        missed = Counter(word for stretch in one.missed for word in stretch.split())
-        assert missed == reference - (mine | other)
-    assert run(dataset, segments=2).second_segments == found.second_segments[:2]
+    for segment in result.first_segments:
+        number = int(segment.seg_id)
+        assert segment.difference == pytest.approx(apart[number])
+        assert (segment.source, segment.doc) == (f"source {number}", f"doc{number // 5}")
+        own, right, reference = (
+            Counter(text.split()) for text in (segment.first_text, segment.second_text, *segment.references)
+        )
+        words = Counter(word for stretch in segment.first_only for word in stretch.split())
+        assert words == (own & reference) - (right & reference)
+        missed = Counter(word for stretch in segment.missed for word in stretch.split())
+        assert missed == reference - (own | right)
+    assert run(dataset, segments=2).second_segments == result.second_segments[:2]
     by_ter = run(dataset, scorer=scorer("ter[tokenizer=none]"), segments=100)
     assert not by_ter.higher_is_better
-    assert all(one.difference < 0 for one in by_ter.first_segments)
-    assert all(one.difference > 0 for one in by_ter.second_segments)
+    assert all(item.difference < 0 for item in by_ter.first_segments)
+    assert all(item.difference > 0 for item in by_ter.second_segments)
 
 
 def test_parts_of_speech_are_those_of_the_parser() -> None:
     dataset = load_dataset("sample").select_sources(np.arange(120) < 12)
-    found = run(dataset, "sys1", "sys7", parser="shipped", lowercase=True)
+    result = run(dataset, "sys1", "sys7", parser="shipped", lowercase=True)
     parses, distinct = parses_of(dataset, "shipped"), distinct_sentences(dataset)
 
     def tagged(sentence: int) -> list[tuple[str, str]]:
@@ -282,59 +285,61 @@ def test_parts_of_speech_are_those_of_the_parser() -> None:
         for source, row in enumerate(np.flatnonzero(systems == system)):
             words = [word.lower() for word in dataset.candidates["text"].iloc[row].split()]
             block = range(*dataset.reference_offsets[source : source + 2])
-            best = max(block, key=lambda one: f_of(words, dataset.references["text"].iloc[one].lower().split()))
-            mine, other = Counter(tagged(distinct.candidate[row])), Counter(tagged(distinct.reference[best]))
-            for counts, into in ((mine & other, m), (mine, c), (other, r)):
+            best = max(block, key=lambda first: f_of(words, dataset.references["text"].iloc[first].lower().split()))
+            own, right = Counter(tagged(distinct.candidate[row])), Counter(tagged(distinct.reference[best]))
+            for counts, into in ((own & right, m), (own, c), (right, r)):
                 for (_, tag), count in counts.items():
                     into[tag] += count
-        shown = buckets(found, "part of speech", WORD_F1)
+        shown = buckets(result, "part of speech", WORD_F1)
         assert {"NOUN", "VERB", "DET"} <= set(shown)
-        for tag, one in shown.items():
+        for tag, left in shown.items():
             if r[tag]:
-                assert getattr(one, side).value == pytest.approx(2 * m[tag] / (c[tag] + r[tag]))
+                assert getattr(left, side).value == pytest.approx(2 * m[tag] / (c[tag] + r[tag]))
 
 
 def test_a_language_without_tagger_is_told_in_a_note() -> None:
     records = [Record("x", ["das Haus"], [Candidate(name, "ein Haus", []) for name in NAMES], lp="en-de")]
-    found = run(assemble(records, "test"), parser="shipped")
-    assert found.breakdown("part of speech", WORD_F1) is None
-    assert found.notes == (
+    result = run(assemble(records, "test"), parser="shipped")
+    assert result.breakdown("part of speech", WORD_F1) is None
+    assert result.notes == (
         "no parts of speech: the included parser is for English, but the text is in de; use --parser",
     )
 
 
 def figures(found: SystemContrast) -> list[Bucket]:
-    return [bucket for one in found.breakdowns for bucket in one.buckets]
+    return [bucket for breakdown in found.breakdowns for bucket in breakdown.buckets]
 
 
 def test_a_system_does_not_differ_from_itself() -> None:
-    found = run(invented(references=2), "A", "A")
-    assert figures(found)
-    for one in figures(found):
-        assert one.first == one.second
-        assert (one.difference.value, one.difference.low, one.difference.high) == (0.0, 0.0, 0.0)
-    assert not found.first_ngrams
-    assert not found.second_ngrams
-    assert not found.first_segments
-    assert not found.second_segments
+    result = run(invented(references=2), "A", "A")
+    assert figures(result)
+    for figure in figures(result):
+        assert figure.first == figure.second
+        assert (figure.difference.value, figure.difference.low, figure.difference.high) == (0.0, 0.0, 0.0)
+    assert not result.first_ngrams
+    assert not result.second_ngrams
+    assert not result.first_segments
+    assert not result.second_segments
 
 
 def test_swapped_systems_swap_everything() -> None:
     dataset = invented(references=2, seed=7)
     there, back = run(dataset), run(dataset, "B", "A")
-    for one, other in zip(figures(there), figures(back), strict=True):
-        assert (one.name, one.size) == (other.name, other.size)
-        for mine, theirs in ((one.first, other.second), (one.second, other.first)):
-            assert [mine.value, mine.low, mine.high] == pytest.approx([theirs.value, theirs.low, theirs.high])
-        apart, back_apart = one.difference, other.difference
+    for figure, right in zip(figures(there), figures(back), strict=True):
+        assert (figure.name, figure.size) == (right.name, right.size)
+        for left, second in ((figure.first, right.second), (figure.second, right.first)):
+            assert [left.value, left.low, left.high] == pytest.approx([second.value, second.low, second.high])
+        apart, back_apart = figure.difference, right.difference
         assert [apart.value, apart.low, apart.high] == pytest.approx(
             [-back_apart.value, -back_apart.high, -back_apart.low]
         )
-    assert [one.ngram for one in there.first_ngrams] == [one.ngram for one in back.second_ngrams]
-    for one, other in zip(there.first_ngrams, back.second_ngrams, strict=True):
-        assert one.ratio.low == pytest.approx(1 - other.ratio.high)
-    assert [one.seg_id for one in there.first_segments] == [one.seg_id for one in back.second_segments]
-    assert [one.first_only for one in there.first_segments] == [one.second_only for one in back.second_segments]
+    assert [item.ngram for item in there.first_ngrams] == [second_ngram.ngram for second_ngram in back.second_ngrams]
+    for ngram, right in zip(there.first_ngrams, back.second_ngrams, strict=True):
+        assert ngram.ratio.low == pytest.approx(1 - right.ratio.high)
+    assert [segment.seg_id for segment in there.first_segments] == [segment.seg_id for segment in back.second_segments]
+    assert [segment.first_only for segment in there.first_segments] == [
+        segment.second_only for segment in back.second_segments
+    ]
 
 
 def test_the_same_seed_gives_the_same_figures() -> None:
@@ -346,10 +351,10 @@ def test_the_same_seed_gives_the_same_figures() -> None:
 def test_rankers_contrast_systems_by_the_mean_of_their_scores() -> None:
     dataset = load_dataset("sample")
     learnt = Ranker("bleu1-4,length", C=0.01).fit(dataset)
-    found = run(dataset, "sys1", "sys5", scorer=RankerScorer(learnt))
+    result = run(dataset, "sys1", "sys5", scorer=RankerScorer(learnt))
     scores = learnt.candidate_scores(dataset)
     systems = dataset.candidates["system"].to_numpy(object)
-    shown = buckets(found, "overall", "")["ranker"]
+    shown = buckets(result, "overall", "")["ranker"]
     assert shown.first.value == pytest.approx(scores[systems == "sys1"].mean())
 
 

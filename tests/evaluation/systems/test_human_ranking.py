@@ -23,8 +23,8 @@ def test_trueskill_equals_the_library(drift):
         ratings[a], ratings[b] = library.rate_1vs1(ratings[a], ratings[b], drawn=result == 0, env=environment)
     skill, deviation = TrueSkill(drift=drift).rate(first, second, outcome, 5, np.arange(200))
     # the library's own approximation of the normal distribution is good to about 1e-7
-    assert skill[0] == pytest.approx([one.mu for one in ratings], abs=1e-6)
-    assert deviation[0] == pytest.approx([one.sigma for one in ratings], abs=1e-6)
+    assert skill[0] == pytest.approx([rating.mu for rating in ratings], abs=1e-6)
+    assert deviation[0] == pytest.approx([rating.sigma for rating in ratings], abs=1e-6)
 
 
 def test_trueskill_survives_upsets_and_takes_what_is_listed():
@@ -39,9 +39,9 @@ def test_trueskill_survives_upsets_and_takes_what_is_listed():
 
 def test_expected_wins_by_hand():
     wins = np.array([[0, 3, 0, 0], [1, 0, 2, 0], [0, 2, 0, 0], [0, 0, 0, 0]])
-    found = expected_wins(wins)
-    assert found[:3].tolist() == pytest.approx([3 / 4, (1 / 4 + 1 / 2) / 2, 1 / 2])
-    assert np.isnan(found[3])
+    result = expected_wins(wins)
+    assert result[:3].tolist() == pytest.approx([3 / 4, (1 / 4 + 1 / 2) / 2, 1 / 2])
+    assert np.isnan(result[3])
 
 
 def test_clusters_are_cut_where_ranges_do_not_overlap():
@@ -55,19 +55,19 @@ def test_systems_come_in_the_order_people_put_them_in(method):
     generator = np.random.default_rng(1)
     quality = np.array([0.0, 1.5, 1.45, 3.0])
     human = quality + generator.normal(size=(150, 4))
-    (found,) = rank_systems(preferred(human), method=method, resamples=100)
-    assert (found.lp, found.method) == ("xx-en", method)
-    assert [one.system for one in found.systems][::3] == ["s3", "s0"]
-    assert [one.cluster for one in found.systems] == [1, 2, 2, 3]
-    assert [(one.low, one.high) for one in found.systems][::3] == [(1, 1), (4, 4)]
-    assert {one.judgements for one in found.systems} == {450}
-    assert rank_systems(preferred(human), method=method, resamples=100) == (found,)
+    (rankings,) = rank_systems(preferred(human), method=method, resamples=100)
+    assert (rankings.lp, rankings.method) == ("xx-en", method)
+    assert [system.system for system in rankings.systems][::3] == ["s3", "s0"]
+    assert [system.cluster for system in rankings.systems] == [1, 2, 2, 3]
+    assert [(system.low, system.high) for system in rankings.systems][::3] == [(1, 1), (4, 4)]
+    assert {system.judgements for system in rankings.systems} == {450}
+    assert rank_systems(preferred(human), method=method, resamples=100) == (rankings,)
 
 
 def test_graded_systems_rank_by_their_mean():
     human = np.array([[1, 5, np.nan], [2, 4, 3], [1, 5, 3]])
-    (found,) = rank_systems(graded(human), resamples=0)
-    assert [(one.system, one.score, one.rank) for one in found.systems] == [
+    (rankings,) = rank_systems(graded(human), resamples=0)
+    assert [(system.system, system.score, system.rank) for system in rankings.systems] == [
         *(("s1", pytest.approx(14 / 3), 1), ("s2", 3, 2), ("s0", pytest.approx(4 / 3), 3)),
     ]
     with pytest.raises(OptionError, match="systems cannot be ranked with 'trueskill' from fluency; expected mean"):

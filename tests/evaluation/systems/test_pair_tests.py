@@ -40,8 +40,8 @@ def test_draws_are_those_of_one_call_whatever_the_blocks(size, monkeypatch):
     places = np.random.default_rng(5).choice(size, size=(200, size), replace=True)
     weights = np.concatenate([block for _, block in index_draws(size, 200, 5)])
     assert (weights == [np.bincount(row, minlength=size) for row in places]).all()
-    kept = np.random.default_rng(5).integers(2, size=(200, size), dtype=bool)
-    assert (np.concatenate([block for _, block in swap_draws(size, 200, 5)]) == kept).all()
+    selected = np.random.default_rng(5).integers(2, size=(200, size), dtype=bool)
+    assert (np.concatenate([block for _, block in swap_draws(size, 200, 5)]) == selected).all()
     assert [start for start, _ in swap_draws(size, 200, 5)] == [0, 64, 128, 192]
 
 
@@ -51,43 +51,43 @@ def test_adjusted_p_values_are_those_of_plain_python(statistics, test, systems, 
     rows = statistics[:, :systems]
     pairs = list(combinations(range(systems), 2))
     scores = ratio(rows.sum(axis=0))
-    observed = np.array([scores[one] - scores[other] for one, other in pairs])
+    observed = np.array([scores[item] - scores[second] for item, second in pairs])
     null = np.empty((99, len(pairs)))
     draws = np.concatenate([block for _, block in (index_draws if test == "bs" else swap_draws)(40, 99, 3)])
     for row, weights in enumerate(draws):
-        for place, (one, other) in enumerate(pairs):
+        for place, (pair, right) in enumerate(pairs):
             if test == "bs":
                 sums = [
-                    sum(weight * each for weight, each in zip(weights, rows[:, s], strict=True)) for s in (one, other)
+                    sum(weight * each for weight, each in zip(weights, rows[:, s], strict=True)) for s in (pair, right)
                 ]
             else:
-                chosen = [(rows[i, one], rows[i, other])[:: 1 if weights[i] else -1] for i in range(40)]
+                chosen = [(rows[i, pair], rows[i, right])[:: 1 if weights[i] else -1] for i in range(40)]
                 sums = [sum(each[side] for each in chosen) for side in (0, 1)]
             null[row, place] = ratio(sums[0]) - ratio(sums[1])
     if test == "bs":
         null -= null.mean(axis=0)
     monkeypatch.setattr("ranker.evaluation.systems.pair_tests._CHUNK", 400)
-    found = compare_pairs(ratio, rows, test=test, resamples=99, seed=3)
-    assert list(zip(found.first.tolist(), found.second.tolist(), strict=True)) == pairs
+    result = compare_pairs(ratio, rows, test=test, resamples=99, seed=3)
+    assert list(zip(result.first.tolist(), result.second.tolist(), strict=True)) == pairs
     varies = np.abs(null).max(axis=0) > 0
-    assert found.adjusted[varies] == pytest.approx(step_down_max_t(null[:, varies], observed[varies]), abs=1e-12)
+    assert result.adjusted[varies] == pytest.approx(step_down_max_t(null[:, varies], observed[varies]), abs=1e-12)
     extreme = (np.abs(null) >= np.abs(observed) - 1e-12).sum(axis=0)
-    assert found.p == pytest.approx((1 + extreme) / 100, abs=1e-12)
-    assert found.p[~varies].tolist() == found.adjusted[~varies].tolist() == [1.0] * (systems == 4)
+    assert result.p == pytest.approx((1 + extreme) / 100, abs=1e-12)
+    assert result.p[~varies].tolist() == result.adjusted[~varies].tolist() == [1.0] * (systems == 4)
 
 
 @pytest.mark.parametrize("correction", ["westfall-young", "holm", "none"])
 @pytest.mark.parametrize("parity", [None, "sacrebleu"])
 @pytest.mark.parametrize("test", ["bs", "ar"])
 def test_identical_systems_have_p_1_and_corrections_only_raise_p(statistics, test, parity, correction):
-    found = compare_pairs(ratio, statistics, test=test, parity=parity, correction=correction, resamples=200)
-    same = (found.first == 2) & (found.second == 3)
-    assert found.p[same] == found.adjusted[same] == 1
-    assert (found.p[~same] < 1).all()
-    assert (found.adjusted >= found.p).all()
+    result = compare_pairs(ratio, statistics, test=test, parity=parity, correction=correction, resamples=200)
+    same = (result.first == 2) & (result.second == 3)
+    assert result.p[same] == result.adjusted[same] == 1
+    assert (result.p[~same] < 1).all()
+    assert (result.adjusted >= result.p).all()
     if parity is None:
-        wanted = {"holm": holm(found.p), "none": found.p}.get(correction, found.adjusted)
-        assert found.adjusted.tolist() == wanted.tolist()
+        wanted = {"holm": holm(result.p), "none": result.p}.get(correction, result.adjusted)
+        assert result.adjusted.tolist() == wanted.tolist()
 
 
 def test_swaps_equal_the_exact_enumeration():
@@ -98,8 +98,8 @@ def test_swaps_equal_the_exact_enumeration():
     total = rows.sum(axis=0)
     differences = ratio(total[1] + moved) - ratio(total[0] - moved)
     exact = (np.abs(differences) >= abs(ratio(total[0]) - ratio(total[1])) - 1e-12).mean()
-    found = compare_pairs(ratio, rows, test="ar", resamples=20_000)
-    assert found.p[0] == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 20_000))
+    result = compare_pairs(ratio, rows, test="ar", resamples=20_000)
+    assert result.p[0] == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 20_000))
 
 
 def test_draws_follow_the_seed(statistics):
@@ -113,9 +113,9 @@ def test_draws_follow_the_seed(statistics):
 def records(dataset, systems):
     """Return the texts of `systems` by name, and the references, transposed as sacreBLEU takes them."""
     name, text = (dataset.candidates[column].to_numpy(object) for column in ("system", "text"))
-    hypotheses = [(one, text[name == one].tolist()) for one in systems]
+    hypotheses = [(system, text[name == system].tolist()) for system in systems]
     references = dataset.references["text"].to_numpy(object).reshape(len(dataset.sources), -1).T
-    return hypotheses, [list(one) for one in references]
+    return hypotheses, [list(reference) for reference in references]
 
 
 def check_parity(dataset, systems, metrics, test, resamples, monkeypatch):
@@ -124,17 +124,17 @@ def check_parity(dataset, systems, metrics, test, resamples, monkeypatch):
     hypotheses, references = records(dataset, systems)
     scorers = {name: METRICS[name](references=references) for name in metrics}
     _, results = PairedTest(hypotheses, scorers, None, test_type=test, n_samples=resamples)()
-    names = [one for one in results if one != "System"]
-    wanted = dict(zip(metrics, ([one.p_value for one in results[key][1:]] for key in names), strict=True))
+    names = [item for item in results if item != "System"]
+    wanted = dict(zip(metrics, ([item.p_value for item in results[key][1:]] for key in names), strict=True))
     chosen = dataset.candidates["system"].to_numpy(object)
     for name in metrics:
         metric = make_metric(name)
         statistics = metric.statistics(dataset)
-        cube = np.stack([statistics[chosen == one] for one in systems], axis=1)
-        found = compare_pairs(
+        cube = np.stack([statistics[chosen == system] for system in systems], axis=1)
+        result = compare_pairs(
             metric.score, cube, test=test, resamples=resamples, seed=12345, parity="sacrebleu", scale=100
         )
-        assert found.p[found.first == 0].tolist() == wanted[name]
+        assert result.p[result.first == 0].tolist() == wanted[name]
 
 
 @pytest.mark.parametrize("test", ["bs", "ar"])
@@ -156,7 +156,7 @@ def test_p_values_equal_sacrebleus_on_wmt15(shared, monkeypatch, tmp_path):
 def test_golden_p_values_equal_sacrebleus(shared_golden, name, test):
     stored = json.loads((shared_golden / "sacrebleu_paired.json").read_text())
     lines = (shared_golden / "inputs.jsonl").read_text(encoding="utf-8").splitlines()
-    items = {one["id"]: one for one in map(json.loads, lines)}
+    items = {item["id"]: item for item in map(json.loads, lines)}
     dataset = assemble(
         [
             Record(
@@ -170,12 +170,12 @@ def test_golden_p_values_equal_sacrebleus(shared_golden, name, test):
     cube = metric.statistics(dataset).reshape(len(stored["ids"]), 2, -1)
     settings = {"test": test, "resamples": 1000, "seed": stored[test]["seed"]}
     rows = stored[test]["results"][name]
-    found = compare_pairs(metric.score, cube, parity="sacrebleu", scale=100, **settings)
-    assert 100 * found.scores == pytest.approx([rows[0]["score"], rows[1]["score"]], abs=1e-9)
-    assert found.p.tolist() == [rows[1]["p"]]
+    result = compare_pairs(metric.score, cube, parity="sacrebleu", scale=100, **settings)
+    assert 100 * result.scores == pytest.approx([rows[0]["score"], rows[1]["score"]], abs=1e-9)
+    assert result.p.tolist() == [rows[1]["p"]]
     plain = compare_pairs(metric.score, cube, **settings)
     # two-sided, about twice as many resamples count for the bootstrap; the swaps are the same
-    assert plain.p[0] == found.p[0] if test == "ar" else found.p[0] < plain.p[0] < 0.5
+    assert plain.p[0] == result.p[0] if test == "ar" else result.p[0] < plain.p[0] < 0.5
 
 
 def test_sources_needed_give_the_power_that_is_asked_for():

@@ -53,16 +53,16 @@ def translated(rng, right: list[str], errors: float) -> str:
 def crowd(copies: int, *, sources: int = 40, noise: float = 0.05, names: bool = True):
     """Return independent systems, the last of them bad, and `copies` of that one with few changes."""
     rng = np.random.default_rng(copies)
-    made = []
+    items = []
     for _ in range(sources):
         right = sentence(rng)
         texts = [translated(rng, right, errors) for errors in (0.2, 0.25, 0.3, 0.3, 0.35, 0.65)]
         texts += [translated(rng, texts[5].split(), noise) for _ in range(copies)]
         order = np.arange(len(texts)) if names else rng.permutation(len(texts))
-        made.append(
+        items.append(
             Record("source", [], [Candidate(f"system{place}", texts[at]) for place, at in enumerate(order)], lp="de-en")
         )
-    return assemble(made, "crowd")
+    return assemble(items, "crowd")
 
 
 def column(text: str, dataset, name: str) -> np.ndarray:
@@ -79,22 +79,22 @@ def shares_of_first(dataset, scores) -> float:
 @pytest.fixture(scope="module")
 def small():
     rng = np.random.default_rng(3)
-    made = []
+    items = []
     for _ in range(15):
         right = sentence(rng, int(rng.integers(1, 8)))
-        made.append([translated(rng, right, 0.3) for _ in range(rng.integers(1, 6))])
-    made += [["", "", "a cat"], ["the cat", "the cat", "the cat"], [], ["alone"]]
-    return dataset_of([([], one) for one in made], lp="de-en")
+        items.append([translated(rng, right, 0.3) for _ in range(rng.integers(1, 6))])
+    items += [["", "", "a cat"], ["the cat", "the cat", "the cat"], [], ["alone"]]
+    return dataset_of([([], item) for item in items], lp="de-en")
 
 
 @pytest.mark.parametrize("metric", ["chrf", "bleu[smoothing=add-one]", "ter"])
 def test_means_equal_plain_loops(small, metric):
     compared = make_metric(metric)
     texts = small.candidates["text"].tolist()
-    found = make(f"consensus[metric={metric},neighbours=2]").fit(small).transform(small)
+    columns = make(f"consensus[metric={metric},neighbours=2]").fit(small).transform(small)
     sign = 1 if compared.higher_is_better else -1
     pairs = list(itertools.product(dict.fromkeys(texts), repeat=2))
-    scores_of_pairs = sign * compared.transform(dataset_of([([other], [one]) for one, other in pairs]))[:, 0]
+    scores_of_pairs = sign * compared.transform(dataset_of([([right], [pair]) for pair, right in pairs]))[:, 0]
     known = dict(zip(pairs, scores_of_pairs.tolist(), strict=True))
 
     def similarity(i: int, j: int) -> float:
@@ -109,7 +109,7 @@ def test_means_equal_plain_loops(small, metric):
                 np.mean(list(different.values())) if different else 0,
                 np.mean(sorted(scores)[-2:]) if scores else 0,
             ]
-            assert found[i, :3] == pytest.approx(wanted, abs=1e-12)
+            assert columns[i, :3] == pytest.approx(wanted, abs=1e-12)
 
 
 def test_blocks_change_nothing(small, monkeypatch):
@@ -123,13 +123,13 @@ def test_blocks_change_nothing(small, monkeypatch):
 
 
 def test_every_different_text_is_compared_once(monkeypatch):
-    made = dataset_of([([], ["a b", "a b", "c d", "a b", "c d"])] * 3)
+    data = dataset_of([([], ["a b", "a b", "c d", "a b", "c d"])] * 3)
     pairs = []
-    both = similarities.MetricSimilarity.compare_both
-    monkeypatch.setattr(similarities.MetricSimilarity, "compare_both", lambda *a: pairs.append(len(a[1])) or both(*a))
-    extractor = make("consensus").fit(made)
-    first = extractor.transform(made)
-    extractor.transform(made)
+    joined = similarities.MetricSimilarity.compare_both
+    monkeypatch.setattr(similarities.MetricSimilarity, "compare_both", lambda *a: pairs.append(len(a[1])) or joined(*a))
+    extractor = make("consensus").fit(data)
+    first = extractor.transform(data)
+    extractor.transform(data)
     # two different texts: three pairs, both with themselves
     assert sum(pairs) == 3 * 3
     assert first[0] == pytest.approx(first[1])
@@ -137,18 +137,18 @@ def test_every_different_text_is_compared_once(monkeypatch):
 
 @pytest.mark.parametrize("copies", range(1, 11))
 def test_copies_of_a_bad_system_do_not_win(copies):
-    made = crowd(copies)
-    assert shares_of_first(made, column("consensus", made, "independent")) <= 0.05
-    assert shares_of_first(made, column("consensus", made, "independent_near")) <= 0.25
+    data = crowd(copies)
+    assert shares_of_first(data, column("consensus", data, "independent")) <= 0.05
+    assert shares_of_first(data, column("consensus", data, "independent_near")) <= 0.25
     if copies > 5:
-        assert shares_of_first(made, column("consensus", made, "mean")) > 0.5
+        assert shares_of_first(data, column("consensus", data, "mean")) > 0.5
 
 
 @pytest.mark.parametrize("copies", [1, 4, 10])
 def test_exact_copies_do_not_win_in_a_single_source(copies):
-    made = crowd(copies, noise=0.0, names=False)
-    scores = column("consensus[trust=source]", made, "independent")
-    systems = made.candidates["text"].to_numpy(object).reshape(len(made.sources), -1)
+    data = crowd(copies, noise=0.0, names=False)
+    scores = column("consensus[trust=source]", data, "independent")
+    systems = data.candidates["text"].to_numpy(object).reshape(len(data.sources), -1)
     wins = []
     for texts, row in zip(systems, scores.reshape(systems.shape), strict=True):
         copied = [text for text in texts if (texts == text).sum() > 1]
@@ -157,30 +157,30 @@ def test_exact_copies_do_not_win_in_a_single_source(copies):
 
 
 def test_without_relatives_weights_are_equal():
-    made = crowd(0)
-    found = make("consensus").fit(made).transform(made)
-    np.testing.assert_allclose(found[:, 3], found[:, 0], atol=0.01)
-    np.testing.assert_allclose(found[:, 4], found[:, 0], atol=0.01)
+    data = crowd(0)
+    columns = make("consensus").fit(data).transform(data)
+    np.testing.assert_allclose(columns[:, 3], columns[:, 0], atol=0.01)
+    np.testing.assert_allclose(columns[:, 4], columns[:, 0], atol=0.01)
 
 
 def test_systems_are_related_by_language_pair_and_unknown_ones_are_not():
-    made = crowd(4)
-    fitted = make("consensus").fit(made)
-    renamed = made.candidates.assign(system="new" + made.candidates["system"])
-    strangers = type(made)("new", made.sources, made.references, renamed, made.ratings, made.preferences)
-    found = fitted.transform(strangers)
-    np.testing.assert_allclose(found[:, 3:5], found[:, :1].repeat(2, axis=1), atol=1e-12)
+    data = crowd(4)
+    fitted = make("consensus").fit(data)
+    renamed = data.candidates.assign(system="new" + data.candidates["system"])
+    strangers = type(data)("new", data.sources, data.references, renamed, data.ratings, data.preferences)
+    columns = fitted.transform(strangers)
+    np.testing.assert_allclose(columns[:, 3:5], columns[:, :1].repeat(2, axis=1), atol=1e-12)
 
 
 def test_columns_of_odd_candidates(small, caplog):
     with caplog.at_level(logging.WARNING):
-        found = FeatureSet.parse("consensus,consensus[metric=ter]").transform(small)
-    assert np.isfinite(found).all()
+        columns = FeatureSet.parse("consensus,consensus[metric=ter]").transform(small)
+    assert np.isfinite(columns).all()
     identical = slice(*small.candidate_offsets[16:18])
-    assert (np.ptp(found[identical], axis=0) <= 1e-12).all()
-    assert found[identical][0, :3] == pytest.approx([1, 0, 1])
+    assert (np.ptp(columns[identical], axis=0) <= 1e-12).all()
+    assert columns[identical][0, :3] == pytest.approx([1, 0, 1])
     alone = small.candidate_offsets[18]
-    assert (found[alone] == 0).all()
+    assert (columns[alone] == 0).all()
     nothing = small.select_candidates(np.zeros(len(small), dtype=bool))
     assert make("consensus").fit(nothing).transform(nothing).shape == (0, 7)
     assert make("consensus").note(small).startswith(f"{int((np.diff(small.candidate_offsets) == 1).sum())} source")
@@ -190,20 +190,20 @@ def test_large_sources_are_compared_with_some_of_their_texts():
     rng = np.random.default_rng(0)
     right = sentence(rng, 12)
     texts = [translated(rng, right, rng.uniform(0.1, 0.8)) for _ in range(600)]
-    made = dataset_of([([], [*texts, *texts[:20]])])
-    exact = make("consensus[trust=source]").fit(made).transform(made)
-    summed = make("consensus[trust=source,limit=200]").fit(made).transform(made)
-    sampled = make("consensus[trust=source,limit=200,aggregate=false]").fit(made).transform(made)
-    for found in (summed, sampled):
+    data = dataset_of([([], [*texts, *texts[:20]])])
+    exact = make("consensus[trust=source]").fit(data).transform(data)
+    summed = make("consensus[trust=source,limit=200]").fit(data).transform(data)
+    sampled = make("consensus[trust=source,limit=200,aggregate=false]").fit(data).transform(data)
+    for result in (summed, sampled):
         for name in COLUMNS:
             at = COLUMNS.index(name)
-            assert np.corrcoef(found[:, at], exact[:, at])[0, 1] > 0.9, name
+            assert np.corrcoef(result[:, at], exact[:, at])[0, 1] > 0.9, name
     # the score of mean statistics is close to the mean of scores
     assert np.corrcoef(summed[:, 0], exact[:, 0])[0, 1] > 0.999
     assert np.abs(summed[:, 0] - exact[:, 0]).max() < 0.02
     np.testing.assert_array_equal(summed[:20], summed[600:])
     # all texts as voters: nothing is left out
-    everything = make("consensus[trust=source,limit=610,aggregate=false]").fit(made).transform(made)
+    everything = make("consensus[trust=source,limit=610,aggregate=false]").fit(data).transform(data)
     np.testing.assert_allclose(everything[:, :2], exact[:, :2], atol=1e-9)
 
 
@@ -211,24 +211,24 @@ def test_ten_thousand_candidates_of_one_source():
     rng = np.random.default_rng(0)
     right = sentence(rng, 4)
     texts = [translated(rng, right, 0.6) for _ in range(9_990)]
-    made = dataset_of([([], [*texts, *[""] * 10])])
+    data = dataset_of([([], [*texts, *[""] * 10])])
     start = time.perf_counter()
-    found = make("consensus[limit=50]").fit(made).transform(made)
-    assert found.shape == (10_000, 7)
-    assert np.isfinite(found).all()
+    columns = make("consensus[limit=50]").fit(data).transform(data)
+    assert columns.shape == (10_000, 7)
+    assert np.isfinite(columns).all()
     assert time.perf_counter() - start < 60
 
 
 def test_references_are_not_looked_at_and_do_not_vote(small):
-    found = make("consensus").fit(small).transform(small)
+    result = make("consensus").fit(small).transform(small)
     offsets = small.candidate_offsets
     texts = [small.candidates["text"].tolist()[a:b] for a, b in itertools.pairwise(offsets.tolist())]
-    referenced = dataset_of([(["the old cat", "a cat"], one) for one in texts], lp="de-en")
+    referenced = dataset_of([(["the old cat", "a cat"], text) for text in texts], lp="de-en")
     fitted = make("consensus").fit(referenced)
-    np.testing.assert_array_equal(fitted.transform(referenced), found)
+    np.testing.assert_array_equal(fitted.transform(referenced), result)
     together = referenced.with_references_as_candidates()
     outputs = ~together.candidates["is_reference"].to_numpy(bool)
-    np.testing.assert_allclose(make("consensus").fit(together).transform(together)[outputs], found, atol=1e-12)
+    np.testing.assert_allclose(make("consensus").fit(together).transform(together)[outputs], result, atol=1e-12)
     # a reference as a candidate is compared with the outputs, and not with other references
     columns = fitted.transform_references(referenced, references_apart(referenced))
     chrf = make_metric("chrf")
@@ -246,18 +246,18 @@ def test_semantic_matching_as_similarity(small, monkeypatch):
         return np.repeat(1.0 / (1.0 + np.abs(np.subtract(*lengths[pairs].T)))[:, np.newaxis], 4, axis=1)
 
     monkeypatch.setattr(Semantic, "compare", compare)
-    found = make("consensus[metric=semantic]").fit(small).transform(small)
-    assert np.isfinite(found).all()
+    columns = make("consensus[metric=semantic]").fit(small).transform(small)
+    assert np.isfinite(columns).all()
     assert calls
     assert all(number == different for number, different, _ in calls)
     texts = small.candidates["text"].tolist()[: small.candidate_offsets[1]]
     wanted = [
-        np.mean([1 / (1 + abs(len(one) - len(other))) for j, other in enumerate(texts) if j != i])
+        np.mean([1 / (1 + abs(len(text) - len(right))) for j, right in enumerate(texts) if j != i])
         if len(texts) > 1
         else 0
-        for i, one in enumerate(texts)
+        for i, text in enumerate(texts)
     ]
-    assert found[: len(texts), 0] == pytest.approx(wanted)
+    assert columns[: len(texts), 0] == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize(

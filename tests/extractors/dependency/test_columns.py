@@ -74,8 +74,8 @@ CLEARNLP = [
 
 
 def test_universal_dependencies_give_the_five_types():
-    found = triplets(parses_of(PASSIVE, ACTIVE))
-    assert found.of(0) == sorted(
+    parsed = triplets(parses_of(PASSIVE, ACTIVE))
+    assert parsed.of(0) == sorted(
         [
             ("agent-verb", "sold", "anna"),
             ("verb-patient", "sold", "cars"),
@@ -84,10 +84,10 @@ def test_universal_dependencies_give_the_five_types():
             ("verb-modifier", "sold", "quickly"),
             ("preposition-object", "by", "anna"),
         ],
-        key=lambda one: (TYPES.index(one[0]), found.vocabulary.index(one[1]), found.vocabulary.index(one[2])),
+        key=lambda item: (TYPES.index(item[0]), parsed.vocabulary.index(item[1]), parsed.vocabulary.index(item[2])),
     )
     # an adverb of an adjective modifies no verb
-    assert set(found.of(1)) == {
+    assert set(parsed.of(1)) == {
         ("agent-verb", "reads", "she"),
         ("verb-patient", "reads", "books"),
         ("noun-modifier", "books", "long"),
@@ -96,8 +96,8 @@ def test_universal_dependencies_give_the_five_types():
 
 
 def test_lemmas_are_compared_if_asked_for():
-    found = triplets(parses_of(ACTIVE), lemma=True)
-    assert ("verb-patient", "read", "book") in found.of(0)
+    parsed = triplets(parses_of(ACTIVE), lemma=True)
+    assert ("verb-patient", "read", "book") in parsed.of(0)
 
 
 def test_clearnlp_labels_take_the_agent_from_behind_its_preposition():
@@ -115,7 +115,7 @@ def brute_force(first: list[tuple], second: list[tuple]) -> list[list[int]]:
     """Count matches per type and level, the partial ones with scipy's assignment solver."""
     rows = []
     for kind in range(len(TYPES)):
-        a, b = ([one[1:] for one in side if one[0] == kind] for side in (first, second))
+        a, b = ([item[1:] for item in side if item[0] == kind] for side in (first, second))
         edges = np.array([[x[0] == y[0] or x[1] == y[1] for y in b] for x in a], dtype=float).reshape(len(a), len(b))
         partial = int(edges[linear_sum_assignment(edges, maximize=True)].sum())
         rows.append([min(len(a), len(b)), partial, sum((Counter(a) & Counter(b)).values())])
@@ -129,8 +129,8 @@ sentence = st.lists(one_triplet, max_size=12)
 @settings(deadline=None, max_examples=100)
 @given(sentence, st.lists(sentence, min_size=1, max_size=3))
 def test_counts_equal_brute_force(candidate, references):
-    sentences = [sorted(one) for one in (candidate, *references)]
-    columns = [np.array([row[i] for one in sentences for row in one]) for i in range(3)]
+    sentences = [sorted(item) for item in (candidate, *references)]
+    columns = [np.array([row[i] for sentence in sentences for row in sentence]) for i in range(3)]
     packed = Triplets(
         columns[0].astype(np.int8),
         columns[1].astype(np.int32),
@@ -143,7 +143,7 @@ def test_counts_equal_brute_force(candidate, references):
         *(np.array([0]), np.arange(1, len(sentences)), np.array([0]), np.array([0, len(references)])),
     )
     counts, ratios = module._match(*arguments, False)
-    wanted = np.array([brute_force(sentences[0], one) for one in sentences[1:]], dtype=float)
+    wanted = np.array([brute_force(sentences[0], sentence) for sentence in sentences[1:]], dtype=float)
     np.testing.assert_allclose(counts[0], wanted.mean(axis=0))
     assert (counts[0][:, 0] >= counts[0][:, 1]).all()
     assert (counts[0][:, 1] >= counts[0][:, 2]).all()
@@ -165,15 +165,15 @@ def test_columns_are_named_by_type_and_level():
 def test_the_shipped_parser_on_odd_sentences():
     reference = "The old man sold his car to a young woman in the city."
     odd = ["", ". , ! ?", "word " * 1000, "图书馆下周一将延长开放时间。", reference, reference.lower(), "\u00a0 \u2028"]
-    made = dataset_of([([reference], odd)])
-    matrix = DependencyStructure().transform(made)
+    data = dataset_of([([reference], odd)])
+    matrix = DependencyStructure().transform(data)
     assert np.isfinite(matrix).all()
     assert (matrix[[0, 1, 3, 6]] == 0).all()
     own = matrix[odd.index(reference)]
-    counts = Counter(one[0] for one in triplets_of(made, "shipped", lemma=False).of(odd.index(reference)))
+    counts = Counter(item[0] for item in triplets_of(data, "shipped", lemma=False).of(odd.index(reference)))
     assert own.reshape(5, 3).tolist() == [[counts[kind]] * 3 for kind in TYPES]
     assert own.sum() > 10
-    evidence = DependencyStructure().evidence(made, odd.index(reference))
+    evidence = DependencyStructure().evidence(data, odd.index(reference))
     assert list(evidence) == ["reference 1"]
     assert "agent-verb(sold, man)" in evidence["reference 1"]
     assert len(evidence["reference 1"]) == sum(counts.values())
@@ -268,6 +268,6 @@ def test_concurrent_and_killed_runs_leave_a_good_cache(tmp_path):
     time.sleep(3)
     # with its worker processes: they would hold its output open after it is gone
     os.killpg(killed.pid, signal.SIGKILL)
-    assert [printed(one) for one in others] == ["300 299\n", "310 309\n"]
+    assert [printed(other) for other in others] == ["300 299\n", "310 309\n"]
     printed(killed)
     assert printed(start(320)) == "320 319\n"

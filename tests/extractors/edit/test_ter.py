@@ -143,18 +143,18 @@ def plain_edits(words: list[int], reference: list[int], beam: int, max_distance:
     distance, path = plain_alignment(words, reference, beam)
     while max_distance and max_size:
         chosen = None
-        found = distance
+        result = distance
         tried = list(plain_shifts(words, reference, path, max_distance, max_size))
         for size, start, after in sorted(tried, key=lambda shift: -shift[0]):
-            saved = distance - found - 1
+            saved = distance - result - 1
             if chosen and saved >= 2 * size:
                 break
             rest = words[:start] + words[start + size :]
             place = after + 1 if after < start else after + 1 - size if after >= start + size else after
             moved = rest[:place] + words[start : start + size] + rest[place:]
             value = plain_alignment(moved, reference, beam)
-            if value[0] < found:
-                found, chosen = value[0], (moved, value)
+            if value[0] < result:
+                result, chosen = value[0], (moved, value)
         if not chosen:
             break
         shifts += 1
@@ -198,9 +198,9 @@ sentences = st.lists(st.sampled_from("abcdefg"), max_size=12).map(" ".join)
 @settings(deadline=None, max_examples=80)
 @given(st.lists(sentences, min_size=1, max_size=3), sentences)
 def test_any_sentence_equals_sacrebleu(references, candidate):
-    theirs = sacrebleu.metrics.TER().sentence_score(candidate, references)
-    ours = score(TranslationEditRate(), references, candidate)
-    assert ours == pytest.approx(theirs.score / 100, abs=1e-12)
+    expected = sacrebleu.metrics.TER().sentence_score(candidate, references)
+    actual = score(TranslationEditRate(), references, candidate)
+    assert actual == pytest.approx(expected.score / 100, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -212,10 +212,10 @@ def test_long_sentences_equal_sacrebleu(seed):
     generator.shuffle(pieces)
     words = np.concatenate([*pieces, generator.integers(0, 40, 20 * (seed % 4))])
     words[generator.random(len(words)) < 0.3] = 300
-    candidate, other = (" ".join(map(str, one)) for one in (words, reference))
-    theirs = sacrebleu.metrics.TER().sentence_score(candidate, [other])
+    candidate, right = (" ".join(map(str, left)) for left in (words, reference))
+    expected = sacrebleu.metrics.TER().sentence_score(candidate, [right])
     limits = Limits(SACREBLEU, 25, 50, 10)
-    assert shift_edits(words.astype(np.int32), reference.astype(np.int32), limits) == theirs.num_edits
+    assert shift_edits(words.astype(np.int32), reference.astype(np.int32), limits) == expected.num_edits
 
 
 def test_a_wrong_word_that_moves_costs_two_edits():

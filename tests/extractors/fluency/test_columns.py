@@ -40,8 +40,8 @@ def corpus(sources: int = 120):
 def test_equals_kenlm_on_lmplz_models(shared_golden, order):
     with gzip.open(shared_golden / f"lm{order}.scores.jsonl.gz", "rt", encoding="utf-8") as stream:
         wanted = {row["id"]: row for row in map(json.loads, stream)}
-    made = dataset_of([(item["refs"], [item["hyp"]]) for item in inputs(shared_golden)])
-    columns = columns_of(Perplexity(order=order, oov=True, match=True), made)
+    data = dataset_of([(item["refs"], [item["hyp"]]) for item in inputs(shared_golden)])
+    columns = columns_of(Perplexity(order=order, oov=True, match=True), data)
     for item, (perp, oov, match) in zip(inputs(shared_golden), columns, strict=True):
         row = wanted[item["id"]]
         tokens = row["n"] - 1
@@ -51,22 +51,22 @@ def test_equals_kenlm_on_lmplz_models(shared_golden, order):
 
 
 def test_own_references_can_be_left_out():
-    made = corpus()
-    plain, without = (columns_of(Perplexity(leave_out=flag), made)[:, 0] for flag in (False, True))
-    own = dataset_of([([text], [text]) for text in made.references["text"]])
+    data = corpus()
+    plain, without = (columns_of(Perplexity(leave_out=flag), data)[:, 0] for flag in (False, True))
+    own = dataset_of([([text], [text]) for text in data.references["text"]])
     seen, unseen = (columns_of(Perplexity(leave_out=flag), own)[:, 0] for flag in (False, True))
     assert (unseen > seen).mean() > 0.9
     assert np.corrcoef(plain, without)[0, 1] > 0.8
 
 
 def test_shuffling_sources_changes_nothing():
-    made = corpus()
-    order = np.random.default_rng(1).permutation(len(made.sources))
-    texts = made.references["text"].tolist()
-    candidates = made.candidates["text"].to_numpy(object).reshape(-1, 3)
+    data = corpus()
+    order = np.random.default_rng(1).permutation(len(data.sources))
+    texts = data.references["text"].tolist()
+    candidates = data.candidates["text"].to_numpy(object).reshape(-1, 3)
     shuffled = dataset_of([([texts[i]], candidates[i].tolist()) for i in order])
     for options in ({}, {"leave_out": True}):
-        first = columns_of(Perplexity(**options), made)[:, 0].reshape(-1, 3)
+        first = columns_of(Perplexity(**options), data)[:, 0].reshape(-1, 3)
         second = columns_of(Perplexity(**options), shuffled)[:, 0].reshape(-1, 3)
         np.testing.assert_allclose(first[order], second, rtol=1e-12)
 
@@ -78,11 +78,11 @@ def by_kenlm(lines: list[str], texts: list[str], path) -> list[float]:
     write_arpa(estimate(count_ngrams(segments.values, segments.offsets, 3)), segments.vocabulary, path)
     model = kenlm.Model(str(path))
     words = tokenise(texts, "13a", lowercase=True)
-    found = []
+    result = []
     for row in range(len(texts)):
         tokens = words.words(row)
-        found.append(-np.log(10) * model.score(" ".join(tokens)) / (len(tokens) + 1))
-    return found
+        result.append(-np.log(10) * model.score(" ".join(tokens)) / (len(tokens) + 1))
+    return result
 
 
 def test_the_model_is_that_of_the_sorted_references(tmp_path):
@@ -96,23 +96,23 @@ def test_the_model_is_that_of_the_sorted_references(tmp_path):
     lines, texts = ([sentence() for _ in range(120)] for _ in range(2))
     # the last word to appear in sorted lines, three times after one and the same word, is what lmplz counts its own way
     lines[:3] = ["ê p q"] * 3
-    made = dataset_of([([line], [text]) for line, text in zip(lines, texts, strict=True)])
-    found = columns_of(Perplexity(), made)[:, 0]
+    data = dataset_of([([line], [text]) for line, text in zip(lines, texts, strict=True)])
+    result = columns_of(Perplexity(), data)[:, 0]
     turned = dataset_of([([line], [text]) for line, text in zip(lines[::-1], texts, strict=True)])
-    np.testing.assert_allclose(columns_of(Perplexity(), turned)[:, 0], found, rtol=1e-12)
+    np.testing.assert_allclose(columns_of(Perplexity(), turned)[:, 0], result, rtol=1e-12)
     in_order = sorted(lines, key=str.encode)
-    np.testing.assert_allclose(by_kenlm(in_order, texts, tmp_path / "lm.arpa"), found, atol=1e-5)
+    np.testing.assert_allclose(by_kenlm(in_order, texts, tmp_path / "lm.arpa"), result, atol=1e-5)
     # in other orders lmplz estimates other discounts
     others = [by_kenlm(generator.permutation(lines).tolist(), texts, tmp_path / "lm.arpa") for _ in range(5)]
-    assert np.abs(np.array(others) - found).max() > 1e-3
+    assert np.abs(np.array(others) - result).max() > 1e-3
 
 
 def test_too_few_references_make_the_column_unusable():
-    made = corpus(99)
+    data = corpus(99)
     features = FeatureSet.parse("bleu,perp")
-    assert features.unusable(made) == "99 reference sentences are too few for a language model, which needs 100"
+    assert features.unusable(data) == "99 reference sentences are too few for a language model, which needs 100"
     assert features.unusable(corpus(100)) is None
-    assert (features.transform(made)[:, 1] == 0).all()
+    assert (features.transform(data)[:, 1] == 0).all()
 
 
 def test_a_model_falls_back_on_what_it_can_use():
@@ -144,9 +144,9 @@ def test_a_model_of_parts_of_speech_is_one_of_tags_for_words():
         [([text[batch.reference[i]]], [text[row] for row in batch.candidate[3 * i : 3 * i + 3]]) for i in range(120)]
     )
     for options in ({}, {"leave_out": True, "oov": True, "match": True}):
-        found = columns_of(Perplexity(unit="tags", **options), data)
+        result = columns_of(Perplexity(unit="tags", **options), data)
         expected = columns_of(Perplexity(tokenizer="none", lowercase=False, **options), as_words)
-        np.testing.assert_allclose(found, expected, rtol=1e-9)
+        np.testing.assert_allclose(result, expected, rtol=1e-9)
     usual, odd, empty = columns_of(Perplexity(unit="tags"), data)[:3, 0]
     assert usual < odd < empty
 

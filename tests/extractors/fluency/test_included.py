@@ -23,27 +23,27 @@ GOOD, BAD, ALIEN = "I think that it was a good idea .", "Think that I a good was
 def test_usual_english_is_told_from_other_text_without_references_or_kenlm(monkeypatch):
     monkeypatch.setitem(sys.modules, "kenlm", None)
     features = FeatureSet.parse(BOTH)
-    made = dataset_of([([], [GOOD, BAD, ALIEN])])
-    words, oov, match, tags, tag_match = features.transform(made).T
+    data = dataset_of([([], [GOOD, BAD, ALIEN])])
+    words, oov, match, tags, tag_match = features.transform(data).T
     assert words[0] < words[1] < words[2]
     assert tags[0] < tags[1]
     assert oov[0] == 0 < oov[2]
     assert match[0] > match[1] > match[2]
     assert tag_match[0] > tag_match[1]
-    assert features.note(made) is None
-    assert {one.fit_scope for one in features.extractors} == {"none"}
-    assert not any(one.needs_references for one in features.extractors)
+    assert features.note(data) is None
+    assert {extractor.fit_scope for extractor in features.extractors} == {"none"}
+    assert not any(extractor.needs_references for extractor in features.extractors)
 
 
 def test_a_score_depends_on_nothing_but_the_candidate():
     features = FeatureSet.parse(BOTH)
     together = features.transform(dataset_of([([GOOD], [GOOD, BAD]), ([ALIEN], [ALIEN])]))
-    apart = [features.transform(one) for one in (dataset_of([([BAD], [GOOD, BAD])]), dataset_of([([GOOD], [ALIEN])]))]
+    apart = [features.transform(item) for item in (dataset_of([([BAD], [GOOD, BAD])]), dataset_of([([GOOD], [ALIEN])]))]
     np.testing.assert_array_equal(together, np.concatenate(apart))
 
 
 def test_its_content_is_in_the_signature():
-    words, tags = (one.signature() for one in FeatureSet.parse(BOTH).extractors)
+    words, tags = (extractor.signature() for extractor in FeatureSet.parse(BOTH).extractors)
     assert f"model={included.included_digest('words')[:12]}" in words
     assert f"model={included.included_digest('tags')[:12]}" in tags
     assert "order" not in words
@@ -81,7 +81,7 @@ def test_its_card_says_what_it_is_made_of():
 
 
 def test_no_references_are_named_as_the_reason_where_the_model_learnt_from_none():
-    made = dataset_of([([GOOD], [GOOD, BAD]), ([ALIEN], [ALIEN])])
+    data = dataset_of([([GOOD], [GOOD, BAD]), ([ALIEN], [ALIEN])])
     learning, frozen = FeatureSet.parse("perp").extractors, FeatureSet.parse(BOTH).extractors
-    assert "in no other reference" in evidence_of(learning, made, (0, 1), ("A", "B")).text
-    assert evidence_of(frozen, made, (0, 1), ("A", "B")).text == ""
+    assert "in no other reference" in evidence_of(learning, data, (0, 1), ("A", "B")).text
+    assert evidence_of(frozen, data, (0, 1), ("A", "B")).text == ""

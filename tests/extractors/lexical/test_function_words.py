@@ -19,9 +19,9 @@ def test_lists_by_name_or_file(tmp_path):
     assert function_words("none") == (frozenset(), "none")
     for name, text in (("one", "The\nof\n"), ("two", "of the"), ("other", "of the a")):
         (tmp_path / name).write_text(text)
-    one, two, other = (function_words(str(tmp_path / name)) for name in ("one", "two", "other"))
-    assert one == two
-    assert one[0] == {"the", "of"}
-    assert one[1] != other[1]
+    left, right, second = (function_words(str(tmp_path / name)) for name in ("one", "two", "other"))
+    assert left == right
+    assert left[0] == {"the", "of"}
+    assert left[1] != second[1]
     with pytest.raises(DataError, match="no such file"):
         function_words(str(tmp_path / "nowhere"))

@@ -45,7 +45,7 @@ def test_what_is_no_english_word_stays(word):
 def test_every_word_equals_snowball_but_for_the_changes(golden):
     sentences = [text for item in inputs(golden) for text in (item["hyp_tok"], *item["refs_tok"])]
     words = {word for text in sentences for word in re.findall("[a-z]{3,}", text.lower())}
-    theirs = PorterStemmer()
+    expected = PorterStemmer()
     words = {word for word in words if not re.search("bl[iy]|logi|logy", word)}
     assert len(words) > 100
-    assert {word: porter_stem(word) for word in words} == {word: theirs.stemWord(word) for word in words}
+    assert {word: porter_stem(word) for word in words} == {word: expected.stemWord(word) for word in words}

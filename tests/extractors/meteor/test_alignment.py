@@ -76,14 +76,14 @@ def run(size, length, matches, beam, as_meteor):
 @st.composite
 def problems(draw):
     size, length = draw(st.integers(1, 8)), draw(st.integers(1, 8))
-    one = st.tuples(
+    single = st.tuples(
         st.integers(0, length - 1),
         st.integers(0, size - 1),
         st.integers(1, 2),
         st.integers(1, 2),
         st.integers(0, 3),
     )
-    fits = one.filter(lambda match: match[0] + match[3] <= length and match[1] + match[2] <= size)
+    fits = single.filter(lambda match: match[0] + match[3] <= length and match[1] + match[2] <= size)
     words = fits.map(lambda match: (*match[:2], *((1, 1) if match[4] < PARAPHRASE else match[2:4]), match[4]))
     return (
         size,
@@ -118,9 +118,9 @@ def test_a_wide_beam_finds_the_best_alignment(problem):
         chosen = [match for match, taken in zip(matches, mask, strict=True) if taken]
         if not any(overlap(a, b) for k, a in enumerate(chosen) for b in chosen[:k]):
             possible.append(chosen)
-    chunks, found = run(size, length, matches, 10_000, False)
-    assert cost(found) == min(map(cost, possible))
-    assert cost(found)[1] == chunks
+    chunks, result = run(size, length, matches, 10_000, False)
+    assert cost(result) == min(map(cost, possible))
+    assert cost(result)[1] == chunks
 
 
 # "go" is duplicated in the reference beside equal words in between; taking "going" costs a chunk

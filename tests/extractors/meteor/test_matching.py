@@ -25,19 +25,19 @@ WORDNET = WordNet({"car": (1, 65), "automobile": (1,), "drive": (129, 7), "walk"
 def test_matches_of_words(candidate, reference, stemmer, wordnet):
     stem, synsets = stemmer_of(stemmer) if stemmer else None, wordnet.synsets if wordnet else None
     tables = MatchTables(word_tables(VOCABULARY, stem, synsets), no_paraphrases(2))
-    ids = [np.array(one, dtype=np.int32) for one in (candidate, reference)]
+    ids = [np.array(left, dtype=np.int32) for left in (candidate, reference)]
     offsets, matches = list_matches(*ids, (0, 1), tables)
     stems = [{0, 1}] if stemmer else []
     # walk and drive share a synset, drove is a form of drive; 1, 65 and 129 are the same bit of a signature
     synonyms = [{2, 3}, {0, 4}, {0, 5}, {1, 4}, {1, 5}, {0, 1}, {4, 5}] if wordnet else []
     expected = []
     for word in reference:
-        rows = [(i, 1, 1, EXACT) for i, other in enumerate(candidate) if other == word]
-        rows += [(i, 1, 1, STEM) for i, other in enumerate(candidate) if {word, other} in stems]
-        rows += [(i, 1, 1, SYNONYM) for i, other in enumerate(candidate) if {word, other} in synonyms]
+        rows = [(i, 1, 1, EXACT) for i, right in enumerate(candidate) if right == word]
+        rows += [(i, 1, 1, STEM) for i, right in enumerate(candidate) if {word, right} in stems]
+        rows += [(i, 1, 1, SYNONYM) for i, right in enumerate(candidate) if {word, right} in synonyms]
         expected.append(rows)
-    found = [[tuple(row) for row in matches[offsets[j] : offsets[j + 1]].tolist()] for j in range(len(reference))]
-    assert found == expected
+    result = [[tuple(row) for row in matches[offsets[j] : offsets[j + 1]].tolist()] for j in range(len(reference))]
+    assert result == expected
 
 
 def test_matches_of_phrases_and_room_for_many():

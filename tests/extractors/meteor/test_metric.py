@@ -78,8 +78,8 @@ def test_equals_meteor_1_5(golden, inputs, run):
         float(row["chunks"]) for row in expected
     ]
     for column, name in enumerate(("hyp_content", "hyp_func", "ref_content", "ref_func")):
-        theirs = np.array([list(map(float, row[f"{name}_by_module"].split())) for row in expected])
-        assert statistics[:, 5 + column :: 4][:, : theirs.shape[1]].tolist() == theirs.tolist()
+        peer = np.array([list(map(float, row[f"{name}_by_module"].split())) for row in expected])
+        assert statistics[:, 5 + column :: 4][:, : peer.shape[1]].tolist() == peer.tolist()
     corpora = golden / f"meteor.{run}.corpus.tsv"
     for row in table(corpora) if corpora.is_file() else []:
         members = [item["group"] == row["corpus"] or row["corpus"] == "all" for item in items]
@@ -95,9 +95,9 @@ def test_alignments_equal_meteor_1_5(golden, inputs):
     tables = metric._tables(batch.segments, "en")
     for number, row in enumerate(expected):
         sentences = int(batch.candidate[number]), int(batch.reference[number])
-        places, found = metric._align(batch.segments, tables, sentences, "en")
-        ours = [f"{j}:{n} {i}:{m} {kind}" for j, (i, m, n, kind) in zip(places, found, strict=True)]
-        assert "|".join(ours) == row["matches(ref_start:len hyp_start:len module)"], row["id"]
+        places, result = metric._align(batch.segments, tables, sentences, "en")
+        actual = [f"{j}:{n} {i}:{m} {kind}" for j, (i, m, n, kind) in zip(places, result, strict=True)]
+        assert "|".join(actual) == row["matches(ref_start:len hyp_start:len module)"], row["id"]
 
 
 @SHARED_ONLY
@@ -117,9 +117,9 @@ def test_orders_equal_those_made_of_meteor_1_5_alignments(golden, inputs):
 
 def test_word_order_metrics_take_the_alignment():
     dataset = dataset_of([(["she was walking home slowly"], ["slowly she walked home", "home", "", "x"])])
-    found = make_metric("kendall[alignment=meteor,tokenizer=meteor,brevity=false]").transform(dataset)[:, 0]
+    columns = make_metric("kendall[alignment=meteor,tokenizer=meteor,brevity=false]").transform(dataset)[:, 0]
     # slowly she walk home: three of the six pairs of words are out of order
-    assert found.tolist() == [0.5, 1.0, 0.0, 0.0]
+    assert columns.tolist() == [0.5, 1.0, 0.0, 0.0]
 
 
 def test_worked_example():
@@ -225,8 +225,8 @@ def test_the_signature_names_contents_not_files(tmp_path, small_wordnet):
     first, second = tmp_path / "one", tmp_path / "two"
     for path in (first, second):
         path.write_text("the\nof\n")
-    made = [Meteor(function_words=str(path), wordnet=str(small_wordnet), language="en") for path in (first, second)]
-    signatures = {metric.signature() for metric in made}
+    items = [Meteor(function_words=str(path), wordnet=str(small_wordnet), language="en") for path in (first, second)]
+    signatures = {metric.signature() for metric in items}
     (signature,) = signatures
     assert "alpha=0.85" in signature
     assert "modules=exact+stem+synonym" in signature

@@ -24,13 +24,13 @@ def test_phrases_and_their_paraphrases_are_found_where_they_occur(path):
     )
     phrases = find_paraphrases(path, segments)
     offsets, rows = phrases.sentence_offsets, phrases.occurrences
-    found = [[(start, length, number) for start, length, number in rows[slice(*offsets[i : i + 2])]] for i in range(5)]
+    result = [[(start, length, number) for start, length, number in rows[slice(*offsets[i : i + 2])]] for i in range(5)]
     names = {
         number: " ".join(segments.words(sentence)[start : start + length])
-        for sentence, rows in enumerate(found)
+        for sentence, rows in enumerate(result)
         for start, length, number in rows
     }
-    assert [[(start, length) for start, length, _ in rows] for rows in found] == [
+    assert [[(start, length) for start, length, _ in rows] for rows in result] == [
         [(1, 1), (2, 3)],
         [],
         [(0, 1), (2, 2), (5, 1)],

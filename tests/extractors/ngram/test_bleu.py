@@ -42,9 +42,9 @@ SMOOTHINGS = {"exp": "exp", "floor": "floor", "add-k": "add-one", "none": "none"
 def test_sentence_scores_equal_sacrebleu(inputs, expected, theirs, effective, lowercase, order):
     column = f"{'lc' if lowercase else 'cased'}.{theirs}.{'eff' if effective else 'noeff'}.N{order}"
     metric = Bleu(order=order, smoothing=SMOOTHINGS[theirs], effective_order=effective, lowercase=lowercase)
-    ours = scores(metric, [(item["refs"], [item["hyp"]]) for item in inputs])
+    actual = scores(metric, [(item["refs"], [item["hyp"]]) for item in inputs])
     theirs_scores = [float(expected[item["id"]][column]) / 100 for item in inputs]
-    np.testing.assert_allclose(ours, theirs_scores, atol=1e-9, rtol=0)
+    np.testing.assert_allclose(actual, theirs_scores, atol=1e-9, rtol=0)
 
 
 def test_statistics_equal_sacrebleu(inputs, expected):
@@ -92,8 +92,8 @@ sentences = st.lists(st.sampled_from(["a", "b", "c", "the", "cat", ".", "12,5", 
 @given(st.lists(sentences, min_size=1, max_size=3), sentences)
 def test_any_sentence_equals_sacrebleu(references, candidate):
     metric = Bleu()
-    theirs = sacrebleu.metrics.BLEU(effective_order=True).sentence_score(candidate, references).score / 100
-    assert scores(metric, [(references, [candidate])])[0] == pytest.approx(theirs, abs=1e-12)
+    expected = sacrebleu.metrics.BLEU(effective_order=True).sentence_score(candidate, references).score / 100
+    assert scores(metric, [(references, [candidate])])[0] == pytest.approx(expected, abs=1e-12)
 
 
 def plain_matches(candidate: list[str], references: list[list[str]], n: int) -> int:
@@ -102,9 +102,10 @@ def plain_matches(candidate: list[str], references: list[list[str]], n: int) -> 
     def grams(words: list[str]) -> list[tuple[str, ...]]:
         return [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
 
-    mine = grams(candidate)
+    own = grams(candidate)
     return sum(
-        min(mine.count(gram), max((grams(one).count(gram) for one in references), default=0)) for gram in set(mine)
+        min(own.count(gram), max((grams(reference).count(gram) for reference in references), default=0))
+        for gram in set(own)
     )
 
 
@@ -116,7 +117,7 @@ def test_kernel_equals_plain_python(items):
     for references, candidates in items:
         for candidate in candidates:
             row = next(rows)
-            words = [one.split() for one in references]
+            words = [reference.split() for reference in references]
             assert row.tolist() == [plain_matches(candidate.split(), words, n) for n in range(1, 10)]
 
 

@@ -70,10 +70,10 @@ sentences = st.text(alphabet="ab c.,'é\u3000", max_size=12)
     st.sampled_from([0, 2]),
 )
 def test_any_sentences_equal_sacrebleu(items, word_order):
-    theirs = sacrebleu.metrics.CHRF(word_order=word_order)
-    ours = make(f"chrf[word_order={word_order}]").transform(dataset_of(items))[:, 0]
-    wanted = [theirs.sentence_score(text, references).score / 100 for references, texts in items for text in texts]
-    np.testing.assert_allclose(ours, wanted, atol=1e-12)
+    expected = sacrebleu.metrics.CHRF(word_order=word_order)
+    actual = make(f"chrf[word_order={word_order}]").transform(dataset_of(items))[:, 0]
+    wanted = [expected.sentence_score(text, references).score / 100 for references, texts in items for text in texts]
+    np.testing.assert_allclose(actual, wanted, atol=1e-12)
 
 
 @pytest.mark.parametrize("text", ["chrf[order=0]", "chrf[word_order=10]", "chrf[beta=0]", "chrf[beta=inf]"])

@@ -135,15 +135,15 @@ words = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=9)
 @given(words, words, st.integers(-1, 4))
 def test_kernels_equal_plain_python(candidate, reference, distance):
     dataset = dataset_of([([" ".join(reference)], " ".join(candidate))])
-    mine, theirs = plain_skip_bigrams(candidate, distance), plain_skip_bigrams(reference, distance)
-    matched = sum((mine & theirs).values())
-    found = make(f"rouge_s[distance={distance},measure=recall]").transform(dataset)[0, 0]
-    assert found == pytest.approx(matched / theirs.total() if theirs else 0)
-    found = make("rouge_l[measure=precision]").transform(dataset)[0, 0]
-    assert found == pytest.approx(plain_lcs(candidate, reference) / len(candidate) if candidate else 0)
-    found = make("gtm[measure=precision]").transform(dataset)[0, 0]
+    left, right = plain_skip_bigrams(candidate, distance), plain_skip_bigrams(reference, distance)
+    matched = sum((left & right).values())
+    columns = make(f"rouge_s[distance={distance},measure=recall]").transform(dataset)[0, 0]
+    assert columns == pytest.approx(matched / right.total() if right else 0)
+    columns = make("rouge_l[measure=precision]").transform(dataset)[0, 0]
+    assert columns == pytest.approx(plain_lcs(candidate, reference) / len(candidate) if candidate else 0)
+    columns = make("gtm[measure=precision]").transform(dataset)[0, 0]
     common = sum((Counter(candidate) & Counter(reference)).values())
-    assert found == pytest.approx(common / len(candidate) if candidate else 0)
+    assert columns == pytest.approx(common / len(candidate) if candidate else 0)
 
 
 @pytest.mark.parametrize("text", ["rouge_n[order=0]", "rouge_w[weight=0.5]", "rouge_s[distance=-2]", "gtm[exponent=0]"])

@@ -38,8 +38,8 @@ def test_matched_words_equal_gtm_with_exponent_1(golden, case, measure):
 @pytest.mark.parametrize("case", ["lc", "cased"])
 def test_of_several_references_the_best_f_counts(golden, case):
     want = expected(golden, "gtm_e1.tsv", f"{case}.f.bestref")[:, 0]
-    found = scores(f"f1[tokenizer=none,lowercase={'true' if case == 'lc' else 'false'}]", tokenised(golden))
-    np.testing.assert_allclose(found, want, atol=1e-12, rtol=0)
+    result = scores(f"f1[tokenizer=none,lowercase={'true' if case == 'lc' else 'false'}]", tokenised(golden))
+    np.testing.assert_allclose(result, want, atol=1e-12, rtol=0)
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ PAPER = {
 def test_the_papers_examples(golden, name):
     example = json.loads((golden / "isozaki_examples.json").read_text())[name]
     candidate, reference = PAPER[name]
-    precision, recall = (scores(f"{one}[alignment=isozaki]", [([reference], candidate)])[0] for one in MEASURES_PR)
+    precision, recall = (scores(f"{item}[alignment=isozaki]", [([reference], candidate)])[0] for item in MEASURES_PR)
     assert precision == pytest.approx(example["precision"], abs=1e-12)
     assert recall == pytest.approx(example["n"] / len(reference.split()), abs=1e-12)
 
@@ -104,9 +104,9 @@ def test_equal_counting_by_hand(candidate, references):
         f1 = 2 * precision * recall / (precision + recall) if matched else 0.0
         if f1 > best[2] + 1e-12:
             best = precision, recall, f1
-    items = [([" ".join(one) for one in references], " ".join(candidate))]
-    found = [scores(name, items)[0] for name in ("precision", "recall", "f1")]
-    assert found == pytest.approx(best)
+    items = [([" ".join(item) for item in references], " ".join(candidate))]
+    result = [scores(name, items)[0] for name in ("precision", "recall", "f1")]
+    assert result == pytest.approx(best)
 
 
 def test_a_corpus_sums_words_first():
@@ -117,8 +117,8 @@ def test_a_corpus_sums_words_first():
 
 
 def test_bp_equals_sacrebleu(golden):
-    found = BrevityPenalty().transform(dataset_of(items_of(golden)))[:, 0]
-    np.testing.assert_allclose(found, expected(golden, "bleu_sacrebleu.tsv", "bp")[:, 0], atol=1e-12, rtol=0)
+    columns = BrevityPenalty().transform(dataset_of(items_of(golden)))[:, 0]
+    np.testing.assert_allclose(columns, expected(golden, "bleu_sacrebleu.tsv", "bp")[:, 0], atol=1e-12, rtol=0)
 
 
 @SHARED_ONLY

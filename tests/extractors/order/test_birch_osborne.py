@@ -45,17 +45,17 @@ def cases(golden: Path) -> list[dict[str, str]]:
 @pytest.mark.parametrize("side", ["hyp", "ref"])
 def test_orders_are_those_of_moses(cases: list[dict[str, str]], rule, ending: str, side: str) -> None:
     links = make_links([parsed(case[f"{side}_align"]) for case in cases])
-    found = blocks(*source_orders(links, [int(case["n"]) for case in cases], rule=rule))
-    assert found == [[int(rank) for rank in case[f"perm_{side}{ending}"].split()] for case in cases]
+    result = blocks(*source_orders(links, [int(case["n"]) for case in cases], rule=rule))
+    assert result == [[int(rank) for rank in case[f"perm_{side}{ending}"].split()] for case in cases]
     assert len(cases) > 50
 
 
 def test_relative_orders_score_as_moses_does(cases: list[dict[str, str]]) -> None:
     lengths = [int(case["n"]) for case in cases]
-    both = make_links([parsed(case[f"{side}_align"]) for side in ("hyp", "ref") for case in cases])
+    joined = make_links([parsed(case[f"{side}_align"]) for side in ("hyp", "ref") for case in cases])
     rows = np.arange(len(cases))
-    found = blocks(*relative_orders(*source_orders(both, lengths * 2), rows, rows + len(cases)))
-    for case, order in zip(cases, found, strict=True):
+    result = blocks(*relative_orders(*source_orders(joined, lengths * 2), rows, rows + len(cases)))
+    for case, order in zip(cases, result, strict=True):
         assert hamming(order) == pytest.approx(float(case["hamming"]), abs=1e-12)
         assert kendall(order) == pytest.approx(float(case["kendall_sqrt"]), abs=1e-12)
 
@@ -66,8 +66,8 @@ def test_birch_and_osborne_table_1() -> None:
     halves = [(i, (i + 5) % 10) for i in range(10)]
     values, offsets = source_orders(make_links([monotone, swapped, halves]), [10] * 3)
     orders = blocks(*relative_orders(values, offsets, [0, 1, 2], [0, 0, 0]))
-    assert [round(100 * hamming(one), 1) for one in orders] == [100.0, 80.0, 0.0]
-    assert [round(100 * kendall(one), 1) for one in orders] == [100.0, 85.1, 25.5]
+    assert [round(100 * hamming(order), 1) for order in orders] == [100.0, 80.0, 0.0]
+    assert [round(100 * kendall(order), 1) for order in orders] == [100.0, 85.1, 25.5]
 
 
 def plain_order(links: list[tuple[int, int]], length: int, step: int) -> list[int]:
@@ -92,9 +92,9 @@ PAIRS = st.lists(
 @settings(max_examples=60, deadline=None)
 @given(PAIRS, st.sampled_from(["same-key", "plus-one"]))
 def test_orders_are_their_definition(pairs, rule) -> None:
-    links = make_links([one for _, one in pairs])
-    found = blocks(*source_orders(links, [length for length, _ in pairs], rule=rule))
-    assert found == [plain_order(one, length, int(rule == "plus-one")) for length, one in pairs]
+    links = make_links([pair for _, pair in pairs])
+    result = blocks(*source_orders(links, [length for length, _ in pairs], rule=rule))
+    assert result == [plain_order(pair, length, int(rule == "plus-one")) for length, pair in pairs]
 
 
 @settings(max_examples=60, deadline=None)

@@ -22,13 +22,11 @@ def words(number: int) -> str:
 
 def aligned_dataset(items, candidate_links, reference_links, language_pairs=None):
     """Make a data set of (source, references, candidates) with alignments of all candidates and of all references."""
-    mine, theirs = iter(candidate_links), iter(reference_links)
+    left, right = iter(candidate_links), iter(reference_links)
     records = []
     for (source, references, candidates), lp in zip(items, language_pairs or [None] * len(items), strict=True):
-        sides = [Candidate(f"s{i}", text, alignment=next(mine)) for i, text in enumerate(candidates)]
-        records.append(
-            Record(source, references, sides, lp=lp, reference_alignments=[next(theirs) for _ in references])
-        )
+        sides = [Candidate(f"s{i}", text, alignment=next(left)) for i, text in enumerate(candidates)]
+        records.append(Record(source, references, sides, lp=lp, reference_alignments=[next(right) for _ in references]))
     return assemble(records, "test")
 
 
@@ -65,7 +63,7 @@ def test_the_literal_rule_for_words_without_link(expected, aligned):
     wanted = []
     for row in expected:
         orders = zip(row["perm_hyp_plus1rule"].split(), row["perm_ref_plus1rule"].split(), strict=True)
-        wanted.append(np.mean([mine == theirs for mine, theirs in orders]) * float(row["bp"]))
+        wanted.append(np.mean([left == right for left, right in orders]) * float(row["bp"]))
     np.testing.assert_allclose(rows[:, 1], wanted, atol=1e-9, rtol=0)
     assert any(row["plus1_differs"] == "1" for row in expected)
 
@@ -75,8 +73,8 @@ def test_the_system_score_is_the_mean_order_beside_the_corpus_bleu(expected, ali
     bleu = make_metric("bleu[order=1,smoothing=add-one]")
     lexical = bleu.score(bleu.statistics(aligned).sum(axis=0))
     order = np.mean([float(row["hamming_x_bp"]) for row in expected])
-    found = metric.score(metric.statistics(aligned).sum(axis=0))
-    assert found == pytest.approx(0.3 * order + 0.7 * lexical, abs=1e-12)
+    result = metric.score(metric.statistics(aligned).sum(axis=0))
+    assert result == pytest.approx(0.3 * order + 0.7 * lexical, abs=1e-12)
 
 
 TABLE = [("hamming", [1.0, 0.8, 0.0]), ("kendall_sqrt", [1.0, 0.851, 0.255])]
@@ -85,11 +83,11 @@ TABLE = [("hamming", [1.0, 0.8, 0.0]), ("kendall_sqrt", [1.0, 0.851, 0.255])]
 @pytest.mark.parametrize(("distance", "wanted"), TABLE)
 def test_the_papers_table_1(distance, wanted):
     ranks = [[*range(10)], [0, 1, 2, 3, 5, 4, 6, 7, 8, 9], [5, 6, 7, 8, 9, 0, 1, 2, 3, 4]]
-    candidates = [" ".join(f"{source}-{target}" for source, target in enumerate(one)) for one in ranks]
+    candidates = [" ".join(f"{source}-{target}" for source, target in enumerate(rank)) for rank in ranks]
     monotone = " ".join(f"{i}-{i}" for i in range(10))
     dataset = aligned_dataset([(words(10), [words(10)], [words(10)] * 3)], candidates, [monotone])
-    found = LRscore(distance=distance, alpha=1.0).statistics(dataset)[:, 1]
-    np.testing.assert_allclose(found, wanted, atol=5e-4)
+    result = LRscore(distance=distance, alpha=1.0).statistics(dataset)[:, 1]
+    np.testing.assert_allclose(result, wanted, atol=5e-4)
 
 
 VARIANTS = {
@@ -190,13 +188,13 @@ def attached(bare):
 
 @pytest.mark.parametrize("distance", ["hamming", "kendall_sqrt"])
 def test_alignments_that_come_with_the_data(attached, distance):
-    found = make_metric(f"lrscore[alpha=1,distance={distance}]").transform(attached)[:, 0]
+    columns = make_metric(f"lrscore[alpha=1,distance={distance}]").transform(attached)[:, 0]
     # s1 of the first source: x and y follow z, y behind x; that is 1 2 0 against 0 1 2 and 1 0 2
     hamming = [1 / 3, 1 / 3, 1, 1]
     kendall = [1 - np.sqrt(1 / 3), 1 - np.sqrt(2 / 3), 1, 1]
     brevity = [1, np.exp(1 - 3 / 2), 1, np.exp(1 - 2)]
     wanted = np.array(hamming if distance == "hamming" else kendall) * brevity
-    np.testing.assert_allclose(found, wanted, atol=1e-12)
+    np.testing.assert_allclose(columns, wanted, atol=1e-12)
     alone = make_metric(f"{distance}[alignment=bilingual]").transform(attached)[:, 0]
     np.testing.assert_allclose(alone, wanted, atol=1e-12)
     without = make_metric(f"{distance}[alignment=bilingual,brevity=false]").transform(attached)[:, 0]
@@ -240,9 +238,9 @@ def test_what_is_missing_is_named():
 
 
 def test_an_aligner_is_of_one_language_pair(tmp_path):
-    both = dataset_of([(["a b"], "a b")] * 2, lp=["cs-en", "de-en"])
+    joined = dataset_of([(["a b"], "a b")] * 2, lp=["cs-en", "de-en"])
     with pytest.raises(DataError, match="contains the language pairs cs-en, de-en; an aligner is for one"):
-        LRscore(aligner=str(tmp_path / "none")).transform(both)
+        LRscore(aligner=str(tmp_path / "none")).transform(joined)
 
 
 def test_empty_candidates_have_no_order_score():

@@ -65,9 +65,9 @@ def test_texts_with_a_given_order_score_as_other_programs_say(golden, permutatio
     wanted = {key: row[column] for key, row in rows_of(golden, file).items() if row[column] and int(row["n"]) > 1}
     assert len(wanted) > 50
     items = [texts_of(permutations[key]) for key in wanted]
-    found = scores(name, items)
+    result = scores(name, items)
     tolerance = 1e-9 if file == "perm_formula.tsv" else 1e-6
-    np.testing.assert_allclose(found, [float(value) for value in wanted.values()], atol=tolerance, rtol=0)
+    np.testing.assert_allclose(result, [float(value) for value in wanted.values()], atol=tolerance, rtol=0)
 
 
 @pytest.mark.parametrize("name", FLAT + TREES + SHAPES)
@@ -105,19 +105,19 @@ def test_lexical_and_order_part_take_their_best_reference_each():
     f1 = 2 * 5 / (5 + 8)
     order = scores("kendall", [([references[1]], candidate)])[0]
     assert order > scores("kendall", [([references[0]], candidate)])[0]
-    found = scores("kendall[alpha=0.5,lexical=f1]", [(references, candidate)])[0]
-    assert found == pytest.approx(0.5 * f1 + 0.5 * order)
+    result = scores("kendall[alpha=0.5,lexical=f1]", [(references, candidate)])[0]
+    assert result == pytest.approx(0.5 * f1 + 0.5 * order)
 
 
 def test_scores_are_those_of_the_permutations():
     random = np.random.default_rng(3)
     permutations = [(random.permutation(7), random.permutation(7)) for _ in range(100)]
     items = [([texts_of(first)[1][0], texts_of(second)[1][0]], texts_of(range(7))[0]) for first, second in permutations]
-    inverses = np.array([np.argsort(one) for both in permutations for one in both])
+    inverses = np.array([np.argsort(item) for permutation in permutations for item in permutation])
     for name in FLAT + TREES:
         each = permutation_scores(name, inverses.ravel(), np.arange(0, inverses.size + 1, 7))
-        found = scores(f"{name}[brevity=false]", items)
-        np.testing.assert_allclose(found, each.reshape(-1, 2).max(axis=1), atol=1e-12)
+        result = scores(f"{name}[brevity=false]", items)
+        np.testing.assert_allclose(result, each.reshape(-1, 2).max(axis=1), atol=1e-12)
 
 
 def plain_ranks(positions: list[int]) -> list[int]:
@@ -157,9 +157,9 @@ def test_gamma_rewards_swaps_over_wider_operators():
 @settings(deadline=None, max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=8))
 def test_the_brevity_penalty_is_papinenis(lengths):
-    mine, theirs = zip(*lengths, strict=True)
+    left, right = zip(*lengths, strict=True)
     wanted = [0.0 if c == 0 else min(1.0, math.exp(1 - r / c)) for c, r in lengths]
-    np.testing.assert_allclose(brevity_penalty(mine, theirs), wanted, atol=1e-15)
+    np.testing.assert_allclose(brevity_penalty(left, right), wanted, atol=1e-15)
 
 
 def test_the_corpus_score_is_the_mean_of_the_sentences():

@@ -59,7 +59,7 @@ CASES = [("lc", True), ("cased", False)]
 @pytest.mark.parametrize(("case", "lowercase"), CASES)
 @pytest.mark.parametrize(("contexts", "column"), [("ribes", "refs"), ("isozaki", "fig1")])
 def test_word_orders_equal_the_programs(items, expected, contexts, column, case, lowercase):
-    wanted = [one["worder"] for row in expected for one in row[case][column]]
+    wanted = [item["worder"] for row in expected for item in row[case][column]]
     assert word_orders(items, contexts, lowercase=lowercase) == wanted
     assert len(wanted) > 300
 
@@ -67,9 +67,9 @@ def test_word_orders_equal_the_programs(items, expected, contexts, column, case,
 @pytest.mark.parametrize(("case", "lowercase"), CASES)
 def test_correlations_equal_isozakis(items, expected, case, lowercase):
     orders = align_contexts(dataset_of(items), "isozaki", "none", lowercase=lowercase)
-    wanted = [one for row in expected for one in row[case]["fig1"]]
-    for ours, column in ((normalised_kendall(orders), "nkt"), (normalised_spearman(orders), "nsr")):
-        np.testing.assert_allclose(ours, [one[column] or 0.0 for one in wanted], atol=1e-12, rtol=0)
+    wanted = [item for row in expected for item in row[case]["fig1"]]
+    for actual, column in ((normalised_kendall(orders), "nkt"), (normalised_spearman(orders), "nsr")):
+        np.testing.assert_allclose(actual, [item[column] or 0.0 for item in wanted], atol=1e-12, rtol=0)
 
 
 @pytest.mark.parametrize("exponent", [0, 1 / 8, 1 / 4, 1 / 2, 1])
@@ -79,9 +79,9 @@ def test_modified_correlations_equal_the_formula(items, expected, kind, exponent
     wanted = []
     for row in expected:
         of_references = [0.0]
-        for one, program in zip(row[case]["fig1"], row[case]["refs"], strict=True):
-            if one["nkt"] is not None:
-                of_references.append(one[kind.name] * one["precision"] ** exponent * program["bp"])
+        for item, program in zip(row[case]["fig1"], row[case]["refs"], strict=True):
+            if item["nkt"] is not None:
+                of_references.append(item[kind.name] * item["precision"] ** exponent * program["bp"])
         wanted.append(max(of_references))
     metric = kind(precision=exponent, brevity=True, tokenizer="none", lowercase=lowercase)
     np.testing.assert_allclose(scores(metric, items), wanted, atol=1e-9, rtol=0)
@@ -123,8 +123,8 @@ H2, R2 = "the book was read by the boy", "the boy read the book"
 
 
 def test_the_papers_word_orders():
-    found = word_orders([([R0], [H0]), ([R1], [H1]), ([R2], [H2])], "isozaki")
-    assert [[position + 1 for position in one] for one in found] == [
+    orders = word_orders([([R0], [H0]), ([R1], [H1]), ([R2], [H2])], "isozaki")
+    assert [[position + 1 for position in item] for item in orders] == [
         [8, 9, 10, 11, 7, 1, 2, 3, 4, 5, 6],
         [3, 2, 1, 4],
         [4, 5, 3, 1, 2],
@@ -146,11 +146,11 @@ def test_the_papers_figures():
 @SHARED_ONLY
 def test_the_papers_figures_by_another_program(golden):
     examples = json.loads((golden / "isozaki_examples.json").read_text())
-    found = [examples[name] for name in ("e0", "e1", "e2")]
+    result = [examples[name] for name in ("e0", "e1", "e2")]
     items = [([R0], [H0]), ([R1], [H1]), ([R2], [H2])]
-    assert word_orders(items, "isozaki") == [one["worder"] for one in found]
-    np.testing.assert_allclose(scores(NormalisedKendall(), items), [one["nkt"] for one in found], atol=1e-12)
-    np.testing.assert_allclose(scores(NormalisedSpearman(), items), [one["nsr"] for one in found], atol=1e-12)
+    assert word_orders(items, "isozaki") == [item["worder"] for item in result]
+    np.testing.assert_allclose(scores(NormalisedKendall(), items), [item["nkt"] for item in result], atol=1e-12)
+    np.testing.assert_allclose(scores(NormalisedSpearman(), items), [item["nsr"] for item in result], atol=1e-12)
 
 
 def plain_isozaki(candidate: list[str], reference: list[str]) -> list[int]:
@@ -165,9 +165,9 @@ def plain_isozaki(candidate: list[str], reference: list[str]) -> list[int]:
             if start < 0 or stop > len(candidate):
                 continue
             part = candidate[start:stop]
-            found = places(part, reference)
-            if len(found) == 1 and len(places(part, candidate)) == 1:
-                order.append(found[0] + at - start)
+            result = places(part, reference)
+            if len(result) == 1 and len(places(part, candidate)) == 1:
+                order.append(result[0] + at - start)
                 break
     return order
 
@@ -179,18 +179,18 @@ words = st.lists(st.sampled_from("abcde"), max_size=14).map(" ".join)
 def random_pairs() -> list[tuple[str, str]]:
     """Candidates and references of few different words, some of them very repetitive."""
     random = np.random.default_rng(7)
-    made = []
+    items = []
     for _ in range(3000):
         vocabulary = "abcdefgh"[: random.integers(1, 9)]
         sides = [random.choice(list(vocabulary), size=random.integers(0, 20)) for _ in range(2)]
-        made.append((" ".join(sides[0]), " ".join(sides[1])))
-    return made
+        items.append((" ".join(sides[0]), " ".join(sides[1])))
+    return items
 
 
 def test_isozakis_alignment_equals_plain_python(random_pairs):
-    found = word_orders([([reference], [candidate]) for candidate, reference in random_pairs], "isozaki")
-    assert found == [plain_isozaki(candidate.split(), reference.split()) for candidate, reference in random_pairs]
-    assert sum(map(len, found)) > 4000
+    orders = word_orders([([reference], [candidate]) for candidate, reference in random_pairs], "isozaki")
+    assert orders == [plain_isozaki(candidate.split(), reference.split()) for candidate, reference in random_pairs]
+    assert sum(map(len, orders)) > 4000
 
 
 @pytest.fixture(scope="module")
@@ -213,7 +213,7 @@ def test_ribes_equals_plain_python(plain, random_pairs):
 def test_the_best_reference_counts(references, candidate, name):
     metric = make_metric(name)
     value = scores(metric, [(references, [candidate])])[0]
-    each = [scores(metric, [([one], [candidate])])[0] for one in references]
+    each = [scores(metric, [([reference], [candidate])])[0] for reference in references]
     assert value == pytest.approx(max(each), abs=1e-12)
     assert 0 <= value <= 1
 
@@ -222,7 +222,11 @@ def test_a_batch_scores_as_one_by_one():
     items = [([R0, R1], [H0, R0, ""]), ([R1], [H1, R2]), ([R2, R2, R0], [H2])]
     for name in ("nkt[brevity=true]", "nsr", "ribes"):
         metric = make_metric(name)
-        single = [scores(metric, [(references, [one])])[0] for references, candidates in items for one in candidates]
+        single = [
+            scores(metric, [(references, [candidate])])[0]
+            for references, candidates in items
+            for candidate in candidates
+        ]
         assert scores(metric, items).tolist() == single
 
 
@@ -230,10 +234,10 @@ def test_degenerate_sentences():
     items = [(["a b c"], ["", "x y", "b"]), (["a"], ["a x", "a"]), ([""], ["a"]), ([], ["a b"])]
     assert scores(NormalisedKendall(), items).tolist() == [0] * 7
     assert scores(NormalisedSpearman(), items).tolist() == [0] * 7
-    found = scores(Ribes(), items)
-    assert found[[0, 1, 2, 5, 6]].tolist() == [0] * 5
-    assert found[3] == pytest.approx(0.5**0.25)
-    assert found[4] == 1
+    result = scores(Ribes(), items)
+    assert result[[0, 1, 2, 5, 6]].tolist() == [0] * 5
+    assert result[3] == pytest.approx(0.5**0.25)
+    assert result[4] == 1
 
 
 def test_case_is_lowered_by_default_in_ribes_only():

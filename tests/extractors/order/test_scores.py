@@ -26,7 +26,7 @@ permutations = st.integers(2, 24).flatmap(lambda length: st.permutations(range(l
 
 
 def batch(items: Sequence[Sequence[int]]) -> Batch:
-    offsets = np.concatenate([[0], np.cumsum([len(one) for one in items])]).astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum([len(item) for item in items])]).astype(np.int64)
     return np.array(list(itertools.chain.from_iterable(items)), dtype=np.int64), offsets
 
 
@@ -45,12 +45,12 @@ def table(path: Path) -> list[dict[str, str]]:
 def golden_batch(golden: Path, file: str) -> tuple[list[dict[str, str]], Batch]:
     """Return the rows of a golden file and their permutations."""
     if file == "perm_meteor_beer11.tsv":
-        found = {row["id"]: row["ignore_and_normalize"] for row in table(golden / "perm_null_beer11.tsv")}
+        result = {row["id"]: row["ignore_and_normalize"] for row in table(golden / "perm_null_beer11.tsv")}
     else:
         lines = (golden / "permutations.tsv").read_text().splitlines()
-        found = dict(line.split("\t") for line in lines)
+        result = dict(line.split("\t") for line in lines)
     rows = table(golden / file)
-    return rows, batch([[int(value) for value in found[row["id"]].split()] for row in rows])
+    return rows, batch([[int(value) for value in result[row["id"]].split()] for row in rows])
 
 
 def check_column(
@@ -100,23 +100,23 @@ def test_golden_scores_of_beer(golden, file):
 
 def test_birch_and_osborne_table_1():
     swapped, halves = [0, 1, 2, 3, 5, 4, 6, 7, 8, 9], [5, 6, 7, 8, 9, 0, 1, 2, 3, 4]
-    figures = {name: [100 * score(name, one) for one in (range(10), swapped, halves)] for name in NAMES}
+    figures = {name: [100 * score(name, item) for item in (range(10), swapped, halves)] for name in NAMES}
     assert figures["hamming"] == pytest.approx([100.0, 80.0, 0.0])
     assert figures["kendall_sqrt"] == pytest.approx([100.0, 85.1, 25.5], abs=0.05)
 
 
 def test_stanojevic_and_simaan_example():
-    found = [score(name, [0, 1, 2, 4, 3], beta=0.5) for name in ("pef", "pet", "pet_flat", "pet_viterbi")]
-    assert found == pytest.approx([0.918, 0.874, 0.8, 0.968], abs=1e-3)
+    result = [score(name, [0, 1, 2, 4, 3], beta=0.5) for name in ("pef", "pet", "pet_flat", "pet_viterbi")]
+    assert result == pytest.approx([0.918, 0.874, 0.8, 0.968], abs=1e-3)
     assert score("pef", [0, 1, 2, 4, 3], beta=0.6) == pytest.approx(0.93, abs=5e-3)
 
 
 def test_isozaki_examples(shared_golden):
     examples = json.loads((shared_golden / "isozaki_examples.json").read_text())
-    for one in examples.values():
-        ranks = np.argsort(np.argsort(one["worder"]))
-        assert score("kendall", ranks.tolist()) == pytest.approx(one["nkt"], abs=1e-12)
-        assert score("spearman", ranks.tolist()) == pytest.approx(one["nsr"], abs=1e-12)
+    for example in examples.values():
+        ranks = np.argsort(np.argsort(example["worder"]))
+        assert score("kendall", ranks.tolist()) == pytest.approx(example["nkt"], abs=1e-12)
+        assert score("spearman", ranks.tolist()) == pytest.approx(example["nsr"], abs=1e-12)
 
 
 def test_long_permutations_agree_with_scipy():
@@ -154,8 +154,8 @@ def test_kernels_equal_their_definitions(name):
     rng = np.random.default_rng(11)
     items = [rng.permutation(length).tolist() for length in range(2, 40) for _ in range(5)]
     items += [rng.normal(np.arange(length), 2).argsort().argsort().tolist() for length in range(2, 40)]
-    found = permutation_scores(name, *batch(items))
-    np.testing.assert_allclose(found, [plain(name, one) for one in items], rtol=0, atol=1e-12)
+    scores = permutation_scores(name, *batch(items))
+    np.testing.assert_allclose(scores, [plain(name, item) for item in items], rtol=0, atol=1e-12)
 
 
 def test_none_one_and_two_words():
@@ -197,16 +197,16 @@ def test_a_batch_is_its_items_one_by_one_whatever_the_type_and_threads(name):
     rng = np.random.default_rng(3)
     items = [rng.permutation(length).tolist() for length in rng.integers(0, 30, 300)]
     values, offsets = batch(items)
-    found = permutation_scores(name, values, offsets)
-    assert found.dtype == np.float64
-    assert found.tolist() == [score(name, one) for one in items]
+    scores = permutation_scores(name, values, offsets)
+    assert scores.dtype == np.float64
+    assert scores.tolist() == [score(name, item) for item in items]
     for kind in (np.int8, np.uint16, np.int32, np.uint64):
-        np.testing.assert_array_equal(permutation_scores(name, values.astype(kind), offsets.astype(np.int32)), found)
-    np.testing.assert_array_equal(permutation_scores(name, np.repeat(values, 2)[::2], offsets), found)
+        np.testing.assert_array_equal(permutation_scores(name, values.astype(kind), offsets.astype(np.int32)), scores)
+    np.testing.assert_array_equal(permutation_scores(name, np.repeat(values, 2)[::2], offsets), scores)
     threads = numba.get_num_threads()
     try:
         numba.set_num_threads(1)
-        np.testing.assert_array_equal(permutation_scores(name, values, offsets), found)
+        np.testing.assert_array_equal(permutation_scores(name, values, offsets), scores)
     finally:
         numba.set_num_threads(threads)
 
@@ -250,10 +250,10 @@ def test_many_permutations_are_scored_in_threads_as_one_by_one():
     items = [rng.permutation(length).tolist() for length in rng.integers(0, 30, 5_000)]
     values, offsets = batch(items)
     for name in NAMES:
-        found = permutation_scores(name, values, offsets)
+        scores = permutation_scores(name, values, offsets)
         for start in range(0, 5_000, 250):
             few = permutation_scores(name, *batch(items[start : start + 250]))
-            np.testing.assert_array_equal(found[start : start + 250], few)
+            np.testing.assert_array_equal(scores[start : start + 250], few)
 
 
 @pytest.mark.parametrize(

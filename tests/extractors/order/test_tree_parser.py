@@ -43,13 +43,13 @@ def all_trees(permutation: tuple[int, ...]) -> list[Tree]:
     if length == 1:
         return [permutation[0]]
     for arity in range(2, length + 1):
-        found = []
+        result = []
         for cuts in itertools.combinations(range(1, length), arity - 1):
             parts = [permutation[start:stop] for start, stop in itertools.pairwise((0, *cuts, length))]
             if all(map(is_block, parts)):
-                found += [(ranks(parts), below) for below in itertools.product(*map(all_trees, parts))]
-        if found:
-            return found
+                result += [(ranks(parts), below) for below in itertools.product(*map(all_trees, parts))]
+        if result:
+            return result
     raise AssertionError
 
 
@@ -126,11 +126,11 @@ def by_listing(permutation: tuple[int, ...], beta: float, gamma: float) -> dict[
 
 
 def scores(name: str, items: Sequence[Sequence[int]], **options: float) -> list[float]:
-    offsets = np.concatenate([[0], np.cumsum([len(one) for one in items])])
+    offsets = np.concatenate([[0], np.cumsum([len(item) for item in items])])
     return permutation_scores(name, np.concatenate(items), offsets, **options).tolist()
 
 
-SMALL = [one for length in range(2, 7) for one in itertools.permutations(range(length))]
+SMALL = [permutation for length in range(2, 7) for permutation in itertools.permutations(range(length))]
 SMALL += list(itertools.permutations(range(7)))[::23]
 # runs of four and five parts that are alike, with or without gain
 SMALL += [(1, 0, 3, 2, 5, 4, 7, 6), (6, 7, 4, 5, 2, 3, 0, 1), (1, 0, 3, 2, 4, 6, 5, 8, 7)]
@@ -140,7 +140,7 @@ def test_trees_are_those_that_brute_force_lists():
     for permutation in SMALL:
         trees = all_trees(permutation)
         tree = permutation_tree(permutation)
-        (canonical,) = [one for one in trees if leans_left(one)]
+        (canonical,) = [item for item in trees if leans_left(item)]
         assert tree.n_trees == len(trees)
         assert str(tree.canonical()) == brackets(canonical)
         assert str(tree) == brackets(flattened(canonical))
@@ -148,26 +148,26 @@ def test_trees_are_those_that_brute_force_lists():
 
 @pytest.mark.parametrize(("beta", "gamma"), [(0.6, 0.0), (0.15, 0.0), (0.5, 0.7), (0.95, 0.25)])
 def test_scores_are_those_of_listed_trees(beta, gamma):
-    expected = [by_listing(one, beta, gamma) for one in SMALL]
+    expected = [by_listing(item, beta, gamma) for item in SMALL]
     for name in ("pet", "pet_flat", "pet_viterbi", "pef"):
-        found = scores(name, SMALL, beta=beta, gamma=gamma)
-        np.testing.assert_allclose(found, [one[name] for one in expected], rtol=0, atol=1e-12)
+        result = scores(name, SMALL, beta=beta, gamma=gamma)
+        np.testing.assert_allclose(result, [item[name] for item in expected], rtol=0, atol=1e-12)
 
 
 def test_shapes_are_those_of_listed_trees():
     def arities(tree: Tree) -> list[int]:
         return [] if isinstance(tree, int) else [len(tree[1]), *itertools.chain(*map(arities, tree[1]))]
 
-    items = [one for one in SMALL if len(one) > 2]
-    found = {name: scores(name, items) for name in ("pet_arity", "pet_size", "pet_max_arity", "pef_size")}
+    items = [item for item in SMALL if len(item) > 2]
+    result = {name: scores(name, items) for name in ("pet_arity", "pet_size", "pet_max_arity", "pef_size")}
     for index, permutation in enumerate(items):
         length, trees = len(permutation), all_trees(permutation)
         widths = arities(trees[0])
         most = len(all_trees(tuple(range(length))))
-        assert found["pet_arity"][index] == pytest.approx((length - sum(widths) / len(widths)) / (length - 2))
-        assert found["pet_size"][index] == pytest.approx((len(widths) - 1) / (length - 2))
-        assert found["pet_max_arity"][index] == pytest.approx((length - max(widths)) / (length - 2))
-        assert found["pef_size"][index] == pytest.approx((len(trees) - 1) / (most - 1), abs=1e-15)
+        assert result["pet_arity"][index] == pytest.approx((length - sum(widths) / len(widths)) / (length - 2))
+        assert result["pet_size"][index] == pytest.approx((len(widths) - 1) / (length - 2))
+        assert result["pet_max_arity"][index] == pytest.approx((length - max(widths)) / (length - 2))
+        assert result["pef_size"][index] == pytest.approx((len(trees) - 1) / (most - 1), abs=1e-15)
 
 
 @st.composite
@@ -190,21 +190,21 @@ def test_the_chart_holds_all_blocks_and_adds_up(permutation):
     spans = list(tree.chart())
     windows = itertools.combinations(range(len(permutation) + 1), 2)
     blocks = {(a, b): min(permutation[a:b]) for a, b in windows if b - a > 1 and is_block(permutation[a:b])}
-    assert {(one.start, one.stop): one.low for one in spans} == blocks
+    assert {(item.start, item.stop): item.low for item in spans} == blocks
     assert tree.n_spans == len(spans) == len(blocks)
-    trees = {(one.start, one.stop): one.trees for one in spans}
+    trees = {(item.start, item.stop): item.trees for item in spans}
 
     def count(start: int, stop: int) -> int:
         return 1 if stop - start == 1 else trees[start, stop]
 
-    for one in spans:
-        if len(one.operator) == 2:
-            ways = sum(count(one.start, split) * count(split, one.stop) for split in one.splits)
+    for span in spans:
+        if len(span.operator) == 2:
+            ways = sum(count(span.start, split) * count(split, span.stop) for split in span.splits)
         else:
-            ways = math.prod(count(*part) for part in itertools.pairwise((one.start, *one.splits, one.stop)))
-        assert one.trees == ways
-        parts = [permutation[a:b] for a, b in itertools.pairwise((one.start, *one.splits[: len(one.operator) - 1]))]
-        assert ranks([*parts, permutation[one.splits[len(one.operator) - 2] : one.stop]]) == one.operator
+            ways = math.prod(count(*part) for part in itertools.pairwise((span.start, *span.splits, span.stop)))
+        assert span.trees == ways
+        parts = [permutation[a:b] for a, b in itertools.pairwise((span.start, *span.splits[: len(span.operator) - 1]))]
+        assert ranks([*parts, permutation[span.splits[len(span.operator) - 2] : span.stop]]) == span.operator
     assert trees[0, len(permutation)] == tree.n_trees
 
 
@@ -215,16 +215,16 @@ def test_the_chart_holds_all_blocks_and_adds_up(permutation):
 )
 def test_golden_trees(golden, file):
     if file == "perm_beer11.tsv":
-        found = dict(line.split("\t") for line in (golden / "permutations.tsv").read_text().splitlines())
+        result = dict(line.split("\t") for line in (golden / "permutations.tsv").read_text().splitlines())
     else:
         with (golden / "perm_null_beer11.tsv").open(encoding="utf-8") as lines:
             rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-            found = {row["id"]: row["ignore_and_normalize"] for row in rows}
+            result = {row["id"]: row["ignore_and_normalize"] for row in rows}
     compared = 0
     with (golden / file).open(encoding="utf-8") as lines:
         for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
             if row["n_pets"]:
-                tree = permutation_tree([int(value) for value in found[row["id"]].split()])
+                tree = permutation_tree([int(value) for value in result[row["id"]].split()])
                 assert tree.n_trees == int(row["n_pets"])
                 assert str(tree.canonical()) == row["tree"]
                 assert str(tree) == flat_operators(tree, row["flat_tree"])
@@ -268,8 +268,8 @@ def test_mean_depth_weights_follow_the_recursion_over_splits(beta):
     for k in range(2, parts + 1):
         for leaf in range(k):
             near = min(leaf, k - 1 - leaf)
-            found = tables.paths[near] @ tables.weighted[k - 1 - near] / tables.trees[k]
-            assert found == pytest.approx(float(mean[k][leaf]), rel=1e-13)
+            result = tables.paths[near] @ tables.weighted[k - 1 - near] / tables.trees[k]
+            assert result == pytest.approx(float(mean[k][leaf]), rel=1e-13)
 
 
 def test_long_permutations():
@@ -307,8 +307,8 @@ def test_no_word_and_one():
         "",
         [],
     )
-    one = permutation_tree([0])
-    assert (one.n_trees, one.n_spans, str(one), draw_text(one, first=1)) == (1, 0, "0", "1")
+    single = permutation_tree([0])
+    assert (single.n_trees, single.n_spans, str(single), draw_text(single, first=1)) == (1, 0, "0", "1")
     with pytest.raises(DataError, match=r"1 occurs more than once and 0 is missing"):
         permutation_tree([1, 1])
 
@@ -354,7 +354,7 @@ def test_svg_places_every_node_over_its_words(permutation):
     tree = permutation_tree(permutation)
     root = ElementTree.fromstring(draw_svg(tree, first=1))
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
-    boxes = [[one.find(SVG + part) for part in ("title", "rect", "text")] for one in root.findall(SVG + "g")]
+    boxes = [[item.find(SVG + part) for part in ("title", "rect", "text")] for item in root.findall(SVG + "g")]
     assert len(boxes) == len(tree.nodes)
     leaves = []
     for (title, box, text), node in zip(boxes, tree.nodes, strict=True):

@@ -49,7 +49,7 @@ def taught(word="cargo", other="freight", times=30):
 
 def learnt(words, texts, total, pairs):
     number = {word: index for index, word in enumerate(words)}
-    rows = sorted((number[one], number[other], value) for (one, other), value in pairs.items())
+    rows = sorted((number[pair], number[right], value) for (pair, right), value in pairs.items())
     first, second, similarity = zip(*rows, strict=True) if rows else ((), (), ())
     return LearntSubstitutions(
         list(words),
@@ -91,14 +91,14 @@ def plain_match(candidate, reference, stems, table):
         for j in range(length)
         if partner[i] < 0 and not taken[j] and abs(i / size - j / length) <= reach
     ]
-    found = [0.0] * size
+    result = [0.0] * size
     ranked = [
         (-table[candidate[i], reference[j]], d, i, j) for i, j, d in free if (candidate[i], reference[j]) in table
     ]
     for negative, _, i, j in sorted(ranked):
         if partner[i] < 0 and not taken[j]:
-            partner[i], kind[i], taken[j], found[i] = j, SUBSTITUTED, True, -negative
-    return partner, kind, found, free
+            partner[i], kind[i], taken[j], result[i] = j, SUBSTITUTED, True, -negative
+    return partner, kind, result, free
 
 
 ids = st.lists(st.integers(0, 7), min_size=1, max_size=12)
@@ -111,52 +111,52 @@ tables = st.dictionaries(
 @given(ids, ids, tables, st.lists(st.integers(0, 5), min_size=8, max_size=8))
 def test_kernels_equal_plain_python(candidate, reference, table, stems):
     rows = sorted(table.items())
-    other = np.array([second for (_, second), _ in rows], dtype=np.int32)
-    first = [one for (one, _), _ in rows]
+    right = np.array([second for (_, second), _ in rows], dtype=np.int32)
+    first = [row for (row, _), _ in rows]
     lookup = Lookup(
         np.arange(8, dtype=np.int32),
         np.searchsorted(first, np.arange(9)).astype(np.int64),
-        other,
+        right,
         np.array([value for _, value in rows], dtype=np.float32),
     )
-    mine, theirs = np.array(candidate, dtype=np.int32), np.array(reference, dtype=np.int32)
+    left, second = np.array(candidate, dtype=np.int32), np.array(reference, dtype=np.int32)
     words = WordFacts(np.array(stems, dtype=np.int32), np.ones(8, dtype=bool))
-    partner, kind, taken = match_words(mine, theirs, words.stems)
-    values, offsets = np.concatenate([mine, theirs]), np.array([0, len(mine), len(mine) + len(theirs)])
+    partner, kind, taken = match_words(left, second, words.stems)
+    values, offsets = np.concatenate([left, second]), np.array([0, len(left), len(left) + len(second)])
     _, places, closeness = residual_pairs(values, offsets, np.array([0]), np.array([1]), words, 8.0)
-    found = substitute(mine, theirs, lookup, partner, kind, taken)
+    result = substitute(left, second, lookup, partner, kind, taken)
     want_partner, want_kind, want_found, free = plain_match(candidate, reference, stems, table)
     assert partner.tolist() == want_partner
     assert kind.tolist() == want_kind
-    assert found.tolist() == want_found
+    assert result.tolist() == want_found
     assert places.tolist() == [[candidate[i], reference[j], i, j] for i, j, _ in free]
     np.testing.assert_allclose(closeness, [math.exp(-8 * distance) for *_, distance in free], rtol=1e-6)
 
 
 def test_columns_by_hand():
     extractor = knowing({("cargo", "freight"): 0.5, ("of", "from"): 0.25}, {"the": 9, "freight": 1, "house": 3})
-    found = columns(extractor, ["the freight from houses here"], "the cargo of house")
-    assert found["precision"] == pytest.approx(2.75 / 4)
-    assert found["recall"] == pytest.approx(2.75 / 5)
-    assert found["f"] == pytest.approx(2 * 2.75 / 9)
-    assert found["soft_precision"] == pytest.approx(0.75 / 4)
-    assert found["soft_recall"] == pytest.approx(0.75 / 5)
-    assert found["substituted"] == pytest.approx(2 / 5)
-    assert found["content"] == pytest.approx(0.5 / 5)
+    values = columns(extractor, ["the freight from houses here"], "the cargo of house")
+    assert values["precision"] == pytest.approx(2.75 / 4)
+    assert values["recall"] == pytest.approx(2.75 / 5)
+    assert values["f"] == pytest.approx(2 * 2.75 / 9)
+    assert values["soft_precision"] == pytest.approx(0.75 / 4)
+    assert values["soft_recall"] == pytest.approx(0.75 / 5)
+    assert values["substituted"] == pytest.approx(2 / 5)
+    assert values["content"] == pytest.approx(0.5 / 5)
     weight = {word: math.log(16 / (count + 5)) for word, count in {"the": 9, "freight": 1, "house": 3}.items()}
     new = math.log(16 / 5)
-    mine = weight["the"] + new + new + weight["house"]
-    theirs = weight["the"] + weight["freight"] + new + new + new
+    left = weight["the"] + new + new + weight["house"]
+    right = weight["the"] + weight["freight"] + new + new + new
     matched = weight["the"] + 0.5 * new + 0.25 * new + weight["house"]
     matched_theirs = weight["the"] + 0.5 * weight["freight"] + 0.25 * new + new
-    assert found["weighted_precision"] == pytest.approx(matched / mine)
-    assert found["weighted_recall"] == pytest.approx(matched_theirs / theirs)
-    assert found["weighted_f"] == pytest.approx((matched + matched_theirs) / (mine + theirs))
+    assert values["weighted_precision"] == pytest.approx(matched / left)
+    assert values["weighted_recall"] == pytest.approx(matched_theirs / right)
+    assert values["weighted_f"] == pytest.approx((matched + matched_theirs) / (left + right))
 
 
 def test_equal_sentences_score_1_and_nothing_is_substituted():
-    found = columns(knowing({("a", "b"): 0.9}), ["A b c ."], "a b c .")
-    assert list(found.values()) == pytest.approx([1.0] * 6 + [0.0] * 4)
+    values = columns(knowing({("a", "b"): 0.9}), ["A b c ."], "a b c .")
+    assert list(values.values()) == pytest.approx([1.0] * 6 + [0.0] * 4)
 
 
 @pytest.mark.parametrize(
@@ -168,9 +168,9 @@ def test_a_side_without_words(reference, candidate, want):
 
 def test_of_several_references_the_best_f_counts():
     extractor = knowing({("x", "y"): 0.5})
-    one, two = "a y c d", "a b c e"
-    assert columns(extractor, [one, two], "a x c d") == columns(extractor, [one], "a x c d")
-    assert columns(extractor, [two, one], "a x c d") == columns(extractor, [one], "a x c d")
+    left, right = "a y c d", "a b c e"
+    assert columns(extractor, [left, right], "a x c d") == columns(extractor, [left], "a x c d")
+    assert columns(extractor, [right, left], "a x c d") == columns(extractor, [left], "a x c d")
 
 
 def test_words_far_from_each_other_are_not_substituted():
@@ -194,8 +194,8 @@ def test_it_learns_what_stands_for_what():
 
 
 def test_evidence_shows_stems():
-    made = dataset_of([(["the houses"], "the house")])
-    assert knowing({}).evidence(made, 0) == {"reference 1": ["the = the", "house ~ houses (stem)"]}
+    data = dataset_of([(["the houses"], "the house")])
+    assert knowing({}).evidence(data, 0) == {"reference 1": ["the = the", "house ~ houses (stem)"]}
 
 
 def test_punctuation_and_what_was_met_once_are_not_learnt():
@@ -224,42 +224,42 @@ def test_the_order_of_sources_and_candidates_changes_nothing():
     records = several()
     order = np.random.default_rng(5).permutation(len(records)).tolist()
     shuffled = [Record(records[n].source, records[n].references, records[n].candidates[::-1]) for n in order]
-    straight, other = assemble(records, "made"), assemble(shuffled, "made")
+    straight, right = assemble(records, "made"), assemble(shuffled, "made")
     source = {records[number].source: place for place, number in enumerate(order)}
-    names = list(zip(other.candidate_source.tolist(), other.candidates["system"], strict=True))
+    names = list(zip(right.candidate_source.tolist(), right.candidates["system"], strict=True))
     back = [
         names.index((source[records[at].source], system))
         for at, system in zip(straight.candidate_source.tolist(), straight.candidates["system"], strict=True)
     ]
-    (fitted, matrix), (again, mixed) = (Paraphrase().fit_transform(one) for one in (straight, other))
+    (fitted, matrix), (again, mixed) = (Paraphrase().fit_transform(left) for left in (straight, right))
     for key, array in fitted.state().items():
         np.testing.assert_array_equal(again.state()[key], array)
     np.testing.assert_array_equal(mixed[back], matrix)
-    np.testing.assert_array_equal(again.transform(other)[back], fitted.transform(straight))
+    np.testing.assert_array_equal(again.transform(right)[back], fitted.transform(straight))
     np.testing.assert_array_equal(Paraphrase().fit(straight).transform(straight), fitted.transform(straight))
 
 
 def test_training_columns_do_not_know_what_their_own_source_taught():
     candidates = [Candidate(f"s{n}", f"the yak sleeps well now {'x' * n}") for n in range(8)]
     lone = Record("lone", ["the gnu sleeps well now"], candidates)
-    made = assemble([*several(), lone], "made")
-    fitted, matrix = Paraphrase().fit_transform(made)
+    data = assemble([*several(), lone], "made")
+    fitted, matrix = Paraphrase().fit_transform(data)
     soft = COLUMNS.index("soft_precision")
-    rows = made.candidate_source == len(made.sources) - 1
+    rows = data.candidate_source == len(data.sources) - 1
     assert (matrix[rows, soft] == 0).all()
-    assert (fitted.transform(made)[rows, soft] > 0).any()
-    known = made.candidates["system"].to_numpy(object) == "one"
+    assert (fitted.transform(data)[rows, soft] > 0).any()
+    known = data.candidates["system"].to_numpy(object) == "one"
     assert (matrix[known, soft] > 0).all()
 
 
 def test_training_columns_are_those_of_an_extractor_learnt_on_the_other_parts():
-    made = assemble(several(), "made")
-    part = source_folds(made, 5)
-    _, matrix = Paraphrase().fit_transform(made)
-    rest = Paraphrase().fit(made.select_sources(part != 2))
-    rows = part[made.candidate_source] == 2
+    data = assemble(several(), "made")
+    part = source_folds(data, 5)
+    _, matrix = Paraphrase().fit_transform(data)
+    rest = Paraphrase().fit(data.select_sources(part != 2))
+    rows = part[data.candidate_source] == 2
     assert rows.any()
-    np.testing.assert_allclose(rest.transform(made)[rows], matrix[rows], atol=1e-6, rtol=0)
+    np.testing.assert_allclose(rest.transform(data)[rows], matrix[rows], atol=1e-6, rtol=0)
 
 
 def test_sources_with_a_reference_or_a_document_in_common_share_a_part():
@@ -271,19 +271,19 @@ def test_sources_with_a_reference_or_a_document_in_common_share_a_part():
     assert all(len(set(part[n : n + 3])) == 1 for n in range(0, 60, 3))
     assert Counter(part.tolist()).keys() == set(range(5))
     assert max(Counter(part.tolist()).values()) <= 15
-    one = [Record(f"s{n}", [f"reference {n}"], [], doc="d") for n in range(60)]
-    assert sorted(Counter(source_folds(assemble(one, "made"), 5).tolist()).values()) == [12] * 5
+    single = [Record(f"s{n}", [f"reference {n}"], [], doc="d") for n in range(60)]
+    assert sorted(Counter(source_folds(assemble(single, "made"), 5).tolist()).values()) == [12] * 5
 
 
 def test_long_sentences_stay_linear():
     size = 2000
-    made = dataset_of([([" ".join(f"r{n}" for n in range(size))], " ".join(f"c{n}" for n in range(size)))])
+    data = dataset_of([([" ".join(f"r{n}" for n in range(size))], " ".join(f"c{n}" for n in range(size)))])
     words = WordFacts(np.arange(2 * size, dtype=np.int32), np.ones(2 * size, dtype=bool))
     values, offsets = np.arange(2 * size, dtype=np.int32), np.array([0, size, 2 * size])
     starts, places, _ = residual_pairs(values, offsets, np.array([0]), np.array([1]), words, 8.0)
     assert starts[-1] <= size * (2 * WINDOW + 1)
     assert np.abs(places[:, 2] - places[:, 3]).max() == WINDOW
-    assert Paraphrase().fit(made).transform(made)[0, 0] == 0
+    assert Paraphrase().fit(data).transform(data)[0, 0] == 0
 
 
 def test_a_saved_ranker_keeps_its_table(tmp_path):
@@ -299,12 +299,12 @@ def test_a_saved_ranker_keeps_its_table(tmp_path):
 
 
 def test_a_feature_set_makes_training_columns():
-    made = assemble(several(), "made")
-    fitted, matrix = FeatureSet.parse("bleu,paraphrase").fit_transform(made)
-    np.testing.assert_array_equal(matrix[:, :1], make("bleu").transform(made))
-    np.testing.assert_array_equal(matrix[:, 1:], Paraphrase().fit_transform(made)[1])
+    data = assemble(several(), "made")
+    fitted, matrix = FeatureSet.parse("bleu,paraphrase").fit_transform(data)
+    np.testing.assert_array_equal(matrix[:, :1], make("bleu").transform(data))
+    np.testing.assert_array_equal(matrix[:, 1:], Paraphrase().fit_transform(data)[1])
     assert list(fitted.states()) == ["extractor1"]
-    assert not np.array_equal(fitted.transform(made), matrix)
+    assert not np.array_equal(fitted.transform(data), matrix)
 
 
 def test_options_out_of_range():

@@ -52,7 +52,7 @@ def cooccurrences(rows):
 def test_it_equals_plain_python(seed):
     rows = made_up(seed)
     weights = np.random.default_rng(seed).uniform(0, 2, len(rows))
-    found = estimate(cooccurrences(rows), weights, iterations=4, null=0.3, discount=0.1, least=0.05, least_count=0.3)
+    fitted = estimate(cooccurrences(rows), weights, iterations=4, null=0.3, discount=0.1, least=0.05, least_count=0.3)
     forward, count = plain_direction(rows, weights, 0, 1, 4, 0.3, 0.1)
     backward, other = plain_direction(rows, weights, 1, 0, 4, 0.3, 0.1)
     want = {
@@ -60,9 +60,9 @@ def test_it_equals_plain_python(seed):
         for words in sorted(forward)
         if forward[words] * backward[words] >= 0.05**2 and min(count[words], other[words]) >= 0.3
     }
-    assert list(zip(found.first.tolist(), found.second.tolist(), strict=True)) == list(want)
-    np.testing.assert_allclose(found.similarity, list(want.values()), rtol=1e-5)
-    assert len(found) > 3
+    assert list(zip(fitted.first.tolist(), fitted.second.tolist(), strict=True)) == list(want)
+    np.testing.assert_allclose(fitted.similarity, list(want.values()), rtol=1e-5)
+    assert len(fitted) > 3
 
 
 def test_a_weight_of_0_leaves_a_pair_out():
@@ -77,8 +77,10 @@ def test_a_weight_of_0_leaves_a_pair_out():
 
 def test_what_goes_together_wins_over_what_stands_by():
     together = [[((0, 9), (0, 0), 1.0), ((n % 8 + 1, 9), (1, 0), 1.0)] for n in range(40)]
-    found = estimate(cooccurrences(together), least_count=2)
-    similarity = dict(zip(zip(found.first.tolist(), found.second.tolist(), strict=True), found.similarity, strict=True))
+    fitted = estimate(cooccurrences(together), least_count=2)
+    similarity = dict(
+        zip(zip(fitted.first.tolist(), fitted.second.tolist(), strict=True), fitted.similarity, strict=True)
+    )
     assert 0.5 < similarity.pop((0, 9)) <= 1
     assert max(similarity.values()) < 0.3
 

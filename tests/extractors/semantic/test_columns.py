@@ -88,9 +88,9 @@ def test_values_equal_bert_score(shared_golden, options, monkeypatch):
         device="cpu",
     )
     wanted = np.stack([column.numpy() for column in scorer.score(candidates, references)], axis=1)
-    found = Semantic(special_tokens="match", **options).fit(pairs).transform(pairs)[:, :3]
-    assert len(found) == count
-    np.testing.assert_allclose(found, wanted, atol=1e-5)
+    columns = Semantic(special_tokens="match", **options).fit(pairs).transform(pairs)[:, :3]
+    assert len(columns) == count
+    np.testing.assert_allclose(columns, wanted, atol=1e-5)
 
 
 @needs_encoder
@@ -99,8 +99,8 @@ def test_the_cosine_equals_sentence_transformers(made):
     model = library.SentenceTransformer(str(encoder_files.find(SMALL).directory), device="cpu", local_files_only=True)
     texts = [REFERENCES[0], *CANDIDATES[:4]]
     vectors = model.encode(texts, normalize_embeddings=True)
-    found = Semantic().transform(dataset_of([(REFERENCES[:1], CANDIDATES[:4])]))[:, 3]
-    np.testing.assert_allclose(found, vectors[1:] @ vectors[0], atol=1e-5)
+    columns = Semantic().transform(dataset_of([(REFERENCES[:1], CANDIDATES[:4])]))[:, 3]
+    np.testing.assert_allclose(columns, vectors[1:] @ vectors[0], atol=1e-5)
 
 
 @needs_encoder
@@ -132,8 +132,8 @@ def test_the_source_can_stand_in_for_references(made):
     extractor = Semantic(against="source")
     assert not extractor.needs_references
     sources = dataset_of([([], CANDIDATES)], sources=REFERENCES)
-    found = FeatureSet((extractor,)).transform(sources)
-    np.testing.assert_allclose(found, Semantic().transform(dataset_of([(REFERENCES[:1], CANDIDATES)])), atol=1e-5)
+    columns = FeatureSet((extractor,)).transform(sources)
+    np.testing.assert_allclose(columns, Semantic().transform(dataset_of([(REFERENCES[:1], CANDIDATES)])), atol=1e-5)
 
 
 @needs_encoder
@@ -151,7 +151,7 @@ def test_a_trained_ranker_is_saved_and_loaded_and_explains(made, options, tmp_pa
     assert list(evidence) == [title for name in names for title in (name, f"{name}, its own words")]
     if not options:
         assert evidence["reference 1"][1].startswith("kitten~cat 0.")
-        assert [one.split("~")[0] for one in evidence["reference 2, its own words"]] == [
+        assert [item.split("~")[0] for item in evidence["reference 2, its own words"]] == [
             "A",
             "cat",
             "was",

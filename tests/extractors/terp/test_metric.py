@@ -74,12 +74,12 @@ def items_of_run(golden, run: str) -> list:
 def reports(golden, run: str) -> list[dict[str, str]]:
     """Read what the program reports of every item, in the order of the items."""
     text = gzip.decompress((golden / f"terp.{run}.pra.gz").read_bytes()).decode()
-    found = {}
+    result = {}
     for block in text.split("Sentence ID: ")[1:]:
         number = int(re.match(r".*\[(\d+)\]", block)[1])
-        found[number] = dict(re.findall(r"^([A-Za-z ]+): (.*)$", block, re.MULTILINE))
-    assert sorted(found) == list(range(len(found)))
-    return [found[number] for number in range(len(found))]
+        result[number] = dict(re.findall(r"^([A-Za-z ]+): (.*)$", block, re.MULTILINE))
+    assert sorted(result) == list(range(len(result)))
+    return [result[number] for number in range(len(result))]
 
 
 @pytest.mark.parametrize("run", RUNS)
@@ -124,12 +124,12 @@ def test_every_alignment_equals_the_program(golden, stop_words, run):
         steps = metric.evidence(dataset, number)[f"reference {chosen + 1}"]
         letters = "".join(map(letter_of, steps))
         assert f"({letters})" == report["Alignment"], number
-        mine = " ".join(
+        own = " ".join(
             step[2:] if letter == "I" else re.split(" [=~] ", step)[0]
             for letter, step in zip(letters, steps, strict=True)
             if letter != "D"
         )
-        assert mine == report["Hypothesis After Shift"].strip(), number
+        assert own == report["Hypothesis After Shift"].strip(), number
 
 
 WORDS = ["walk", "walks", "walking", "car", "automobile", "big", "large", "went", "the", "of", "x"]
@@ -146,7 +146,7 @@ TABLE = [
 @pytest.fixture(scope="module")
 def table(tmp_path_factory) -> str:
     path = tmp_path_factory.mktemp("table") / "table.txt"
-    path.write_text("".join(f"{p} <p>{theirs}</p> <p>{mine}</p>\n" for p, theirs, mine in TABLE), encoding="utf-8")
+    path.write_text("".join(f"{p} <p>{right}</p> <p>{left}</p>\n" for p, right, left in TABLE), encoding="utf-8")
     return str(path)
 
 
@@ -158,8 +158,8 @@ def twin_of(metric: TranslationEditRatePlus) -> Plain:
     }
 
     def costs_of(word: str, other: str) -> list[float]:
-        found = [values.stem] if values.stems and porter_stem(word) == porter_stem(other) else []
-        return [*found, *([values.synonym] if synsets[word] & synsets[other] else [])]
+        result = [values.stem] if values.stems and porter_stem(word) == porter_stem(other) else []
+        return [*result, *([values.synonym] if synsets[word] & synsets[other] else [])]
 
     def price(word: str, other: str) -> float:
         return 0.0 if word == other else min([values.substitution, *costs_of(word, other)])
@@ -175,12 +175,12 @@ def twin_of(metric: TranslationEditRatePlus) -> Plain:
         max_size=metric.max_size,
     )
     phrases = []
-    for text, theirs, mine in TABLE if metric.paraphrases else ():
-        p, edits = float(text), twin.edits(mine.split(), theirs.split())
+    for text, right, left in TABLE if metric.paraphrases else ():
+        p, edits = float(text), twin.edits(left.split(), right.split())
         if values.phrase:
             a, b, c, d = values.phrase
             p = max(0.0, a + b * np.log10(p) * edits + c * p * edits + d * edits)
-        phrases.append((tuple(theirs.split()), tuple(mine.split()), p))
+        phrases.append((tuple(right.split()), tuple(left.split()), p))
     twin.phrases = phrases
     return twin
 
@@ -314,13 +314,13 @@ def test_one_by_one_equals_the_batch_and_the_corpus_is_the_sum(small_wordnet, ta
 
 
 def test_exceptions_and_endings_of_wordnet_have_a_part_of_speech(small_wordnet):
-    found = find_wordnet(str(small_wordnet))
+    folder = find_wordnet(str(small_wordnet))
     verb, noun = 200_000_001, 100_000_001
-    assert found.synsets_of_any_form("went") == {verb}
-    assert found.synsets_of_any_form("going") == {verb}
-    assert found.synsets_of_any_form("mover") == set()  # -er is no ending of verbs
-    assert found.synsets_of_any_form("bos") == {noun}
-    assert found.exception_parts["went"] == (2,)
+    assert folder.synsets_of_any_form("went") == {verb}
+    assert folder.synsets_of_any_form("going") == {verb}
+    assert folder.synsets_of_any_form("mover") == set()  # -er is no ending of verbs
+    assert folder.synsets_of_any_form("bos") == {noun}
+    assert folder.exception_parts["went"] == (2,)
 
 
 def test_without_wordnet_synonyms_are_left_out_and_it_is_said_once(monkeypatch, caplog):

@@ -35,8 +35,8 @@ def test_equals_meteor_1_5(golden, run, tokenize):
         tokens = iter(tokenize([text for group in sentences for text in group]))
         for row, group, words in zip(rows, sentences, expected, strict=True):
             # of several references the program shows the one with the best score
-            found = [next(tokens) for _ in group]
-            assert [word for word in words if word] in found, row[0]
+            result = [next(tokens) for _ in group]
+            assert [word for word in words if word] in result, row[0]
 
 
 @pytest.mark.parametrize(

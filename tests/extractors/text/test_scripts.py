@@ -41,10 +41,10 @@ def translations(reference: str, *pairs: str | None):
     ],
 )
 def test_a_tokenizer_that_cannot_split_the_references_is_named_with_a_better_one(metric, reference, note):
-    found = make(metric).note(translations(reference))
-    assert found is not None
-    assert re.search(note, found)
-    assert "\n" not in found
+    result = make(metric).note(translations(reference))
+    assert result is not None
+    assert re.search(note, result)
+    assert "\n" not in result
 
 
 @pytest.mark.parametrize(

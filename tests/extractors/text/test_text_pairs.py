@@ -21,9 +21,9 @@ METRICS = (
 @pytest.fixture(scope="module")
 def texts():
     rng = np.random.default_rng(0)
-    made = [[" ".join(rng.choice(WORDS, rng.integers(0, 9))) for _ in range(rng.integers(1, 7))] for _ in range(12)]
-    made += [[], ["", "", "a a a a", "a a"], ["x"]]
-    return dataset_of([([], one) for one in made])
+    items = [[" ".join(rng.choice(WORDS, rng.integers(0, 9))) for _ in range(rng.integers(1, 7))] for _ in range(12)]
+    items += [[], ["", "", "a a a a", "a a"], ["x"]]
+    return dataset_of([([], item) for item in items])
 
 
 def all_pairs(texts) -> TextPairs:
@@ -42,15 +42,15 @@ def all_pairs(texts) -> TextPairs:
 @pytest.mark.parametrize("name", METRICS)
 def test_statistics_of_pairs_are_those_of_candidates_with_one_reference(texts, name):
     metric, pairs = make_metric(name), all_pairs(texts)
-    found = metric.pair_statistics(pairs)
-    np.testing.assert_array_equal(found, metric.statistics(pairs.dataset()))
-    back = metric.mirrored(found)
+    result = metric.pair_statistics(pairs)
+    np.testing.assert_array_equal(result, metric.statistics(pairs.dataset()))
+    back = metric.mirrored(result)
     if back is None:
         assert "epsilon=true" in name
         return
     order = np.lexsort((pairs.reference, pairs.candidate))
     np.testing.assert_array_equal(
-        metric.score(back)[order], metric.score(found)[np.lexsort((pairs.candidate, pairs.reference))]
+        metric.score(back)[order], metric.score(result)[np.lexsort((pairs.candidate, pairs.reference))]
     )
 
 

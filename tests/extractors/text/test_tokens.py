@@ -128,7 +128,7 @@ def test_auto_tokenises_every_source_by_its_own_language():
 def test_13a_equals_sacrebleu_on_real_text(shared):
     with gzip.open(shared / "data" / "wmt14-rr.jsonl.gz", "rt", encoding="utf-8") as stream:
         records = [json.loads(line) for _, line in zip(range(600), stream, strict=False)]
-    sentences = [one["text"] for record in records for one in record["candidates"]]
+    sentences = [item["text"] for record in records for item in record["candidates"]]
     tokenizer = Tokenizer13a()
     assert tokens(sentences, "13a") == [tokenizer(sentence.rstrip()).split() for sentence in sentences]
 

@@ -49,30 +49,30 @@ def test_the_hmm_is_its_definition(observed: int, states: int) -> None:
     lexical, null, jumps = random.random((observed, states)), random.random(observed), random.random(JUMPS)
     jumps[REACH + 3] = 0.0
     posterior, nulls, counts, exposures = np.empty_like(lexical), np.empty(observed), np.zeros(JUMPS), np.zeros(JUMPS)
-    found = hmm(lexical, null, jumps, 0.2, posterior, nulls, counts, exposures)
+    result = hmm(lexical, null, jumps, 0.2, posterior, nulls, counts, exposures)
     expected = plain_hmm(lexical, null, jumps, 0.2)
-    for ours, theirs in zip((found, posterior, nulls, counts, exposures), expected, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12)
+    for actual, peer in zip((result, posterior, nulls, counts, exposures), expected, strict=True):
+        np.testing.assert_allclose(actual, peer, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(posterior.sum(axis=1) + nulls, 1, rtol=1e-12)
 
 
 def test_ibm_model_1_is_the_hmm_of_equal_jumps() -> None:
     random = np.random.default_rng(0)
     lexical, null = random.random((9, 30)), random.random(9)
-    found = [(np.empty_like(lexical), np.empty(9)) for _ in range(2)]
+    result = [(np.empty_like(lexical), np.empty(9)) for _ in range(2)]
     equal = np.full(JUMPS, 0.3)
-    both = (
-        ibm1(lexical, null, 0.1, *found[0]),
-        hmm(lexical, null, equal, 0.1, *found[1], np.zeros(JUMPS), np.zeros(JUMPS)),
+    joined = (
+        ibm1(lexical, null, 0.1, *result[0]),
+        hmm(lexical, null, equal, 0.1, *result[1], np.zeros(JUMPS), np.zeros(JUMPS)),
     )
-    assert both[0] == pytest.approx(both[1], rel=1e-12)
-    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-12)
-    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-12)
+    assert joined[0] == pytest.approx(joined[1], rel=1e-12)
+    np.testing.assert_allclose(result[0][0], result[1][0], rtol=1e-12)
+    np.testing.assert_allclose(result[0][1], result[1][1], rtol=1e-12)
 
 
 def test_a_long_sentence_does_not_underflow() -> None:
     lexical, null = np.full((3000, 40), 1e-30), np.full(3000, 1e-30)
     posterior, nulls = np.empty_like(lexical), np.empty(3000)
-    found = hmm(lexical, null, np.ones(JUMPS), 0.1, posterior, nulls, np.zeros(JUMPS), np.zeros(JUMPS))
-    assert found == pytest.approx(3000 * np.log(1e-30), rel=1e-9)
+    result = hmm(lexical, null, np.ones(JUMPS), 0.1, posterior, nulls, np.zeros(JUMPS), np.zeros(JUMPS))
+    assert result == pytest.approx(3000 * np.log(1e-30), rel=1e-9)
     np.testing.assert_allclose(posterior.sum(axis=1) + nulls, 1, rtol=1e-9)

@@ -74,60 +74,60 @@ def test_em_of_ibm_model_1_is_its_definition(swapped: bool) -> None:
     random = np.random.default_rng(5)
     sources, targets = ([random.integers(12, size=size).tolist() for size in random.integers(1, 9, 30)] for _ in "ab")
     sources[0], targets[0] = list(range(12)), list(range(12))
-    made = train(*csr(sources), *csr(targets), iterations=(4, 0), agreement=False, null_probability=0.3)
+    model = train(*csr(sources), *csr(targets), iterations=(4, 0), agreement=False, null_probability=0.3)
     given, onto = (targets, sources) if swapped else (sources, targets)
     table, history = plain_ibm1(given, onto, 12, 4, 0.3)
-    np.testing.assert_allclose(made.log_likelihood[:, int(swapped)], history, rtol=1e-12)
-    tables = made.tables
-    found = {}
+    np.testing.assert_allclose(model.log_likelihood[:, int(swapped)], history, rtol=1e-12)
+    tables = model.tables
+    result = {}
     for row in range(12):
         for entry in range(tables.offsets[row], tables.offsets[row + 1]):
             column = int(tables.columns[entry])
             key, values = ((column, row), tables.backward) if swapped else ((row, column), tables.forward)
-            found[key] = float(values[entry])
+            result[key] = float(values[entry])
     null = tables.null_source if swapped else tables.null_target
-    found |= {(-1, word): float(probability) for word, probability in enumerate(null)}
-    assert found.keys() <= table.keys()
+    result |= {(-1, word): float(probability) for word, probability in enumerate(null)}
+    assert result.keys() <= table.keys()
     for key, value in table.items():
-        assert found.get(key, 0.0) == pytest.approx(value, abs=2 * FLOOR, rel=1e-5)
+        assert result.get(key, 0.0) == pytest.approx(value, abs=2 * FLOOR, rel=1e-5)
 
 
 @pytest.mark.parametrize("null_probability", [0.05, 0.4])
 def test_the_likelihood_never_falls_without_agreement(text: ParallelText, null_probability: float) -> None:
-    made = train(*arrays(text), iterations=(6, 12), agreement=False, null_probability=null_probability)
-    assert made.log_likelihood.shape == (18, 2)
-    assert (np.diff(made.log_likelihood, axis=0) >= 0).all()
+    model = train(*arrays(text), iterations=(6, 12), agreement=False, null_probability=null_probability)
+    assert model.log_likelihood.shape == (18, 2)
+    assert (np.diff(model.log_likelihood, axis=0) >= 0).all()
     # the step from IBM model 1 to the HMM is one of them, and the HMM explains more
-    assert made.log_likelihood[-1].sum() > 0.8 * made.log_likelihood[5].sum()
+    assert model.log_likelihood[-1].sum() > 0.8 * model.log_likelihood[5].sum()
 
 
 def test_jumps_that_run_backwards_are_learnt() -> None:
     """Every target is its source reversed, so the only jump is -1, but for the first to the end."""
     random = np.random.default_rng(3)
     sources = [random.integers(50, size=size).tolist() for size in random.integers(5, 15, 200)]
-    made = train(*csr(sources), *csr([sentence[::-1] for sentence in sources]))
-    assert made.tables.jumps.argmax(axis=1).tolist() == [REACH, REACH]
-    found = made.align(*csr([[1, 2, 3, 4, 5, 6]]), *csr([[6, 5, 4, 3, 2, 1]]))
-    assert found.of(0) == [(i, 5 - i) for i in range(6)]
+    model = train(*csr(sources), *csr([sentence[::-1] for sentence in sources]))
+    assert model.tables.jumps.argmax(axis=1).tolist() == [REACH, REACH]
+    result = model.align(*csr([[1, 2, 3, 4, 5, 6]]), *csr([[6, 5, 4, 3, 2, 1]]))
+    assert result.of(0) == [(i, 5 - i) for i in range(6)]
 
 
 def test_fewer_errors_than_ibm_model_1(text: ParallelText, model: AlignmentModel) -> None:
     def errors(made: AlignmentModel) -> float:
         return alignment_error_rate(made.align(*arrays(text)), text.links)
 
-    ours = errors(model)
+    actual = errors(model)
     alone = errors(train(*arrays(text), agreement=False))
     simple = min(errors(train(*arrays(text), iterations=(n, 0), agreement=a)) for n in (5, 10) for a in (True, False))
-    assert ours < 0.06
-    assert ours < alone < simple
+    assert actual < 0.06
+    assert actual < alone < simple
     assert simple > 0.1
 
 
 def test_aligning_new_sentences_of_the_same_languages(text: ParallelText) -> None:
     new = simulate_parallel_text(400, words=800, seed=1)
     vocabularies = ([f"{side}{word}" for word in range(2000)] for side in "st")
-    made = train(*arrays(text), **dict(zip(("source_vocabulary", "target_vocabulary"), vocabularies, strict=True)))
-    assert alignment_error_rate(made.align(*arrays(new)), new.links) < 0.12
+    model = train(*arrays(text), **dict(zip(("source_vocabulary", "target_vocabulary"), vocabularies, strict=True)))
+    assert alignment_error_rate(model.align(*arrays(new)), new.links) < 0.12
 
 
 def test_threads_and_batches_change_nothing(
@@ -145,7 +145,7 @@ def test_threads_and_batches_change_nothing(
     again = train(*arrays(text))
     np.testing.assert_allclose(again.log_likelihood, model.log_likelihood, rtol=1e-10)
     np.testing.assert_allclose(again.tables.jumps, model.tables.jumps, rtol=1e-6, atol=1e-12)
-    first, second = (one.align(*arrays(text)) for one in (again, model))
+    first, second = (item.align(*arrays(text)) for item in (again, model))
     assert first.source.tolist() == second.source.tolist()
     assert first.offsets.tolist() == second.offsets.tolist()
 
@@ -188,8 +188,8 @@ def learn() -> AlignmentModel:
 
 def links(made: AlignmentModel, source: str, target: str) -> list[tuple[str, str]]:
     first, second = tokenise([source]), tokenise([target])
-    found = made.align(*first[:2], *second[:2], source_vocabulary=first[2], target_vocabulary=second[2])
-    return [(source.split()[i], target.split()[j]) for i, j in found.of(0)]
+    result = made.align(*first[:2], *second[:2], source_vocabulary=first[2], target_vocabulary=second[2])
+    return [(source.split()[i], target.split()[j]) for i, j in result.of(0)]
 
 
 def test_words_not_their_numbers_count() -> None:
@@ -202,40 +202,40 @@ def test_words_not_their_numbers_count() -> None:
 
 
 def test_unseen_words_link_to_their_like_and_else_to_what_nothing_explains() -> None:
-    made = learn()
-    assert ("2012", "2012") in links(made, "2012 ist das haus alt", "the house is old 2012")
-    assert ("katze", "cat") in links(made, "das buch ist klein katze", "the book is small cat")
-    assert not [one for one in links(made, "das haus ist klein", "the xyz house is small") if "xyz" in one]
+    model = learn()
+    assert ("2012", "2012") in links(model, "2012 ist das haus alt", "the house is old 2012")
+    assert ("katze", "cat") in links(model, "das buch ist klein katze", "the book is small cat")
+    assert not [link for link in links(model, "das haus ist klein", "the xyz house is small") if "xyz" in link]
 
 
 def test_an_empty_side_has_no_links() -> None:
-    made = learn()
-    assert links(made, "", "the house") == links(made, "das haus", "") == []
-    nothing = made.align([], [0], [], [0])
+    model = learn()
+    assert links(model, "", "the house") == links(model, "das haus", "") == []
+    nothing = model.align([], [0], [], [0])
     assert len(nothing) == 0
 
 
 def test_a_lower_threshold_finds_more(text: ParallelText, model: AlignmentModel) -> None:
-    sizes = [len(model.align(*arrays(text), threshold=one).source) for one in (0.9, 0.5, 0.1)]
+    sizes = [len(model.align(*arrays(text), threshold=item).source) for item in (0.9, 0.5, 0.1)]
     assert sizes[0] < sizes[1] < sizes[2]
-    found = model.align(*arrays(text))
-    for positions in (found.source, found.target):
-        pair = np.repeat(np.arange(len(found)), np.diff(found.offsets))
+    result = model.align(*arrays(text))
+    for positions in (result.source, result.target):
+        pair = np.repeat(np.arange(len(result)), np.diff(result.offsets))
         assert len(np.unique(pair * 1000 + positions)) == len(positions)
 
 
 def test_saved_and_loaded(tmp_path: Path) -> None:
-    made = learn()
-    odd = dataclasses.replace(made, source_vocabulary=("\ud83d", "ü", *made.source_vocabulary[2:]), text={"a": True})
-    for one in (made, odd):
-        one.save(tmp_path / "model")
+    model = learn()
+    odd = dataclasses.replace(model, source_vocabulary=("\ud83d", "ü", *model.source_vocabulary[2:]), text={"a": True})
+    for item in (model, odd):
+        item.save(tmp_path / "model")
         loaded = AlignmentModel.load(tmp_path / "model")
         for name in ("null_probability", "iterations", "agreement", "pairs", "source_vocabulary", "text"):
-            assert getattr(loaded, name) == getattr(one, name)
-        for ours, theirs in zip(loaded.tables, one.tables, strict=True):
-            assert ours.dtype == theirs.dtype
-            assert ours.tolist() == theirs.tolist()
-        assert loaded.log_likelihood.tolist() == one.log_likelihood.tolist()
+            assert getattr(loaded, name) == getattr(item, name)
+        for actual, expected in zip(loaded.tables, item.tables, strict=True):
+            assert actual.dtype == expected.dtype
+            assert actual.tolist() == expected.tolist()
+        assert loaded.log_likelihood.tolist() == item.log_likelihood.tolist()
         loaded.save(tmp_path / "again")
         assert (tmp_path / "model").read_bytes() == (tmp_path / "again").read_bytes()
 
@@ -260,13 +260,13 @@ def test_files_that_are_no_aligner(tmp_path: Path) -> None:
 
 
 DAMAGE = {
-    "columns": lambda one: one + 1000,
-    "offsets": lambda one: one[::-1].copy(),
-    "forward": lambda one: one[:-1],
-    "backward": lambda one: -one,
-    "null_source": lambda one: one[:-1],
-    "null_target": lambda one: one * np.nan,
-    "jumps": lambda one: one[:, :-1],
+    "columns": lambda item: item + 1000,
+    "offsets": lambda item: item[::-1].copy(),
+    "forward": lambda item: item[:-1],
+    "backward": lambda item: -item,
+    "null_source": lambda item: item[:-1],
+    "null_target": lambda item: item * np.nan,
+    "jumps": lambda item: item[:, :-1],
 }
 
 
@@ -312,7 +312,7 @@ GOOD = ([0, 1, 2], [0, 2, 3], [0, 1], [0, 1, 2])
 )
 def test_pairs_that_cannot_be_learnt_from(change: dict[int, list[int]], says: str) -> None:
     with pytest.raises(DataError, match=says):
-        train(*(change.get(place, one) for place, one in enumerate(GOOD)))
+        train(*(change.get(place, item) for place, item in enumerate(GOOD)))
 
 
 @pytest.mark.parametrize(
@@ -341,13 +341,13 @@ def test_words_outside_the_vocabulary_and_thresholds(model: AlignmentModel) -> N
 
 def test_alignment_error_rate() -> None:
     sure, possible = make_links([[(0, 0), (1, 1)], [(0, 0)]]), make_links([[(2, 1)], []])
-    found = make_links([[(0, 0), (2, 1)], [(0, 1)]])
+    result = make_links([[(0, 0), (2, 1)], [(0, 1)]])
     assert alignment_error_rate(sure, sure) == 0
-    assert alignment_error_rate(found, sure) == pytest.approx(1 - (1 + 1) / 6)
-    assert alignment_error_rate(found, sure, possible) == pytest.approx(1 - (1 + 2) / 6)
+    assert alignment_error_rate(result, sure) == pytest.approx(1 - (1 + 1) / 6)
+    assert alignment_error_rate(result, sure, possible) == pytest.approx(1 - (1 + 2) / 6)
     assert alignment_error_rate(make_links([[]]), make_links([[]])) == 0
     with pytest.raises(DataError, match="alignments of 2 and of 1 sentence pairs"):
-        alignment_error_rate(found, make_links([[]]))
+        alignment_error_rate(result, make_links([[]]))
     with pytest.raises(DataError, match=r"pair 2: link 0--1, expected positions from 0"):
         make_links([[(0, 0)], [(0, -1)]])
 
@@ -357,8 +357,8 @@ def test_german_and_english(shared: Path) -> None:
     with gzip.open(shared / "data" / "wmt13-rr.jsonl.gz", "rt", encoding="utf-8") as lines:
         records = [json.loads(line) for line in lines if '"de-en"' in line]
     texts = [
-        [one["source"].lower().split() for one in records],
-        [one["references"][0].lower().split() for one in records],
+        [record["source"].lower().split() for record in records],
+        [record["references"][0].lower().split() for record in records],
     ]
     assert len(records) > 2500
     vocabularies: list[dict[str, int]] = [{}, {}]
@@ -367,16 +367,16 @@ def test_german_and_english(shared: Path) -> None:
         for side, words in zip(texts, vocabularies, strict=True)
     ]
     start = time.perf_counter()
-    made = train(*numbered[0], *numbered[1])
+    model = train(*numbered[0], *numbered[1])
     assert time.perf_counter() - start < 60
     alone = train(*numbered[0], *numbered[1], agreement=False)
     assert (np.diff(alone.log_likelihood, axis=0) >= 0).all()
-    found = made.align(*numbered[0], *numbered[1])
+    result = model.align(*numbered[0], *numbered[1])
     total = right = 0
     for pair, (source, target) in enumerate(zip(*texts, strict=True)):
         for word in set(source) & set(target):
             if any(map(str.isdigit, word)) and source.count(word) == target.count(word) == 1:
                 total += 1
-                right += (source.index(word), target.index(word)) in found.of(pair)
+                right += (source.index(word), target.index(word)) in result.of(pair)
     assert total > 250
     assert right / total > 0.87

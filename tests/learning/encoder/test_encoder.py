@@ -23,7 +23,7 @@ INT = np.int32
 def test_windows_equal_a_plain_loop(counts, before, after, room):
     ids = np.arange(100, 100 + sum(counts), dtype=INT)
     first, last = np.array([1, 2][:before], dtype=INT), np.array([3, 4][:after], dtype=INT)
-    found = _windows(ids, ids + 7, np.array(counts, dtype=np.int64), first, last, room + before + after)
+    result = _windows(ids, ids + 7, np.array(counts, dtype=np.int64), first, last, room + before + after)
     wanted, windows, texts, at = [], [0], [0], 0
     for count in counts:
         for start in range(0, max(count, 1), room):
@@ -31,23 +31,25 @@ def test_windows_equal_a_plain_loop(counts, before, after, room):
             windows.append(len(wanted))
         texts.append(len(wanted))
         at += count
-    assert found.ids.tolist() == wanted
-    assert found.windows.tolist() == windows
-    assert found.offsets.tolist() == texts
-    assert found.word.tolist() == [one + 7 if one >= 100 else -1 for one in wanted]
+    assert result.ids.tolist() == wanted
+    assert result.windows.tolist() == windows
+    assert result.offsets.tolist() == texts
+    assert result.word.tolist() == [item + 7 if item >= 100 else -1 for item in wanted]
     if counts:
         chosen = np.array([len(counts) - 1, 0])
-        part = found.take(chosen)
-        pieces = [found.ids[slice(*found.offsets[text : text + 2])].tolist() for text in chosen]
+        part = result.take(chosen)
+        pieces = [result.ids[slice(*result.offsets[text : text + 2])].tolist() for text in chosen]
         assert part.ids.tolist() == [*pieces[0], *pieces[1]]
         assert set(part.offsets) <= set(part.windows)
 
 
 @given(st.lists(st.integers(0, 50), max_size=60), st.integers(1, 200))
 def test_batches_hold_every_window_once_and_little_padding(lengths, pieces):
-    made = _batches(np.array(lengths, dtype=np.int64), pieces)
-    assert sorted(np.concatenate([np.zeros(0, dtype=int), *made])) == [i for i, one in enumerate(lengths) if one]
-    for batch in made:
+    example = _batches(np.array(lengths, dtype=np.int64), pieces)
+    assert sorted(np.concatenate([np.zeros(0, dtype=int), *example])) == [
+        i for i, length in enumerate(lengths) if length
+    ]
+    for batch in example:
         assert len(batch) == 1 or len(batch) * max(lengths[i] for i in batch) <= pieces
 
 
@@ -85,7 +87,7 @@ def test_vectors_equal_those_of_the_network_run_text_by_text(tiny):
     encoder, network = load(str(tiny)), BertModel.from_pretrained(tiny).eval()
     pieces = encoder.split(TEXTS)
     counted = []
-    made = encoder.embed(pieces, count=counted.append)
+    example = encoder.embed(pieces, count=counted.append)
     first = encoder.embed(pieces, layer=1)
     assert sum(counted) == len(pieces.windows) - 1 > len(TEXTS)
     for text in range(len(TEXTS)):
@@ -98,12 +100,12 @@ def test_vectors_equal_those_of_the_network_run_text_by_text(tiny):
                 ids = torch.tensor(pieces.ids[start:stop].astype(np.int64))[None]
                 output = network(input_ids=ids, output_hidden_states=True)
             states, lower = output.last_hidden_state[0].numpy(), output.hidden_states[1][0].numpy()
-            for found, wanted in ((made, states), (first, lower)):
+            for result, wanted in ((example, states), (first, lower)):
                 unit = wanted / np.linalg.norm(wanted, axis=1, keepdims=True)
-                np.testing.assert_allclose(found.pieces[start:stop], unit, atol=1e-5)
+                np.testing.assert_allclose(result.pieces[start:stop], unit, atol=1e-5)
             sums, length = sums + states.sum(axis=0), length + len(states)
-        np.testing.assert_allclose(made.texts[text], sums / np.linalg.norm(sums), atol=1e-5)
-    np.testing.assert_array_equal(made.texts, first.texts)
+        np.testing.assert_allclose(example.texts[text], sums / np.linalg.norm(sums), atol=1e-5)
+    np.testing.assert_array_equal(example.texts, first.texts)
 
 
 def test_the_number_of_threads_changes_nothing(tiny, monkeypatch):
@@ -156,8 +158,8 @@ def test_damaged_encoders_are_refused_in_one_line(tiny, tmp_path, damage):
         weights.write_bytes(weights.read_bytes()[:5000])
         says = "the encoder cannot be loaded: "
     elif damage == "lacking":
-        kept = {name: tensor for name, tensor in load_file(weights).items() if "layer.1." not in name}
-        save_file(kept, weights, metadata={"format": "pt"})
+        selected = {name: tensor for name, tensor in load_file(weights).items() if "layer.1." not in name}
+        save_file(selected, weights, metadata={"format": "pt"})
         says = "its weights are missing 'encoder.layer.1."
     elif damage == "generator":
         GPT2Model(GPT2Config(n_embd=16, n_layer=1, n_head=2, vocab_size=20)).save_pretrained(directory)

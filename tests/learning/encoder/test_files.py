@@ -21,8 +21,8 @@ def directory(tmp_path):
 
 
 def test_a_sound_directory_is_described_without_loading_it(directory):
-    found = check(directory)
-    assert (found.model_type, found.pooling, found.longest) == ("bert", "mean", 64)
+    result = check(directory)
+    assert (result.model_type, result.pooling, result.longest) == ("bert", "mean", 64)
     (directory / "tokenizer_config.json").write_text(json.dumps({"model_max_length": 10**30}))
     assert check(directory).longest == 64
     (directory / "tokenizer_config.json").write_text(json.dumps({"model_max_length": 32}))
@@ -96,8 +96,8 @@ def test_missing_weights_and_packages_name_the_command(monkeypatch):
 def test_the_files_of_a_known_name_are_found_in_its_folder_and_checked(directory, monkeypatch):
     monkeypatch.setenv("RANKER_ENCODERS", str(directory.parent))
     monkeypatch.setitem(PACKAGES, directory.name, dataclasses.replace(PACKAGES[SMALL], digest=check(directory).digest))
-    found = find(directory.name)
-    assert (found.directory, found.layer) == (directory, 4)
+    result = find(directory.name)
+    assert (result.directory, result.layer) == (directory, 4)
     monkeypatch.setitem(PACKAGES, directory.name, PACKAGES[SMALL])
     with pytest.raises(
         ModelError, match=rf"{directory}: its files are not those of '{directory.name}': SHA-256 .* expected 6fd1"

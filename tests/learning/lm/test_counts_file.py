@@ -20,45 +20,45 @@ def arrays(order: int = 3):
 
 @pytest.mark.parametrize("order", [1, 2, 3, 5])
 def test_a_model_from_counts_is_the_model_that_was_counted(tmp_path, order):
-    text, made = arrays(order)
-    write_arrays(tmp_path / "lm.npz", made)
+    text, values = arrays(order)
+    write_arrays(tmp_path / "lm.npz", values)
     model = CountsModel(read_arrays(tmp_path / "lm.npz"))
     assert model.order == order
     new = tokenise(["a zebra sat on the cat", *TEXT, "mat dog"], "none")
-    found = model.scores(new.vocabulary, new.values, new.offsets)
+    result = model.scores(new.vocabulary, new.values, new.offsets)
     known = {word: number for number, word in enumerate(text.vocabulary)}
     ids = np.array([known.get(word, len(known)) for word in new.vocabulary])[new.values]
     expected = log10_scores(estimate(count_ngrams(text.values, text.offsets, order)), ids, new.offsets)
-    np.testing.assert_array_equal(found.log10_prob, expected.log10_prob)
-    np.testing.assert_array_equal(found.matched_length, expected.matched_length)
-    assert found.unknown.tolist() == [1, 0, 0, 0, 0, 0, 0]
+    np.testing.assert_array_equal(result.log10_prob, expected.log10_prob)
+    np.testing.assert_array_equal(result.matched_length, expected.matched_length)
+    assert result.unknown.tolist() == [1, 0, 0, 0, 0, 0, 0]
     assert model.knows(["cat", "zebra"]).tolist() == [True, False]
 
 
 def test_what_was_changed_is_refused(tmp_path):
-    _, made = arrays()
+    _, values = arrays()
 
     def changed(name: str, place: int, value: int):
-        array = made[name].copy()
+        array = values[name].copy()
         array[place] = value
-        return {**made, name: array}
+        return {**values, name: array}
 
-    types = int(made["starts"][2])
+    types = int(values["starts"][2])
     wrong = [
         changed("words", 0, ord("\n")),
         changed("words", 0, 0xFF),
         changed("starts", 1, 2),
-        changed("children", 4, made["children"][4] + 1),
+        changed("children", 4, values["children"][4] + 1),
         changed("word", 5, 4),
-        changed("word", types, len(made["word"]) - 1),
+        changed("word", types, len(values["word"]) - 1),
         changed("word", -1, 1),
-        {**made, "discounts": made["discounts"][:2]},
-        {**made, "discounts": made["discounts"] + 3},
-        {name: array for name, array in made.items() if name != "adjusted"},
+        {**values, "discounts": values["discounts"][:2]},
+        {**values, "discounts": values["discounts"] + 3},
+        {name: array for name, array in values.items() if name != "adjusted"},
     ]
-    for one in wrong:
+    for item in wrong:
         with pytest.raises(ModelError, match=r"language model: .*the file is damaged or was modified"):
-            CountsModel(one)
+            CountsModel(item)
     path = tmp_path / "lm.npz"
     path.write_bytes(b"PK")
     with pytest.raises(ModelError, match=r"lm.npz does not contain plain arrays"):

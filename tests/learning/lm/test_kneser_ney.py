@@ -183,13 +183,13 @@ def test_every_score_is_that_of_kenlm(golden: Path, name: str, train: str, order
     lines = (golden / f"{train}_train.txt").read_text(encoding="utf-8").splitlines()
     values, offsets, vocabulary = tokenise([line.split() for line in lines])
     model = estimate(count_ngrams(values, offsets, order))
-    found = log10_scores(model, *tokenise([text.split() for text in hypotheses], vocabulary)[:2])
-    assert len(expected) == len(found.tokens) > 0
+    result = log10_scores(model, *tokenise([text.split() for text in hypotheses], vocabulary)[:2])
+    assert len(expected) == len(result.tokens) > 0
     # KenLM adds in single precision, so its tokens are summed here in double
-    np.testing.assert_allclose(found.log10_prob, [sum(row["logprobs"]) for row in expected], atol=1e-5)
-    np.testing.assert_allclose(found.log_perplexity, [math.log(row["ppl"]) for row in expected], atol=1e-5)
-    assert found.unknown.tolist() == [row["oov"] for row in expected]
-    np.testing.assert_allclose(found.matched_length, [np.mean(row["lens"]) for row in expected], rtol=1e-12)
+    np.testing.assert_allclose(result.log10_prob, [sum(row["logprobs"]) for row in expected], atol=1e-5)
+    np.testing.assert_allclose(result.log_perplexity, [math.log(row["ppl"]) for row in expected], atol=1e-5)
+    assert result.unknown.tolist() == [row["oov"] for row in expected]
+    np.testing.assert_allclose(result.matched_length, [np.mean(row["lens"]) for row in expected], rtol=1e-12)
 
 
 # What lmplz 0.3.0 --discount_fallback prints for a text whose last n-grams it counts by their occurrences.
@@ -254,16 +254,16 @@ def test_scorer_is_the_plain_look_up(sentences: list[list[str]], order: int, sco
     values, offsets, vocabulary = tokenise(sentences)
     model = estimate(count_ngrams(values, offsets, order))
     entries = entries_of(model, vocabulary)
-    found = log10_scores(model, *tokenise(scored, vocabulary)[:2])
+    scores = log10_scores(model, *tokenise(scored, vocabulary)[:2])
     for row, sentence in enumerate(scored):
         padded = [START, *sentence, END]
         looked_up = [
             look_up(entries, tuple(padded[max(0, end - order + 1) : end]), padded[end]) for end in range(1, len(padded))
         ]
-        assert found.log10_prob[row] == pytest.approx(sum(value for value, _ in looked_up), abs=1e-9)
-        assert found.matched_length[row] == pytest.approx(np.mean([length for _, length in looked_up]))
-        assert found.unknown[row] == sum(word not in vocabulary for word in sentence)
-        assert found.tokens[row] == len(sentence)
+        assert scores.log10_prob[row] == pytest.approx(sum(value for value, _ in looked_up), abs=1e-9)
+        assert scores.matched_length[row] == pytest.approx(np.mean([length for _, length in looked_up]))
+        assert scores.unknown[row] == sum(word not in vocabulary for word in sentence)
+        assert scores.tokens[row] == len(sentence)
 
 
 @pytest.mark.parametrize("order", range(2, 7))
@@ -276,12 +276,12 @@ def test_kenlm_reads_the_file_and_agrees(kenlm, tmp_path: Path, letters: Text, o
     generator = np.random.default_rng(order)
     scored = [[f"w{word}" for word in generator.geometric(0.1, size=length)] for length in range(20)]
     scored += [[vocabulary[value] for value in values[start:stop]] for start, stop in pairwise(offsets)]
-    found = log10_scores(model, *tokenise(scored, vocabulary)[:2])
+    scores = log10_scores(model, *tokenise(scored, vocabulary)[:2])
     for row, sentence in enumerate(scored):
         full = list(reader.full_scores(" ".join(sentence)))
-        assert found.log10_prob[row] == pytest.approx(sum(value for value, _, _ in full), abs=1e-5)
-        assert found.matched_length[row] == pytest.approx(np.mean([length for _, length, _ in full]))
-        assert found.unknown[row] == sum(unknown for _, _, unknown in full)
+        assert scores.log10_prob[row] == pytest.approx(sum(value for value, _, _ in full), abs=1e-5)
+        assert scores.matched_length[row] == pytest.approx(np.mean([length for _, length, _ in full]))
+        assert scores.unknown[row] == sum(unknown for _, _, unknown in full)
 
 
 @pytest.mark.parametrize("sentences", [[[]], [[], ["a"]], [["a"]], [["a", "b", "c"]]])
@@ -290,8 +290,8 @@ def test_kenlm_reads_models_of_next_to_nothing(kenlm, tmp_path: Path, sentences:
     model = estimate(count_ngrams(values, offsets, 4))
     write_arpa(model, vocabulary, tmp_path / "model.arpa")
     reader = kenlm.Model(str(tmp_path / "model.arpa"))
-    found = log10_scores(model, *tokenise([["a", "b"]], vocabulary)[:2])
-    assert found.log10_prob[0] == pytest.approx(reader.score("a b"), abs=1e-5)
+    scores = log10_scores(model, *tokenise([["a", "b"]], vocabulary)[:2])
+    assert scores.log10_prob[0] == pytest.approx(reader.score("a b"), abs=1e-5)
 
 
 def test_a_weight_of_zero_is_written_as_minus_99(kenlm, tmp_path: Path) -> None:
@@ -299,9 +299,9 @@ def test_a_weight_of_zero_is_written_as_minus_99(kenlm, tmp_path: Path) -> None:
     model = estimate(count_ngrams(values, offsets, 2), discounts=[[0.5, 1, 1.5], [0.5, 0, 1.5]])
     write_arpa(model, vocabulary, tmp_path / "model.arpa")
     assert read_arpa((tmp_path / "model.arpa").read_text())["a"][1] == -99
-    found = log10_scores(model, *tokenise([["a", "a"]], vocabulary)[:2])
+    scores = log10_scores(model, *tokenise([["a", "a"]], vocabulary)[:2])
     reader = kenlm.Model(str(tmp_path / "model.arpa"))
-    assert found.log10_prob[0] == pytest.approx(reader.score("a a"), rel=1e-6)
+    assert scores.log10_prob[0] == pytest.approx(reader.score("a a"), rel=1e-6)
 
 
 def test_same_text_same_bytes_however_words_are_numbered(tmp_path: Path, letters: Text) -> None:

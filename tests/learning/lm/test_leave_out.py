@@ -43,7 +43,7 @@ def test_scores_are_those_of_a_model_estimated_anew(
     training = [*training, ([0, 1, 2], 9)]
     counts = count_ngrams(*csr([words for words, _ in training]), order)
     discounts = estimate(counts).discounts
-    found = leave_out_scores(
+    scores = leave_out_scores(
         counts,
         discounts,
         [group for _, group in training],
@@ -53,7 +53,7 @@ def test_scores_are_those_of_a_model_estimated_anew(
     for row, (words, group) in enumerate(scored):
         others = [sentence for sentence, its_group in training if its_group != group]
         anew = estimate(count_ngrams(*csr(others), order), discounts=discounts)
-        assert_same(found, row, log10_scores(anew, *csr([words])))
+        assert_same(scores, row, log10_scores(anew, *csr([words])))
 
 
 @pytest.fixture(scope="module")
@@ -69,10 +69,10 @@ def counts(corpus: tuple[np.ndarray, np.ndarray]) -> NgramCounts:
 
 def test_nothing_left_out_is_the_whole_model(counts: NgramCounts, corpus: tuple[np.ndarray, np.ndarray]) -> None:
     model = estimate(counts)
-    found = leave_out_scores(counts, model.discounts, ["training"] * 150, *corpus, ["other"] * 150)
+    scores = leave_out_scores(counts, model.discounts, ["training"] * 150, *corpus, ["other"] * 150)
     expected = log10_scores(model, *corpus)
-    np.testing.assert_allclose(found.log10_prob, expected.log10_prob, rtol=1e-9)
-    np.testing.assert_array_equal(found.matched_length, expected.matched_length)
+    np.testing.assert_allclose(scores.log10_prob, expected.log10_prob, rtol=1e-9)
+    np.testing.assert_array_equal(scores.matched_length, expected.matched_length)
 
 
 def test_order_of_the_sentences_changes_nothing(counts: NgramCounts, corpus: tuple[np.ndarray, np.ndarray]) -> None:
@@ -84,8 +84,8 @@ def test_order_of_the_sentences_changes_nothing(counts: NgramCounts, corpus: tup
     shuffled = np.random.default_rng(1).permutation(150)
     values, offsets = corpus
     sentences = [values[offsets[s] : offsets[s + 1]].tolist() for s in shuffled]
-    found = leave_out_scores(counts, discounts, groups, *csr(sentences), groups[shuffled])
-    np.testing.assert_array_equal(found.log10_prob, expected.log10_prob[shuffled])
+    scores = leave_out_scores(counts, discounts, groups, *csr(sentences), groups[shuffled])
+    np.testing.assert_array_equal(scores.log10_prob, expected.log10_prob[shuffled])
     np.testing.assert_array_equal(counts.occurrences, before[0])
     np.testing.assert_array_equal(counts.adjusted, before[1])
 
@@ -94,8 +94,8 @@ def test_a_sentence_of_the_text_loses_by_being_left_out(
     counts: NgramCounts, corpus: tuple[np.ndarray, np.ndarray]
 ) -> None:
     model = estimate(counts)
-    found = leave_out_scores(counts, model.discounts, np.arange(150), *corpus, np.arange(150))
-    assert found.log_perplexity.mean() > log10_scores(model, *corpus).log_perplexity.mean() + 0.5
+    scores = leave_out_scores(counts, model.discounts, np.arange(150), *corpus, np.arange(150))
+    assert scores.log_perplexity.mean() > log10_scores(model, *corpus).log_perplexity.mean() + 0.5
 
 
 def test_wrong_arguments_are_named(counts: NgramCounts, corpus: tuple[np.ndarray, np.ndarray]) -> None:

@@ -42,11 +42,11 @@ def test_equals_the_estimator_in_memory(tmp_path_factory, sentences, order, rows
     with pytest.MonkeyPatch.context() as patched:
         # all digits: ARPA files hold single precision
         patched.setattr("ranker.learning.lm.arpa._decimals", lambda values: [repr(float(value)) for value in values])
-        found = train(batches_of(sentences), order, path, rows=rows)
+        model = train(batches_of(sentences), order, path, rows=rows)
     assert_same_entries(read_arpa(path.read_text()), entries_of(expected, vocabulary), 1e-9)
-    np.testing.assert_array_equal(found.discounts, expected.discounts)
-    assert found.fallback_orders == expected.fallback_orders
-    assert (found.sentences, found.tokens) == (len(sentences), len(values))
+    np.testing.assert_array_equal(model.discounts, expected.discounts)
+    assert model.fallback_orders == expected.fallback_orders
+    assert (model.sentences, model.tokens) == (len(sentences), len(values))
 
 
 @pytest.mark.parametrize("order", [2, 3, 5])
@@ -71,8 +71,8 @@ def test_same_bytes_whatever_is_worked_on_at_a_time(tmp_path: Path, order: int) 
 )
 def test_every_number_is_that_of_lmplz(golden: Path, tmp_path: Path, name, train_on, order, fallback_orders) -> None:
     lines = (golden / f"{train_on}_train.txt").read_text(encoding="utf-8").splitlines()
-    found = train(batches_of([line.split() for line in lines], 50), order, tmp_path / "model.arpa", rows=500)
-    assert found.fallback_orders == fallback_orders
+    model = train(batches_of([line.split() for line in lines], 50), order, tmp_path / "model.arpa", rows=500)
+    assert model.fallback_orders == fallback_orders
     with gzip.open(golden / f"{name}.arpa.gz", "rt", encoding="utf-8") as stream:
         expected = read_arpa(stream.read())
     assert_same_entries(read_arpa((tmp_path / "model.arpa").read_text(encoding="utf-8")), expected, 1e-6)
@@ -86,11 +86,11 @@ def test_kenlm_reads_the_file_and_agrees(kenlm, tmp_path: Path, order: int) -> N
     assert reader.order == order
     values, offsets, vocabulary = tokenise(sentences)
     scored = random_sentences(100, seed=6)
-    found = log10_scores(
+    scores = log10_scores(
         estimate(count_ngrams(values, offsets, order)), *tokenise(scored, vocabulary)[:2]
     ).log_perplexity
     expected = [-np.log(10) * reader.score(" ".join(words)) / (len(words) + 1) for words in scored]
-    np.testing.assert_allclose(found, expected, atol=1e-6)
+    np.testing.assert_allclose(scores, expected, atol=1e-6)
 
 
 def test_one_word_that_repeats_needs_no_more_memory(tmp_path: Path) -> None:

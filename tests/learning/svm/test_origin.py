@@ -38,11 +38,11 @@ def dual_optimum(differences, C, loss, origin):
         return value, differences @ moved + curvature * alpha - margin
 
     bounds = [(0.0, C if loss == "hinge" else None)] * len(differences)
-    found = minimize(
+    result = minimize(
         negated, np.zeros(len(differences)), jac=True, bounds=bounds, method="L-BFGS-B",
         options={"maxiter": 20_000, "maxfun": 50_000, "ftol": 1e-15, "gtol": 1e-10},
     )  # fmt: skip
-    return -found.fun
+    return -result.fun
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -129,9 +129,9 @@ def test_one_pair_has_its_closed_form():
 def test_the_order_of_rows_does_not_matter(loss):
     X, y, groups, origin = problem(9)
     order = np.random.default_rng(0).permutation(len(y))
-    one = RankSVM(C=0.1, loss=loss).fit(X, y, groups, origin=origin)
-    other = RankSVM(C=0.1, loss=loss).fit(X[order], y[order], groups[order], origin=origin)
-    np.testing.assert_array_equal(one.coef_, other.coef_)
+    left = RankSVM(C=0.1, loss=loss).fit(X, y, groups, origin=origin)
+    right = RankSVM(C=0.1, loss=loss).fit(X[order], y[order], groups[order], origin=origin)
+    np.testing.assert_array_equal(left.coef_, right.coef_)
 
 
 def search(seed, target):
@@ -149,7 +149,7 @@ def test_auto_stays_at_the_origin_unless_the_best_is_ahead_of_it_by_two_standard
         ahead.append((split[best] - split[0]).mean() / ((split[best] - split[0]).std(ddof=1) / np.sqrt(5) or 1.0))
         assert (svm.C_ == 0.0) == (ahead[-1] <= 2.0)
         assert svm.C_ or svm.coef_.tolist() == [1.0, 0.0, 0.0, 0.0, 0.0]
-    assert any(1.0 < one <= 2.0 for one in ahead)
+    assert any(1.0 < item <= 2.0 for item in ahead)
     np.testing.assert_allclose(svm.cv_results_["C"] * 400, np.append(0.0, GRID))
 
 

@@ -40,19 +40,19 @@ def fits(X, y, groups, **parameters):
 @pytest.mark.parametrize("C", [0.003, 0.3, 10.0])
 def test_one_optimum_has_the_same_bytes_however_it_is_reached(C, columns, loss):
     X, y, groups = problem(4, n=120, n_groups=15)
-    found = list(fits(columns(X), y, groups, C=C, loss=loss))
-    assert {one.coef_.tobytes() for one in found} == {found[0].coef_.tobytes()}
-    for one in found:
-        assert one.duality_gap_ <= 1e-11 * one.objective_
+    result = list(fits(columns(X), y, groups, C=C, loss=loss))
+    assert {entry.coef_.tobytes() for entry in result} == {result[0].coef_.tobytes()}
+    for item in result:
+        assert item.duality_gap_ <= 1e-11 * item.objective_
         pairs = all_pairs(y, groups)
-        assert one.objective_ == pytest.approx(objective(one.coef_, columns(X), pairs, C, loss), rel=1e-9)
+        assert item.objective_ == pytest.approx(objective(item.coef_, columns(X), pairs, C, loss), rel=1e-9)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_swept_group_has_the_bytes_of_its_listed_pairs(loss):
     X, y, groups = problem(5, n=300, n_groups=1, n_grades=6)
-    found = list(fits(np.round(2 * X), y, groups, C=0.001, loss=loss))
-    assert {one.coef_.tobytes() for one in found} == {found[0].coef_.tobytes()}
+    result = list(fits(np.round(2 * X), y, groups, C=0.001, loss=loss))
+    assert {item.coef_.tobytes() for item in result} == {result[0].coef_.tobytes()}
 
 
 @pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="needs two threads")
@@ -105,12 +105,12 @@ def test_ties_of_few_whole_columns_do_not_depend_on_the_solver():
     X = rng.integers(0, 6, (600, 3)).astype(float)
     groups = np.repeat(np.arange(60), 10)
     y = X @ [1.0, 2.0, 1.0] + rng.integers(-3, 4, 600)
-    ranks = [one.rank(X, groups) for one in fits(X, y, groups, C=0.05)]
+    ranks = [left.rank(X, groups) for left in fits(X, y, groups, C=0.05)]
     assert (
         sum(len(set(ranks[0][groups == group])) < len(set(map(tuple, X[groups == group]))) for group in range(60)) > 5
     )
-    for other in ranks[1:]:
-        np.testing.assert_array_equal(other, ranks[0])
+    for right in ranks[1:]:
+        np.testing.assert_array_equal(right, ranks[0])
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -125,10 +125,10 @@ def test_what_cannot_be_solved_on_the_margin_stays_certified(loss, monkeypatch):
     monkeypatch.undo()
     monkeypatch.setattr(newton, "rounded", lambda coef, origin: coef + 1.0)
     unrounded = RankSVM(loss=loss).fit(X, y, groups)
-    for one in (listed, distinct, unrounded):
-        assert one.duality_gap_ <= 1e-8 * one.objective_
-        assert one.objective_ == pytest.approx(exact.objective_, rel=1e-8)
-        np.testing.assert_allclose(one.coef_, exact.coef_, atol=1e-4)
+    for item in (listed, distinct, unrounded):
+        assert item.duality_gap_ <= 1e-8 * item.objective_
+        assert item.objective_ == pytest.approx(exact.objective_, rel=1e-8)
+        np.testing.assert_allclose(item.coef_, exact.coef_, atol=1e-4)
 
 
 def test_the_pairs_on_the_margin_are_told_without_more_steps_over_all_pairs(monkeypatch):
@@ -163,9 +163,9 @@ def test_exact_products_are_the_rounded_sums(rows, data):
 @pytest.mark.parametrize("noise", [0.0, 1e-15, -1e-15])
 def test_rounding_hides_noise_also_beside_a_power_of_two(noise):
     coef = np.array([0.5, 1 / 3, -0.1, 0.0, 1e-20])
-    found = rounded(coef * (1 + noise))
-    np.testing.assert_array_equal(found, rounded(coef))
-    assert np.abs(found - coef).max() <= 2.0**-41
-    assert found[0] == 0.5
-    assert found[4] == 0
+    result = rounded(coef * (1 + noise))
+    np.testing.assert_array_equal(result, rounded(coef))
+    assert np.abs(result - coef).max() <= 2.0**-41
+    assert result[0] == 0.5
+    assert result[4] == 0
     np.testing.assert_array_equal(rounded(np.zeros(3)), np.zeros(3))
