@@ -57,11 +57,13 @@ class Pool:
         dataset = catalogue.load(SHARED / "data" / f"{year}-rr.jsonl.gz").select_language_pairs(["*-en"])
         there = np.zeros(len(dataset.sources), dtype=bool)
         there[np.unique(dataset.candidate_source[judged(dataset, PREFERENCES)])] = True
-        kept = np.zeros_like(there)
+        selected = np.zeros_like(there)
         generator = np.random.default_rng(0)
         for pair in dataset.language_pairs:
-            kept[generator.permutation(np.flatnonzero(there & (dataset.source_language_pairs == pair)))[:most]] = True
-        dataset = dataset.select_sources(kept)
+            selected[generator.permutation(np.flatnonzero(there & (dataset.source_language_pairs == pair)))[:most]] = (
+                True
+            )
+        dataset = dataset.select_sources(selected)
         dataset = dataset.select_candidates(judged(dataset, PREFERENCES))
         _, matrix = FeatureSet.parse(features).fit_transform(dataset)
         mean, scale = standardiser(matrix)
@@ -87,15 +89,15 @@ class Pool:
         rows = np.flatnonzero(inside[source])
         if kind == "pairwise":
             return [np.array([row]) for row in generator.permutation(rows)]
-        found = []
+        groups = []
         for part in np.split(rows, np.flatnonzero(np.diff(source[rows])) + 1):
             outputs = generator.permutation(np.unique([self.first[part], self.second[part]]))
             for start in range(0, len(outputs), RANKED):
                 group = outputs[max(0, min(start, len(outputs) - RANKED)) : start + RANKED]
                 among = part[np.isin(self.first[part], group) & np.isin(self.second[part], group)]
                 if len(among):
-                    found.append(among)
-        return [found[place] for place in generator.permutation(len(found))]
+                    groups.append(among)
+        return [groups[place] for place in generator.permutation(len(groups))]
 
     def pairs(self, rows: Int64Array) -> tuple[Int64Array, FloatArray]:
         """Return (better, worse) and weights of the majority of some judgements."""
@@ -114,9 +116,9 @@ class Pool:
         svm = RankSVM(C=TOTAL_COST / weight.sum(), loss="squared_hinge")
         groups = self.dataset.candidate_source[used]
         svm.fit(self.columns[used], groups=groups, pairs=place.reshape(-1, 2), pair_weight=weight)
-        kept = np.flatnonzero(tested[self.dataset.candidate_source] & ~np.isnan(self.human))
-        bounds = np.searchsorted(kept, self.dataset.candidate_offsets)
-        rho = group_spearman(self.columns[kept] @ svm.coef_, self.human[kept], bounds)
+        selected = np.flatnonzero(tested[self.dataset.candidate_source] & ~np.isnan(self.human))
+        bounds = np.searchsorted(selected, self.dataset.candidate_offsets)
+        rho = group_spearman(self.columns[selected] @ svm.coef_, self.human[selected], bounds)
         return float(np.nanmean(rho[np.diff(bounds) > 1]))
 
     def run(self, policy: str, kind: str, points: Sequence[int], seed: int) -> list[float]:
@@ -127,7 +129,7 @@ class Pool:
         tested[generator.permutation(size)[: size // 2]] = True
         left = self.items(kind, ~tested, generator)
         given: list[Int64Array] = []
-        found = []
+        curve = []
         for point in points:
             while len(given) < point and left:
                 # the server makes its queue anew after as many judgements
@@ -136,8 +138,8 @@ class Pool:
                 given += [left[place] for place in chosen]
                 taken = set(chosen)
                 left = [item for place, item in enumerate(left) if place not in taken]
-            found.append(self.spearman(np.concatenate(given), tested) if len(given) == point else float("nan"))
-        return found
+            curve.append(self.spearman(np.concatenate(given), tested) if len(given) == point else float("nan"))
+        return curve
 
     def choose(self, left: list[Int64Array], given: list[Int64Array], count: int) -> list[int]:
         """Return the items that active selection asks for; the first 500 of the random order are looked at."""

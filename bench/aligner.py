@@ -53,12 +53,12 @@ def real_text(corpus: str, lp: str) -> None:
         start = time.perf_counter()
         model = learn_aligner(dataset, **options)
         trained = time.perf_counter()
-        found = align_dataset(model, dataset)
+        alignments = align_dataset(model, dataset)
         aligned = time.perf_counter()
         right = total = 0
         for row in range(len(batch.reference)):
             source, target = sources.words(row), batch.segments.words(batch.reference[row])
-            links = found.references.of(row)
+            links = alignments.references.of(row)
             for word in set(source) & set(target):
                 if any(map(str.isdigit, word)) and source.count(word) == target.count(word) == 1:
                     total += 1
@@ -66,7 +66,7 @@ def real_text(corpus: str, lp: str) -> None:
         tokens = sources.lengths[dataset.references["source"].to_numpy()].sum()
         print(
             f"{name:<40} train {trained - start:6.2f} s ({model.pairs:,} pairs)  align all {aligned - trained:6.2f} s  "
-            f"{len(found.references.source) / tokens:.3f} links a source word  numbers {right}/{total}"
+            f"{len(alignments.references.source) / tokens:.3f} links a source word  numbers {right}/{total}"
         )
         if not model.agreement:
             growth = np.diff(model.log_likelihood, axis=0)
@@ -81,8 +81,8 @@ def error_rates(pairs: int) -> None:
     print(f"simulated: {pairs:,} pairs, {len(text.links.source):,} links")
     for name, iterations in (("IBM 1", (5, 0)), ("IBM 1", (10, 0)), ("IBM 1 and HMM", (5, 5))):
         for agreement in (False, True):
-            found = train(*arrays, iterations=iterations, agreement=agreement).align(*arrays)
-            rate = alignment_error_rate(found, text.links)
+            links = train(*arrays, iterations=iterations, agreement=agreement).align(*arrays)
+            rate = alignment_error_rate(links, text.links)
             print(f"{name:<14} {iterations} {'agreement' if agreement else 'each alone':<11} AER {rate:.4f}")
 
 

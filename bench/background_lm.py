@@ -39,9 +39,9 @@ def sentences(treebank: Treebank, part: str, unit: Unit) -> Segments:
 
 def facts(unit: Unit, model: CountsModel, text: Segments, held_out: Segments) -> str:
     """Return a row of the card."""
-    found = model.scores(held_out.vocabulary, held_out.values, held_out.offsets)
-    perplexity = np.exp(-np.log(10) * found.log10_prob.sum() / (found.tokens + 1).sum())
-    unknown = found.unknown.sum() / found.tokens.sum()
+    scores = model.scores(held_out.vocabulary, held_out.values, held_out.offsets)
+    perplexity = np.exp(-np.log(10) * scores.log10_prob.sum() / (scores.tokens + 1).sum())
+    unknown = scores.unknown.sum() / scores.tokens.sum()
     sizes = np.diff(model.model.trie.starts[1:])
     return (
         f"| {unit} | {len(text.lengths):,} | {len(text.values):,} | {' '.join(f'{size:,}' for size in sizes)} | "

@@ -63,13 +63,13 @@ def _digest(text: str) -> str:
 
 def _parses() -> str:
     parses = parse(SENTENCES)
-    columns = (getattr(parses, one.name) for one in dataclasses.fields(parses))
-    return _digest(repr([one.tolist() if hasattr(one, "tolist") else one for one in columns]))
+    columns = (getattr(parses, field.name) for field in dataclasses.fields(parses))
+    return _digest(repr([column.tolist() if hasattr(column, "tolist") else column for column in columns]))
 
 
 def _sign_parses(choose: random.Random) -> None:
     with row_cache.RowCache("parses", parsing.digest(origin_of("shipped"))) as cache:
-        name = choose.choice([b"names", *(hashlib.sha256(one.encode()).digest() for one in SENTENCES)])
+        name = choose.choice([b"names", *(hashlib.sha256(sentence.encode()).digest() for sentence in SENTENCES)])
         row = cache.known([name])[name]
         # in range it would be the parse of something else, which nobody can tell
         wrong = (b"", row[:-1], b"\xff" * 4 + row[4:], row[:4] + b"\xff\xff\xff\x7f" + row[8:], b"\xff" * len(row))
@@ -77,7 +77,7 @@ def _sign_parses(choose: random.Random) -> None:
 
 
 def _compared() -> str:
-    pairs = np.array([(one, one + 1) for one in range(len(SENTENCES) - 1)])
+    pairs = np.array([(row, row + 1) for row in range(len(SENTENCES) - 1)])
     # an encoder that reads fewer texts at once gives other last digits
     return _digest(repr(Semantic().compare(SENTENCES, pairs).round(4).tolist()))
 
@@ -110,14 +110,17 @@ def start(result: Callable[[], str], folder: Path, before: Callable[[], None] = 
     code = 70
     try:
         os.environ["RANKER_CACHE"] = str(folder / "cache")
-        with (folder / f"said-{os.getpid()}").open("w") as said, (folder / f"found-{os.getpid()}").open("w") as found:
-            sys.stderr = said
+        with (
+            (folder / f"said-{os.getpid()}").open("w") as messages,
+            (folder / f"found-{os.getpid()}").open("w") as output,
+        ):
+            sys.stderr = messages
             try:
                 before()
-                found.write(result())
+                output.write(result())
                 code = 0
             except BaseException:
-                traceback.print_exc(file=said)
+                traceback.print_exc(file=messages)
     finally:
         os._exit(code)
 
@@ -125,14 +128,14 @@ def start(result: Callable[[], str], folder: Path, before: Callable[[], None] = 
 def problem(folder: Path, child: int, expected: str) -> str:
     """Return what is wrong with what a run did, or an empty string."""
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    said, found = (folder / f"said-{child}").read_text(), (folder / f"found-{child}").read_text()
+    messages, output = (folder / f"said-{child}").read_text(), (folder / f"found-{child}").read_text()
     if code:
-        return f"ended with {code}: {said[-200:]}"
-    if found != expected:
+        return f"ended with {code}: {messages[-200:]}"
+    if output != expected:
         return "another result"
-    lines = said.splitlines()
+    lines = messages.splitlines()
     if len(lines) > 1 or not all(line.startswith(f"ranker: note: {folder}") and line.isprintable() for line in lines):
-        return f"said: {said[-300:]}"
+        return f"said: {messages[-300:]}"
     return ""
 
 

@@ -67,9 +67,9 @@ class Server:
     """
 
     def __init__(self, path: Path) -> None:
-        with socket.socket() as found:
-            found.bind(("127.0.0.1", 0))
-            self.port = int(found.getsockname()[1])
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = int(probe.getsockname()[1])
         began = time.perf_counter()
         command = [sys.executable, "-m", "ranker.cli.main", "collect", "serve", str(path), "--port", str(self.port)]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
@@ -171,14 +171,14 @@ def load(arguments: argparse.Namespace) -> None:
     """Let many judges judge at once, and measure how long they wait."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "load.campaign"
-        made = make_campaign(
+        created = make_campaign(
             path,
             synthetic(arguments.judges * arguments.seconds // 2, 5),
             settings(arguments.kind, judges_per_item=2),
             [f"j{number}" for number in range(arguments.judges)],
         )
         server = Server(path)
-        judges = [Judge(server.port, link) for code, link in made.links.items() if code != "owner"]
+        judges = [Judge(server.port, link) for code, link in created.links.items() if code != "owner"]
 
         async def work(judge: Judge, delay: float) -> None:
             await asyncio.sleep(delay)
@@ -199,7 +199,9 @@ def load(arguments: argparse.Namespace) -> None:
         memory = server.memory()
         server.end()
         sound, stored = stored_answers(path)
-    sent, shown = (np.array([one for judge in judges for one in getattr(judge, name)]) for name in ("sent", "shown"))
+    sent, shown = (
+        np.array([seconds for judge in judges for seconds in getattr(judge, name)]) for name in ("sent", "shown")
+    )
     expected = {key: value for judge in judges for key, value in judge.acknowledged.items()}
     errors = [error for judge in judges for error in judge.errors]
     print(
@@ -226,10 +228,10 @@ def kill(arguments: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kill.campaign"
         codes = [f"j{number}" for number in range(20)]
-        made = make_campaign(path, synthetic(20_000, 2), settings("fluency", judges_per_item=1), codes)
+        created = make_campaign(path, synthetic(20_000, 2), settings("fluency", judges_per_item=1), codes)
         for _ in range(arguments.times):
             server = Server(path)
-            judges = [Judge(server.port, made.links[code]) for code in codes]
+            judges = [Judge(server.port, created.links[code]) for code in codes]
 
             async def work(judge: Judge) -> None:
                 try:
@@ -262,7 +264,7 @@ def kill(arguments: argparse.Namespace) -> None:
             )
         server = Server(path)
         for code, expected in waiting.items():
-            page = asyncio.run(Judge(server.port, made.links[code]).enter())
+            page = asyncio.run(Judge(server.port, created.links[code]).enter())
             moved += int(dict(_FORM.findall(page.partition('id="undo"')[0]))["assignment"]) != expected
         server.end()
     print(f"{arguments.times} kills, {len(acknowledged):,} judgements acknowledged")
@@ -276,12 +278,14 @@ def large(arguments: argparse.Namespace) -> None:
         began = time.perf_counter()
         kind = arguments.kind
         each = {"ranking": 1, "pairwise": 10}.get(kind, 5)
-        made = make_campaign(path, synthetic(arguments.items // each, 5), settings(kind), ["a"])
-        print(f"{made.items:,} items made in {time.perf_counter() - began:.1f} s, {path.stat().st_size / 1e6:.1f} MB")
+        created = make_campaign(path, synthetic(arguments.items // each, 5), settings(kind), ["a"])
+        print(
+            f"{created.items:,} items made in {time.perf_counter() - began:.1f} s, {path.stat().st_size / 1e6:.1f} MB"
+        )
         began = time.perf_counter()
         server = Server(path)
-        judge = Judge(server.port, made.links["a"])
-        owner = Judge(server.port, made.links["owner"])
+        judge = Judge(server.port, created.links["a"])
+        owner = Judge(server.port, created.links["owner"])
 
         async def look() -> tuple[float, float]:
             page: str | None = await judge.enter()
@@ -312,10 +316,10 @@ def main() -> None:
     commands = parser.add_subparsers(required=True)
 
     def command(run: Callable[[argparse.Namespace], None], **options: object) -> None:
-        made = commands.add_parser(run.__name__, help=run.__doc__)
-        made.set_defaults(run=run)
+        subcommand = commands.add_parser(run.__name__, help=run.__doc__)
+        subcommand.set_defaults(run=run)
         for name, default in options.items():
-            made.add_argument(f"--{name}", default=default, type=type(default))
+            subcommand.add_argument(f"--{name}", default=default, type=type(default))
 
     command(load, judges=200, seconds=60, kind="ranking")
     command(kill, times=50, seed=0)

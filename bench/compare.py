@@ -80,9 +80,9 @@ def made_up(pairs: int, lps: int, systems: int, seed: int = 0) -> tuple[Dataset,
 
 
 def _compared(generator: np.random.Generator, sources: int, systems: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    one, two = np.triu_indices(5, 1)
+    left, right = np.triu_indices(5, 1)
     chosen = [generator.permutation(systems)[:5] + source * systems for source in range(sources)]
-    return [(rows[one], rows[two]) for rows in chosen]
+    return [(rows[left], rows[right]) for rows in chosen]
 
 
 def timed(title: str, action) -> None:
@@ -116,7 +116,7 @@ def main() -> None:
         f"{options.lps} language pairs, {options.resamples} resamples"
     )
     print("\n| what | seconds | CPU seconds |\n|---|---|---|")
-    compare([(dataset, [CandidateScores(one.name, one.scores) for one in scored[:2]])], resamples=2)
+    compare([(dataset, [CandidateScores(metric.name, metric.scores) for metric in scored[:2]])], resamples=2)
     for test, correction in itertools.product(options.tests, options.corrections):
         timed(
             f"precomputed scores, {test}, {correction}",

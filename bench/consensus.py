@@ -66,14 +66,16 @@ class Corpus:
 
     def figures(self, scores: FloatArray) -> dict[str, float]:
         """Return tau, or Spearman's rho, of every language pair, and their mean under the name ``mean``."""
-        found = evaluate(self.kept, scores[self.judged], resamples=0)
-        values = {one.lp: float(found.values(self.statistic, one.id)[0]) for one in found.scopes if one.lp}
+        comparison = evaluate(self.kept, scores[self.judged], resamples=0)
+        values = {
+            scope.lp: float(comparison.values(self.statistic, scope.id)[0]) for scope in comparison.scopes if scope.lp
+        }
         return {**values, "mean": float(np.mean(list(values.values())))}
 
     def mixed(self, scores: FloatArray, weight: float) -> FloatArray:
         """Return the sum of `full` and `scores`, both scaled, the latter times `weight`."""
-        both = (scaled(self.dataset, one, self.judged) for one in (self.full, scores))
-        return next(both) + weight * next(both)
+        parts = (scaled(self.dataset, column, self.judged) for column in (self.full, scores))
+        return next(parts) + weight * next(parts)
 
 
 def columns(text: str, dataset: Dataset) -> FloatArray:
@@ -129,23 +131,23 @@ def worth(corpora: dict[str, Corpus]) -> list[str]:
     if len(corpora) > 1:
         lines += ["", "### Chosen without the corpus that it is applied to", "", *head("corpus", ["`full`", "with"])]
     for place, name in enumerate(corpora if len(corpora) > 1 else ()):
-        chosen = max(mixed, key=lambda one: float(np.mean(np.delete(mixed[one], place))))
+        chosen = max(mixed, key=lambda item: float(np.mean(np.delete(mixed[item], place))))
         lines.append(
             f"| {name} | {references['full (with references)'][place]:.4f} | {mixed[chosen][place]:.4f}, "
             f"`{chosen[0]}`, {chosen[1]:g} |"
         )
     wanted = ("mean", "near", "weighted", "independent")
-    titles = ["pair", "chrf", "`full`", *(f"`{one}`" for one in wanted), *(f"`full` + `{one}`" for one in wanted)]
+    titles = ["pair", "chrf", "`full`", *(f"`{item}`" for item in wanted), *(f"`full` + `{item}`" for item in wanted)]
     lines += ["", f"### By language pair; added with weight {CHOSEN:g}", "", *head("corpus", titles)]
     by_pair = {}
     for name, corpus in corpora.items():
         scores = [make_metric("chrf").transform(corpus.dataset)[:, 0], corpus.full]
-        chosen_features = [named[name][f"consensus.{one}"] for one in wanted]
-        scores += [*chosen_features, *(corpus.mixed(one, CHOSEN) for one in chosen_features)]
-        by_pair[name] = [corpus.figures(one) for one in scores]
+        chosen_features = [named[name][f"consensus.{item}"] for item in wanted]
+        scores += [*chosen_features, *(corpus.mixed(chosen_feature, CHOSEN) for chosen_feature in chosen_features)]
+        by_pair[name] = [corpus.figures(item) for item in scores]
     pairs = [(name, lp) for name, corpus in corpora.items() for lp in corpus.kept.language_pairs]
     lines += [
-        f"| {name} | {lp} | " + " | ".join(f"{one[lp]:.3f}" for one in by_pair[name]) + " |" for name, lp in pairs
+        f"| {name} | {lp} | " + " | ".join(f"{item[lp]:.3f}" for item in by_pair[name]) + " |" for name, lp in pairs
     ]
     return lines
 
@@ -197,21 +199,22 @@ def crowds(corpora: dict[str, Corpus]) -> list[str]:
     """Return a table of what near copies of the worst system do, mean over language pairs."""
     names = [f"{count} copies" for count in CROWDS]
     lines = [*head("feature", names)]
-    made = {name: corpus for name, corpus in corpora.items() if len(corpus.dataset.preferences)}
-    found: dict[str, list[list[float]]] = {feature: [[] for _ in CROWDS] for feature in COLUMNS}
-    for corpus in made.values():
+    judged_corpora = {name: corpus for name, corpus in corpora.items() if len(corpus.dataset.preferences)}
+    shares_by_feature: dict[str, list[list[float]]] = {feature: [[] for _ in CROWDS] for feature in COLUMNS}
+    for corpus in judged_corpora.values():
         for lp in corpus.dataset.language_pairs:
-            one = corpus.dataset.select_language_pairs([lp])
+            pair_data = corpus.dataset.select_language_pairs([lp])
             for place, copies in enumerate(CROWDS):
-                dataset, worst, _ = crowded(one, copies)
+                dataset, worst, _ = crowded(pair_data, copies)
                 system = dataset.candidates["system"].to_numpy(object)
                 of_crowd = np.array([name == worst or name.startswith(f"{worst}~") for name in system])
                 for feature, scores in zip(COLUMNS, columns("consensus", dataset).T, strict=True):
                     merged = merge_ties(scores, dataset.candidate_offsets)
                     best = np.lexsort((-merged, dataset.candidate_source))[dataset.candidate_offsets[:-1]]
-                    found[feature][place].append(float(of_crowd[best].mean()))
+                    shares_by_feature[feature][place].append(float(of_crowd[best].mean()))
     return lines + [
-        row(f"`consensus.{feature}`", [float(np.mean(one)) for one in shares]) for feature, shares in found.items()
+        row(f"`consensus.{feature}`", [float(np.mean(share)) for share in shares])
+        for feature, shares in shares_by_feature.items()
     ]
 
 
@@ -233,9 +236,9 @@ def speed() -> list[str]:
         for first, last in zip(dataset.candidate_offsets[:-1], dataset.candidate_offsets[1:], strict=True)
     ]
     records = [
-        Record("", [reference], [Candidate(str(place), text) for place, text in enumerate(one)])
-        for one in texts
-        for reference in one
+        Record("", [reference], [Candidate(str(place), text) for place, text in enumerate(text)])
+        for text in texts
+        for reference in text
     ]
     pairs = assemble(records, "pairs")
     small = dataset.select_sources(np.arange(len(dataset.sources)) < 20)
@@ -253,15 +256,15 @@ def speed() -> list[str]:
     words = " ".join(dataset.candidates["text"].iloc[:200]).split()
     right = rng.choice(words, 22)
     for number in (1_000, 10_000):
-        made = [
+        variants = [
             " ".join(str(rng.choice(words)) if rng.random() < errors else str(word) for word in right)
             for errors in rng.uniform(0.1, 0.8, number)
         ]
-        one = assemble([Record("", [], [Candidate(str(place), text) for place, text in enumerate(made)])], "one")
-        taken = timed(functools.partial(columns, "consensus", fresh(one)))
+        data = assemble([Record("", [], [Candidate(str(place), text) for place, text in enumerate(variants)])], "one")
+        taken = timed(functools.partial(columns, "consensus", fresh(data)))
         lines.append(f"- {number:,} candidates of one source, one thread: {taken:.1f} s.")
         if number == 1_000:
-            exact, summed = (columns(text, fresh(one))[:, 0] for text in ("consensus", "consensus[limit=999]"))
+            exact, summed = (columns(text, fresh(data))[:, 0] for text in ("consensus", "consensus[limit=999]"))
             lines.append(
                 f"- Mean statistics instead of all pairs, 1,000 candidates: correlation of `mean` "
                 f"{np.corrcoef(exact, summed)[0, 1]:.5f}, largest difference {np.abs(exact - summed).max():.4f}."

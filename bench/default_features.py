@@ -76,12 +76,14 @@ class Table:
 
     def columns(self, extractors: Sequence[Extractor]) -> FloatArray:
         """Return the columns of some extractors, shape (candidates, columns); zeros where one is not usable."""
-        for one in extractors:
-            if str(one) not in self.made:
-                usable = one.unusable(self.dataset) is None
-                zeros = np.zeros((len(self.dataset), len(one.columns)))
-                self.made[str(one)] = one.fit_ranked(self.dataset).transform(self.dataset) if usable else zeros
-        return np.concatenate([self.made[str(one)] for one in extractors], axis=1)
+        for extractor in extractors:
+            if str(extractor) not in self.made:
+                usable = extractor.unusable(self.dataset) is None
+                zeros = np.zeros((len(self.dataset), len(extractor.columns)))
+                self.made[str(extractor)] = (
+                    extractor.fit_ranked(self.dataset).transform(self.dataset) if usable else zeros
+                )
+        return np.concatenate([self.made[str(item)] for item in extractors], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,17 +139,19 @@ def read(name: str) -> Table:
 def draw(years: dict[str, Table], tests: dict[str, LeftOut], left_out: str, lp: str, size: int, seed: int) -> Sample:
     """Draw training sources from the years that are not left out."""
     others = [table for name, table in years.items() if name != left_out]
-    both = concatenate([table.dataset for table in others])
-    usable = np.flatnonzero([lp in (INTO_ENGLISH, one) for one in both.source_language_pairs])
+    joined = concatenate([table.dataset for table in others])
+    usable = np.flatnonzero(
+        [lp in (INTO_ENGLISH, source_language_pair) for source_language_pair in joined.source_language_pairs]
+    )
     generator = np.random.default_rng([seed, size, YEARS.index(left_out)])
-    keep = np.zeros(len(both.sources), dtype=bool)
+    keep = np.zeros(len(joined.sources), dtype=bool)
     keep[generator.permutation(usable)[:size]] = True
-    table = Table(both.select_sources(keep))
-    rows = keep[both.candidate_source]
-    extractors = {str(one): one for text in CANDIDATES.values() for one in FeatureSet.parse(text).extractors}
-    for name, one in extractors.items():
-        if one.fit_scope == "none":
-            table.made[name] = np.concatenate([other.columns([one]) for other in others])[rows]
+    table = Table(joined.select_sources(keep))
+    rows = keep[joined.candidate_source]
+    extractors = {str(item): item for text in CANDIDATES.values() for item in FeatureSet.parse(text).extractors}
+    for name, extractor in extractors.items():
+        if extractor.fit_scope == "none":
+            table.made[name] = np.concatenate([right.columns([extractor]) for right in others])[rows]
     return Sample(size, table, tests[left_out])
 
 
@@ -165,12 +169,12 @@ def main() -> None:
     samples = [draw(years, tests, left_out, lp, size, seed) for left_out, lp, size, seed in grid]
     print("| features | loss | pairs |", *(f"{size:,} sources |" for size in options.sizes))
     print("|---|---|---|" + "---|" * len(options.sizes))
-    rows = [(name, DEFAULTS.loss, DEFAULTS.pairs) for name in options.only] + [("standard", *one) for one in SETTINGS]
+    rows = [(name, DEFAULTS.loss, DEFAULTS.pairs) for name in options.only] + [("standard", *item) for item in SETTINGS]
     for name, loss, pairs in dict.fromkeys(rows):
         cells = []
         for size in options.sizes:
-            found = [one.tau(CANDIDATES[name], loss, pairs) for one in samples if one.size == size]
-            cells.append(f"{np.mean(found):.3f} ({np.min(found):.3f})")
+            taus = [sample.tau(CANDIDATES[name], loss, pairs) for sample in samples if sample.size == size]
+            cells.append(f"{np.mean(taus):.3f} ({np.min(taus):.3f})")
         print(f"| {name} | {loss} | {pairs} |", " | ".join(cells), "|", flush=True)
 
 

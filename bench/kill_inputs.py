@@ -34,7 +34,7 @@ def prepare(folder: Path) -> None:
     for place, first in ((folder, 0), (folder / "old", 6)):
         place.mkdir(exist_ok=True)
         some = records[first : first + 6]
-        (place / "d.jsonl").write_text("".join(json.dumps(one) + "\n" for one in some), encoding="utf-8")
+        (place / "d.jsonl").write_text("".join(json.dumps(record) + "\n" for record in some), encoding="utf-8")
         _write_pairs(place, some)
         texts = [f"{word} two three {first}" for word in ("one", "four", "six")]
         (place / "dev.ref0").write_text("".join(f"{text}\n" for text in texts))
@@ -58,10 +58,14 @@ def prepare(folder: Path) -> None:
 
 
 def _write_pairs(place: Path, records: list[dict]) -> None:
-    unjudged = [{**one, "candidates": [{**each, "human": {}} for each in one["candidates"]]} for one in records]
-    (place / "pairs.jsonl").write_text("".join(json.dumps(one) + "\n" for one in unjudged), encoding="utf-8")
+    unjudged = [
+        {**record, "candidates": [{**each, "human": {}} for each in record["candidates"]]} for record in records
+    ]
+    (place / "pairs.jsonl").write_text("".join(json.dumps(record) + "\n" for record in unjudged), encoding="utf-8")
     rows = "".join(
-        f"{one['lp']}\t{one['seg_id']}\tj\tsys{n}\tsys{n + 1}\t{'><='[n % 3]}\n" for one in records for n in range(1, 6)
+        f"{record['lp']}\t{record['seg_id']}\tj\tsys{n}\tsys{n + 1}\t{'><='[n % 3]}\n"
+        for record in records
+        for n in range(1, 6)
     )
     (place / "pairs.pairs.tsv").write_text(f"lp\tseg_id\tjudge\tsysA\tsysB\trelation\n{rows}")
 

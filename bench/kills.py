@@ -145,8 +145,8 @@ def _in_this_process(words: list[str]) -> int:
         use_served()
     try:
         run(words)
-    except SystemExit as ended:
-        return ended.code if isinstance(ended.code, int) else 1
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else 1
     return 0
 
 
@@ -217,9 +217,9 @@ class Trial:
         self.old = files(self.earlier)
         self._fill(inputs, self.earlier)
         reading, writing = os.pipe()
-        begun = time.monotonic()
+        started = time.monotonic()
         self._end(_wait(_start(case.words, self.place, counted=writing)))
-        self.seconds = time.monotonic() - begun
+        self.seconds = time.monotonic() - started
         self.steps = int(os.read(reading, 20))
         os.close(reading)
         os.close(writing)
@@ -241,18 +241,18 @@ class Trial:
         return self._problem()
 
     def _problem(self) -> str:
-        found = files(self.place / "out")
+        outputs = files(self.place / "out")
         for pattern in self.case.together:
             old, new, now = (
-                {name: digest for name, digest in one.items() if Path(name).match(pattern)}
-                for one in (self.old, self.new, found)
+                {name: digest for name, digest in state.items() if Path(name).match(pattern)}
+                for state in (self.old, self.new, outputs)
             )
             # what this run does not write is left alone
             if not self.case.compared:
                 new = {name: now.get(name, digest) for name, digest in new.items()}
             if now not in (old, {**old, **new}):
                 return f"a mixture: {sorted(now)}, {[n for n in now if now[n] == old.get(n)]} old"
-        if not self.case.compared and found:
+        if not self.case.compared and outputs:
             # a complete file is not replaced by a rerun
             shutil.rmtree(self.place / "out")
             (self.place / "out").mkdir()
@@ -287,12 +287,12 @@ def _try(name: str, kills: int, choose: random.Random, inputs: Path, work: Path)
     _warm(case, inputs, work / "warm")
     trial = Trial(case, inputs, work / "trial")
     moments = [choose.uniform(0, trial.seconds) for _ in range(kills)]
-    found = [trial.at_step(step) for step in range(1, trial.steps + 1)]
-    found += [trial.after(moment) for moment in moments]
-    problems = [one for one in found if one]
+    results = [trial.at_step(step) for step in range(1, trial.steps + 1)]
+    results += [trial.after(moment) for moment in moments]
+    problems = [entry for entry in results if entry]
     print(f"| {name} | {trial.steps} | {len(moments)} | {len(problems)} |", flush=True)
-    for one in dict.fromkeys(problems):
-        print(f"  {one}", file=sys.stderr, flush=True)
+    for item in dict.fromkeys(problems):
+        print(f"  {item}", file=sys.stderr, flush=True)
     return int(bool(problems))
 
 

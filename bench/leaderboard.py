@@ -98,7 +98,7 @@ APART = (
 
 def check_rows(metrics: Sequence[str]) -> None:
     """Refuse to make a page that lacks a metric of the registry."""
-    there = {make_metric(one).name for one in metrics}
+    there = {make_metric(metric).name for metric in metrics}
     lacking = [
         name
         for name in names()
@@ -120,7 +120,7 @@ def verdicts(found: Comparison, statistic: str, scope: str, rows: Sequence[str])
     contest = found.contest(statistic, scope)
     if contest is None:
         return [("-", "-")] * len(rows)
-    place = [[one.name for one in found.metrics].index(row) for row in rows]
+    place = [[metric.name for metric in found.metrics].index(row) for row in rows]
     written = []
     for upper, lower in itertools.pairwise([*place, place[-1]]):
         word = "ahead " if contest.ahead[upper][lower] else "behind " if contest.ahead[lower][upper] else ""
@@ -130,7 +130,7 @@ def verdicts(found: Comparison, statistic: str, scope: str, rows: Sequence[str])
 
 def scope_of(found: Comparison, corpus: str) -> Scope:
     """Return the scope that sums a corpus up: its mean, or its only language pair."""
-    return [one for one in found.scopes if one.data == corpus][-1]
+    return [scope for scope in found.scopes if scope.data == corpus][-1]
 
 
 def primary(corpus: Dataset) -> str:
@@ -140,8 +140,8 @@ def primary(corpus: Dataset) -> str:
 
 def means(found: Comparison, corpora: Sequence[Dataset]) -> dict[str, float]:
     """Return the mean over corpora of the primary figure of every metric, best first; equal ones by name."""
-    figures = np.mean([found.values(primary(one), scope_of(found, one.name).id) for one in corpora], axis=0)
-    ranked = sorted(zip(-figures, (one.name for one in found.metrics), strict=True))
+    figures = np.mean([found.values(primary(corpus), scope_of(found, corpus.name).id) for corpus in corpora], axis=0)
+    ranked = sorted(zip(-figures, (metric.name for metric in found.metrics), strict=True))
     return {name: -float(value) for value, name in ranked}
 
 
@@ -156,17 +156,17 @@ def overview(found: Comparison, corpora: Sequence[Dataset]) -> list[str]:
     scope = found.main_scope.id
     body = []
     for row, verdict in zip(mean, verdicts(found, SPEARMAN, scope, list(mean)), strict=True):
-        cells = [found.cell(primary(one), scope_of(found, one.name).id, row) for one in corpora]
+        cells = [found.cell(primary(corpus), scope_of(found, corpus.name).id, row) for corpus in corpora]
         each = ["-" if cell is None else f"{cell.value:.3f}" for cell in cells]
         body.append([f"`{row}`", f"{mean[row]:.3f}", *each, figure(found.cell(SPEARMAN, scope, row)), *verdict])
-    head = ["metric", "mean tau", *(one.name for one in corpora), "mean Spearman", "p", "beats"]
+    head = ["metric", "mean tau", *(corpus.name for corpus in corpora), "mean Spearman", "p", "beats"]
     return ["", "## All corpora", "", *table(head, body)]
 
 
 def corpus_table(found: Comparison, corpus: Dataset, rows: Sequence[str], marked: Sequence[str]) -> list[str]:
     """Write the table of one corpus; an asterisk stands behind the rows that are marked."""
     scope = scope_of(found, corpus.name)
-    lps = [one.removeprefix(f"{corpus.name}/") for one in scope.members or (scope.id,)]
+    lps = [member.removeprefix(f"{corpus.name}/") for member in scope.members or (scope.id,)]
     facts = f"{', '.join(lps)}: {scope.sources:,} sources, {scope.candidates:,} judged candidates"
     titles = {primary(corpus): "tau"}
     if len(corpus.preferences):
@@ -175,10 +175,10 @@ def corpus_table(found: Comparison, corpus: Dataset, rows: Sequence[str], marked
         if scope.pairs["official"] > scope.pairs["primary"]:
             titles = {OFFICIAL: "tau official", **titles}
             facts += f" ({scope.pairs['official']:,} official)"
-    tests = [verdicts(found, one, scope.id, rows) for one in (primary(corpus), SPEARMAN)]
+    tests = [verdicts(found, statistic, scope.id, rows) for statistic in (primary(corpus), SPEARMAN)]
     body = []
     for row, first, second in zip(rows, *tests, strict=True):
-        taus = [figure(found.cell(one, scope.id, row)) for one in titles]
+        taus = [figure(found.cell(statistic, scope.id, row)) for statistic in titles]
         rho = found.cell(SPEARMAN, scope.id, row)
         undefined = str(rho.undefined) if rho else "-"
         title = f"`{row}`" + (" *" if row in marked else "")
@@ -251,13 +251,13 @@ def main() -> None:
         corpora.append(read(name))
         data.append((corpora[-1], scored))
     extra = [read(TWO_SYSTEMS)] if NORMALISED in options.corpora else []
-    more = [(one, board.scored(one, options.metrics)) for one in extra]
+    more = [(item, board.scored(item, options.metrics)) for item in extra]
     say("comparing")
     compared = functools.partial(
         compare, levels=["segment"], resamples=options.resamples, correction="none", alpha=ALPHA
     )
     notes = [
-        f"{corpus.name}, `{one.name}`: {note}." for corpus, all in data + more for one in all for note in one.notes
+        f"{corpus.name}, `{item.name}`: {note}." for corpus, all in data + more for item in all for note in item.notes
     ]
     command = "python bench/leaderboard.py"
     for option in ("corpora", "metrics", "rankers"):

@@ -99,15 +99,15 @@ def main() -> None:
         path = Path(folder) / "list"
         timed("write the list", lambda: write_nbest(nbest, path))
         again = timed("read it", lambda: read_nbest(path))
-    both = timed("merge it with itself", lambda: merge(again, nbest))
-    assert len(both) == len(again)
+    merged = timed("merge it with itself", lambda: merge(again, nbest))
+    assert len(merged) == len(again)
     problem = timed("extract statistics", lambda: problem_of(again, StatisticsTable(objective, references)))
-    found = timed("search, 20 restarts", lambda: optimise(problem, space, MertSearch()))
-    searches = sum(climb.searches for climb in found.climbs)
+    optimum = timed("search, 20 restarts", lambda: optimise(problem, space, MertSearch()))
+    searches = sum(climb.searches for climb in optimum.climbs)
     place = np.arange(len(nbest)) - nbest.offsets(options.sentences)[nbest.sentence]
     some = nbest.select(place < options.mbr)
     timed(f"minimum Bayes risk with chrf, {options.mbr} a sentence", lambda: expected_gains(some, chrf))
-    print(f"\n{objective.name} {found.start_score:.4f} -> {found.score:.4f}, {searches} line searches")
+    print(f"\n{objective.name} {optimum.start_score:.4f} -> {optimum.score:.4f}, {searches} line searches")
 
 
 if __name__ == "__main__":

@@ -68,8 +68,8 @@ def measure_agreement(task: tuple[str, tuple[str, ...]]) -> list[float]:
     dataset = dataset.select_candidates(judged(dataset))
     taus = []
     for text in metrics:
-        found = evaluate(dataset, make_metric(text).transform(dataset)[:, 0], resamples=0)
-        taus.append(found.estimate("segment.tau.official").value)
+        comparison = evaluate(dataset, make_metric(text).transform(dataset)[:, 0], resamples=0)
+        taus.append(comparison.estimate("segment.tau.official").value)
     return taus
 
 

@@ -84,9 +84,9 @@ def compare_with_lmplz(program: str, text: str, order: int, ours: Path, director
         )
     their_seconds = time.perf_counter() - start
     print(f"lmplz      {their_seconds:8.2f} s (its time / ours: {their_seconds / seconds:.2f})")
-    expected, found = read_arpa(theirs), read_arpa(ours)
-    worst = max(np.abs(np.subtract(expected[ngram], found[ngram])).max() for ngram in expected)
-    print(f"           same n-grams: {expected.keys() == found.keys()}, largest difference {worst:.1e}")
+    expected, result = read_arpa(theirs), read_arpa(ours)
+    worst = max(np.abs(np.subtract(expected[ngram], result[ngram])).max() for ngram in expected)
+    print(f"           same n-grams: {expected.keys() == result.keys()}, largest difference {worst:.1e}")
 
 
 def time_model_file(path: str, sentences: list[list[str]], repeats: int = 3) -> None:
@@ -103,12 +103,12 @@ def time_model_file(path: str, sentences: list[list[str]], repeats: int = 3) -> 
         looped = time.perf_counter()
         segments = tokenise(distinct, "none")
         tokenised = time.perf_counter()
-        found = ours.scores(segments.vocabulary, segments.values, segments.offsets, matched=False).log_perplexity
+        scores = ours.scores(segments.vocabulary, segments.values, segments.offsets, matched=False).log_perplexity
         scored = time.perf_counter()
         rates = [len(texts) / seconds for seconds in (looped - start, scored - looped, scored - tokenised)]
         print("sentences/s: loop over kenlm {:,.0f}, perp {:,.0f} ({:,.0f} without tokenising)".format(*rates))
     number = {text: row for row, text in enumerate(distinct)}
-    apart = np.abs(found[[number[text] for text in texts]] - expected).max()
+    apart = np.abs(scores[[number[text] for text in texts]] - expected).max()
     print(f"{len(texts):,} sentences, {len(distinct):,} distinct; largest difference {apart:.1e}")
 
 

@@ -55,12 +55,12 @@ def main() -> None:
     print("\nOne random permutation, milliseconds\n")
     print("| length | kendall | SciPy kendalltau | pet (parse) | pef |\n|---|---|---|---|---|")
     for length in (1_000, 10_000, 100_000):
-        one, ends, order = rng.permutation(length), [0, length], np.arange(length)
+        values, ends, order = rng.permutation(length), [0, length], np.arange(length)
         kendall, parse, forest = (
-            best_of(5, lambda name=name, one=one, ends=ends: permutation_scores(name, one, ends))
+            best_of(5, lambda name=name, item=values, ends=ends: permutation_scores(name, item, ends))
             for name in ("kendall", "pet", "pef")
         )
-        peer = best_of(5, lambda one=one, order=order: scipy.stats.kendalltau(one, order))
+        peer = best_of(5, lambda item=values, order=order: scipy.stats.kendalltau(item, order))
         print(f"| {length:,} | {1e3 * kendall:.2f} | {1e3 * peer:.2f} | {1e3 * parse:.2f} | {1e3 * forest:.2f} |")
 
 

@@ -89,15 +89,15 @@ def main() -> None:
         print("| metric | sources | tau official | tau primary | Spearman per source (undefined) |")
         print("|---|---|---|---|---|")
         for title, scores in scored.items():
-            found = evaluate(dataset, scores)
-            scope = found.main_scope
+            comparison = evaluate(dataset, scores)
+            scope = comparison.main_scope
             official, primary = (
-                found.estimate(f"segment.tau.{rows}") if scope.pairs.get(rows) else None
+                comparison.estimate(f"segment.tau.{rows}") if scope.pairs.get(rows) else None
                 for rows in ("official", "primary")
             )
-            cell = found.cell("segment.spearman", scope.id, "scores")
+            cell = comparison.cell("segment.spearman", scope.id, "scores")
             assert cell is not None
-            rho = f"{show(found.estimate('segment.spearman'))} ({cell.undefined})"
+            rho = f"{show(comparison.estimate('segment.spearman'))} ({cell.undefined})"
             print(f"| {title} | {scope.sources:,} | {show(official)} | {show(primary)} | {rho} |", flush=True)
 
 

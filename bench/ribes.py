@@ -89,8 +89,10 @@ def plain_scores(batch: TokenBatch, candidates: int) -> Callable[[], list[float]
     for row in range(candidates):
         source = batch.candidate_source[row]
         references = batch.reference[slice(*batch.reference_offsets[source : source + 2])]
-        items.append((words[batch.candidate[row]], [words[one] for one in references]))
-    return lambda: [max(plain_ribes(mine, theirs) for theirs in references) for mine, references in items]
+        items.append((words[batch.candidate[row]], [words[reference] for reference in references]))
+    return lambda: [
+        max(plain_ribes(candidate, reference) for reference in references) for candidate, references in items
+    ]
 
 
 def best_of(runs: int, work: Callable[[], object]) -> tuple[float, object]:
@@ -130,11 +132,11 @@ def main() -> None:
                 token_batch(fresh, metric.tokenizer, lowercase=metric.lowercase)
                 time_taken, rows = best_of(1, lambda metric=metric, fresh=fresh: metric.statistics(fresh))
                 times.append(time_taken)
-            ours = min(times)
+            actual = min(times)
             same = "-"
             if isinstance(metric, Ribes):
                 same = f"{np.abs(metric.score(rows)[:few] - np.array(plain)).max():.1e}"
-            speed = size / ours
+            speed = size / actual
             print(f"| {metric} | {count} | {speed:,.0f} | {speed / plain_speed:.0f} x | {same} |", flush=True)
 
 

@@ -44,35 +44,35 @@ def features() -> list[str]:
     """Return the notation of everything that is scored, each once."""
     # scores from elsewhere need a file of them
     names = [name for name in registry.names() if name != "given"]
-    declared = [str(one) for name in SETS for one in FeatureSet.parse(name).extractors]
+    declared = [str(extractor) for name in SETS for extractor in FeatureSet.parse(name).extractors]
     return list(dict.fromkeys([*(str(registry.make(name)) for name in names), *declared]))
 
 
 def scores() -> dict[str, np.ndarray]:
     """Score everything; a message takes the place of scores that cannot be had."""
-    made: dict[str, np.ndarray] = {}
+    results: dict[str, np.ndarray] = {}
     for name, dataset in corpora().items():
         odd = np.arange(len(dataset.sources)) % 2 == 1
         learnt_from = dataset.select_sources(odd)
         for model in MODELS:
             key = f"{name}/model {model}"
             try:
-                made[key] = ranker.Ranker.load(model).candidate_scores(dataset)
+                results[key] = ranker.Ranker.load(model).candidate_scores(dataset)
             except RankerError as error:
-                made[key] = np.array(str(error))
+                results[key] = np.array(str(error))
         for text in features():
             key = f"{name}/{text}"
             try:
                 extractor = registry.make(text)
                 extractor = extractor.fit(learnt_from if extractor.fit_scope == "train" else dataset)
-                made[key] = extractor.transform(dataset)
+                results[key] = extractor.transform(dataset)
                 if isinstance(extractor, Metric):
                     rows = extractor.statistics(dataset)
-                    made[f"{key} (corpus)"] = extractor.score(rows.sum(axis=0))
+                    results[f"{key} (corpus)"] = extractor.score(rows.sum(axis=0))
             except RankerError as error:
-                made[key] = np.array(str(error))
+                results[key] = np.array(str(error))
             print(key, file=sys.stderr)
-    return made
+    return results
 
 
 def main() -> int:
@@ -82,15 +82,15 @@ def main() -> int:
     parser.add_argument("file", type=Path)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    made = scores()
+    results = scores()
     if arguments.what == "write":
-        np.savez_compressed(arguments.file, **{key.replace("/", "\\"): value for key, value in made.items()})
+        np.savez_compressed(arguments.file, **{key.replace("/", "\\"): value for key, value in results.items()})
         return 0
     with np.load(arguments.file) as stored:
         expected = {key.replace("\\", "/"): stored[key] for key in stored.files}
-    worst, failed = 0.0, sorted(expected.keys() ^ made.keys())
-    for key in expected.keys() & made.keys():
-        old, new = expected[key], made[key]
+    worst, failed = 0.0, sorted(expected.keys() ^ results.keys())
+    for key in expected.keys() & results.keys():
+        old, new = expected[key], results[key]
         if old.dtype.kind == "U" or new.dtype.kind == "U":
             same = old.dtype.kind == new.dtype.kind == "U"
         else:

@@ -63,12 +63,14 @@ def quality(dataset: Dataset, extractor: Semantic, columns: np.ndarray) -> None:
     """Print how each column alone agrees with people."""
     print("\n| column | tau official | tau primary | Spearman per source | its variance |\n|---|---|---|---|---|")
     for name, scores in zip(extractor.columns, columns.T, strict=True):
-        found = evaluate(dataset, scores, resamples=0)
+        comparison = evaluate(dataset, scores, resamples=0)
         taus = [
-            f"{found.estimate(f'segment.tau.{one}').value:.3f}" if found.main_scope.pairs.get(one) else "-"
-            for one in ("official", "primary")
+            f"{comparison.estimate(f'segment.tau.{selection}').value:.3f}"
+            if comparison.main_scope.pairs.get(selection)
+            else "-"
+            for selection in ("official", "primary")
         ]
-        cell = found.cell("segment.spearman", found.main_scope.id, "scores")
+        cell = comparison.cell("segment.spearman", comparison.main_scope.id, "scores")
         assert cell is not None
         print(f"| {name} | {' | '.join(taus)} | {cell.value:.3f} | {cell.detail['variance']:.3f} |")
 

@@ -85,27 +85,27 @@ def _damage_group(group: dict[str, _Array], choose: random.Random) -> None:
         with np.errstate(all="ignore"):
             group[name] = _converted(group[name], choose.choice(_DTYPES))
     else:
-        group[name] = _revalued(group[name], choose, sorted({len(one) for one in group.values() if one.ndim}))
+        group[name] = _revalued(group[name], choose, sorted({len(array) for array in group.values() if array.ndim}))
 
 
 def _reshaped(array: _Array, choose: random.Random) -> _Array:
     flat = array.reshape(-1)
-    made = choose.randrange(9)
-    if made == 0:
+    choice = choose.randrange(9)
+    if choice == 0:
         return flat[:-1]
-    if made == 1:
+    if choice == 1:
         return flat[1:]
-    if made == 2:
+    if choice == 2:
         return flat[:0]
-    if made == 3:
+    if choice == 3:
         return np.concatenate([flat, flat[-1:]])
-    if made == 4:
+    if choice == 4:
         return np.concatenate([flat, flat])
-    if made == 5:
+    if choice == 5:
         return array.reshape(-1, 1)
-    if made == 6:
+    if choice == 6:
         return array.reshape(1, -1)
-    if made == 7:
+    if choice == 7:
         return flat[:1].reshape(()) if len(flat) else flat.reshape(0, 0)
     return array.T
 
@@ -119,22 +119,22 @@ def _converted(array: _Array, dtype: str) -> _Array:
 
 def _revalued(array: _Array, choose: random.Random, sizes: list[int]) -> _Array:
     """Return an array of the same type and shape with other values: out of range, at its bounds, in another order."""
-    made = np.array(array)
-    flat = made.reshape(-1)
+    copied = np.array(array)
+    flat = copied.reshape(-1)
     if not len(flat):
-        return made
+        return copied
     order = choose.random()
     if order < 0.1:
-        return made[::-1] if made.ndim else made
+        return copied[::-1] if copied.ndim else copied
     if order < 0.2:
         flat[:] = flat[choose.sample(range(len(flat)), len(flat))]
-        return made
+        return copied
     if order < 0.25:
         flat[:] = flat[choose.randrange(len(flat))]
-        return made
+        return copied
     for _ in range(choose.choice((1, 1, 2, len(flat)))):
-        flat[choose.randrange(len(flat))] = _value(made.dtype, choose, sizes, flat)
-    return made
+        flat[choose.randrange(len(flat))] = _value(copied.dtype, choose, sizes, flat)
+    return copied
 
 
 def _value(dtype: np.dtype[Any], choose: random.Random, sizes: list[int], flat: _Array) -> Any:
@@ -159,12 +159,12 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 
 def _damage_value(model: Any, choose: random.Random) -> Any:
-    made = json.loads(json.dumps(model))
-    places = list(_places(made))
+    damaged = json.loads(json.dumps(model))
+    places = list(_places(damaged))
     if not places:
-        return made
+        return damaged
     *path, last = choose.choice(places)
-    inner = made
+    inner = damaged
     for key in path:
         inner = inner[key]
     kind = choose.random()
@@ -172,14 +172,14 @@ def _damage_value(model: Any, choose: random.Random) -> Any:
         del inner[last]
     elif kind < 0.2 and isinstance(inner, list):
         inner.append(inner[last])
-    elif kind < 0.3 and "features" in made:
-        made["features"] = choose.choice((*_FEATURES, f"{made['features']},{choose.choice(_FEATURES)}"))
+    elif kind < 0.3 and "features" in damaged:
+        damaged["features"] = choose.choice((*_FEATURES, f"{damaged['features']},{choose.choice(_FEATURES)}"))
     elif kind < 0.4:
         *other, end = choose.choice(places)
-        source = made
+        source = damaged
         for key in other:
             source = source[key]
         inner[last] = json.loads(json.dumps(source[end]))
     else:
         inner[last] = choose.choice(_VALUES)
-    return made
+    return damaged

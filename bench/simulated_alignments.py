@@ -91,13 +91,13 @@ def _reordered(length: int, random: np.random.Generator) -> list[int]:
         if random.random() < 0.2:
             phrases[index], phrases[index + 1] = phrases[index + 1], phrases[index]
     late = random.random(len(phrases)) < 0.05
-    kept = [one for one, moved in zip(phrases, late, strict=True) if not moved]
-    last = [one for one, moved in zip(phrases, late, strict=True) if moved]
-    return [position for phrase in kept + last for position in phrase]
+    in_place = [phrase for phrase, moved in zip(phrases, late, strict=True) if not moved]
+    last = [phrase for phrase, moved in zip(phrases, late, strict=True) if moved]
+    return [position for phrase in in_place + last for position in phrase]
 
 
 def _csr(
     sentences: list[Int64Array] | list[list[int]],
 ) -> tuple[Int32Array, Int64Array]:
-    offsets = np.concatenate([[0], np.cumsum([len(one) for one in sentences])]).astype(np.int64)
-    return np.concatenate([np.asarray(one, dtype=np.int32) for one in sentences]), offsets
+    offsets = np.concatenate([[0], np.cumsum([len(sentence) for sentence in sentences])]).astype(np.int64)
+    return np.concatenate([np.asarray(sentence, dtype=np.int32) for sentence in sentences]), offsets

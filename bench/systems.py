@@ -83,15 +83,15 @@ def error_rate(
     wrong = np.zeros((simulations, 2), dtype=bool)
     for number in range(simulations):
         cube = deal(np.random.default_rng([7, number]))
-        found = compare_pairs(score, cube, test=test, correction=correction, resamples=resamples, seed=number)
+        tests = compare_pairs(score, cube, test=test, correction=correction, resamples=resamples, seed=number)
         group = np.arange(cube.shape[1]) * groups // cube.shape[1]
-        same = group[found.first] == group[found.second]
-        order = np.argsort(-found.scores, kind="stable")
-        low, high = found.rank_ranges(found.scores, alpha)
+        same = group[tests.first] == group[tests.second]
+        order = np.argsort(-tests.scores, kind="stable")
+        low, high = tests.rank_ranges(tests.scores, alpha)
         cluster = np.empty(len(order), dtype=np.int64)
         cluster[order] = rank_clusters(low[order], high[order])
-        apart = cluster[found.first] != cluster[found.second]
-        wrong[number] = (found.adjusted[same] < alpha).any(), apart[same].any()
+        apart = cluster[tests.first] != cluster[tests.second]
+        wrong[number] = (tests.adjusted[same] < alpha).any(), apart[same].any()
     pairs, clusters = wrong.mean(axis=0).tolist()
     return pairs, clusters
 
@@ -157,7 +157,7 @@ def speed(dataset: Dataset, metrics: list[str], resamples: int, runs: int, sourc
         copy, place = np.divmod(np.arange(sources), len(dataset.sources))
         for path, written in lines.items():
             chosen = np.array(written, dtype=object)[place]
-            lengthened = [f"{' '.join(one.split())}{' x' * times}\n" for one, times in zip(chosen, copy, strict=True)]
+            lengthened = [f"{' '.join(line.split())}{' x' * times}\n" for line, times in zip(chosen, copy, strict=True)]
             Path(path).write_text("".join(lengthened), encoding="utf-8")
         ours = [sys.executable, "-m", "ranker.cli.main", "systems", "-s", source, "-r", reference]
         ours += ["-t", *files.values(), "-m", ",".join(metrics), "--resamples", str(resamples), "-f", "json"]
@@ -169,8 +169,8 @@ def speed(dataset: Dataset, metrics: list[str], resamples: int, runs: int, sourc
         best = {}
         for program, arguments, what in (("ranker", ours, ", ".join(metrics)), ("sacreBLEU", theirs, "bleu")):
             results = [measured(arguments) for _ in range(runs)]
-            best[program] = min(one[0] for one in results)
-            print(f"| {program} | {what} | {best[program]:.1f} | {max(one[1] for one in results):.0f} |", flush=True)
+            best[program] = min(line[0] for line in results)
+            print(f"| {program} | {what} | {best[program]:.1f} | {max(line[1] for line in results):.0f} |", flush=True)
     print(f"\nranker : sacreBLEU {best['ranker'] / best['sacreBLEU']:.2f}\n")
 
 
@@ -180,7 +180,7 @@ def parity(dataset: Dataset, metrics: list[str]) -> None:
     names, texts = (dataset.candidates[column].to_numpy(object) for column in ("system", "text"))
     outputs = [(name, texts[names == name].tolist()) for name in dict.fromkeys(names)]
     references = [
-        one.tolist() for one in dataset.references["text"].to_numpy(object).reshape(len(dataset.sources), -1).T
+        item.tolist() for item in dataset.references["text"].to_numpy(object).reshape(len(dataset.sources), -1).T
     ]
     theirs = {"bleu": sacrebleu.BLEU, "chrf": sacrebleu.CHRF, "ter": sacrebleu.TER}
     print(
@@ -191,19 +191,21 @@ def parity(dataset: Dataset, metrics: list[str]) -> None:
         for test in RESAMPLES:
             scorer = {name: make_scorer(name, None)}
             plain, ours = (
-                compare_systems(dataset, scorer, test=test, seed=12345, parity=one).comparisons[0]
-                for one in (None, "sacrebleu")
+                compare_systems(dataset, scorer, test=test, seed=12345, parity=item).comparisons[0]
+                for item in (None, "sacrebleu")
             )
-            counted = {one.system: one.p for one in ours.systems}
+            counted = {item.system: item.p for item in ours.systems}
             _, results = PairedTest(outputs, {name: theirs[name](references=references)}, None, test_type=test)()
-            key = next(one for one in results if one != "System")
+            key = next(result for result in results if result != "System")
             wanted = dict(zip(results["System"], results[key], strict=True))
-            for one in plain.systems:
-                p = (one.p, counted[one.system], wanted[one.system].p_value)
-                scores = f"{100 * one.score.value:.4f} | {wanted[one.system].score:.4f}"
-                if one.p is not None:
+            for system in plain.systems:
+                p = (system.p, counted[system.system], wanted[system.system].p_value)
+                scores = f"{100 * system.score.value:.4f} | {wanted[system.system].score:.4f}"
+                if system.p is not None:
                     largest = max(largest, abs(p[1] - p[2]))
-                    print(f"| {name} | {test} | {one.system} | {scores} | {' | '.join(f'{one:.4f}' for one in p)} |")
+                    print(
+                        f"| {name} | {test} | {system.system} | {scores} | {' | '.join(f'{item:.4f}' for item in p)} |"
+                    )
             sys.stdout.flush()
     print(f"\nlargest difference of the last two: {largest:.1e}\n")
 

@@ -49,7 +49,7 @@ def main_statistic(corpus: Dataset) -> str:
 
 def uses_consensus(ranker: Ranker) -> bool:
     """Tell whether a ranker compares the candidates of a source with each other."""
-    return any(one.fewest_candidates > 2 for one in ranker.feature_set.extractors)
+    return any(extractor.fewest_candidates > 2 for extractor in ranker.feature_set.extractors)
 
 
 def variants(ranker: Ranker, dataset: Dataset) -> Iterator[tuple[str, FloatArray]]:
@@ -57,12 +57,12 @@ def variants(ranker: Ranker, dataset: Dataset) -> Iterator[tuple[str, FloatArray
     sets = ranker.weight_sets
     yield "", sets.of_candidates(dataset)
     parts = ranker.feature_set.extractors
-    if not any(one.needs_references for one in parts):
+    if not any(part.needs_references for part in parts):
         return
-    alone = np.array([one.fewest_candidates == 1 for one in parts])
-    found = np.flatnonzero((sets.used == alone).all(axis=1))
-    if len(found) and not alone.all():
-        yield ALONE, sets.weights[found[0]]
+    alone = np.array([part.fewest_candidates == 1 for part in parts])
+    rows = np.flatnonzero((sets.used == alone).all(axis=1))
+    if len(rows) and not alone.all():
+        yield ALONE, sets.weights[rows[0]]
     # two candidates alone may be too little to rank by
     with contextlib.suppress(DataError):
         yield BLIND, sets.of_candidates(dataset.without_references())
@@ -86,12 +86,12 @@ def rows_of(board: Board, corpus: Dataset, fresh: Dataset | None = None) -> dict
 
 def scope_of(found: Comparison, corpus: str) -> Scope:
     """Return the scope that sums a corpus up."""
-    return [one for one in found.scopes if one.data == corpus][-1]
+    return [scope for scope in found.scopes if scope.data == corpus][-1]
 
 
 def verdict(found: Comparison, statistic: str, scope: str, row: str, other: str) -> str:
     """Return the p-value of two rows, and which is above."""
-    names = [one.name for one in found.metrics]
+    names = [metric.name for metric in found.metrics]
     contest = found.contest(statistic, scope)
     if contest is None or other not in names or row == other:
         return "-"
@@ -104,30 +104,30 @@ def corpus_lines(board: Board, corpus: Dataset, resamples: int) -> list[str]:
     """Return the table of one corpus."""
     rows = rows_of(board, corpus)
     scored = [CandidateScores(name, scores, type="metric", signature=name) for name, scores in rows.items()]
-    found = compare([(corpus, scored)], levels=["segment"], resamples=resamples, correction="none")
-    scope, statistic = scope_of(found, corpus.name).id, main_statistic(corpus)
-    official = found.values(OFFICIAL, scope) if statistic == PRIMARY else np.array([np.nan])
-    both = statistic == PRIMARY and not np.allclose(official, found.values(PRIMARY, scope))
-    sizes, voting = (np.diff(one.candidate_offsets) for one in (corpus, corpus.peers[0]))
+    comparison = compare([(corpus, scored)], levels=["segment"], resamples=resamples, correction="none")
+    scope, statistic = scope_of(comparison, corpus.name).id, main_statistic(corpus)
+    official = comparison.values(OFFICIAL, scope) if statistic == PRIMARY else np.array([np.nan])
+    has_both = statistic == PRIMARY and not np.allclose(official, comparison.values(PRIMARY, scope))
+    sizes, voting = (np.diff(item.candidate_offsets) for item in (corpus, corpus.peers[0]))
     seen = sizes > 0
-    named = "Spearman" if statistic == SPEARMAN else "tau primary" if both else "tau"
+    named = "Spearman" if statistic == SPEARMAN else "tau primary" if has_both else "tau"
     unseen = [name for name, ranker in board.rankers.items() if name in rows and corpus.name in corpora_of(ranker)]
-    remark = f" Trained again without it: {', '.join(f'`{one}`' for one in unseen)}." if unseen else ""
+    remark = f" Trained again without it: {', '.join(f'`{item}`' for item in unseen)}." if unseen else ""
     lines = [
         f"### {corpus.name}",
         "",
         f"{seen.sum():,} sources, {sizes[seen].mean():.1f} candidates ({voting[seen].mean():.1f}).{remark}",
         "",
-        f"| row | {'tau official | ' if both else ''}{named} | p, without consensus | p, chrF |",
-        f"|{'---|' * (5 if both else 4)}",
+        f"| row | {'tau official | ' if has_both else ''}{named} | p, without consensus | p, chrF |",
+        f"|{'---|' * (5 if has_both else 4)}",
     ]
     for name in rows:
         base = name.removesuffix(BLIND).removesuffix(ALONE).strip()
-        cells = [found.cell(one, scope, name) for one in ([OFFICIAL] if both else []) + [statistic]]
-        shown = [f"{one.value:.3f} [{one.low:.3f} {one.high:.3f}]" if one else "-" for one in cells]
+        cells = [comparison.cell(item, scope, name) for item in ([OFFICIAL] if has_both else []) + [statistic]]
+        shown = [f"{cell.value:.3f} [{cell.low:.3f} {cell.high:.3f}]" if cell else "-" for cell in cells]
         tests = [
-            verdict(found, statistic, scope, name, f"{base} {ALONE}") if name == base else "-",
-            verdict(found, statistic, scope, name, CHRF),
+            verdict(comparison, statistic, scope, name, f"{base} {ALONE}") if name == base else "-",
+            verdict(comparison, statistic, scope, name, CHRF),
         ]
         lines.append(f"| `{base}`{name.removeprefix(base)} | {' | '.join([*shown, *tests])} |")
     pairs = corpus.language_pairs
@@ -143,8 +143,12 @@ def corpus_lines(board: Board, corpus: Dataset, resamples: int) -> list[str]:
 
 def evaluated(corpus: Dataset, scores: FloatArray) -> dict[str, float]:
     """Return the figure of every language pair."""
-    found = evaluate(corpus, scores, resamples=0)
-    return {one.lp: float(found.values(main_statistic(corpus), one.id)[0]) for one in found.scopes if one.lp}
+    comparison = evaluate(corpus, scores, resamples=0)
+    return {
+        scope.lp: float(comparison.values(main_statistic(corpus), scope.id)[0])
+        for scope in comparison.scopes
+        if scope.lp
+    }
 
 
 def drawn(corpus: Dataset, number: int) -> Dataset:
@@ -162,7 +166,7 @@ def few_lines(board: Board, corpora: Sequence[str]) -> list[str]:
     lines = [TEXT_FEW, ""]
     head = [f"{name}, {number}" for name in corpora for number in FEW]
     figures: dict[str, list[float]] = {}
-    kept = []
+    trials = []
     for name in corpora:
         corpus = read(name)
         for number in FEW:
@@ -170,12 +174,12 @@ def few_lines(board: Board, corpora: Sequence[str]) -> list[str]:
                 head.remove(f"{name}, {number}")
                 continue
             some = drawn(corpus, number)
-            kept.append((name, number))
+            trials.append((name, number))
             for row, scores in rows_of(board, corpus, some).items():
                 figures.setdefault(row, []).append(float(np.mean(list(evaluated(some, scores).values()))))
-    figures = {row: values for row, values in figures.items() if len(values) == len(kept)}
+    figures = {row: values for row, values in figures.items() if len(values) == len(trials)}
     means = {
-        row: [np.mean([v for (_, n), v in zip(kept, values, strict=True) if n == k]) for k in FEW]
+        row: [np.mean([v for (_, n), v in zip(trials, values, strict=True) if n == k]) for k in FEW]
         for row, values in figures.items()
     }
     lines += [
@@ -185,18 +189,18 @@ def few_lines(board: Board, corpora: Sequence[str]) -> list[str]:
     for row, values in figures.items():
         base = row.removesuffix(BLIND).removesuffix(ALONE).strip()
         lines.append(
-            f"| `{base}`{row.removeprefix(base)} | {' | '.join(f'{one:.3f}' for one in [*means[row], *values])} |"
+            f"| `{base}`{row.removeprefix(base)} | {' | '.join(f'{value:.3f}' for value in [*means[row], *values])} |"
         )
     return lines
 
 
 def section(board: Board, corpora: Sequence[str], resamples: int) -> list[str]:
     """Return the section of the page, Markdown."""
-    board = Board(board.work, {name: one for name, one in board.rankers.items() if uses_consensus(one)})
+    board = Board(board.work, {name: ranker for name, ranker in board.rankers.items() if uses_consensus(ranker)})
     lines = ["## Rankers with and without consensus and references", "", TEXT, ""]
     for name in corpora:
         lines += corpus_lines(board, read(name), resamples)
-    few = [one for one in corpora if one not in ("ted-fluency", TWO_SYSTEMS)]
+    few = [corpus for corpus in corpora if corpus not in ("ted-fluency", TWO_SYSTEMS)]
     return [*lines, "### Few candidates", "", *few_lines(board, few)]
 
 

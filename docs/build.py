@@ -75,10 +75,10 @@ def metric_pages() -> dict[str, str]:
     """Return a page for each extractor, and the list of all."""
     pages, rows = {}, []
     for name in sorted(registry.BUILT_IN):
-        kind, made = registry.extractor_class(name), registry.make(name)
+        kind, extractor = registry.extractor_class(name), registry.make(name)
         options = ",".join(f"{option}={default}" for option, _, default in notation.option_table(kind))
-        rows.append((f"[`{name}`](metrics/{name}.md)", first_sentence(kind), use(made)))
-        lines = [f"# `{name}`", "", f"Used as: {use(made)}. With all options at their defaults:", ""]
+        rows.append((f"[`{name}`](metrics/{name}.md)", first_sentence(kind), use(extractor)))
+        lines = [f"# `{name}`", "", f"Used as: {use(extractor)}. With all options at their defaults:", ""]
         lines += ["```text", f"{name}[{options}]" if options else name, "```", "", f"::: {path_of(kind)}"]
         lines += [
             "    options:",
@@ -101,16 +101,25 @@ def metric_pages() -> dict[str, str]:
 def feature_sets() -> str:
     """Return the page of feature sets."""
     lines = ["# Feature sets", "", "Names for lists of features, for `ranker train --features NAME`.", ""]
-    for one in declarations().values():
-        lines += [f"## `{one.name}`", "", one.description, "", "```text", ",\n".join(one.extractors), "```", ""]
+    for declaration in declarations().values():
+        lines += [
+            f"## `{declaration.name}`",
+            "",
+            declaration.description,
+            "",
+            "```text",
+            ",\n".join(declaration.extractors),
+            "```",
+            "",
+        ]
     return "\n".join(lines)
 
 
 def commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
     """Yield the full name and the object of every subcommand."""
-    for part, one in getattr(command, "commands", {}).items():
-        if not one.hidden:
-            yield from commands(one, f"{name} {part}")
+    for part, subcommand in getattr(command, "commands", {}).items():
+        if not subcommand.hidden:
+            yield from commands(subcommand, f"{name} {part}")
     if not hasattr(command, "commands"):
         yield name, command
 
@@ -168,7 +177,7 @@ def describe(name: str, command: Any) -> list[str]:
         else:
             lines += [prose(paragraph), ""]
     for kind in ("argument", "option"):
-        records = [one.get_help_record(context) for one in command.params if one.param_type_name == kind]
+        records = [param.get_help_record(context) for param in command.params if param.param_type_name == kind]
         rows = [(f"`{names}`", prose(re.sub(r"\s+", " ", what))) for names, what in filter(None, records)]
         if rows:
             lines += [*table((kind, "what"), rows), ""]
@@ -249,7 +258,9 @@ def licence_of(model: Path) -> str:
 def declared_licence(package: str) -> str:
     """Return the licence that an installed package declares."""
     metadata = importlib.metadata.metadata(package)
-    classifiers = [one for one in metadata.get_all("Classifier") or [] if one.startswith("License ::")]
+    classifiers = [
+        classifier for classifier in metadata.get_all("Classifier") or [] if classifier.startswith("License ::")
+    ]
     short = (metadata.get("License") or "").strip()
-    named = [one.rsplit(" :: ", 1)[-1] for one in classifiers]
+    named = [classifier.rsplit(" :: ", 1)[-1] for classifier in classifiers]
     return metadata.get("License-Expression") or ", ".join(named) or (short if "\n" not in short else "see the package")

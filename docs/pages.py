@@ -45,8 +45,8 @@ def agrees(printed: str, shown: str) -> bool:
             skipping = True
             continue
         pattern = re.compile(re.escape(expected).replace(re.escape(_DOTS), ".*"))
-        found = next((one for one in lines if not skipping or pattern.fullmatch(one)), None)
-        if found is None or not pattern.fullmatch(found):
+        agreeing = next((line for line in lines if not skipping or pattern.fullmatch(line)), None)
+        if agreeing is None or not pattern.fullmatch(agreeing):
             return False
         skipping = False
     return skipping or next(lines, None) is None
@@ -60,17 +60,20 @@ def command(words: list[str], given: str = "") -> str:
     RuntimeError
         If it does not end with 0.
     """
-    before, ended = sys.stdin, 0
+    before, code = sys.stdin, 0
     sys.stdin = io.TextIOWrapper(io.BytesIO(given.encode()), encoding="utf-8")
     try:
-        with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(io.StringIO()) as told:
+        with (
+            contextlib.redirect_stdout(io.StringIO()) as printed,
+            contextlib.redirect_stderr(io.StringIO()) as error_stream,
+        ):
             run(words)
     except SystemExit as error:
-        ended = int(error.code or 0)
+        code = int(error.code or 0)
     finally:
         sys.stdin = before
-    if ended:
-        raise RuntimeError(f"ranker {shlex.join(words)}: {told.getvalue()}")
+    if code:
+        raise RuntimeError(f"ranker {shlex.join(words)}: {error_stream.getvalue()}")
     return printed.getvalue()
 
 
@@ -115,27 +118,29 @@ def _install(folder: Path) -> None:
 
 
 def _console(block: str) -> str:
-    def one(found: re.Match[str]) -> str:
-        printed = line(found[1])
-        return f"$ {found[1]}\n{found[2] if agrees(printed, found[2]) else printed}"
+    def one(match: re.Match[str]) -> str:
+        printed = line(match[1])
+        return f"$ {match[1]}\n{match[2] if agrees(printed, match[2]) else printed}"
 
     return _COMMAND.sub(one, block)
 
 
 def _python(block: str, names: dict[str, Any]) -> str:
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    made = []
+    blocks = []
     for part in doctest.DocTestParser().parse(block):
         if isinstance(part, str):
-            made.append(part)
+            blocks.append(part)
             continue
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(compile(part.source, "<page>", "single"), names)
         got = re.sub(r" +$", "", printed.getvalue(), flags=re.MULTILINE)
-        kept = doctest.OutputChecker().check_output(part.want, got, flags)
+        unchanged = doctest.OutputChecker().check_output(part.want, got, flags)
         first, *more = part.source.rstrip("\n").split("\n")
-        made.append("\n".join([f">>> {first}", *(f"... {text}".rstrip() for text in more), part.want if kept else got]))
-    return "".join(made)
+        blocks.append(
+            "\n".join([f">>> {first}", *(f"... {text}".rstrip() for text in more), part.want if unchanged else got])
+        )
+    return "".join(blocks)
 
 
 @contextlib.contextmanager
@@ -162,8 +167,8 @@ def play(page: Path) -> str:
     """
     names: dict[str, Any] = {"__name__": "__main__"}
 
-    def filled(found: re.Match[str]) -> str:
-        kind, block = found.groups()
+    def filled(match: re.Match[str]) -> str:
+        kind, block = match.groups()
         return f"```{kind}\n{_console(block) if kind == 'console' else _python(block, names)}```"
 
     text = page.read_text(encoding="utf-8")

@@ -120,12 +120,12 @@ def component(
 
 def dependencies(head: Message) -> tuple[list[dict[str, Any]], dict[str, list[str]]]:
     """Return the components that a package leads to, as installed, and who needs whom."""
-    found: dict[str, dict[str, Any]] = {}
+    packages: dict[str, dict[str, Any]] = {}
     graph: dict[str, list[str]] = {}
 
     def visit(needing: Message, extras: set[str]) -> str:
-        made = package(needing["Name"], needing["Version"], licences(needing))
-        ref = made["bom-ref"]
+        described = package(needing["Name"], needing["Version"], licences(needing))
+        ref = described["bom-ref"]
         if ref in graph and not extras:
             return ref
         known = graph.setdefault(ref, [])
@@ -135,11 +135,11 @@ def dependencies(head: Message) -> tuple[list[dict[str, Any]], dict[str, list[st
                 known.append(visit(metadata.metadata(wanted.name), wanted.extras))
         graph[ref] = sorted(set(known))
         if needing is not head:
-            found[ref] = made
+            packages[ref] = described
         return ref
 
     visit(head, set())
-    return [found[ref] for ref in sorted(found)], graph
+    return [packages[ref] for ref in sorted(packages)], graph
 
 
 if __name__ == "__main__":

@@ -136,9 +136,9 @@ class Formulas(Extension):
 class _Formulas(Preprocessor):
     def run(self, lines: list[str]) -> Sequence[str]:
         text = "\n".join(lines)
-        text = _FENCED.sub(lambda found: f"{found[1]}{self._block(found[2])}", text)
-        text = _DIRECTIVE.sub(lambda found: f"{found[1]}{self._block(found[2])}", text)
-        text = _INLINE.sub(lambda found: self._stash(_mathml(found[1] or found[2], "inline")), text)
+        text = _FENCED.sub(lambda match: f"{match[1]}{self._block(match[2])}", text)
+        text = _DIRECTIVE.sub(lambda match: f"{match[1]}{self._block(match[2])}", text)
+        text = _INLINE.sub(lambda match: self._stash(_mathml(match[1] or match[2], "inline")), text)
         # reStructuredText's mark of a literal block, which Markdown knows by its indentation
         return re.sub(r"(?<=\S)::\n(?=\n +\S)", ":\n", text).split("\n")
 

@@ -38,7 +38,7 @@ def check(form: Format, raw: bytes, folder: Path) -> Outcome:
         # some file systems wait for the disk when a file is cut to nothing and written again
         path.unlink(missing_ok=True)
         path.write_bytes(raw if name == form.target else content)
-    refused, said = False, ""
+    refused, message = False, ""
     before = _forget_peak()
     for command in form.commands:
         words = [(form.read or form.target) if word == "IN" else word for word in command]
@@ -51,13 +51,13 @@ def check(form: Format, raw: bytes, folder: Path) -> Outcome:
             last = [line.strip() for line in frames.splitlines() if line.strip().startswith("File")][-1]
             return Outcome(f"traceback: {frames.splitlines()[-1][:60]} {last[-80:]}", frames, words=words)
         refused |= code == 2
-        said += messages[-500:] if code else ""
+        message += messages[-500:] if code else ""
         finding = _problem(form, words, code, printed, messages)
         if finding:
             return Outcome(finding, messages[-2000:], words=words)
         if _peak() - before > MOST_BYTES:
             return Outcome("memory above 2 GB", messages[-2000:], words=words)
-    return Outcome(detail=said, refused=refused)
+    return Outcome(detail=message, refused=refused)
 
 
 def _forget_peak() -> int:

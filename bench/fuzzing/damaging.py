@@ -69,8 +69,8 @@ def _sign(files: dict[str, bytes]) -> None:
     document = json.loads(files["model.json"])
     arrays = {}
     for name in document["arrays"]:
-        with np.load(io.BytesIO(files[name]), allow_pickle=False) as found:
-            arrays[name] = {key: model_files.array_digest(key, found[key]) for key in sorted(found)}
+        with np.load(io.BytesIO(files[name]), allow_pickle=False) as stored:
+            arrays[name] = {key: model_files.array_digest(key, stored[key]) for key in sorted(stored)}
     body = {"model": document["model"], "arrays": arrays}
     files["model.json"] = json.dumps({**document, **body, "digest": model_files._digest(body)}).encode()
 
@@ -88,11 +88,11 @@ def _insert(raw: bytes, choose: random.Random) -> bytes:
 
 
 def _replace_value(raw: bytes, choose: random.Random) -> bytes:
-    found = list(re.finditer(rb'-?\d+(?:\.\d+)?|"(?:[^"\\\n]|\\.)*"|[A-Za-z_]\w*', raw))
-    if not found:
+    tokens = list(re.finditer(rb'-?\d+(?:\.\d+)?|"(?:[^"\\\n]|\\.)*"|[A-Za-z_]\w*', raw))
+    if not tokens:
         return _insert(raw, choose)
-    one = choose.choice(found)
-    return raw[: one.start()] + choose.choice(_TOKENS) + raw[one.end() :]
+    token = choose.choice(tokens)
+    return raw[: token.start()] + choose.choice(_TOKENS) + raw[token.end() :]
 
 
 def _letter(raw: bytes, choose: random.Random) -> bytes:
@@ -130,11 +130,11 @@ def _lines(raw: bytes, choose: random.Random) -> bytes:
 
 
 def _swap_values(raw: bytes, choose: random.Random) -> bytes:
-    found = list(re.finditer(rb'-?\d+(?:\.\d+)?|"(?:[^"\\\n]|\\.)*"', raw))
-    if len(found) < 2:
+    tokens = list(re.finditer(rb'-?\d+(?:\.\d+)?|"(?:[^"\\\n]|\\.)*"', raw))
+    if len(tokens) < 2:
         return _flip(raw, choose)
-    one, other = sorted(choose.sample(found, 2), key=lambda each: each.start())
-    return raw[: one.start()] + other[0] + raw[one.end() : other.start()] + one[0] + raw[other.end() :]
+    left, right = sorted(choose.sample(tokens, 2), key=lambda each: each.start())
+    return raw[: left.start()] + right[0] + raw[left.end() : right.start()] + left[0] + raw[right.end() :]
 
 
 _EDITS: tuple[Callable[[bytes, random.Random], bytes], ...] = (

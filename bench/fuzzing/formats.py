@@ -38,42 +38,44 @@ def formats(folder: Path) -> dict[str, Format]:
     first = (folder / "whole.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)[:3]
     (folder / "corpus.jsonl").write_text("".join(first), encoding="utf-8")
     few = read_dataset(folder / "corpus.jsonl")
-    made: dict[str, Format] = {}
+    by_name: dict[str, Format] = {}
     for ending in ("json", "jsonl", "jsonl.gz", "csv", "tsv", "parquet"):
         write_dataset(few, folder / f"corpus.{ending}")
         name = f"corpus.{ending}"
-        made[ending] = Format({name: (folder / name).read_bytes()}, name)
-    records = json.loads(made["json"].files["corpus.json"])
+        by_name[ending] = Format({name: (folder / name).read_bytes()}, name)
+    records = json.loads(by_name["json"].files["corpus.json"])
     convert = ["data", "convert", "IN", "out.jsonl"]
     judged = ["evaluate", "--data", "IN", "-m", "bleu", "--resamples", "10", "-f", "json"]
-    made["jsonl"] = Format(made["jsonl"].files, "corpus.jsonl", (_SCORES, convert, judged))
+    by_name["jsonl"] = Format(by_name["jsonl"].files, "corpus.jsonl", (_SCORES, convert, judged))
     pairs = "lp\tseg_id\tjudge\tsysA\tsysB\trelation\trankA\trankB\ttask\tprimary\n" + "".join(
-        f"{one['lp']}\t{one['seg_id']}\t{judge}\tsys{n}\tsys{n + 1}\t{'><='[n % 3]}\t{n}\t{n + 1}\t{n}\t1\n"
-        for one in records
+        f"{record['lp']}\t{record['seg_id']}\t{judge}\tsys{n}\tsys{n + 1}\t{'><='[n % 3]}\t{n}\t{n + 1}\t{n}\t1\n"
+        for record in records
         for n in range(1, 6)
         for judge in ("j1", "j2")
     )
-    beside = {"corpus.jsonl": made["jsonl"].files["corpus.jsonl"], "corpus.pairs.tsv": pairs.encode()}
-    unjudged = [{**one, "candidates": [{**each, "human": {}} for each in one["candidates"]]} for one in records]
-    beside["corpus.jsonl"] = "".join(json.dumps(one) + "\n" for one in unjudged).encode()
+    beside = {"corpus.jsonl": by_name["jsonl"].files["corpus.jsonl"], "corpus.pairs.tsv": pairs.encode()}
+    unjudged = [
+        {**record, "candidates": [{**each, "human": {}} for each in record["candidates"]]} for record in records
+    ]
+    beside["corpus.jsonl"] = "".join(json.dumps(record) + "\n" for record in unjudged).encode()
     by_pairs = [word if word != "IN" else "corpus.jsonl" for word in judged]
-    made["pairs"] = Format(
+    by_name["pairs"] = Format(
         beside, "corpus.pairs.tsv", (by_pairs, ["agreement", "--data", "corpus.jsonl", "-f", "json"])
     )
     texts = [f"{line}\n" for line in ("one two three", "four five", "six seven eight nine")]
     lines = {name: "".join(texts).encode() for name in ("src.txt", "ref.txt", "hyp.txt")}
     parallel = ["score", "-s", "src.txt", "-r", "ref.txt", "-t", "IN", "-m", "bleu,ter", "-f", "json"]
-    made["parallel"] = Format(lines, "hyp.txt", (parallel,))
+    by_name["parallel"] = Format(lines, "hyp.txt", (parallel,))
     rankings = (
         "srclang,trglang,srcIndex,segmentId,judgeID,system1Id,system1rank,system2Id,system2rank,rankingID\n"
         + "".join(
-            f"Chinese,English,{one['seg_id']},{one['seg_id']},j1,sys{n},{n},sys{n + 1},{n + 1},{n}\n"
-            for one in records
+            f"Chinese,English,{record['seg_id']},{record['seg_id']},j1,sys{n},{n},sys{n + 1},{n + 1},{n}\n"
+            for record in records
             for n in range(1, 6)
         )
     )
     add = ["data", "convert", "corpus.jsonl", "out.jsonl", "--judgements", "IN"]
-    made["rankings"] = Format({**beside, "rr.csv": rankings.encode()}, "rr.csv", (add,))
+    by_name["rankings"] = Format({**beside, "rr.csv": rankings.encode()}, "rr.csv", (add,))
     del beside
     mqm = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\tcomment\n" + "".join(
         f"S{n}\td\t1\t{seg}\tr1\tsource {seg}\tone <v>two</v> {n}\tAccuracy/Mistranslation\tMajor\tx\n"
@@ -81,14 +83,14 @@ def formats(folder: Path) -> dict[str, Format]:
         for seg in range(3)
         for n in range(1)
     )
-    made["mqm"] = Format({"mqm.tsv": mqm.encode()}, "mqm.tsv")
+    by_name["mqm"] = Format({"mqm.tsv": mqm.encode()}, "mqm.tsv")
     esa = {
         "doc_id": "en-de_DE_#_news_#_d1_#_0",
         "src_text": "one two",
         "tgt_text": {"refA": "eins zwei", "A": "eins", "B": "zwei"},
         "scores": {"A": {"human1": 80, "annotator1": "j1"}, "B": {"human1": 20.5, "annotator1": "j1", "human2": 3}},
     }
-    made["wmt-esa"] = Format({"esa.jsonl": (json.dumps(esa) + "\n").encode()}, "esa.jsonl")
+    by_name["wmt-esa"] = Format({"esa.jsonl": (json.dumps(esa) + "\n").encode()}, "esa.jsonl")
     mtme = {
         "set/sources/en-de.txt": b"one\ntwo\nthree\n",
         "set/references/en-de.refA.txt": b"eins\nzwei\ndrei\n",
@@ -98,10 +100,10 @@ def formats(folder: Path) -> dict[str, Format]:
         "set/human-scores/en-de.wmt-z.seg.score": b"S1 0.25\nS1 None\nS1 1\nS2 1\nS2 2\nS2 -3\n",
     }
     for name in mtme:
-        made[f"mtme:{name.split('/')[1]}"] = Format(mtme, name, read="set")
+        by_name[f"mtme:{name.split('/')[1]}"] = Format(mtme, name, read="set")
     for kind, test in (("sgml", _sgml()), ("xml", _xml())):
-        made[kind] = Format({f"test.{kind}": test.encode()}, f"test.{kind}")
-    made["manifest"] = Format(_manifest(), "ldc/manifest.toml", read="ldc")
+        by_name[kind] = Format({f"test.{kind}": test.encode()}, f"test.{kind}")
+    by_name["manifest"] = Format(_manifest(), "ldc/manifest.toml", read="ldc")
     nbest = "".join(
         f"{n} ||| {words} ||| LM0= -{n}.5 TM0= 1 2 ||| -{k}.25\n"
         for n in range(3)
@@ -110,17 +112,17 @@ def formats(folder: Path) -> dict[str, Format]:
     lists = {"dev.nbest": nbest.encode(), "dev.ref0": "".join(texts).encode(), "w.json": _weights().encode()}
     by_oracle = ["rerank", "dev.nbest", "--oracle", "bleu", "-r", "dev.ref0"]
     by_weights = ["rerank", "dev.nbest", "--weights", "w.json", "-f", "json"]
-    made["nbest"] = Format(lists, "dev.nbest", (["nbest", "check", "dev.nbest"], by_oracle, by_weights))
-    made["weights"] = Format(lists, "w.json", (by_weights,))
+    by_name["nbest"] = Format(lists, "dev.nbest", (["nbest", "check", "dev.nbest"], by_oracle, by_weights))
+    by_name["weights"] = Format(lists, "w.json", (by_weights,))
     given = "lp\tseg_id\tsystem\tscore\n" + "".join(
-        f"{one['lp']}\t{one['seg_id']}\t{each['system']}\t{len(each['text']) / 7}\n"
-        for one in records
-        for each in one["candidates"]
+        f"{record['lp']}\t{record['seg_id']}\t{each['system']}\t{len(each['text']) / 7}\n"
+        for record in records
+        for each in record["candidates"]
     )
     by_given = ["score", "corpus.jsonl", "-m", "given[file=scores.tsv]", "-f", "json"]
-    made["given"] = Format({**made["jsonl"].files, "scores.tsv": given.encode()}, "scores.tsv", (by_given,))
-    made |= _models(folder, Ranker, whole)
-    return made
+    by_name["given"] = Format({**by_name["jsonl"].files, "scores.tsv": given.encode()}, "scores.tsv", (by_given,))
+    by_name |= _models(folder, Ranker, whole)
+    return by_name
 
 
 def _models(folder: Path, ranker: type, whole: object) -> dict[str, Format]:

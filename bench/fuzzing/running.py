@@ -16,8 +16,8 @@ def run_command(words: list[str], out: Path | None) -> tuple[int, str, str]:
         with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
             run(words)
         code = 0
-    except SystemExit as ended:
-        code = ended.code if isinstance(ended.code, int) else 1
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else 1
     if out is not None:
         out.write_text(stdout.getvalue(), encoding="utf-8")
     return code, stdout.getvalue(), stderr.getvalue()

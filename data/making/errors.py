@@ -167,17 +167,17 @@ def singular(plural: str) -> str:
 
 def phrases(tokens: Tokens) -> list[tuple[int, int]]:
     """Return [start, end) of each phrase: function words and the content words that follow them."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     start = 0
     for place, token in enumerate(tokens):
         starts_phrase = token.key in FUNCTION_WORDS and place and tokens[place - 1].key not in FUNCTION_WORDS
         if starts_phrase or not token.is_word:
             if place > start:
-                found.append((start, place))
+                spans.append((start, place))
             start = place if token.is_word else place + 1
     if len(tokens) > start:
-        found.append((start, len(tokens)))
-    return found
+        spans.append((start, len(tokens)))
+    return spans
 
 
 def wrong_order(tokens: Tokens, vocabulary: Vocabulary, generator: np.random.Generator) -> Tokens | None:

@@ -84,21 +84,21 @@ def simulate_ldc(sentences: Sequence[simulation.Sentence], like: str, seed: int 
     generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, 2, int(shape.even)))))
     records = []
     numbers = dict.fromkeys(documents, 0)
-    for made in simulation.simulate(chosen, judges=judges, seed=seed):
-        if len(made["references"]) != len(_REFERENCES):
-            found = len(made["references"])
-            raise DataError(f"sentence {made['seg_id']} has {found} references, expected {len(_REFERENCES)}")
-        numbers[made["doc"]] += 1
-        record = Record(made["source"], [], [], lp=LANGUAGE_PAIR, doc=made["doc"], reference_names=[])
-        record.seg_id = f"{made['doc']}:{numbers[made['doc']]}"
-        for name, text in zip(_REFERENCES, made["references"], strict=True):
+    for example in simulation.simulate(chosen, judges=judges, seed=seed):
+        if len(example["references"]) != len(_REFERENCES):
+            count = len(example["references"])
+            raise DataError(f"sentence {example['seg_id']} has {count} references, expected {len(_REFERENCES)}")
+        numbers[example["doc"]] += 1
+        record = Record(example["source"], [], [], lp=LANGUAGE_PAIR, doc=example["doc"], reference_names=[])
+        record.seg_id = f"{example['doc']}:{numbers[example['doc']]}"
+        for name, text in zip(_REFERENCES, example["references"], strict=True):
             if _happens(generator, 0.01):
                 continue
             record.reference_names = [*(record.reference_names or []), name]
             # as typesetters write it, which CP1252 has and ASCII has not
             record.references.append(text.replace("'", "\u2019"))
         third = _happens(generator, 0.3)
-        for name, output in zip(_SYSTEMS, made["candidates"], strict=True):
+        for name, output in zip(_SYSTEMS, example["candidates"], strict=True):
             fate = float(generator.random())
             if fate < 0.01:
                 continue
@@ -163,7 +163,7 @@ def _write_stories(records: Sequence[Record], folder: Path, name: str | None, sh
         story = sgml.format_document(sgml.Document(doc, segments, name))
         if shape.windows:
             tag = re.compile("</?(?:DOC|seg)[^>]*>")
-            story = tag.sub(lambda found: found[0].lower().replace('"', ""), story).replace("\n", "\r\n")
+            story = tag.sub(lambda match: match[0].lower().replace('"', ""), story).replace("\n", "\r\n")
         files.write_bytes(folder / f"{doc}.sgm", story.encode(encoding))
 
 

@@ -336,8 +336,8 @@ def read_sentences(path: str | Path) -> list[Sentence]:
 
 def _sentence(record: object) -> Sentence:
     if not isinstance(record, dict) or set(record) != set(_SENTENCE_TYPES):
-        found = ", ".join(record) if isinstance(record, dict) else type(record).__name__
-        raise DataError(f"found {found}, expected an object with the keys {', '.join(_SENTENCE_TYPES)}")
+        actual = ", ".join(record) if isinstance(record, dict) else type(record).__name__
+        raise DataError(f"found {actual}, expected an object with the keys {', '.join(_SENTENCE_TYPES)}")
     for key, expected in _SENTENCE_TYPES.items():
         if type(record[key]) is not expected:
             raise DataError(f"{key} is {json.dumps(record[key], ensure_ascii=False)}, expected {_JSON_NAMES[expected]}")
