@@ -93,12 +93,12 @@ def run_of(
 
     shards = Shards.open(data)
     if shards is None:
-        given = {"--engine": engine, "--workers": workers, "--scheduler": scheduler, "--out": out}
-        asked = [option for option, value in given.items() if value is not None]
-        if asked:
+        options = {"--engine": engine, "--workers": workers, "--scheduler": scheduler, "--out": out}
+        conflicting = [option for option, value in options.items() if value is not None]
+        if conflicting:
             what = "for shards only: make them with ranker data shard, or give a pattern such as 'data/*.jsonl.gz'"
-            instead = "; to write the result to a file, use --output" if asked[0] == "--out" else ""
-            raise OptionError(f"{asked[0]}: {what}{instead}")
+            instead = "; to write the result to a file, use --output" if conflicting[0] == "--out" else ""
+            raise OptionError(f"{conflicting[0]}: {what}{instead}")
         yield None
         return
     refused = [option for option, value in unsuited.items() if value]
@@ -151,8 +151,8 @@ def finish(run: Run, stage: Stage, finished: Sequence[Finished], notes: Sequence
     DataError
         If a shard failed, after the results of all others are written.
     """
-    said = [*notes, *(one.note for one in finished)]
-    different = list(dict.fromkeys(note for note in said if note))
+    messages = [*notes, *(shard.note for shard in finished)]
+    different = list(dict.fromkeys(note for note in messages if note))
     for note in different[:5]:
         say_note(note)
     if len(different) > 5:
@@ -166,8 +166,8 @@ def written_files(run: Run, finished: Sequence[Finished], signatures: list[str])
     from ranker.scaling.plan import MANIFEST
     from ranker.scaling.tasks import result_path
 
-    rows = [{"file": result_path(run.folder, one.number), "rows": one.rows} for one in finished]
-    total = sum(one.rows for one in finished)
+    rows = [{"file": result_path(run.folder, shard.number), "rows": shard.rows} for shard in finished]
+    total = sum(shard.rows for shard in finished)
 
     def show() -> None:
         say(f"written: {total:,} rows in {counted(len(rows), 'file')}, listed in {run.folder / MANIFEST}", "")

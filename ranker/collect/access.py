@@ -95,9 +95,9 @@ def form_key(token: str) -> str:
     return hmac.new(token.encode(), b"form", hashlib.sha256).hexdigest()[:32]
 
 
-def is_form_key(token: str, given: str) -> bool:
+def is_form_key(token: str, key: str) -> bool:
     """Return whether `given` is the form secret of this token."""
-    return hmac.compare_digest(form_key(token).encode(), given.encode())
+    return hmac.compare_digest(form_key(token).encode(), key.encode())
 
 
 class Limiter:

@@ -22,7 +22,7 @@ def pieces_of(text: str) -> list[str]:
     return _PIECE.findall(text)
 
 
-def degraded(text: str, other: str, generator: random.Random) -> str:
+def degraded(text: str, foreign_text: str, generator: random.Random) -> str:
     """Return a copy of `text` that is obviously worse to any reader.
 
     Parameters
@@ -32,19 +32,19 @@ def degraded(text: str, other: str, generator: random.Random) -> str:
         An unrelated text of the same language.
     generator : random.Random
     """
-    pieces, foreign = (pieces_of(one) for one in (text, other))
-    joint = " " if any(piece[-1].isspace() for piece in [*pieces, *foreign]) else ""
-    pieces, foreign = ([piece.strip() for piece in part] for part in (pieces, foreign))
-    length = min(len(pieces), max(_FEWEST, round(_SHARE * len(pieces))))
-    start = generator.randrange(len(pieces) - length + 1)
+    words, foreign = (pieces_of(side) for side in (text, foreign_text))
+    joint = " " if any(word[-1].isspace() for word in [*words, *foreign]) else ""
+    words, foreign = ([word.strip() for word in part] for part in (words, foreign))
+    length = min(len(words), max(_FEWEST, round(_SHARE * len(words))))
+    start = generator.randrange(len(words) - length + 1)
     from_where = generator.randrange(max(1, len(foreign) - length + 1))
-    before, after = pieces[:start], pieces[start + length :]
-    made = joint.join([*_turned(after), *foreign[from_where : from_where + length], *_turned(before)])
+    before, after = words[:start], words[start + length :]
+    damaged = joint.join([*_turned(after), *foreign[from_where : from_where + length], *_turned(before)])
     # nothing was left to change: a text of one word, or two texts that are equal
-    return made if made.split() != text.split() else joint.join([*foreign, *reversed(pieces), *foreign])
+    return damaged if damaged.split() != text.split() else joint.join([*foreign, *reversed(words), *foreign])
 
 
-def _turned(pieces: Sequence[str]) -> list[str]:
+def _turned(words: Sequence[str]) -> list[str]:
     """Exchange the halves of a stretch."""
-    middle = len(pieces) // 2
-    return [*pieces[middle:], *pieces[:middle]]
+    middle = len(words) // 2
+    return [*words[middle:], *words[:middle]]

@@ -37,29 +37,29 @@ class NamedScorers:
         named = None if model is None else str(model)
         if named is not None and Path(named).exists():
             named = str(Path(named).absolute())
-        made = cls(tuple(metrics), named)
-        for scorer in made.scorers():
+        named_scorers = cls(tuple(metrics), named)
+        for scorer in named_scorers.scorers():
             check_by_shards(scorer.members, scorer.name if scorer.kind == "metric" else f"the model {model}")
-        return made
+        return named_scorers
 
     def scorers(self) -> tuple[Scorer, ...]:
         """Return the scorers, made once per process."""
-        return _made(self)
+        return _scorers(self)
 
     def signature(self) -> str:
         """Return the signatures of all."""
-        return "\n".join(one.head() for one in self.scorers())
+        return "\n".join(scorer.head() for scorer in self.scorers())
 
     @property
     def need_all_references(self) -> bool:
         """Whether scores of a shard depend on the references of all."""
-        return any(_needs_all_references(one) for one in self.scorers())
+        return any(_needs_all_references(scorer) for scorer in self.scorers())
 
 
 @functools.lru_cache(maxsize=4)
-def _made(named: NamedScorers) -> tuple[Scorer, ...]:
+def _scorers(named: NamedScorers) -> tuple[Scorer, ...]:
     models = [] if named.model is None else [make_scorer(None, named.model)]
-    return (*(make_scorer(one, None) for one in named.metrics), *models)
+    return (*(make_scorer(metric, None) for metric in named.metrics), *models)
 
 
 def check_by_shards(extractors: Iterable[Extractor], what: str) -> None:
@@ -70,9 +70,9 @@ def check_by_shards(extractors: Iterable[Extractor], what: str) -> None:
     OptionError
         Naming it.
     """
-    for one in extractors:
-        if not (one.by_shards and one.knows_new_texts):
-            part = "" if what.startswith(str(one)) else f"{one} in "
+    for extractor in extractors:
+        if not (extractor.by_shards and extractor.knows_new_texts):
+            part = "" if what.startswith(str(extractor)) else f"{extractor} in "
             raise OptionError(
                 f"{part}{what} cannot be computed shard by shard with the same result as for the whole data set: "
                 "choose another metric or model, or give a file that fits into memory"
@@ -81,6 +81,6 @@ def check_by_shards(extractors: Iterable[Extractor], what: str) -> None:
 
 def _needs_all_references(scorer: Scorer) -> bool:
     members = scorer.members
-    if any(one.fit_scope == "ranked" or one.fewest_references for one in members):
+    if any(member.fit_scope == "ranked" or member.fewest_references for member in members):
         return True
-    return isinstance(scorer, RankerScorer) and any(one.english_only for one in members)
+    return isinstance(scorer, RankerScorer) and any(member.english_only for member in members)

@@ -54,7 +54,7 @@ class ScoringStage(Stage):
         """Return what a user should know about the scores of a shard; with a whole, that is said of the whole."""
         if self.whole is not None:
             return None
-        return join_notes(one.note(dataset) for one in self.scorers.scorers())
+        return join_notes(scorer.note(dataset) for scorer in self.scorers.scorers())
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,9 @@ class ScoreSegments(ScoringStage):
         """Return ``lp``, ``seg_id``, ``system`` and the scores."""
         shard = self.prepared(dataset, number)
         units = Units.of(shard, "segment")
-        scores = {one.name: pa.array(units.score(one, one.statistics(shard))) for one in self.scorers.scorers()}
+        scores = {
+            scorer.name: pa.array(units.score(scorer, scorer.statistics(shard))) for scorer in self.scorers.scorers()
+        }
         return pa.table({**_keys(shard, "lp", "seg_id"), **scores}), self.note(shard)
 
 
@@ -90,7 +92,7 @@ class SumStatistics(ScoringStage):
         shard = self.prepared(dataset, number)
         if self.level == "document":
             documents(shard)
-        statistics = {one.name: _matrix(one.statistics(shard)) for one in self.scorers.scorers()}
+        statistics = {scorer.name: _matrix(scorer.statistics(shard)) for scorer in self.scorers.scorers()}
         return pa.table({**_keys(shard, "lp", *_document(self.level)), **statistics}), self.note(shard)
 
 
@@ -126,12 +128,12 @@ def totals(run: Run, names: list[str], level: Level) -> tuple[Units, dict[str, F
     sizes = np.zeros(0, dtype=np.int64)
     for number in range(len(run.shards)):
         part = read_result(run.folder, number)
-        keys = [part.column(one).fill_null("?").to_numpy(zero_copy_only=False) for one in _unit_keys(level)]
+        keys = [part.column(unit_key).fill_null("?").to_numpy(zero_copy_only=False) for unit_key in _unit_keys(level)]
         code, different = pd.factorize(pd.MultiIndex.from_arrays(keys))
-        for one in different:
-            codes.setdefault(one, len(codes))
-            document_order.setdefault(one[:-1], len(document_order))
-        place = np.array([codes[one] for one in different], dtype=np.int64)[code]
+        for unit in different:
+            codes.setdefault(unit, len(codes))
+            document_order.setdefault(unit[:-1], len(document_order))
+        place = np.array([codes[item] for item in different], dtype=np.int64)[code]
         sizes = _grown(sizes, len(codes))
         np.add.at(sizes, place, 1)
         for name in names:
@@ -150,7 +152,7 @@ def totals(run: Run, names: list[str], level: Level) -> tuple[Units, dict[str, F
 
 def unit_rows(units: Units, sums: dict[str, FloatArray], scorers: tuple[Scorer, ...]) -> dict[str, FloatArray]:
     """Return the scores of documents or systems by the names of the scorers."""
-    return {one.name: units.score(one, sums[one.name]) for one in scorers}
+    return {scorer.name: units.score(scorer, sums[scorer.name]) for scorer in scorers}
 
 
 def _unit_keys(level: Level) -> tuple[str, ...]:
@@ -164,8 +166,8 @@ def _document(level: Level) -> tuple[str, ...]:
 def _keys(dataset: Dataset, *columns: str) -> dict[str, pa.Array]:
     """Return columns of the source of every candidate, and the systems."""
     source = pa.array(dataset.candidate_source)
-    made = {column: pa.array(dataset.sources[column].array).take(source) for column in columns}
-    return {**made, "system": pa.array(dataset.candidates["system"].array)}
+    arrays = {column: pa.array(dataset.sources[column].array).take(source) for column in columns}
+    return {**arrays, "system": pa.array(dataset.candidates["system"].array)}
 
 
 def _matrix(statistics: FloatArray) -> pa.Array:

@@ -151,12 +151,12 @@ def _run(task: Task) -> Finished:
 def result_of(path: Path) -> tuple[str, int, str | None] | None:
     """Return signature, rows and note of a result; None if there is no intact one."""
     try:
-        found = pyarrow.parquet.read_metadata(path)
+        file_metadata = pyarrow.parquet.read_metadata(path)
     except (OSError, pa.ArrowException):
         return None
-    metadata = found.metadata or {}
+    metadata = file_metadata.metadata or {}
     note = metadata.get(_NOTE)
-    return metadata.get(_SIGNATURE, b"").decode(), found.num_rows, None if note is None else note.decode()
+    return metadata.get(_SIGNATURE, b"").decode(), file_metadata.num_rows, None if note is None else note.decode()
 
 
 def read_result(folder: str | Path, number: int) -> pa.Table:

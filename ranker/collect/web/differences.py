@@ -29,11 +29,11 @@ def marked(outputs: Sequence[str]) -> list[list[Stretch]]:
     """
     if len(outputs) < 2:
         return [[Stretch(text, False)] for text in outputs]
-    pieces = [pieces_of(text) for text in outputs]
-    words = [[piece.strip() for piece in one] for one in pieces]
+    split_outputs = [pieces_of(text) for text in outputs]
+    words = [[word.strip() for word in output] for output in split_outputs]
     in_order = len(outputs) == 2 and max(map(len, words)) <= _LONGEST
     shared = _in_order(*words) if in_order else _in_half(words)
-    return [_stretches(text, known) for text, known in zip(pieces, shared, strict=True)]
+    return [_stretches(text, known) for text, known in zip(split_outputs, shared, strict=True)]
 
 
 def _in_order(first: list[str], second: list[str]) -> list[list[bool]]:
@@ -45,8 +45,8 @@ def _in_order(first: list[str], second: list[str]) -> list[list[bool]]:
 
 
 def _in_half(words: list[list[str]]) -> list[list[bool]]:
-    counts = [Counter(one) for one in words]
-    return [list(_known(one, counts)) for one in words]
+    counts = [Counter(output_words) for output_words in words]
+    return [list(_known(output_words, counts)) for output_words in words]
 
 
 def _known(words: list[str], counts: list[Counter[str]]) -> Iterator[bool]:
@@ -54,14 +54,14 @@ def _known(words: list[str], counts: list[Counter[str]]) -> Iterator[bool]:
     for word in words:
         seen[word] += 1
         # the output itself is one of them
-        yield 2 * (sum(one[word] >= seen[word] for one in counts) - 1) >= len(counts) - 1
+        yield 2 * (sum(count[word] >= seen[word] for count in counts) - 1) >= len(counts) - 1
 
 
-def _stretches(pieces: list[str], shared: list[bool]) -> list[Stretch]:
-    found: list[Stretch] = []
-    for piece, known in zip(pieces, shared, strict=True):
-        if found and found[-1].differs != known:
-            found[-1] = Stretch(found[-1].text + piece, not known)
+def _stretches(words: list[str], shared: list[bool]) -> list[Stretch]:
+    stretches: list[Stretch] = []
+    for word, known in zip(words, shared, strict=True):
+        if stretches and stretches[-1].differs != known:
+            stretches[-1] = Stretch(stretches[-1].text + word, not known)
         else:
-            found.append(Stretch(piece, not known))
-    return found
+            stretches.append(Stretch(word, not known))
+    return stretches

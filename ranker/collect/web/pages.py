@@ -75,7 +75,11 @@ class TaskPage:
 
 
 def task_page(
-    connection: sqlite3.Connection, settings: Settings, judge: int, assignment: int, given: dict[str, str] | None = None
+    connection: sqlite3.Connection,
+    settings: Settings,
+    judge: int,
+    assignment: int,
+    form_values: dict[str, str] | None = None,
 ) -> TaskPage | None:
     """Return the page of an assignment, or None if the judge has no such assignment.
 
@@ -102,12 +106,12 @@ def task_page(
     answer = assigning.earlier_answer(connection, assignment)
     stretches = marked([output["text"] for output in outputs])
     noun = "Text" if settings.show == "none" else "Translation"
-    made = [
+    shown_outputs = [
         Output(
             place,
             f"{noun} {_LETTERS[place]}" if len(outputs) > 1 else noun,
             stretches[output] if outputs[output]["text"].strip() else [],
-            _value(given, place) if given is not None else answer[output] if answer else None,
+            _value(form_values, place) if form_values is not None else answer[output] if answer else None,
         )
         for place, output in enumerate(shown)
     ]
@@ -119,10 +123,10 @@ def task_page(
         passages.append(Passage("Reference translation", references[0], target or "", direction(target)))
     chosen = ""
     if kind.name == "pairwise":
-        first, second = (output.value for output in made)
+        first, second = (output.value for output in shown_outputs)
         chosen = "" if first is None or second is None else _relation(first, second)
-        if given is not None:
-            chosen = given.get("choice", "")
+        if form_values is not None:
+            chosen = form_values.get("choice", "")
     done = connection.execute(
         "SELECT count(*) FROM assignment WHERE judge = ? AND answer IS NOT NULL", (judge,)
     ).fetchone()[0]
@@ -130,7 +134,7 @@ def task_page(
         assignment,
         kind,
         passages,
-        made,
+        shown_outputs,
         choices(kind, target),
         target or "",
         direction(target),
@@ -144,8 +148,8 @@ def task_page(
     )
 
 
-def _value(given: dict[str, str], place: int) -> int | None:
-    text = given.get(f"value{place}", "")
+def _value(form_values: dict[str, str], place: int) -> int | None:
+    text = form_values.get(f"value{place}", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else None
 
 
@@ -166,7 +170,7 @@ def environment() -> Environment:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError:
         raise missing() from None
-    made = Environment(
+    templates = Environment(
         loader=FileSystemLoader(_FOLDER),
         autoescape=True,
         trim_blocks=True,
@@ -174,8 +178,8 @@ def environment() -> Environment:
         undefined=StrictUndefined,
         auto_reload=False,
     )
-    made.filters.update(share=_share, decimals=_decimals, duration=_duration)
-    return made
+    templates.filters.update(share=_share, decimals=_decimals, duration=_duration)
+    return templates
 
 
 def missing() -> MissingError:

@@ -119,9 +119,14 @@ class Site:
         return self._task(token, person, request.path_params["assignment"])
 
     def _task(
-        self, token: str, person: access.Person, assignment: int, error: str = "", given: dict[str, str] | None = None
+        self,
+        token: str,
+        person: access.Person,
+        assignment: int,
+        error: str = "",
+        form_values: dict[str, str] | None = None,
     ) -> Response:
-        page = task_page(self.reading, self.settings, person.id, assignment, given)
+        page = task_page(self.reading, self.settings, person.id, assignment, form_values)
         if page is None:
             raise HTTPException(404)
         text = render(
@@ -208,8 +213,8 @@ class Site:
         if fields.get("do") == "close":
             await self.writer.run(lambda connection: access.close_link(connection, code))
             return _see("/owner#judges")
-        given = await self.writer.run(lambda connection: access.give_link(connection, code, days))
-        return self._dashboard(token, (code, f"{self.settings.url.rstrip('/')}/enter/{given}"))
+        link = await self.writer.run(lambda connection: access.give_link(connection, code, days))
+        return self._dashboard(token, (code, f"{self.settings.url.rstrip('/')}/enter/{link}"))
 
     # what they share
 
@@ -225,9 +230,9 @@ class Site:
             403 for strangers, 429 for who sends too much.
         """
         roles = (access.JUDGE, access.OWNER) if role is None else (role,)
-        for one in roles:
-            token = request.cookies.get(self._cookie(one), "")
-            person = access.person_of(self.reading, token, one)
+        for role_name in roles:
+            token = request.cookies.get(self._cookie(role_name), "")
+            person = access.person_of(self.reading, token, role_name)
             if person is not None:
                 if not self.by_person.allows(f"{person.id}"):
                     raise HTTPException(429)
@@ -298,11 +303,11 @@ class Site:
             Route("/owner/links", self.links, methods=["POST"]),
             Route("/static/{name}", _static),
         ]
-        made = Starlette(
+        application = Starlette(
             routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _refused, sqlite3.Error: _not_saved}
         )
-        made.add_middleware(_Headers)
-        return made
+        application.add_middleware(_Headers)
+        return application
 
 
 class _Headers:
@@ -416,15 +421,15 @@ def _listening(host: str, port: int) -> socket.socket:
     OptionError
         If the address is not one of this computer, or the port is taken.
     """
-    made = None
+    listener = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        made = socket.socket(family, kind, protocol)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(address)
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
     except OSError as error:
-        if made is not None:
-            made.close()
+        if listener is not None:
+            listener.close()
         what = f"cannot listen on {host}, port {port}: {error.strerror or error}"
         raise OptionError(f"{what}; choose another --host or --port") from None
-    return made
+    return listener

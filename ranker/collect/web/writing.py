@@ -74,8 +74,8 @@ class Writer:
                 change = self._waiting.get()
             going_on = change is not None
             results = self._together(changes)
-            for made, (value, error) in zip(changes, results, strict=True):
-                made.loop.call_soon_threadsafe(_resolve, made.done, value, error)
+            for pending, (value, error) in zip(changes, results, strict=True):
+                pending.loop.call_soon_threadsafe(_resolve, pending.done, value, error)
 
     def _together(self, changes: list[_Change]) -> list[tuple[Any, Exception | None]]:
         results: list[tuple[Any, Exception | None]] = []
