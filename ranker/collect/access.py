@@ -96,7 +96,7 @@ def form_key(token: str) -> str:
 
 
 def is_form_key(token: str, key: str) -> bool:
-    """Return whether `given` is the form secret of this token."""
+    """Return whether `key` is the form secret of this token."""
     return hmac.compare_digest(form_key(token).encode(), key.encode())
 
 

@@ -28,7 +28,7 @@ def degraded(text: str, foreign_text: str, generator: random.Random) -> str:
     Parameters
     ----------
     text : str
-    other : str
+    foreign_text : str
         An unrelated text of the same language.
     generator : random.Random
     """

@@ -89,7 +89,7 @@ def task_page(
     settings : Settings
     judge : int
     assignment : int
-    given : dict, optional
+    form_values : dict, optional
         Fields of a form that was refused, to show again.
     """
     row = connection.execute(
