@@ -183,7 +183,7 @@ def _explain_shards(
     assert isinstance(scorer, RankerScorer)
     stage = ExplainSources(named, whole, references, seg_id=seg_id, pair=pair)
     finished = run.map(stage, run.folder, numbers)
-    if seg_id is not None and not any(one.rows or one.problem for one in finished):
+    if seg_id is not None and not any(shard.rows or shard.problem for shard in finished):
         raise _no_source(seg_id, run.shards.name)
     notes = [] if whole is None else [scorer.note(whole.dataset())]
     signature = f"{scorer.head()}|ranked:{run.signature(finished)}"
@@ -208,8 +208,8 @@ def _print_candidates(
     def rows(group: dict[str, Any]) -> list[dict[str, Any]]:
         keys = {"lp": group.get("lp"), "seg_id": group.get("seg_id")}
         return [
-            {**keys, "system": one["system"], "score": one["score"], **one["contributions"]}
-            for one in group["candidates"]
+            {**keys, "system": candidate["system"], "score": candidate["score"], **candidate["contributions"]}
+            for candidate in group["candidates"]
         ]
 
     def show() -> None:
@@ -232,16 +232,16 @@ def _print_pairs(
     """Print why one system is above the other, source by source and on average."""
     from ranker.evaluation.explanations.pairs import headline, mean_difference, nothing_to_compare
 
-    sums = [(one["difference"], one["families"]) for one in groups]
+    sums = [(group["difference"], group["families"]) for group in groups]
     if not sums:
         raise nothing_to_compare(data, *pair)
-    difference, families = mean_difference([one for one, _ in sums], [one for _, one in sums])
+    difference, families = mean_difference([total for total, _ in sums], [amounts for _, amounts in sums])
     if skipped:
         say_note(f"skipped: {counted(skipped, 'source')} translated by only one of the two systems")
 
     def show() -> None:
-        for one in groups:
-            _print_pair(one, parts)
+        for group in groups:
+            _print_pair(group, parts)
         if len(sums) > 1:
             say(f"mean of {len(sums):,} sources: {headline(*pair, difference, families)}", "")
         say_signatures(signature)
@@ -285,23 +285,28 @@ def _parts(features: FeatureSet, by: str | None) -> dict[str, list[str]]:
     from ranker.evaluation.explanations.pairs import FAMILIES
 
     members = list(zip(features.columns, features.families, strict=True))
-    return {one: [name for name, family in members if family == one] for one in FAMILIES if one in features.families}
+    return {
+        title: [name for name, family in members if family == title] for title in FAMILIES if title in features.families
+    }
 
 
 def _print(group: dict[str, Any], parts: dict[str, list[str]]) -> None:
     """Print one source: what contributes down, candidates across, and below what matched."""
     candidates = group["candidates"]
     rows = [
-        {"contribution of": name, **{one["system"]: sum(map(one["contributions"].get, columns)) for one in candidates}}
+        {
+            "contribution of": name,
+            **{item["system"]: sum(map(item["contributions"].get, columns)) for item in candidates},
+        }
         for name, columns in parts.items()
     ]
-    rows.append({"contribution of": "score", **{one["system"]: one["score"] for one in candidates}})
+    rows.append({"contribution of": "score", **{item["system"]: item["score"] for item in candidates}})
     print_table(rows, _title(group))
-    for one in candidates:
-        say("", f"{one['system']}: {one['text']}")
-        for extractor, matches in one.get("matches", {}).items():
-            for reference, found in matches.items():
-                say(f"  {extractor}, matches in {reference}: {', '.join(found) or 'none'}")
+    for candidate in candidates:
+        say("", f"{candidate['system']}: {candidate['text']}")
+        for extractor, matches in candidate.get("matches", {}).items():
+            for reference, words in matches.items():
+                say(f"  {extractor}, matches in {reference}: {', '.join(words) or 'none'}")
     typer.echo("")
 
 

@@ -19,18 +19,18 @@ _APART = 3
 """Minimum distance, in items, between an item and its degraded copy or repetition."""
 
 
-def place_of(settings: Settings, rank: float, given: int, wanted: int) -> float | None:
+def place_of(settings: Settings, rank: float, assigned: int, wanted: int) -> float | None:
     """Return the position of an item in the queue, lowest first; None if it needs no further judge.
 
     ``uniform`` gives every item to one judge before any is given to a second. ``overlap`` first completes the items
     that already have some of their judges. ``active`` is like ``uniform``, except that `ranker.collect.selection` moves
     items to the front, at positions below 0.
     """
-    if given >= wanted:
+    if assigned >= wanted:
         return None
     if settings.next == "overlap":
-        return rank - _ROUND if given else rank
-    return given * _ROUND + rank
+        return rank - _ROUND if assigned else rank
+    return assigned * _ROUND + rank
 
 
 def next_assignment(connection: sqlite3.Connection, settings: Settings, judge: int, now: float) -> int | None:
@@ -45,24 +45,24 @@ def next_assignment(connection: sqlite3.Connection, settings: Settings, judge: i
         return None
     generator = random.Random(f"{settings.seed} {judge} {number}")
     chance = generator.random()
-    found: tuple[int, bool] | None = None
+    result: tuple[int, bool] | None = None
     for share, choose in ((settings.gold, _gold), (settings.degraded, _degraded), (settings.repeat, _repeated)):
         if 0 <= chance < share:
-            found = choose(connection, settings, judge, generator)
+            result = choose(connection, settings, judge, generator)
         chance -= share
-    found = found or _plain(connection, settings, judge) or _left_open(connection, judge, now)
-    if found is None:
+    result = result or _plain(connection, settings, judge) or _left_open(connection, judge, now)
+    if result is None:
         return None
-    item, repeat = found
+    item, repeat = result
     outputs = json.loads(connection.execute("SELECT outputs FROM item WHERE id = ?", (item,)).fetchone()["outputs"])
     shown = generator.sample(range(len(outputs)), len(outputs))
-    made = connection.execute(
+    cursor = connection.execute(
         "INSERT INTO assignment (judge, item, repeat, shown, at) VALUES (?, ?, ?, ?, ?)",
         (judge, item, int(repeat), json.dumps(shown), now),
     )
     connection.execute("UPDATE person SET assigned = assigned + 1 WHERE id = ?", (judge,))
-    assert made.lastrowid is not None
-    return made.lastrowid
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
 
 
 def _plain(connection: sqlite3.Connection, settings: Settings, judge: int) -> tuple[int, bool] | None:
@@ -73,10 +73,10 @@ def _plain(connection: sqlite3.Connection, settings: Settings, judge: int) -> tu
     ).fetchone()
     if row is None:
         return None
-    given = row["given"] + 1
+    assigned = row["given"] + 1
     connection.execute(
         "UPDATE item SET given = ?, place = ? WHERE id = ?",
-        (given, place_of(settings, row["rank"], given, row["wanted"]), row["id"]),
+        (assigned, place_of(settings, row["rank"], assigned, row["wanted"]), row["id"]),
     )
     return row["id"], False
 
@@ -131,18 +131,18 @@ def _degraded(
     plain = [{"candidates": output["candidates"]} for output in outputs]
     if kind.compares:
         # the copy takes the place of another output if the page is full
-        kept = [place for place in range(len(plain)) if place != chosen]
-        kept = [chosen, *generator.sample(kept, min(len(kept), kind.outputs - 2))]
-        expected = {"better": 0, "worse": len(kept)}
-        content = [*(plain[place] for place in kept), copy]
+        rest = [place for place in range(len(plain)) if place != chosen]
+        rest = [chosen, *generator.sample(rest, min(len(rest), kind.outputs - 2))]
+        expected = {"better": 0, "worse": len(rest)}
+        content = [*(plain[place] for place in rest), copy]
     else:
         expected, content = {"below": original["id"]}, [copy]
-    made = connection.execute(
+    cursor = connection.execute(
         "INSERT INTO item (role, source, outputs, expected, rank, wanted, given) VALUES (?, ?, ?, ?, 0, 0, 1)",
         (DEGRADED, original["source"], json.dumps(content, ensure_ascii=False), json.dumps(expected)),
     )
-    assert made.lastrowid is not None
-    return made.lastrowid, False
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid, False
 
 
 def _other_text(connection: sqlite3.Connection, source: int, generator: random.Random) -> str:
@@ -203,14 +203,14 @@ def save(
     if last is not None and (last["form"], last["answer"]) == (form, text):
         return
     seconds = max(0.0, now - (row["at"] if last is None else last["at"]))
-    made = connection.execute(
+    cursor = connection.execute(
         "INSERT INTO judgement (assignment, answer, seconds, at, form) VALUES (?, ?, ?, ?, ?)",
         (assignment, text, seconds, now, form),
     )
     # the time that counts is that of the first answer
     connection.execute(
         "UPDATE assignment SET answer = ?, seconds = coalesce(seconds, ?), answered = ? WHERE id = ?",
-        (text, seconds, made.lastrowid, assignment),
+        (text, seconds, cursor.lastrowid, assignment),
     )
 
 

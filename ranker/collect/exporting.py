@@ -55,17 +55,20 @@ def dataset_of(
     ratings: list[tuple[int, str, str, float]] = []
     preferences: list[tuple[object, ...]] = []
     for row in judged:
-        groups = [[row_of[one] for one in output["candidates"]] for output in json.loads(row["outputs"])]
+        groups = [[row_of[candidate] for candidate in output["candidates"]] for output in json.loads(row["outputs"])]
         answer = json.loads(row["answer"])
         if kind.compares:
             preferences += _preferences(groups, answer, row["code"], str(row["id"]))
         else:
-            ratings += [(one, row["code"], kind.judgements, float(answer[0])) for one in groups[0]]
+            ratings += [(candidate, row["code"], kind.judgements, float(answer[0])) for candidate in groups[0]]
     ratings.sort()
     return Dataset(
         printable(settings.title),
         table("sources", {name: [row[name] for row in sources] for name in ("lp", "doc", "seg_id", "text")}),
-        table("references", {"source": [one for one, _ in references], "text": [text for _, text in references]}),
+        table(
+            "references",
+            {"source": [reference for reference, _ in references], "text": [text for _, text in references]},
+        ),
         table(
             "candidates",
             {
@@ -93,9 +96,9 @@ def _preferences(groups: list[list[int]], ranks: list[int], judge: str, task: st
         for number, candidate in enumerate(group)
     )
     rows: list[tuple[object, ...]] = []
-    for (first, rank, leads), (second, other, also) in itertools.combinations(shown, 2):
-        relation = ">" if rank < other else "<" if rank > other else "="
-        rows.append((first, second, relation, judge, task, str(rank), str(other), leads and also))
+    for (first, rank, leads), (second, other_rank, also) in itertools.combinations(shown, 2):
+        relation = ">" if rank < other_rank else "<" if rank > other_rank else "="
+        rows.append((first, second, relation, judge, task, str(rank), str(other_rank), leads and also))
     return rows
 
 

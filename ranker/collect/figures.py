@@ -84,10 +84,10 @@ class Figures:
             }
             shared = {"judges": self.agreement.judges, "units": self.agreement.units, "figures": numbers}
         return {
-            "judges": [dataclasses.asdict(one) for one in self.judges],
+            "judges": [dataclasses.asdict(judge) for judge in self.judges],
             "agreement": shared,
-            "rankings": [dataclasses.asdict(one) for one in self.rankings],
-            "curve": [{"judgements": one.judgements, **_plain(one.spearman)} for one in self.curve],
+            "rankings": [dataclasses.asdict(ranking) for ranking in self.rankings],
+            "curve": [{"judgements": point.judgements, **_plain(point.spearman)} for point in self.curve],
         }
 
 
@@ -159,9 +159,9 @@ def learning_curve(connection: sqlite3.Connection, settings: Settings, dataset: 
         scores = _held_out(columns, pairs, dataset.candidate_source, fold)
         if scores is None:
             continue
-        kept = np.flatnonzero(known)
-        bounds = np.searchsorted(kept, offsets)
-        rho = group_spearman(scores[kept], human[kept], bounds)
+        rows = np.flatnonzero(known)
+        bounds = np.searchsorted(rows, offsets)
+        rho = group_spearman(scores[rows], human[rows], bounds)
         sums = np.stack([np.nan_to_num(rho), ~np.isnan(rho)], axis=1)[np.diff(bounds) > 1]
         sample = resampled_sums(sums, RESAMPLES, stream(settings.seed, "curve"))
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -174,12 +174,12 @@ def _held_out(columns: FloatArray, pairs: PreferencePairs, source: Int64Array, f
     scores = np.zeros(len(columns))
     of_pair = fold[source[pairs.better]]
     for part in range(_FOLDS):
-        kept = of_pair != part
-        if not kept.any():
+        training = of_pair != part
+        if not training.any():
             return None
-        rows = np.stack([pairs.better[kept], pairs.worse[kept]], axis=1)
+        rows = np.stack([pairs.better[training], pairs.worse[training]], axis=1)
         used, place = np.unique(rows, return_inverse=True)
-        weight = pairs.weight[kept]
+        weight = pairs.weight[training]
         svm = RankSVM(C=TOTAL_COST / weight.sum(), loss="squared_hinge")
         svm.fit(columns[used], groups=source[used], pairs=place.reshape(-1, 2), pair_weight=weight)
         inside = fold[source] == part

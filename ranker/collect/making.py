@@ -106,9 +106,9 @@ def _check(dataset: Dataset, settings: Settings, kind: Kind) -> None:
     if settings.show not in kind.shown:
         raise OptionError(f"--show {settings.show}: with --kind {kind.name} expected {' or '.join(kind.shown)}")
     if settings.show in ("reference", "both") and len(set(dataset.references["source"])) < len(dataset.sources):
-        other = "; choose --show source" if "source" in kind.shown else ""
+        advice = "; choose --show source" if "source" in kind.shown else ""
         raise DataError(
-            f"has sources without a reference, required by --show {settings.show}{other}", file=dataset.name
+            f"has sources without a reference, required by --show {settings.show}{advice}", file=dataset.name
         )
 
 
@@ -133,7 +133,7 @@ def _fill(
     kind = KINDS[settings.kind]
     references = dataset.references["text"].tolist()
     columns = [dataset.candidates[name].tolist() for name in ("system", "text", "is_reference")]
-    made = passed_over = 0
+    created = passed_over = 0
     for source, row in enumerate(_rows(dataset)):
         block = slice(*dataset.reference_offsets[source : source + 2])
         key = connection.execute(
@@ -153,7 +153,7 @@ def _fill(
             if answers is not None and candidate in answers:
                 value.setdefault(same[text][0], answers[candidate])
         outputs = [rows for rows in same.values() if answers is None or rows[0] in value]
-        before = made
+        before = created
         for number, chosen in enumerate(_groups(outputs, kind, generator)):
             expected = None if answers is None else {"values": [value[rows[0]] for rows in chosen]}
             if expected and kind.compares and len(set(expected["values"])) < 2:
@@ -173,9 +173,9 @@ def _fill(
                     place_of(settings, rank, 0, wanted) if role == PLAIN else None,
                 ),
             )
-            made += 1
-        passed_over += made == before
-    return made, passed_over
+            created += 1
+        passed_over += created == before
+    return created, passed_over
 
 
 def _rows(dataset: Dataset) -> Iterator[tuple[Any, ...]]:

@@ -105,20 +105,20 @@ class JudgeQuality:
 
     def failures(self, thresholds: Thresholds) -> tuple[str, ...]:
         """Return a message per missed threshold; proportions of too few observations are ignored."""
-        found = []
+        failures = []
         checked = self.gold + self.degraded
         for value, count, fewest, least, what in (
             (self.checks, checked, FEWEST, thresholds.checks, f"of {checked} checks answered correctly"),
             (self.self_agreement, self.repeats, FEWEST, thresholds.self_agreement, "self-agreement"),
         ):
             if value is not None and least is not None and count >= fewest and value < least:
-                found.append(f"{100 * value:.0f}% {what}, expected at least {100 * least:.0f}%")
+                failures.append(f"{100 * value:.0f}% {what}, expected at least {100 * least:.0f}%")
         least, most = thresholds.kappa, thresholds.fast
         if self.kappa is not None and least is not None and self.units >= _FEWEST_UNITS and self.kappa < least:
-            found.append(f"kappa {self.kappa:.2f} with the other judges, expected at least {least:.2f}")
+            failures.append(f"kappa {self.kappa:.2f} with the other judges, expected at least {least:.2f}")
         if self.fast is not None and most is not None and self.judged >= FEWEST and self.fast > most:
-            found.append(f"{100 * self.fast:.0f}% judged too fast, expected at most {100 * most:.0f}%")
-        return tuple(found)
+            failures.append(f"{100 * self.fast:.0f}% judged too fast, expected at most {100 * most:.0f}%")
+        return tuple(failures)
 
 
 def judge_qualities(
@@ -155,20 +155,20 @@ def _quality(
         return JudgeQuality(code, 0)
     first = {row["item"]: json.loads(row["answer"]) for row in rows if not row["repeat"]}
     checks = [_check(kind, row, first) for row in rows if row["role"] in (GOLD, DEGRADED)]
-    passed = [one for one in checks if one is not None]
+    passed = [check for check in checks if check is not None]
     again = [
         _same(kind, first[row["item"]], json.loads(row["answer"]))
         for row in rows
         if row["repeat"] and row["item"] in first
     ]
     seconds = [row["seconds"] for row in rows]
-    given = [tuple(json.loads(row["answer"])) for row in rows]
-    same = max(given.count(one) for one in set(given)) / len(given)
-    made = JudgeQuality(
+    answers = [tuple(json.loads(row["answer"])) for row in rows]
+    same = max(answers.count(answer) for answer in set(answers)) / len(answers)
+    quality = JudgeQuality(
         code,
         len(rows),
         statistics.median(seconds),
-        sum(one < settings.min_seconds for one in seconds) / len(seconds),
+        sum(duration < settings.min_seconds for duration in seconds) / len(seconds),
         sum(row["role"] == GOLD for row in rows),
         sum(row["role"] == DEGRADED for row in rows),
         statistics.fmean(passed) if passed else None,
@@ -177,12 +177,14 @@ def _quality(
         *kappa,
         same,
     )
-    flags = made.failures(FLAGGED)
+    flags = quality.failures(FLAGGED)
     # of a ranking, all ranks equal; a page in random order makes any other equal answer meaningless
-    meaningless = not kind.compares or any(len(set(one)) == 1 for one in given if given.count(one) == same * len(given))
+    meaningless = not kind.compares or any(
+        len(set(answer)) == 1 for answer in answers if answers.count(answer) == same * len(answers)
+    )
     if meaningless and same >= _ONE_ANSWER and len(rows) >= _FEWEST_UNITS:
         flags += (f"{100 * same:.0f}% of the answers are identical",)
-    return dataclasses.replace(made, flags=flags)
+    return dataclasses.replace(quality, flags=flags)
 
 
 def _check(kind: Kind, row: sqlite3.Row, first: dict[int, list[int]]) -> float | None:
@@ -239,5 +241,7 @@ def agreement_of(dataset: Dataset, kind: Kind, *, resamples: int = 200) -> Judge
 
 def left_out(qualities: Sequence[JudgeQuality], thresholds: Thresholds) -> list[dict[str, Any]]:
     """Return the judges below the thresholds, with the reasons."""
-    found = ((one, one.failures(thresholds)) for one in qualities)
-    return [{"judge": one.code, "judged": one.judged, "reason": "; ".join(why)} for one, why in found if why]
+    failing = ((quality, quality.failures(thresholds)) for quality in qualities)
+    return [
+        {"judge": quality.code, "judged": quality.judged, "reason": "; ".join(why)} for quality, why in failing if why
+    ]

@@ -256,8 +256,8 @@ def _statements(connection: sqlite3.Connection) -> set[tuple[Any, ...]]:
 
 
 def _wrong(table: str, number: object, column: str, value: object) -> sqlite3.DatabaseError:
-    found = "NULL" if value is None else printable(str(value)[:40])
-    return sqlite3.DatabaseError(f"row {number} of table {table!r} cannot have the {column} {found}")
+    shown = "NULL" if value is None else printable(str(value)[:40])
+    return sqlite3.DatabaseError(f"row {number} of table {table!r} cannot have the {column} {shown}")
 
 
 def _check_documents(connection: sqlite3.Connection, kind: Kind) -> None:
@@ -271,43 +271,43 @@ def _check_documents(connection: sqlite3.Connection, kind: Kind) -> None:
             raise _wrong("candidate", number, "source", source)
         source_of[number] = before = source
     sizes: dict[int, int] = {}
-    for row, found in _documents(connection, "item"):
-        if not _are_outputs(row, found["outputs"], kind, source_of):
+    for row, documents in _documents(connection, "item"):
+        if not _are_outputs(row, documents["outputs"], kind, source_of):
             raise _wrong("item", row["id"], "outputs", row["outputs"])
-        sizes[row["id"]] = size = len(found["outputs"])
-        if not _is_expected(row["role"], found["expected"], size, kind, sizes):
+        sizes[row["id"]] = size = len(documents["outputs"])
+        if not _is_expected(row["role"], documents["expected"], size, kind, sizes):
             raise _wrong("item", row["id"], "expected", row["expected"])
     if not sizes:
         raise sqlite3.DatabaseError("it has no item")
     size_of: dict[int, int] = {}
-    for row, found in _documents(connection, "assignment"):
+    for row, documents in _documents(connection, "assignment"):
         size_of[row["id"]] = size = sizes[row["item"]]
-        if sorted(found["shown"]) != list(range(size)):
+        if sorted(documents["shown"]) != list(range(size)):
             raise _wrong("assignment", row["id"], "shown", row["shown"])
-        _check_answer("assignment", row, found["answer"], size, kind)
+        _check_answer("assignment", row, documents["answer"], size, kind)
         for column in ("seconds", "answered"):
             if row["answer"] is not None and row[column] is None:
                 raise _wrong("assignment", row["id"], column, None)
-    for row, found in _documents(connection, "judgement"):
-        _check_answer("judgement", row, found["answer"], size_of[row["assignment"]], kind)
+    for row, documents in _documents(connection, "judgement"):
+        _check_answer("judgement", row, documents["answer"], size_of[row["assignment"]], kind)
 
 
 def _documents(connection: sqlite3.Connection, table: str) -> Iterator[tuple[sqlite3.Row, dict[str, Any]]]:
     """Return every row of a table with its JSON."""
     rules = {column: rule for column, rule in RULES[table].items() if rule.document is not None}
     for row in connection.execute(f"SELECT * FROM {table} ORDER BY id"):
-        found: dict[str, Any] = {}
+        documents: dict[str, Any] = {}
         for column, rule in rules.items():
-            text, found[column] = row[column], None
+            text, documents[column] = row[column], None
             if text is None:
                 continue
             try:
-                found[column] = typed(parse_json(text, ""), rule.document)
+                documents[column] = typed(parse_json(text, ""), rule.document)
                 if "\\" in text:
-                    _check_texts(found[column])
+                    _check_texts(documents[column])
             except (DataError, KeyError, TypeError, ValueError):
                 raise _wrong(table, row["id"], column, text) from None
-        yield row, found
+        yield row, documents
 
 
 def _check_texts(value: Any) -> None:
@@ -317,8 +317,8 @@ def _check_texts(value: Any) -> None:
     ------
     ValueError
     """
-    for one in value if isinstance(value, tuple) else ():
-        text = one.text if isinstance(one, Output) else one
+    for item in value if isinstance(value, tuple) else ():
+        text = item.text if isinstance(item, Output) else item
         if isinstance(text, str) and b"\0" in text.encode():
             raise ValueError("NUL")
 
@@ -327,13 +327,13 @@ def _are_outputs(row: sqlite3.Row, outputs: tuple[Output, ...], kind: Kind, sour
     if not (2 <= len(outputs) <= kind.outputs if kind.compares else len(outputs) == 1):
         return False
     copies = 1 if row["role"] == DEGRADED else 0
-    kept, last = outputs[: len(outputs) - copies], outputs[len(outputs) - copies :]
-    numbers = [one for output in kept for one in output.candidates]
+    originals, last = outputs[: len(outputs) - copies], outputs[len(outputs) - copies :]
+    numbers = [candidate for output in originals for candidate in output.candidates]
     return (
-        all(output.candidates and output.text is None for output in kept)
+        all(output.candidates and output.text is None for output in originals)
         and all(output.text is not None and not output.candidates for output in last)
         and len(set(numbers)) == len(numbers)
-        and all(source_of.get(one) == row["source"] for one in numbers)
+        and all(source_of.get(number) == row["source"] for number in numbers)
     )
 
 

@@ -55,11 +55,11 @@ class ExplainSources(ScoringStage):
         ranker = scorer.ranker
         matrix = ranker.contributions(shard)
         if self.pair is None:
-            found = [*explained_candidates(ranker, shard, matrix, sources_of(shard, None))]
-            return _table(found), self.note(shard)
+            explanations = [*explained_candidates(ranker, shard, matrix, sources_of(shard, None))]
+            return _table(explanations), self.note(shard)
         rows = rows_of_systems(shard, *self.pair)
-        found = [*explained_pairs(ranker, shard, matrix, rows)]
-        return _table(found, left_out(rows)), self.note(shard)
+        explanations = [*explained_pairs(ranker, shard, matrix, rows)]
+        return _table(explanations, left_out(rows)), self.note(shard)
 
 
 @dataclass(frozen=True)
@@ -87,13 +87,13 @@ class Explanations:
         return sum(part.null_count for part in self._parts())
 
     def _parts(self) -> Iterator[pa.ChunkedArray]:
-        for one in self.finished:
-            yield read_result(self.run.folder, one.number).column("explanation")
+        for shard in self.finished:
+            yield read_result(self.run.folder, shard.number).column("explanation")
 
 
 def _table(explanations: Sequence[dict[str, Any]], missing: int = 0) -> pa.Table:
-    keys = {key: [one.get(key) for one in explanations] + [None] * missing for key in _KEYS}
-    texts = [json_text(one) for one in explanations] + [None] * missing
+    keys = {key: [explanation.get(key) for explanation in explanations] + [None] * missing for key in _KEYS}
+    texts = [json_text(explanation) for explanation in explanations] + [None] * missing
     return pa.table({**keys, "explanation": texts}, schema=_SCHEMA)
 
 

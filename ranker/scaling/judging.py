@@ -45,9 +45,9 @@ class ScoreJudged(ScoringStage):
 
     def make(self, dataset: Dataset, number: int) -> tuple[pa.Table, str | None]:
         """Return one row; each column of each table is a list."""
-        kept = _any_judged(self.prepared(dataset, number))
-        scores = self.scorers.scorers()[0].candidate_scores(kept) if len(kept) else np.zeros(0)
-        return _stored(kept, scores=scores), self.note(kept) if len(kept) else None
+        judged_outputs = _any_judged(self.prepared(dataset, number))
+        scores = self.scorers.scorers()[0].candidate_scores(judged_outputs) if len(judged_outputs) else np.zeros(0)
+        return _stored(judged_outputs, scores=scores), self.note(judged_outputs) if len(judged_outputs) else None
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,10 @@ class MakeFeatures(Stage):
         """Return one row; each column of each table is a list."""
         features = FeatureSet.parse(self.features)
         shard = self.whole.within(dataset if self.references else dataset.without_references(), number)
-        kept = _any_judged(shard)
-        columns = features.transform(kept) if len(kept) else np.zeros((0, len(features.columns)))
-        known = usable(features.extractors, kept)
-        return _stored(kept, columns=columns.ravel(), known=known.ravel()), None
+        judged_outputs = _any_judged(shard)
+        columns = features.transform(judged_outputs) if len(judged_outputs) else np.zeros((0, len(features.columns)))
+        known = usable(features.extractors, judged_outputs)
+        return _stored(judged_outputs, columns=columns.ravel(), known=known.ravel()), None
 
 
 def judged_candidates(run: Run) -> tuple[Dataset, FloatArray]:
@@ -114,7 +114,7 @@ def train(run: Run, ranker: Ranker, *, references: bool = True) -> None:
         chosen, notes = standard_features(whole.dataset())
         features = FeatureSet.parse(chosen)
     check_by_shards(features.members, "the features")
-    learning = [one for one in features.members if one.fit_scope == "train"]
+    learning = [member for member in features.members if member.fit_scope == "train"]
     if learning:
         raise OptionError(f"{learning[0]} learns from the texts of all training data: remove it, or train on one file")
     finished = run.map(MakeFeatures(str(features), whole, references), run.folder)
@@ -123,12 +123,12 @@ def train(run: Run, ranker: Ranker, *, references: bool = True) -> None:
     kind = resolve_kind(dataset, ranker.settings.kind)
     rows = judged(dataset, kind)
     known: BoolArray = _all(run, "known").astype(bool).reshape(len(dataset.sources), -1)
-    kept = dataset.select_candidates(rows)
+    judged_outputs = dataset.select_candidates(rows)
     table = TrainingTable.of_columns(
-        features, kept, kind, ranker.settings.pairs, _features(run, rows, len(features.columns)), known
+        features, judged_outputs, kind, ranker.settings.pairs, _features(run, rows, len(features.columns)), known
     )
-    said = english_note(features.members, whole.dataset()) or features.note(whole.dataset())
-    ranker.fit_columns(features, table, run.digest(finished), (*notes, *filter(None, [said])))
+    language_note = english_note(features.members, whole.dataset()) or features.note(whole.dataset())
+    ranker.fit_columns(features, table, run.digest(finished), (*notes, *filter(None, [language_note])))
 
 
 def _features(run: Run, rows: BoolArray, columns: int) -> FloatArray:
@@ -138,9 +138,9 @@ def _features(run: Run, rows: BoolArray, columns: int) -> FloatArray:
     for number in range(len(run.shards)):
         values = _values(read_result(run.folder, number), "columns").to_numpy(zero_copy_only=False)
         part = values.reshape(-1, columns)
-        kept = part[rows[done : done + len(part)]]
-        matrix[filled : filled + len(kept)] = kept
-        done, filled = done + len(part), filled + len(kept)
+        block = part[rows[done : done + len(part)]]
+        matrix[filled : filled + len(block)] = block
+        done, filled = done + len(part), filled + len(block)
     return matrix
 
 
@@ -181,15 +181,15 @@ def _all(run: Run, name: str) -> npt.NDArray[Any]:
 
 
 def _table(part: pa.Table, name: str) -> pd.DataFrame:
-    made: dict[str, Any] = {}
+    series: dict[str, Any] = {}
     for column, kind in SCHEMA[name].items():
         if column in _LEFT_OUT:
             continue
         values = _values(part, f"{name}.{column}")
-        made[column] = pd.arrays.ArrowStringArray(values) if kind == TEXT else values.to_numpy(zero_copy_only=False)
-    size = len(next(iter(made.values())))
+        series[column] = pd.arrays.ArrowStringArray(values) if kind == TEXT else values.to_numpy(zero_copy_only=False)
+    size = len(next(iter(series.values())))
     texts = {column: np.full(size, "", dtype=object) for column in _LEFT_OUT & SCHEMA[name].keys()}
-    return table(name, {**made, **texts})
+    return table(name, {**series, **texts})
 
 
 def _one_list(values: pa.Array | pa.ChunkedArray) -> pa.Array:

@@ -49,14 +49,16 @@ class Run:
         """
         folder = self.folder / "references"
         finished = self.map(CollectReferences(references), folder)
-        failed = [one for one in finished if one.problem is not None]
+        failed = [result for result in finished if result.problem is not None]
         if failed:
             what = "and what is learnt from the references of all shards needs it: repair it, or leave it out"
             raise DataError(f"{failed[0].problem}; {what}")
         first = [0]
-        for one in finished:
-            first.append(first[-1] + one.rows)
-        return AllReferences(str(folder), tuple(first), sha256("".join(one.signature for one in finished).encode()))
+        for shard in finished:
+            first.append(first[-1] + shard.rows)
+        return AllReferences(
+            str(folder), tuple(first), sha256("".join(result.signature for result in finished).encode())
+        )
 
     def map(self, stage: Stage, folder: Path, numbers: Sequence[int] | None = None) -> list[Finished]:
         """Run a stage on shards, by default on all; what became of them is in their order.
@@ -76,13 +78,13 @@ class Run:
             if numbers is None or number in numbers
         ]
         progress = Progress(stage.name, len(tasks), self.tell)
-        finished = [progress.add(one, self.shards.shards[one.number].file) for one in self.engine.run(tasks)]
+        finished = [progress.add(task, self.shards.shards[task.number].file) for task in self.engine.run(tasks)]
         progress.end()
-        return sorted(finished, key=lambda one: one.number)
+        return sorted(finished, key=lambda task: task.number)
 
     def digest(self, finished: Iterable[Finished]) -> str:
         """Return a digest of all shards."""
-        return sha256("".join(one.content for one in finished).encode())
+        return sha256("".join(shard.content for shard in finished).encode())
 
     def check(self, finished: Iterable[Finished]) -> None:
         """Refuse to go on without some shards.
@@ -93,7 +95,7 @@ class Run:
             If one failed.
         """
         done = list(finished)
-        problems = [one.problem for one in done if one.problem is not None]
+        problems = [shard.problem for shard in done if shard.problem is not None]
         if problems:
             shown = f"{len(problems):,} of {counted(len(done), 'shard')} failed: {problems[0]}"
             what = "the results of the others are kept: repair it and run the command again"
@@ -117,13 +119,13 @@ class Run:
         done = list(finished)
         parts = [
             {
-                "shard": self.shards.shards[one.number].file,
-                "file": None if one.problem else result_path(self.folder, one.number).name,
-                "rows": one.rows,
-                "signature": one.signature,
-                **({"problem": one.problem} if one.problem else {}),
+                "shard": self.shards.shards[shard.number].file,
+                "file": None if shard.problem else result_path(self.folder, shard.number).name,
+                "rows": shard.rows,
+                "signature": shard.signature,
+                **({"problem": shard.problem} if shard.problem else {}),
             }
-            for one in done
+            for shard in done
         ]
         document: dict[str, Any] = {
             "format": "ranker-results",
@@ -131,7 +133,7 @@ class Run:
             "stage": stage.name,
             "data": self.shards.name,
             **facts,
-            "rows": sum(one.rows for one in done),
+            "rows": sum(shard.rows for shard in done),
             "parts": parts,
         }
         text = json.dumps(document, ensure_ascii=False, indent=1) + "\n"

@@ -68,10 +68,10 @@ def made_by_rows(matrix: FloatArray, make: Callable[[slice], FloatArray], shape:
     folder = folder_of(matrix)
     if folder is None:
         return make(slice(0, shape[0]))
-    made = mapped(shape, folder)
+    array = mapped(shape, folder)
     for block in row_blocks(shape):
-        made[block] = make(block)
-    return made
+        array[block] = make(block)
+    return array
 
 
 def take_rows(matrix: FloatArray, rows: Int64Array) -> FloatArray:

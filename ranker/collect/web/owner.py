@@ -91,15 +91,15 @@ def dashboard(connection: sqlite3.Connection, settings: Settings) -> dict[str, A
             (JUDGE,),
         )
     ]
-    known = {one["code"]: one for one in figures["judges"]} if figures else {}
+    known = {judge["code"]: judge for judge in figures["judges"]} if figures else {}
     return {
         "settings": settings,
         "progress": progress_of(connection),
-        "people": [{**one, "quality": known.get(one["code"])} for one in people],
+        "people": [{**person, "quality": known.get(person["code"])} for person in people],
         "figures": figures,
         "as_of": stored["judgements"] if stored is not None else None,
         "age": now - stored["at"] if stored is not None else None,
-        "charts": [drawing.systems_chart(one) for one in figures["rankings"]] if figures else [],
+        "charts": [drawing.systems_chart(ranking) for ranking in figures["rankings"]] if figures else [],
         "curve": drawing.curve_chart(figures["curve"]) if figures and len(figures["curve"]) > 1 else None,
     }
 

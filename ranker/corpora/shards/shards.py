@@ -157,7 +157,7 @@ class Shards:
             return True
         try:
             opened = pyarrow.parquet.ParquetFile(file)
-            columns = [one for one in opened.schema_arrow.names if canonical(one) == "seg_id"]
+            columns = [name for name in opened.schema_arrow.names if canonical(name) == "seg_id"]
             ids = opened.read(columns).column(0) if columns else None
             if ids is None or ids.null_count:
                 # numbered by their place

@@ -107,11 +107,11 @@ class PairExplanation(Shown):
     def read(cls, document: Mapping[str, Any]) -> PairExplanation:
         """Return the explanation whose fields a JSON object holds; it does not know the row of its source."""
         strongest = []
-        for one in document["strongest"]:
-            words = one["evidence"]
+        for feature in document["strongest"]:
+            words = feature["evidence"]
             evidence = Evidence(tuple(words["first"]), tuple(words["second"]), words["text"])
-            strongest.append(ExtractorDifference(**{**one, "evidence": evidence}))
-        fields = {one.name: document[one.name] for one in dataclasses.fields(cls)}
+            strongest.append(ExtractorDifference(**{**feature, "evidence": evidence}))
+        fields = {field.name: document[field.name] for field in dataclasses.fields(cls)}
         return cls(**{**fields, "source": -1, "strongest": tuple(strongest)})
 
     @property

@@ -51,13 +51,15 @@ def explained_pairs(
 
     The parameters are those of `explain_pairs`.
     """
-    for one in explain_pairs(ranker, dataset, contributions, rows):
-        yield {**asdict(one), **_facts(dataset, one.source)}
+    for explanation in explain_pairs(ranker, dataset, contributions, rows):
+        yield {**asdict(explanation), **_facts(dataset, explanation.source)}
 
 
 def _candidate(ranker: Ranker, dataset: Dataset, contributions: FloatArray, row: int) -> dict[str, Any]:
     features = ranker.feature_set
-    matches = {str(one): found for one in features.extractors if (found := one.evidence(dataset, row))}
+    matches = {
+        str(extractor): result for extractor in features.extractors if (result := extractor.evidence(dataset, row))
+    }
     families = by_family(contributions, features.families)
     return {
         "system": dataset.candidates["system"].iloc[row],

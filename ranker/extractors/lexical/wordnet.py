@@ -250,9 +250,9 @@ def _parse(text_of: Callable[[str], str], name: str) -> WordNet:
                 if not all(0 <= offset < _OFFSETS for offset in offsets):
                     raise ValueError("offset")
             except (IndexError, ValueError):
-                found = printable(line[:100])
+                shown = printable(line[:100])
                 raise DataError(
-                    f"expected a word, counts and synset offsets, found {found!r}",
+                    f"expected a word, counts and synset offsets, found {shown!r}",
                     file=f"{name}/index.{part}",
                     line=row,
                 ) from None

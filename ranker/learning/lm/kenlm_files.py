@@ -298,7 +298,7 @@ def _load(path: Path, size: int, changed: int, inode: int, called: str) -> Kenlm
 def _silent() -> Iterator[None]:
     """Keep what native code writes to standard error from the user, who gets one line instead."""
     try:
-        kept = os.dup(2)
+        saved = os.dup(2)
     except OSError:
         # it is closed
         yield
@@ -308,8 +308,8 @@ def _silent() -> Iterator[None]:
             os.dup2(nowhere.fileno(), 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(saved, 2)
+        os.close(saved)
 
 
 def _reason(error: Exception) -> str:
