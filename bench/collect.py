@@ -27,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ranker.collect.campaign import Settings
+from ranker.collect.campaign import CampaignSettings
 from ranker.collect.making import make_campaign
 from ranker.collect.tasks import KINDS
 from ranker.corpora.dataset import Dataset
@@ -52,9 +52,9 @@ def synthetic(sources: int, outputs: int) -> Dataset:
     return assemble(records, "synthetic")
 
 
-def settings(kind: str, **more: object) -> Settings:
+def settings(kind: str, **more: object) -> CampaignSettings:
     """Return the settings of ``ranker collect new`` for a kind of task."""
-    return Settings(**{"id": "bench", "title": "bench", "kind": kind, "show": KINDS[kind].show, **more})  # type: ignore[arg-type]
+    return CampaignSettings(**{"id": "bench", "title": "bench", "kind": kind, "show": KINDS[kind].show, **more})  # type: ignore[arg-type]
 
 
 class Server:

@@ -85,7 +85,7 @@ def _write_campaign(place: Path) -> None:
     from ranker.collect.making import make_campaign
     from ranker.corpora.formats.reading import read_dataset
 
-    settings = campaign.Settings(id="x", title="x", kind="pairwise", show="reference", repeat=0.0, degraded=0.0)
+    settings = campaign.CampaignSettings(id="x", title="x", kind="pairwise", show="reference", repeat=0.0, degraded=0.0)
     path = place / "judged.campaign"
     make_campaign(path, read_dataset(place / "d.jsonl"), settings, ["judge"])
     with closing(campaign.connect(path)) as connection, campaign.transaction(connection):

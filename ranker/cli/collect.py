@@ -91,12 +91,12 @@ def new_command(
 
     Example: ranker collect new demo.campaign --data sample --kind ranking --judges 2
     """
-    from ranker.collect.campaign import Settings
+    from ranker.collect.campaign import CampaignSettings
     from ranker.collect.making import make_campaign
     from ranker.corpora import catalogue
 
     dataset = read_input(data or [], None, None, None, lp)
-    settings = Settings(
+    settings = CampaignSettings(
         id=secrets.token_hex(4),
         title=title or campaign.name.split(".")[0],
         kind=kind,

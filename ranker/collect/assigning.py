@@ -7,7 +7,7 @@ import random
 import sqlite3
 from collections.abc import Sequence
 
-from ranker.collect.campaign import Settings, outputs_of
+from ranker.collect.campaign import CampaignSettings, outputs_of
 from ranker.collect.degrading import degraded
 from ranker.collect.tables import DEGRADED, GOLD, PLAIN
 from ranker.collect.tasks import KINDS
@@ -19,7 +19,7 @@ _APART = 3
 """Minimum distance, in items, between an item and its degraded copy or repetition."""
 
 
-def place_of(settings: Settings, rank: float, assigned: int, wanted: int) -> float | None:
+def place_of(settings: CampaignSettings, rank: float, assigned: int, wanted: int) -> float | None:
     """Return the position of an item in the queue, lowest first; None if it needs no further judge.
 
     ``uniform`` gives every item to one judge before any is given to a second. ``overlap`` first completes the items
@@ -33,7 +33,7 @@ def place_of(settings: Settings, rank: float, assigned: int, wanted: int) -> flo
     return assigned * _ROUND + rank
 
 
-def next_assignment(connection: sqlite3.Connection, settings: Settings, judge: int, now: float) -> int | None:
+def next_assignment(connection: sqlite3.Connection, settings: CampaignSettings, judge: int, now: float) -> int | None:
     """Return the open assignment of a judge, or a new one; None if nothing is left."""
     row = connection.execute(
         "SELECT id FROM assignment WHERE judge = ? AND answer IS NULL ORDER BY id LIMIT 1", (judge,)
@@ -65,7 +65,7 @@ def next_assignment(connection: sqlite3.Connection, settings: Settings, judge: i
     return cursor.lastrowid
 
 
-def _plain(connection: sqlite3.Connection, settings: Settings, judge: int) -> tuple[int, bool] | None:
+def _plain(connection: sqlite3.Connection, settings: CampaignSettings, judge: int) -> tuple[int, bool] | None:
     row = connection.execute(
         "SELECT * FROM item WHERE place IS NOT NULL "
         "AND NOT EXISTS (SELECT 1 FROM assignment WHERE judge = ? AND item = item.id) ORDER BY place LIMIT 1",
@@ -96,7 +96,7 @@ def _left_open(connection: sqlite3.Connection, judge: int, now: float) -> tuple[
 
 
 def _gold(
-    connection: sqlite3.Connection, settings: Settings, judge: int, generator: random.Random
+    connection: sqlite3.Connection, settings: CampaignSettings, judge: int, generator: random.Random
 ) -> tuple[int, bool] | None:
     row = connection.execute(
         "SELECT id FROM item WHERE role = ? AND NOT EXISTS "
@@ -110,7 +110,7 @@ def _gold(
 
 
 def _degraded(
-    connection: sqlite3.Connection, settings: Settings, judge: int, generator: random.Random
+    connection: sqlite3.Connection, settings: CampaignSettings, judge: int, generator: random.Random
 ) -> tuple[int, bool] | None:
     """Make an item with a degraded copy: of an output that the judge has scored, or beside its original."""
     kind = KINDS[settings.kind]
@@ -162,7 +162,7 @@ def _other_text(connection: sqlite3.Connection, source: int, generator: random.R
 
 
 def _repeated(
-    connection: sqlite3.Connection, settings: Settings, judge: int, generator: random.Random
+    connection: sqlite3.Connection, settings: CampaignSettings, judge: int, generator: random.Random
 ) -> tuple[int, bool] | None:
     item = _judged_before(connection, judge, generator)
     return None if item is None else (item["id"], True)

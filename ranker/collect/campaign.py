@@ -30,7 +30,7 @@ _LONGEST_SECONDS = 1e6
 
 
 @dataclass(frozen=True)
-class Settings:
+class CampaignSettings:
     """Settings of a campaign.
 
     Parameters
@@ -103,7 +103,7 @@ def connect(path: str | Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def opened(path: str | Path) -> Iterator[tuple[sqlite3.Connection, Settings]]:
+def opened(path: str | Path) -> Iterator[tuple[sqlite3.Connection, CampaignSettings]]:
     """Open a campaign file that may be damaged, and return it with its settings; it is closed after the block.
 
     Raises
@@ -151,7 +151,7 @@ def check_new(path: str | Path) -> None:
         raise DataError("already exists; choose another name or delete it", file=display_name(path))
 
 
-def create(settings: Settings) -> sqlite3.Connection:
+def create(settings: CampaignSettings) -> sqlite3.Connection:
     """Create an empty campaign in memory."""
     connection = _open(":memory:")
     connection.executescript(SCHEMA)
@@ -175,7 +175,7 @@ def save(connection: sqlite3.Connection, path: str | Path) -> None:
         stream.write(connection.serialize())
 
 
-def settings_of(connection: sqlite3.Connection) -> Settings:
+def settings_of(connection: sqlite3.Connection) -> CampaignSettings:
     """Return the settings of an open campaign.
 
     Raises
@@ -185,7 +185,7 @@ def settings_of(connection: sqlite3.Connection) -> Settings:
     """
     row = connection.execute("SELECT value FROM setting WHERE name = 'settings'").fetchone()
     try:
-        settings = record(Settings, parse_json(row["value"], ""))
+        settings = record(CampaignSettings, parse_json(row["value"], ""))
         fit = _fit(settings)
     except (DataError, AttributeError, KeyError, TypeError, ValueError):
         fit = False
@@ -194,7 +194,7 @@ def settings_of(connection: sqlite3.Connection) -> Settings:
     return settings
 
 
-def _fit(settings: Settings) -> bool:
+def _fit(settings: CampaignSettings) -> bool:
     """Return whether settings are in the ranges that the command line allows."""
     shares = (settings.overlap, settings.gold, settings.degraded, settings.repeat)
     counts = (settings.judges_per_item, 1 if settings.quota is None else settings.quota)

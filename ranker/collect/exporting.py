@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from ranker.collect.campaign import Settings
+from ranker.collect.campaign import CampaignSettings
 from ranker.collect.tables import PLAIN
 from ranker.collect.tasks import KINDS
 from ranker.corpora.dataset import Dataset, table
@@ -19,7 +19,7 @@ from ranker.files import printable
 
 def dataset_of(
     connection: sqlite3.Connection,
-    settings: Settings,
+    settings: CampaignSettings,
     *,
     without: Collection[str] = (),
     first: int | None = None,
@@ -33,7 +33,7 @@ def dataset_of(
     Parameters
     ----------
     connection : Connection
-    settings : Settings
+    settings : CampaignSettings
     without : collection of str
         Codes of judges to leave out.
     first : int, optional
@@ -107,7 +107,7 @@ def _columns(names: Sequence[str], rows: Sequence[Sequence[object]]) -> dict[str
 
 
 def export(
-    connection: sqlite3.Connection, settings: Settings, path: str | Path, *, without: Collection[str] = ()
+    connection: sqlite3.Connection, settings: CampaignSettings, path: str | Path, *, without: Collection[str] = ()
 ) -> tuple[Dataset, list[Path]]:
     """Write the judgements to a file in a format that `ranker.corpora.formats.writing` knows.
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.collect.assigning import place_of
-from ranker.collect.campaign import Settings, count_counted, result, store_result, transaction
+from ranker.collect.campaign import CampaignSettings, count_counted, result, store_result, transaction
 from ranker.collect.exporting import dataset_of
 from ranker.collect.quality import JudgeQuality, agreement_of, judge_qualities
 from ranker.collect.selection import choose, directions, posterior_of, training_pairs
 from ranker.collect.tables import PLAIN
-from ranker.collect.tasks import KINDS, Kind
+from ranker.collect.tasks import KINDS, TaskKind
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PreferencePairs, human_scores, kinds
 from ranker.errors import DataError
@@ -68,7 +68,7 @@ class Figures:
     rankings: tuple[HumanRanking, ...]
     curve: list[CurvePoint]
 
-    def document(self, kind: Kind) -> dict[str, Any]:
+    def document(self, kind: TaskKind) -> dict[str, Any]:
         """Return the figures as JSON."""
         name = "nominal" if kind.compares else "interval" if kind.name == "score" else "ordinal"
         kappa = "cohen" if kind.compares else "cohen quadratic" if kind.name == "score" else "cohen linear"
@@ -96,7 +96,7 @@ def _plain(value: Estimate) -> dict[str, float | None]:
     return {name: None if part != part else part for name, part in parts.items()}
 
 
-def figures_of(connection: sqlite3.Connection, settings: Settings, *, curve: bool = True) -> Figures:
+def figures_of(connection: sqlite3.Connection, settings: CampaignSettings, *, curve: bool = True) -> Figures:
     """Compute all statistics of the judgements so far."""
     kind = KINDS[settings.kind]
     dataset = dataset_of(connection, settings)
@@ -109,7 +109,7 @@ def figures_of(connection: sqlite3.Connection, settings: Settings, *, curve: boo
     return Figures(judges, agreement, rankings, points)
 
 
-def feature_columns(connection: sqlite3.Connection, settings: Settings, dataset: Dataset) -> FloatArray:
+def feature_columns(connection: sqlite3.Connection, settings: CampaignSettings, dataset: Dataset) -> FloatArray:
     """Return the standardised features of every candidate, extracted once and kept in the campaign.
 
     Raises
@@ -134,7 +134,7 @@ def feature_columns(connection: sqlite3.Connection, settings: Settings, dataset:
     return columns
 
 
-def learning_curve(connection: sqlite3.Connection, settings: Settings, dataset: Dataset) -> list[CurvePoint]:
+def learning_curve(connection: sqlite3.Connection, settings: CampaignSettings, dataset: Dataset) -> list[CurvePoint]:
     """Return the agreement of rankers trained on the first judgements, on sources left out of training.
 
     The human ranking is that of all judgements so far. Empty if there are too few judgements or no features.
@@ -191,7 +191,7 @@ TOTAL_COST = 1.0
 """C times total pair weight: with few judgements the ranker that is restrained most is the best."""
 
 
-def refresh_queue(connection: sqlite3.Connection, settings: Settings) -> int:
+def refresh_queue(connection: sqlite3.Connection, settings: CampaignSettings) -> int:
     """Move the items chosen by active selection to the front of the queue; return their number.
 
     Before there is any judgement the posterior is the prior: items with the most different outputs come first.

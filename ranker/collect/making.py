@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from ranker.collect import access
 from ranker.collect.assigning import place_of
-from ranker.collect.campaign import Settings, check_new, create, save, transaction
+from ranker.collect.campaign import CampaignSettings, check_new, create, save, transaction
 from ranker.collect.tables import GOLD, PLAIN
-from ranker.collect.tasks import KINDS, RANKED, Kind
+from ranker.collect.tasks import KINDS, RANKED, TaskKind
 from ranker.errors import DataError, OptionError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Made:
+class CreatedCampaign:
     """A new campaign.
 
     Parameters
@@ -46,12 +46,12 @@ class Made:
 def make_campaign(
     path: str | Path,
     dataset: Dataset,
-    settings: Settings,
+    settings: CampaignSettings,
     judges: Sequence[str],
     *,
     gold: Dataset | None = None,
     days: float = 90.0,
-) -> Made:
+) -> CreatedCampaign:
     """Create the campaign file `path`.
 
     Parameters
@@ -59,7 +59,7 @@ def make_campaign(
     path : path
     dataset : Dataset
         Sources and outputs to be judged. Existing judgements are not copied.
-    settings : Settings
+    settings : CampaignSettings
     judges : sequence of str
         Codes.
     gold : Dataset, optional
@@ -99,10 +99,10 @@ def make_campaign(
                 for code in (access.OWNER, *judges)
             }
         save(connection, path)
-    return Made(count, known, passed_over, links)
+    return CreatedCampaign(count, known, passed_over, links)
 
 
-def _check(dataset: Dataset, settings: Settings, kind: Kind) -> None:
+def _check(dataset: Dataset, settings: CampaignSettings, kind: TaskKind) -> None:
     if settings.show not in kind.shown:
         raise OptionError(f"--show {settings.show}: with --kind {kind.name} expected {' or '.join(kind.shown)}")
     if settings.show in ("reference", "both") and len(set(dataset.references["source"])) < len(dataset.sources):
@@ -112,7 +112,7 @@ def _check(dataset: Dataset, settings: Settings, kind: Kind) -> None:
         )
 
 
-def _check_features(dataset: Dataset, settings: Settings) -> None:
+def _check_features(dataset: Dataset, settings: CampaignSettings) -> None:
     """Refuse active selection by features that need references, where there are none."""
     from ranker.extractors.feature_sets import FeatureSet
 
@@ -124,7 +124,7 @@ def _check_features(dataset: Dataset, settings: Settings) -> None:
 def _fill(
     connection: sqlite3.Connection,
     dataset: Dataset,
-    settings: Settings,
+    settings: CampaignSettings,
     role: str,
     generator: random.Random,
     answers: dict[int, float] | None = None,
@@ -183,7 +183,7 @@ def _rows(dataset: Dataset) -> Iterator[tuple[Any, ...]]:
     return zip(*(sources[name].tolist() for name in ("lp", "doc", "seg_id", "text")), strict=True)
 
 
-def _groups(outputs: list[list[int]], kind: Kind, generator: random.Random) -> list[list[list[int]]]:
+def _groups(outputs: list[list[int]], kind: TaskKind, generator: random.Random) -> list[list[list[int]]]:
     """Return the items of one source: groups of outputs that are judged together, in random order.
 
     Of more outputs than are ranked at a time, every one is in a group, and the last group is filled up from the
@@ -204,7 +204,7 @@ def _groups(outputs: list[list[int]], kind: Kind, generator: random.Random) -> l
     return groups
 
 
-def _gold_answers(gold: Dataset, kind: Kind) -> dict[int, float]:
+def _gold_answers(gold: Dataset, kind: TaskKind) -> dict[int, float]:
     """Return the known answer of every candidate that has one: a value of the scale, or one to compare by."""
     from ranker.corpora.judgements import human_scores, ratings_of
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from ranker.collect.access import JUDGE
-from ranker.collect.campaign import Settings
+from ranker.collect.campaign import CampaignSettings
 from ranker.collect.tables import DEGRADED, GOLD
-from ranker.collect.tasks import KINDS, Kind
+from ranker.collect.tasks import KINDS, TaskKind
 from ranker.corpora.dataset import Dataset
 from ranker.errors import DataError
 from ranker.evaluation.judges.judges import JudgePair, JudgesAgreement, judges_agreement
@@ -122,14 +122,14 @@ class JudgeQuality:
 
 
 def judge_qualities(
-    connection: sqlite3.Connection, settings: Settings, agreement: JudgesAgreement | None
+    connection: sqlite3.Connection, settings: CampaignSettings, agreement: JudgesAgreement | None
 ) -> list[JudgeQuality]:
     """Return the statistics of every judge, by code.
 
     Parameters
     ----------
     connection : Connection
-    settings : Settings
+    settings : CampaignSettings
     agreement : JudgesAgreement or None
         Of the campaign's data set; see `agreement_of`.
     """
@@ -149,7 +149,7 @@ def judge_qualities(
 
 
 def _quality(
-    code: str, rows: Sequence[sqlite3.Row], kind: Kind, settings: Settings, kappa: tuple[int, float | None]
+    code: str, rows: Sequence[sqlite3.Row], kind: TaskKind, settings: CampaignSettings, kappa: tuple[int, float | None]
 ) -> JudgeQuality:
     if not rows:
         return JudgeQuality(code, 0)
@@ -187,7 +187,7 @@ def _quality(
     return dataclasses.replace(quality, flags=flags)
 
 
-def _check(kind: Kind, row: sqlite3.Row, first: dict[int, list[int]]) -> float | None:
+def _check(kind: TaskKind, row: sqlite3.Row, first: dict[int, list[int]]) -> float | None:
     """Return how far a known answer was given, from 0 to 1; None if that cannot be said any more."""
     answer, expected = json.loads(row["answer"]), json.loads(row["expected"])
     if "below" in expected:
@@ -203,14 +203,14 @@ def _check(kind: Kind, row: sqlite3.Row, first: dict[int, list[int]]) -> float |
     return statistics.fmean(float((values[a] - values[b]) * (answer[b] - answer[a]) > 0) for a, b in strict)
 
 
-def _same(kind: Kind, first: list[int], second: list[int]) -> float:
+def _same(kind: TaskKind, first: list[int], second: list[int]) -> float:
     if not kind.compares:
         return float(abs(first[0] - second[0]) <= _SELF[kind.name])
     pairs = itertools.combinations(range(len(first)), 2)
     return statistics.fmean(float(np.sign(first[a] - first[b]) == np.sign(second[a] - second[b])) for a, b in pairs)
 
 
-def _kappas(pairs: Sequence[JudgePair], kind: Kind) -> dict[str, tuple[int, float | None]]:
+def _kappas(pairs: Sequence[JudgePair], kind: TaskKind) -> dict[str, tuple[int, float | None]]:
     units: dict[str, int] = {}
     sums: dict[str, tuple[float, int]] = {}
     for pair in pairs:
@@ -225,7 +225,7 @@ def _kappas(pairs: Sequence[JudgePair], kind: Kind) -> dict[str, tuple[int, floa
     }
 
 
-def agreement_of(dataset: Dataset, kind: Kind, *, resamples: int = 200) -> JudgesAgreement | None:
+def agreement_of(dataset: Dataset, kind: TaskKind, *, resamples: int = 200) -> JudgesAgreement | None:
     """Return the agreement of the judges of all language pairs, None if no two judged the same.
 
     Scores from 0 to 100 count in steps of ten.

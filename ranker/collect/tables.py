@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ranker.collect.access import JUDGE, OWNER
-from ranker.collect.tasks import Kind
+from ranker.collect.tasks import TaskKind
 from ranker.errors import DataError, OptionError
 from ranker.files import printable
 from ranker.storage.plain_data import parse_json, typed
@@ -62,7 +62,7 @@ _MOST = 1e12
 
 
 @dataclass(frozen=True)
-class Output:
+class OutputDocument:
     """An output of an item: candidates with the same text, or the text of a degraded copy."""
 
     candidates: tuple[int, ...] = ()
@@ -173,7 +173,7 @@ RULES: Mapping[str, Mapping[str, ColumnRule]] = {
         "id": _ID,
         "role": ColumnRule(("text",), among=(PLAIN, GOLD, DEGRADED)),
         "source": ColumnRule(("integer",), key_of="source"),
-        "outputs": ColumnRule(("text",), document=tuple[Output, ...]),
+        "outputs": ColumnRule(("text",), document=tuple[OutputDocument, ...]),
         "expected": ColumnRule(("text",), optional=True, document=Expected),
         "rank": _NUMBER,
         "wanted": _COUNT,
@@ -217,13 +217,13 @@ RULES: Mapping[str, Mapping[str, ColumnRule]] = {
 _ONCE = {"source": "lp, seg_id", "candidate": "source, system"}
 
 
-def check_tables(connection: sqlite3.Connection, kind: Kind) -> None:
+def check_tables(connection: sqlite3.Connection, kind: TaskKind) -> None:
     """Check all tables of a campaign.
 
     Parameters
     ----------
     connection : Connection
-    kind : Kind
+    kind : TaskKind
         Kind of the campaign's tasks.
 
     Raises
@@ -260,7 +260,7 @@ def _wrong(table: str, number: object, column: str, value: object) -> sqlite3.Da
     return sqlite3.DatabaseError(f"row {number} of table {table!r} cannot have the {column} {shown}")
 
 
-def _check_documents(connection: sqlite3.Connection, kind: Kind) -> None:
+def _check_documents(connection: sqlite3.Connection, kind: TaskKind) -> None:
     """Check the JSON in columns, and what rows say about each other."""
     for _ in _documents(connection, "source"):
         pass
@@ -318,12 +318,14 @@ def _check_texts(value: Any) -> None:
     ValueError
     """
     for item in value if isinstance(value, tuple) else ():
-        text = item.text if isinstance(item, Output) else item
+        text = item.text if isinstance(item, OutputDocument) else item
         if isinstance(text, str) and b"\0" in text.encode():
             raise ValueError("NUL")
 
 
-def _are_outputs(row: sqlite3.Row, outputs: tuple[Output, ...], kind: Kind, source_of: Mapping[int, int]) -> bool:
+def _are_outputs(
+    row: sqlite3.Row, outputs: tuple[OutputDocument, ...], kind: TaskKind, source_of: Mapping[int, int]
+) -> bool:
     if not (2 <= len(outputs) <= kind.outputs if kind.compares else len(outputs) == 1):
         return False
     copies = 1 if row["role"] == DEGRADED else 0
@@ -337,7 +339,7 @@ def _are_outputs(row: sqlite3.Row, outputs: tuple[Output, ...], kind: Kind, sour
     )
 
 
-def _is_expected(role: str, expected: Expected | None, size: int, kind: Kind, items: Mapping[int, int]) -> bool:
+def _is_expected(role: str, expected: Expected | None, size: int, kind: TaskKind, items: Mapping[int, int]) -> bool:
     if role == PLAIN or expected is None:
         return role == PLAIN and expected is None
     if role == GOLD:
@@ -349,7 +351,7 @@ def _is_expected(role: str, expected: Expected | None, size: int, kind: Kind, it
     return expected == Expected(below=below) and below in items
 
 
-def _check_answer(table: str, row: sqlite3.Row, answer: tuple[int, ...] | None, size: int, kind: Kind) -> None:
+def _check_answer(table: str, row: sqlite3.Row, answer: tuple[int, ...] | None, size: int, kind: TaskKind) -> None:
     try:
         if answer is not None:
             kind.check(answer, size)

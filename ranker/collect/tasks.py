@@ -25,7 +25,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Kind:
+class TaskKind:
     """A kind of task.
 
     Parameters
@@ -77,7 +77,7 @@ _FREE: tuple[Show, ...] = ("both", "source", "reference", "none")
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind(
+        TaskKind(
             "ranking",
             RANKED,
             "Rank the translations from best to worst.",
@@ -86,7 +86,7 @@ KINDS = {
             _FREE,
             "preferences",
         ),
-        Kind(
+        TaskKind(
             "pairwise",
             2,
             "Which translation is better?",
@@ -95,7 +95,7 @@ KINDS = {
             _FREE,
             "preferences",
         ),
-        Kind(
+        TaskKind(
             "fluency",
             1,
             "How fluent is this translation?",
@@ -104,7 +104,7 @@ KINDS = {
             ("none",),
             "fluency",
         ),
-        Kind(
+        TaskKind(
             "adequacy",
             1,
             "How much of the meaning is expressed in the translation?",
@@ -113,7 +113,7 @@ KINDS = {
             ("reference", "source", "both"),
             "adequacy",
         ),
-        Kind(
+        TaskKind(
             "score",
             1,
             "How well does the translation express the meaning?",
@@ -131,7 +131,7 @@ _ADEQUACY = ((5, "All"), (4, "Most"), (3, "Much"), (2, "Little"), (1, "None"))
 _RIGHT_TO_LEFT = frozenset(("ar", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"))
 
 
-def choices(kind: Kind, language: str | None) -> tuple[Choice, ...]:
+def choices(kind: TaskKind, language: str | None) -> tuple[Choice, ...]:
     """Return the labelled values of a scale of five, best first (Ye, Zhou and Lin 2007); empty for other kinds."""
     if kind.name == "fluency":
         # the labels of the LDC's specification of 2002 name the language
@@ -142,12 +142,12 @@ def choices(kind: Kind, language: str | None) -> tuple[Choice, ...]:
     return ()
 
 
-def answer_of(kind: Kind, fields: Mapping[str, str], shown: Sequence[int]) -> list[int]:
+def answer_of(kind: TaskKind, fields: Mapping[str, str], shown: Sequence[int]) -> list[int]:
     """Read the answer from the fields of a form.
 
     Parameters
     ----------
-    kind : Kind
+    kind : TaskKind
     fields : mapping
     shown : sequence of int
         Output at each place of the page.

@@ -20,7 +20,7 @@ from ranker.experiments.aligners import Aligners, WordAligner, language_pairs_of
 from ranker.experiments.aligners import table as aligner_table
 from ranker.experiments.birch11_baselines import REORDERING, SENTENCE_BLEU, consistency_table, meteor_note, shared_pairs
 from ranker.experiments.birch11_baselines import baselines as notations
-from ranker.experiments.plan import Once, Plan, Task
+from ranker.experiments.plan import Once, Plan, TableTask
 from ranker.experiments.tables import Experiment, Table
 from ranker.experiments.tuned_choices import TuningSettings
 from ranker.extractors.order.lrscore import LRscore
@@ -147,7 +147,7 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: BirchSettings = Bir
 
     theta = Once(climb)
     title = f"theta, trained on {train.name}"
-    tasks = [Task(title, lambda: [_theta_table(title, learnt_on(), theta())])]
+    tasks = [TableTask(title, lambda: [_theta_table(title, learnt_on(), theta())])]
     if tests:
         tasks.append(_aligner_task(train.name, learnt_on))
     for dataset in tests or [train]:
@@ -247,21 +247,21 @@ def _theta_table(title: str, corpus: list[ScoredPair], theta: dict[str, float]) 
 
 def _tasks(
     dataset: Dataset, corpus: Once[list[ScoredPair]], theta: Once[dict[str, float]], *, in_sample: bool
-) -> list[Task]:
+) -> list[TableTask]:
     name, language_pairs = dataset.name, tuple(language_pairs_of([dataset]))
     first, second = f"reordering and alpha, {name}", f"consistency with human preferences, {name}"
     tasks = [
         _aligner_task(name, corpus),
-        Task(first, lambda: [_reordering_table(first, corpus(), theta())]),
-        Task(second, lambda: [_consistency_table(second, corpus(), theta(), in_sample=in_sample)]),
+        TableTask(first, lambda: [_reordering_table(first, corpus(), theta())]),
+        TableTask(second, lambda: [_consistency_table(second, corpus(), theta(), in_sample=in_sample)]),
     ]
     if shared_pairs(language_pairs):
-        tasks.append(Task(f"consistency as published, {name}", lambda: [consistency_table(name, language_pairs)]))
+        tasks.append(TableTask(f"consistency as published, {name}", lambda: [consistency_table(name, language_pairs)]))
     return tasks
 
 
-def _aligner_task(name: str, corpus: Once[list[ScoredPair]]) -> Task:
-    return Task(
+def _aligner_task(name: str, corpus: Once[list[ScoredPair]]) -> TableTask:
+    return TableTask(
         f"word aligners, {name}", lambda: [aligner_table(name, [part.aligner.row(part.name) for part in corpus()])]
     )
 

@@ -12,7 +12,7 @@ from ranker.evaluation.significance import sign_test
 from ranker.experiments.aligners import table as aligner_table
 from ranker.experiments.birch11_baselines import BLEU, PREFERENCES, TER, TUNED, meteor_notation
 from ranker.experiments.choice_comparison import People, compare_all, people_judged
-from ranker.experiments.plan import Task
+from ranker.experiments.plan import TableTask
 from ranker.experiments.tables import Marked, Table
 from ranker.experiments.tuned_choices import TuningSettings, language_pairs, tune
 from ranker.extractors.base import Metric
@@ -40,9 +40,9 @@ def metrics(theta: Mapping[str, float], language_pairs: Sequence[str]) -> dict[s
     }
 
 
-def task(dataset: Dataset, theta: Callable[[], Mapping[str, float]], settings: TuningSettings) -> Task:
+def task(dataset: Dataset, theta: Callable[[], Mapping[str, float]], settings: TuningSettings) -> TableTask:
     """Return the making of `tables` with the values of theta that `theta` returns."""
-    return Task(f"tuned choices, {dataset.name}", lambda: tables(dataset, theta(), settings))
+    return TableTask(f"tuned choices, {dataset.name}", lambda: tables(dataset, theta(), settings))
 
 
 def tables(dataset: Dataset, theta: Mapping[str, float], settings: TuningSettings) -> Iterator[Table]:

@@ -20,7 +20,7 @@ from ranker.experiments import cer10_published
 from ranker.experiments.aligners import table as aligner_table
 from ranker.experiments.cer10_published import PREFERENCES
 from ranker.experiments.choice_comparison import People, compare_all, matrix, people_judged, standardised
-from ranker.experiments.plan import Once, Plan, Task
+from ranker.experiments.plan import Once, Plan, TableTask
 from ranker.experiments.tables import Experiment, Marked, Table
 from ranker.experiments.tuned_choices import (
     TuningPair,
@@ -181,13 +181,15 @@ def plan(dataset: Dataset, settings: CerSettings = CerSettings()) -> Plan:
     def metric_groups(side: str) -> list[Table]:
         return [_metric_groups(outcomes(), metrics, scored, side)]
 
-    tasks = [Task(f"scores, {part.name}", partial(of_pair, number)) for number, part in enumerate(parts_of_pairs)]
+    tasks = [TableTask(f"scores, {part.name}", partial(of_pair, number)) for number, part in enumerate(parts_of_pairs)]
     published = partial(cer10_published.tables, {name: metric for name, (metric, _) in metrics.items()})
-    tasks.append(Task("published scores", published))
-    tasks += [Task(f"families of metrics, {side} side", partial(metric_groups, side)) for side in ("tuning", "test")]
-    tasks.append(Task("what serves a metric best", lambda: [_ranks(outcomes(), metrics, scored)]))
+    tasks.append(TableTask("published scores", published))
+    tasks += [
+        TableTask(f"families of metrics, {side} side", partial(metric_groups, side)) for side in ("tuning", "test")
+    ]
+    tasks.append(TableTask("what serves a metric best", lambda: [_ranks(outcomes(), metrics, scored)]))
     if people_judged(dataset):
-        tasks.append(Task("preferences of people", lambda: _people(outcomes(), list(metrics))))
+        tasks.append(TableTask("preferences of people", lambda: _people(outcomes(), list(metrics))))
     texts = [metric.signature() for metric, _ in metrics.values()]
     parts = {
         "ranker": VERSION,

@@ -26,7 +26,7 @@ from ranker.evaluation.compare.candidates import CandidateScores, LanguagePairDa
 from ranker.evaluation.compare.system_statistics import SystemFigures
 from ranker.evaluation.correlation.correlation import group_pearson, judged_rows
 from ranker.evaluation.significance import bootstrap_p
-from ranker.experiments.plan import Once, Plan, Task
+from ranker.experiments.plan import Once, Plan, TableTask
 from ranker.experiments.tables import Experiment, Table
 from ranker.extractors.base import Metric
 from ranker.extractors.registry import make_metric
@@ -259,12 +259,12 @@ def plan(data: Sequence[Dataset], settings: IsozakiSettings = IsozakiSettings())
         for pairs in judged_pairs
         for pair in pairs
     )
-    tasks = [Task("what was judged", lambda: [Table("what was judged", judged_rows)])]
+    tasks = [TableTask("what was judged", lambda: [Table("what was judged", judged_rows)])]
     correlations = [Once(partial(_correlate, pairs, settings)) for pairs in judged_pairs]
     for name, parts in zip(names, correlations, strict=True):
-        tasks.append(Task(f"correlations, {name}", partial(_of_data_set, parts)))
+        tasks.append(TableTask(f"correlations, {name}", partial(_of_data_set, parts)))
     if len(correlations) > 1:
-        tasks.append(Task("correlations, all data sets", partial(_of_all, correlations)))
+        tasks.append(TableTask("correlations, all data sets", partial(_of_all, correlations)))
     targets = {_target(pair.lp) for pairs in judged_pairs for pair in pairs}
     plain = [_metric(title, "en", settings) for title in METRICS if title != "METEOR"]
     meteors = [_metric("METEOR", target, settings).signature() for target in sorted(targets, key=str)]

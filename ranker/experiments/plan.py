@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Task:
+class TableTask:
     """One table of an experiment, or a few that are made together.
 
     Parameters
@@ -35,14 +35,14 @@ class Plan:
     Parameters
     ----------
     name : str
-    tasks : tuple of Task
+    tasks : tuple of TableTask
         Independent of each other. What several need is made by the first that asks for it; see `Once`.
     signature : str
         All that changes the figures.
     """
 
     name: str
-    tasks: tuple[Task, ...]
+    tasks: tuple[TableTask, ...]
     signature: str
 
     def outcomes(self) -> Iterator[Table | Failure]:

@@ -17,7 +17,7 @@ from ranker.corpora.judgements import PREFERENCES, PreferencePairs, judged, pref
 from ranker.errors import MissingError, OptionError
 from ranker.evaluation.correlation.pair_counts import tau
 from ranker.evaluation.correlation.segment import tau_counts
-from ranker.experiments.plan import Plan, Task
+from ranker.experiments.plan import Plan, TableTask
 from ranker.experiments.tables import Experiment, Table
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.order.metrics import alignment_signed
@@ -201,7 +201,7 @@ def plot(experiment: Experiment, path: str | Path) -> None:
     write_bytes(path, drawn.getvalue())
 
 
-def _comparison(corpus: _Corpus) -> Task:
+def _comparison(corpus: _Corpus) -> TableTask:
     settings = corpus.settings
     title = f"Kendall's tau on {corpus.dataset.name}, alpha {settings.alpha}, beta {settings.beta}"
 
@@ -221,16 +221,16 @@ def _comparison(corpus: _Corpus) -> Task:
         note = f"{len(corpus.pairs.better):,} strict preferences; ties of the metric dropped."
         return [Table(title, tuple(rows), note)]
 
-    return Task(title, make)
+    return TableTask(title, make)
 
 
-def _sweeps(corpus: _Corpus) -> list[Task]:
+def _sweeps(corpus: _Corpus) -> list[TableTask]:
     settings = corpus.settings
 
     def average(name: str, alpha: float, beta: float, gamma: float) -> float:
         return float(corpus.taus(corpus.scores(name, alpha, beta, gamma)).mean())
 
-    def task(parameter: str, values: Sequence[float], names: Sequence[str]) -> Task:
+    def task(parameter: str, values: Sequence[float], names: Sequence[str]) -> TableTask:
         title = f"average tau over {parameter}, {corpus.dataset.name}"
 
         def make() -> list[Table]:
@@ -242,9 +242,9 @@ def _sweeps(corpus: _Corpus) -> list[Task]:
                 rows.append(row)
             return [Table(title, tuple(rows))]
 
-        return Task(title, make)
+        return TableTask(title, make)
 
-    def by_language_pair(name: str) -> Task:
+    def by_language_pair(name: str) -> TableTask:
         title = f"Kendall's tau over gamma, {name}, {corpus.dataset.name}"
 
         def make() -> list[Table]:
@@ -255,7 +255,7 @@ def _sweeps(corpus: _Corpus) -> list[Task]:
                 rows.append({"gamma": gamma, **values, "average": float(taus.mean())})
             return [Table(title, tuple(rows))]
 
-        return Task(title, make)
+        return TableTask(title, make)
 
     return [
         task("alpha", ALPHAS, tuple(METRICS)),

@@ -17,7 +17,7 @@ from ranker.errors import DataError
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.significance import bootstrap_interval, paired_permutation
 from ranker.experiments import ye07_data
-from ranker.experiments.plan import Once, Plan, Task
+from ranker.experiments.plan import Once, Plan, TableTask
 from ranker.experiments.tables import Experiment, Table
 from ranker.experiments.ye07_published import KIND, NAMES, PUBLISHED, Protocol
 from ranker.extractors.feature_sets import FeatureSet
@@ -161,8 +161,8 @@ def plan(train: Dataset, tests: Sequence[Dataset], settings: YeSettings = YeSett
     for dataset in (train, *tests):
         judges = partial(ye07_data.judges_table, dataset, settings.kind, published=not settings.exclude_self)
         references = partial(ye07_data.reference_table, dataset, SMOOTHED_BLEU)
-        tasks.append(Task(f"consistency of judges, {dataset.name}", judges))
-        tasks.append(Task(f"BLEU of one reference against another, {dataset.name}", references))
+        tasks.append(TableTask(f"consistency of judges, {dataset.name}", judges))
+        tasks.append(TableTask(f"BLEU of one reference against another, {dataset.name}", references))
     extractors = FeatureSet.parse(EXTRACTORS).extractors
     parts = {
         "ranker": VERSION,
@@ -209,7 +209,7 @@ def prepare(dataset: Dataset, settings: YeSettings) -> Prepared:
     )
 
 
-def within_year(dataset: Dataset, prepared: Once[Prepared], settings: YeSettings) -> list[Task]:
+def within_year(dataset: Dataset, prepared: Once[Prepared], settings: YeSettings) -> list[TableTask]:
     """Cross-validate over sources, and test on outputs and references together and on outputs alone."""
 
     def cross_validate() -> dict[str, FloatArray]:
@@ -235,13 +235,13 @@ def within_year(dataset: Dataset, prepared: Once[Prepared], settings: YeSettings
     published = (dataset.name, kind) == (NAMES[0], KIND) and not settings.exclude_self
     start = f"within-year, {settings.folds} folds of {dataset.name}"
     title, alone = f"{start}: outputs and references", f"{start}: outputs"
-    tasks = [Task(alone, partial(make, alone, "within-year, MT", references=False))]
+    tasks = [TableTask(alone, partial(make, alone, "within-year, MT", references=False))]
     if _with_references(dataset, kind):
-        tasks.insert(0, Task(title, partial(make, title, "within-year, MT and human", references=True)))
+        tasks.insert(0, TableTask(title, partial(make, title, "within-year, MT and human", references=True)))
     return tasks
 
 
-def cross_year(train: Dataset, learnt_on: Once[Prepared], test: Dataset, settings: YeSettings) -> list[Task]:
+def cross_year(train: Dataset, learnt_on: Once[Prepared], test: Dataset, settings: YeSettings) -> list[TableTask]:
     """Train on one year and test on another, per source and per document."""
     names = train.name, test.name
     prepared = Once(partial(prepare, test, settings))
@@ -271,8 +271,8 @@ def cross_year(train: Dataset, learnt_on: Once[Prepared], test: Dataset, setting
 
     title = f"cross-year, trained on {names[0]}, tested on {names[1]}"
     by_document = f"document level, trained on {names[0]}, tested on {names[1]}: systems by mean score"
-    documents = [Task(by_document, per_document)] if test.sources["doc"].notna().all() else []
-    return [Task(title, per_source), *documents]
+    documents = [TableTask(by_document, per_document)] if test.sources["doc"].notna().all() else []
+    return [TableTask(title, per_source), *documents]
 
 
 def _learn_and_score(

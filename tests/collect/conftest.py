@@ -20,8 +20,8 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 from ranker import load_dataset
-from ranker.collect.campaign import Settings
-from ranker.collect.making import Made, make_campaign
+from ranker.collect.campaign import CampaignSettings
+from ranker.collect.making import CreatedCampaign, make_campaign
 from ranker.collect.tasks import KINDS
 from ranker.corpora.records import Candidate, Record, assemble
 
@@ -31,8 +31,8 @@ EVIL = (
 )
 
 
-def settings(kind: str = "ranking", **more: Any) -> Settings:
-    return Settings(
+def settings(kind: str = "ranking", **more: Any) -> CampaignSettings:
+    return CampaignSettings(
         **{
             "id": "test",
             "title": "Test",
@@ -51,10 +51,10 @@ def sample() -> Any:
 
 
 @pytest.fixture
-def campaign(tmp_path: Path, sample: Any) -> Callable[..., tuple[Path, Made]]:
+def campaign(tmp_path: Path, sample: Any) -> Callable[..., tuple[Path, CreatedCampaign]]:
     """Make a campaign of the sample, or of another data set."""
 
-    def make(kind: str = "ranking", judges: int = 2, data: Any = None, **more: Any) -> tuple[Path, Made]:
+    def make(kind: str = "ranking", judges: int = 2, data: Any = None, **more: Any) -> tuple[Path, CreatedCampaign]:
         path = tmp_path / "test.campaign"
         gold = more.pop("gold_data", None)
         codes = [f"judge{number}" for number in range(1, judges + 1)]

@@ -16,7 +16,7 @@ import pytest
 
 from ranker.collect import access
 from ranker.collect.campaign import connect, transaction
-from ranker.collect.making import Made
+from ranker.collect.making import CreatedCampaign
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
 from tests.collect.conftest import EVIL, Client, judge_all, serving, small
@@ -25,7 +25,7 @@ from tests.collect.conftest import EVIL, Client, judge_all, serving, small
 class Served(NamedTuple):
     path: Path
     address: str
-    made: Made
+    made: CreatedCampaign
 
 
 @pytest.fixture

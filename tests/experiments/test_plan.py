@@ -13,7 +13,7 @@ from ranker.cli import main
 from ranker.cli.main import run as run_command
 from ranker.errors import DataError
 from ranker.experiments import ye07
-from ranker.experiments.plan import Once, Plan, Task
+from ranker.experiments.plan import Once, Plan, TableTask
 from ranker.experiments.tables import Failure, Table
 
 
@@ -33,9 +33,9 @@ def plan(error):
     return Plan(
         "made up",
         (
-            Task("first", lambda: [table("first")]),
-            Task("second", failing(error)),
-            Task("third", lambda: [table("third")]),
+            TableTask("first", lambda: [table("first")]),
+            TableTask("second", failing(error)),
+            TableTask("third", lambda: [table("third")]),
         ),
         "signature",
     )
@@ -64,7 +64,7 @@ def test_run_raises_the_first_failure():
 
 def test_tables_are_made_when_they_are_asked_for():
     items = []
-    tasks = tuple(Task(name, lambda name=name: items.append(name) or [table(name)]) for name in "abc")
+    tasks = tuple(TableTask(name, lambda name=name: items.append(name) or [table(name)]) for name in "abc")
     outcomes = Plan("lazy", tasks, "").outcomes()
     assert items == []
     assert next(outcomes).title == "a"
@@ -96,7 +96,9 @@ def test_each_table_is_printed_before_the_next_is_made(monkeypatch, capsys, form
         printed.append(capsys.readouterr().out)
         return [table("second")]
 
-    experiment_plan = Plan("made up", (Task("first", lambda: [table("first")]), Task("second", second)), "signature")
+    experiment_plan = Plan(
+        "made up", (TableTask("first", lambda: [table("first")]), TableTask("second", second)), "signature"
+    )
     assert emit(monkeypatch, experiment_plan, "--format", form) == 0
     assert "first" in printed[0]
     assert "second" in capsys.readouterr().out
@@ -154,7 +156,7 @@ def test_files_are_written_although_nobody_reads_the_output(monkeypatch, tmp_pat
 
 
 def test_the_name_of_a_file_is_checked_before_the_work(monkeypatch, capsys):
-    experiment_plan = Plan("made up", (Task("first", lambda: pytest.fail("was made")),), "signature")
+    experiment_plan = Plan("made up", (TableTask("first", lambda: pytest.fail("was made")),), "signature")
     assert emit(monkeypatch, experiment_plan, "--output", "out.txt") == 2
     assert "out.txt: expected a file name ending in .json, .csv, .md" in capsys.readouterr().err
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ranker.collect.access import JUDGE
-from ranker.collect.campaign import Settings, connect, count_counted, count_judgements, result
+from ranker.collect.campaign import CampaignSettings, connect, count_counted, count_judgements, result
 from ranker.collect.tables import PLAIN
 from ranker.collect.web import drawing
 
@@ -28,7 +28,7 @@ _RATE_WINDOWS = (600.0, 3600.0, 86_400.0)
 
 
 @dataclass(frozen=True)
-class Progress:
+class FigureProgress:
     """Counts of a campaign.
 
     Parameters
@@ -54,7 +54,7 @@ class Progress:
     left: float | None
 
 
-def progress_of(connection: sqlite3.Connection) -> Progress:
+def progress_of(connection: sqlite3.Connection) -> FigureProgress:
     """Count what is done and what is left."""
     wanted = connection.execute("SELECT coalesce(sum(wanted), 0) FROM item WHERE role = ?", (PLAIN,)).fetchone()[0]
     judged = count_counted(connection)
@@ -75,10 +75,10 @@ def progress_of(connection: sqlite3.Connection) -> Progress:
             break
     share = judged / total if total else 1.0
     left = max(wanted - judged, 0) / (rate * share) * 3600 if rate and share else None
-    return Progress(judged, wanted, total - judged, judges, recent, rate, left)
+    return FigureProgress(judged, wanted, total - judged, judges, recent, rate, left)
 
 
-def dashboard(connection: sqlite3.Connection, settings: Settings) -> dict[str, Any]:
+def dashboard(connection: sqlite3.Connection, settings: CampaignSettings) -> dict[str, Any]:
     """Return the values of the owner's page."""
     stored = result(connection, "figures")
     figures = json.loads(stored["value"]) if stored is not None else None
@@ -111,10 +111,10 @@ class Background:
     ----------
     path : path
         The campaign.
-    settings : Settings
+    settings : CampaignSettings
     """
 
-    def __init__(self, path: str | Path, settings: Settings) -> None:
+    def __init__(self, path: str | Path, settings: CampaignSettings) -> None:
         self._path, self._settings = path, settings
         self._looked = 0.0
         self._counts = {"queue": -1, "figures": -1}

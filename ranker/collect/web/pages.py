@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranker.collect import assigning
-from ranker.collect.campaign import Settings, outputs_of
-from ranker.collect.tasks import KINDS, Choice, Kind, choices, direction, languages
+from ranker.collect.campaign import CampaignSettings, outputs_of
+from ranker.collect.tasks import KINDS, Choice, TaskKind, choices, direction, languages
 from ranker.collect.web.differences import Stretch, marked
 from ranker.errors import MissingError
 
@@ -34,7 +34,7 @@ class Passage:
 
 
 @dataclass(frozen=True)
-class Output:
+class ShownOutput:
     """An output at its place on the page.
 
     Parameters
@@ -59,9 +59,9 @@ class TaskPage:
     """Everything that the page of one assignment shows."""
 
     assignment: int
-    kind: Kind
+    kind: TaskKind
     passages: list[Passage]
-    outputs: list[Output]
+    outputs: list[ShownOutput]
     choices: tuple[Choice, ...]
     lang: str
     dir: str
@@ -76,7 +76,7 @@ class TaskPage:
 
 def task_page(
     connection: sqlite3.Connection,
-    settings: Settings,
+    settings: CampaignSettings,
     judge: int,
     assignment: int,
     form_values: dict[str, str] | None = None,
@@ -86,7 +86,7 @@ def task_page(
     Parameters
     ----------
     connection : Connection
-    settings : Settings
+    settings : CampaignSettings
     judge : int
     assignment : int
     form_values : dict, optional
@@ -107,7 +107,7 @@ def task_page(
     stretches = marked([output["text"] for output in outputs])
     noun = "Text" if settings.show == "none" else "Translation"
     shown_outputs = [
-        Output(
+        ShownOutput(
             place,
             f"{noun} {_LETTERS[place]}" if len(outputs) > 1 else noun,
             stretches[output] if outputs[output]["text"].strip() else [],

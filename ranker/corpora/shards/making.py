@@ -13,7 +13,7 @@ from ranker import progress
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.preference_pairs import companion_name
 from ranker.corpora.formats.writing import write_dataset
-from ranker.corpora.shards.shards import FORMAT, MANIFEST, VERSION, Manifest, Shard, Shards, digest
+from ranker.corpora.shards.shards import FORMAT, MANIFEST, VERSION, Shard, ShardManifest, Shards, digest
 from ranker.corpora.shards.streaming import Part, SourceKeys, parts_of
 from ranker.errors import DataError, OptionError
 from ranker.files import display_name, write_bytes
@@ -25,7 +25,7 @@ _NOTED = ("ranker.corpora.formats.json_lines", "ranker.corpora.formats.tables")
 
 def make_shards(
     data: str, folder: str | Path, rows: int, *, ending: str = ".parquet", lp: Sequence[str] = ()
-) -> Manifest:
+) -> ShardManifest:
     """Write a corpus, by name or path, as shards of up to `rows` rows.
 
     The corpus is read as a stream where its format allows it (`ranker.corpora.shards.streaming`). Sources are never
@@ -74,7 +74,7 @@ def make_shards(
     if not shards:
         raise DataError(f"has no sources of {', '.join(lp)}", file=display_name(data))
     sources = sum(shard.sources or 0 for shard in shards)
-    manifest = Manifest(FORMAT, VERSION, name, count, sources, columns, tuple(shards))
+    manifest = ShardManifest(FORMAT, VERSION, name, count, sources, columns, tuple(shards))
     write_bytes(folder / MANIFEST, manifest.text().encode())
     return manifest
 

@@ -53,7 +53,7 @@ class Shard:
 
 
 @dataclass(frozen=True)
-class Manifest:
+class ShardManifest:
     """What ``shards.json`` says.
 
     Parameters
@@ -217,7 +217,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
             yield part
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path) -> ShardManifest:
     """Read the manifest of a directory of shards.
 
     Raises
@@ -232,7 +232,7 @@ def read_manifest(folder: Path) -> Manifest:
             what = f"has version {document['version']} of the format {document['format']!r}, which is not supported"
             raise DataError(f"{what}: make the shards again", file=file)
         shards = tuple(record(Shard, shard) for shard in document["shards"])
-        manifest = Manifest(**{**document, "columns": dict(document["columns"]), "shards": shards})
+        manifest = ShardManifest(**{**document, "columns": dict(document["columns"]), "shards": shards})
         sound = manifest.rows == sum(shard.rows or 0 for shard in shards)
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, DataError):
