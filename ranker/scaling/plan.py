@@ -146,14 +146,14 @@ class Progress:
     def __init__(self, stage: str, shards: int, tell: Told) -> None:
         self.stage, self.shards, self.tell = stage, shards, tell
         self.started = time.monotonic()
-        self.done = self.kept = self.worked = self.candidates = 0
+        self.done = self.reused = self.worked = self.candidates = 0
 
     def add(self, finished: Finished, file: str) -> Finished:
         """Tell what became of a shard, and return it."""
         self.done += 1
         name = display_name(Path(file).name)
         if finished.state == "kept":
-            self.kept += 1
+            self.reused += 1
             return finished
         head = f"{self.stage}: shard {self.done:,} of {self.shards:,}, {name}"
         if finished.problem is not None:
@@ -170,8 +170,8 @@ class Progress:
 
     def end(self) -> None:
         """Tell how many results were there already."""
-        if self.kept:
-            self.tell(f"{self.stage}: {counted(self.kept, 'shard')} finished by an earlier run")
+        if self.reused:
+            self.tell(f"{self.stage}: {counted(self.reused, 'shard')} finished by an earlier run")
 
 
 def _duration(seconds: float) -> str:
