@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -92,7 +93,7 @@ class FeatureSet:
                 raise OptionError(f"unknown metric, feature or feature set {spec!r}{hint}")
             extractors.append(registry.make_features(spec))
         feature_set = cls(tuple(extractors))
-        twice = [column for column in feature_set.columns if feature_set.columns.count(column) > 1]
+        twice = [column for column, count in Counter(feature_set.columns).items() if count > 1]
         if twice:
             raise OptionError(f"column {twice[0]!r} is duplicated in {text!r}")
         return feature_set

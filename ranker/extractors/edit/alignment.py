@@ -48,8 +48,8 @@ def empty_alignment(length: int, size: int) -> EditAlignment:
 def _align_lists_in_beam(words: Int32Array, reference: Int32Array, beam: int, operations: UInt8Array) -> int:
     """Do what `align_in_beam` does, on lists."""
     candidate_words, reference_words, size, length, far = (
-        words.tolist(),
-        reference.tolist(),
+        np.asarray(words).tolist(),
+        np.asarray(reference).tolist(),
         len(reference),
         len(words),
         int(_FAR),

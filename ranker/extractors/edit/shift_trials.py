@@ -1,14 +1,16 @@
 """What the greedy searches for shifts share: an alignment as a program prunes it, and trying one shift.
 
-A shift is first tried with the exact edit distance by bit vectors, from the first word that it moves. A pruned distance
-is never less than the exact one, and `_is_exact` can nearly always tell that the two are equal, so that the programs'
-own dynamic programme runs once for every shift made, and hardly ever for one that is only tried.
+Shifts are tried with the exact edit distance by bit vectors, from the first word moved. A pruned distance is never less
+than the exact one, and `_is_exact` can nearly always tell that the two are equal and that all best paths are kept. The
+alignment is then read from the bit vectors too, and the programs' own dynamic programme hardly ever runs.
+
+Where nothing is compiled the search works on lists, with one integer for all words of a reference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple, cast
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,7 +35,6 @@ from ranker.extractors.edit.distance import (
 from ranker.storage.kernels import kernel
 
 TERCOM, SACREBLEU = 0, 1
-_EVERY = int(ALL)
 
 
 class Limits(NamedTuple):
@@ -111,7 +112,31 @@ def _reference(words: Int32Array, numbers: Int32Array) -> Reference:
     return Reference(numbers, following, position_masks(numbers), np.uint64((size - 1) % BLOCK), lacking, fewest)
 
 
-@kernel
+def _start_search_on_lists(candidate: Int32Array, reference: Int32Array, limits: Limits) -> ShiftSearch:
+    """Do what `start_search` does, with lists in place of arrays."""
+    reference_words: Any = reference.tolist()
+    length, size = len(candidate), len(reference_words)
+    number = {word: size - 1 - at for at, word in enumerate(reversed(reference_words))}
+    words: Any = [number.get(word, size) for word in candidate.tolist()]
+    reference_words = [number[word] for word in reference_words]
+    following, last = [size] * size, [size] * (size + 1)
+    masks, count = [0] * (size + 1), [0] * (size + 1)
+    for at in reversed(range(size)):
+        word = reference_words[at]
+        following[at], last[word] = last[word], at
+        masks[word] |= 1 << at
+        count[word] += 1
+    matches = sum(min(words.count(word), count[word]) for word in number.values())
+    columns: Any = [[0] * (length + 1) for _ in range(3)]
+    trial: Any = [0] * length, [0] * length, None, None
+    shared: Any = reference_words, following, masks, size - 1, words.count(size), max(length, size) - matches
+    alignment: Any = empty_alignment(length, size).operations, *([0] * rest for rest in (length + 1, size + 1, size))
+    return ShiftSearch(
+        words, Reference(*shared), EditAlignment(*alignment), DistanceColumns(*columns), Trial(*trial), limits
+    )
+
+
+@kernel(plain=_start_search_on_lists)
 def start_search(candidate: Int32Array, reference: Int32Array, limits: Limits) -> ShiftSearch:
     """Return the search for shifts between two sequences of word ids, neither empty."""
     words, reference_numbers = number_locally(candidate, reference)
@@ -142,34 +167,34 @@ def _align(search: ShiftSearch, words: Int32Array) -> int:
 
 
 def _advance_integers(
-    matches: list[int], above: int, below: int, distance: int, last_row: int
-) -> Iterator[tuple[int, int, int]]:
-    """Yield signs and distance of the columns after that of `above` and `below`, as `advance` gives them."""
-    for match in matches:
+    words: list[int], masks: list[int], above: int, below: int, distance: int, last_row: int
+) -> list[tuple[int, int, int]]:
+    """Return signs and distance of the column after that of `above` and `below` for every word, as `advance` does."""
+    columns = []
+    every = (2 << last_row) - 1
+    for word in words:
+        match = masks[word]
+        horizontal = (((match & above) + above) ^ above) | match
+        more, less = below | (every & ~(horizontal | above)), above & horizontal
+        distance += (more >> last_row) - (less >> last_row)
+        more, less = (more << 1) & every | 1, (less << 1) & every
         vertical = match | below
-        horizontal = ((((match & above) + above) & _EVERY) ^ above) | match
-        more, less = below | (_EVERY & ~(horizontal | above)), above & horizontal
-        distance += ((more >> last_row) & 1) - ((less >> last_row) & 1)
-        more, less = ((more << 1) & _EVERY) | 1, (less << 1) & _EVERY
-        above, below = less | (_EVERY & ~(vertical | more)), more & vertical
-        yield above, below, distance
+        above, below = less | (every & ~(vertical | more)), more & vertical
+        columns.append((above, below, distance))
+    return columns
 
 
-def _fill_columns_of_integers(search: ShiftSearch) -> int:
-    """Do what `_fill_columns` does, with one integer for all words of a reference of up to 64."""
-    columns, masks = search.columns, search.reference.masks
-    if masks.shape[1] > 1:
-        return cast(int, _fill_columns.py_func(search))  # type: ignore[attr-defined]
-    size = len(search.reference.words)
-    steps = list(_advance_integers(masks[search.words, 0].tolist(), _EVERY, 0, size, size - 1))
-    columns.above[0], columns.below[0], columns.distance[0] = ALL, NONE, size
-    if steps:
-        above, below, distance = zip(*steps, strict=True)
-        columns.above[1:, 0], columns.below[1:, 0], columns.distance[1:] = above, below, distance
-    return int(columns.distance[-1])
+def _fill_lists(search: Any) -> int:
+    """Do what `_fill_columns` does, on lists."""
+    reference, size = search.reference, len(search.reference.words)
+    start = (1 << size) - 1, 0, size
+    steps = [start, *_advance_integers(search.words, reference.masks, *start, reference.last_row)]
+    for column, values in zip(search.columns, zip(*steps, strict=True), strict=True):
+        column[:] = values
+    return steps[-1][-1]
 
 
-@kernel(plain=_fill_columns_of_integers)
+@kernel(plain=_fill_lists)
 def _fill_columns(search: ShiftSearch) -> int:
     """Fill the columns of the exact edit distance of the candidate as shifted so far, and return that distance."""
     words, reference, columns = search.words, search.reference, search.columns
@@ -189,6 +214,94 @@ def _fill_columns(search: ShiftSearch) -> int:
     return int(columns.distance[len(words)])
 
 
+def _read_lists(search: Any, distance: int) -> None:
+    """Do what `_read_columns` does, on lists."""
+    words, reference_words = search.words, search.reference.words
+    (_, wrong, reference_wrong, aligned), (above, below, _) = search.alignment, search.columns
+    column, row = len(words), len(reference_words)
+    while column > 0 or row > 0:
+        differs = column == 0 or row == 0 or words[column - 1] != reference_words[row - 1]
+        if differs and (row == 0 or (column > 0 and below[column - 1] >> (row - 1) & 1)):
+            wrong[column] = 1
+            column -= 1
+        else:
+            before = (1 << (row - 1)) - 1
+            lacks = column == 0 or (
+                differs
+                and above[column] >> (row - 1) & 1
+                and column - 1 + (above[column - 1] & before).bit_count() - (below[column - 1] & before).bit_count()
+                == distance
+            )
+            reference_wrong[row] = int(differs)
+            row -= 1
+            if not lacks:
+                wrong[column] = int(differs)
+                column -= 1
+            aligned[row] = column - lacks
+        distance -= differs
+    wrong[:] = accumulate(wrong)
+    reference_wrong[:] = accumulate(reference_wrong)
+
+
+@kernel
+def _count_bits(bits: np.uint64) -> np.uint64:
+    bits -= (bits >> ONE) & np.uint64(0x5555555555555555)
+    bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.uint64((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@kernel
+def _distance_at(columns: DistanceColumns, column: int, row: int) -> int:
+    """Return the distance of the first `row` words of the reference in a column."""
+    distance = np.int64(column)
+    for block in range(row // BLOCK + 1):
+        rest = row - block * BLOCK
+        if rest > 0:
+            rows = ALL if rest >= BLOCK else (ONE << np.uint64(rest)) - ONE
+            distance += np.int64(_count_bits(columns.above[column, block] & rows))
+            distance -= np.int64(_count_bits(columns.below[column, block] & rows))
+    return int(distance)
+
+
+@kernel(plain=_read_lists)
+def _read_columns(search: ShiftSearch, distance: int) -> None:
+    """Fill the alignment, but for its operations, from the columns of the exact `distance`.
+
+    The programs prefer a diagonal step, then an insertion, then a deletion. Neighbouring distances differ by at most 1,
+    and a step along the diagonal never lowers one. So a word that matches is a diagonal step; else it is an insertion
+    if the distance before is one less than that on the diagonal, and a deletion if that above is.
+    """
+    words, reference, columns = search.words, search.reference.words, search.columns
+    wrong, reference_wrong, aligned = search.alignment.wrong, search.alignment.reference_wrong, search.alignment.aligned
+    wrong[0] = reference_wrong[0] = 0
+    column, row = len(words), len(reference)
+    while column > 0 or row > 0:
+        inserted, lacks = row == 0, column == 0
+        differs = inserted or lacks or words[column - 1] != reference[row - 1]
+        if differs and not inserted and not lacks:
+            block, bit = (row - 1) // BLOCK, np.uint64((row - 1) % BLOCK)
+            inserted = (columns.below[column - 1, block] >> bit) & ONE == ONE
+            if not inserted and (columns.above[column, block] >> bit) & ONE == ONE:
+                lacks = _distance_at(columns, column - 1, row - 1) == distance
+        if inserted:
+            wrong[column] = 1
+            column -= 1
+        else:
+            reference_wrong[row] = differs
+            row -= 1
+            aligned[row] = column - 1
+            if not lacks:
+                wrong[column] = differs
+                column -= 1
+        if differs:
+            distance -= 1
+    for at in range(len(words)):
+        wrong[at + 1] += wrong[at]
+    for at in range(len(reference)):
+        reference_wrong[at + 1] += reference_wrong[at]
+
+
 @kernel
 def realign(search: ShiftSearch) -> int:
     """Bring columns and alignment up to date with the candidate as shifted so far, and return its distance.
@@ -196,28 +309,23 @@ def realign(search: ShiftSearch) -> int:
     No alignment is made if no shift can shorten that distance.
     """
     distance = _fill_columns(search)
-    if distance <= search.reference.fewest and _is_exact(search, distance):
+    if _is_exact(search, distance):
+        if distance > search.reference.fewest:
+            _read_columns(search, distance)
         return distance
     distance = _align(search, search.words)
     read_alignment(search.words, search.reference.words, search.alignment)
     return distance
 
 
-def _exact_distance_of_integers(search: ShiftSearch, first: int) -> int:
-    """Return what `_exact_distance` does, with one integer for all words of a reference of up to 64."""
-    columns, masks, last_row = search.columns, search.reference.masks, int(search.reference.last_row)
-    if masks.shape[1] > 1:
-        return cast(int, _exact_distance.py_func(search, first))  # type: ignore[attr-defined]
-    matches = masks[search.trial.words[first:], 0].tolist()
-    distance = int(columns.distance[first])
-    for column in _advance_integers(
-        matches, int(columns.above[first, 0]), int(columns.below[first, 0]), distance, last_row
-    ):
-        distance = column[-1]
-    return distance
+def _exact_distance_on_lists(search: Any, first: int) -> int:
+    """Do what `_exact_distance` does, on lists."""
+    (above, below, distance), (_, _, masks, last_row, *_) = search.columns, search.reference
+    words = search.trial.words[first:]
+    return _advance_integers(words, masks, above[first], below[first], distance[first], last_row)[-1][-1]
 
 
-@kernel(plain=_exact_distance_of_integers)
+@kernel(plain=_exact_distance_on_lists)
 def _exact_distance(search: ShiftSearch, first: int) -> int:
     """Return the exact edit distance of the candidate after the shift that is tried, `first` the first word moved."""
     words, above, below = search.trial.words, search.trial.above, search.trial.below
@@ -250,7 +358,20 @@ def _is_exact(search: ShiftSearch, distance: int) -> bool:
     return abs(len(reference.words) - len(search.words)) + distance < 2 * (limits.beam - 2)
 
 
-@kernel
+def _try_shift_on_lists(search: Any, start: int, size: int, target: int, worst: int) -> int:
+    """Do what `try_shift` does, on lists."""
+    words, shifted, stop = search.words, search.trial.words, start + size
+    if target < start:
+        shifted[:] = words[:target] + words[start:stop] + words[target:start] + words[stop:]
+    else:
+        shifted[:] = words[:start] + words[stop:target] + words[start:stop] + words[target:]
+    distance = _exact_distance_on_lists(search, min(start, target))
+    if distance > worst or _is_exact(search, distance):
+        return distance
+    return _align(search, shifted)
+
+
+@kernel(plain=_try_shift_on_lists)
 def try_shift(search: ShiftSearch, start: int, size: int, target: int, worst: int) -> int:
     """Move the `size` words from `start` before word `target`, in `search.trial`, and return the program's distance.
 

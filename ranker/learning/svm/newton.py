@@ -34,12 +34,13 @@ much for many thousands.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Literal, cast
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from ranker.arrays import FloatArray
 from ranker.errors import DataError
@@ -150,8 +151,14 @@ def minimise(
     """
     # One thread, because the bits of a BLAS product may depend on the number of its threads; the work that is
     # worth threads is done in blocks. What overflows is found in the Hessian, and refused there.
-    with threadpool_limits(limits=1, user_api="blas"), np.errstate(over="ignore", invalid="ignore"):
+    with _thread_pools().limit(limits=1, user_api="blas"), np.errstate(over="ignore", invalid="ignore"):
         return _Descent(rows, pairs, C, loss, start, origin).run(tol, max_iter, exact=exact)
+
+
+@functools.cache
+def _thread_pools() -> ThreadpoolController:
+    """Return the thread pools of NumPy and SciPy; to look for them takes as long as a small fit."""
+    return ThreadpoolController()
 
 
 class _Descent:
