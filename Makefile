@@ -41,22 +41,15 @@ wheel: $(VENV)/.test
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir site
 
-$(VENV)/.installed: pyproject.toml
+# pip is called once for each: to call it takes seconds
+$(VENV)/.report $(VENV)/.test $(VENV)/.docs: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --no-compile --editable .
+	@$(BIN)/python -m pip install --quiet --no-compile --editable '.[$(EXTRAS)]'
 	@touch $@
 
-$(VENV)/.report: $(VENV)/.installed
-	@$(BIN)/python -m pip install --quiet --no-compile --editable '.[report]'
-	@touch $@
-
-$(VENV)/.test: $(VENV)/.installed
-	@$(BIN)/python -m pip install --quiet --no-compile --editable '.[test,lint]'
-	@touch $@
-
-$(VENV)/.docs: $(VENV)/.installed
-	@$(BIN)/python -m pip install --quiet --no-compile --editable '.[docs]'
-	@touch $@
+$(VENV)/.report: EXTRAS = report
+$(VENV)/.test: EXTRAS = test,lint
+$(VENV)/.docs: EXTRAS = docs
 
 clean:
 	rm -rf $(VENV) dist build site demo.model demo.html

@@ -195,7 +195,7 @@ def _index(words: Int32Array, first: Int32Array, following: Int32Array) -> None:
         first[words[at]] = at
 
 
-@kernel(elements=300_000, parallel=True)
+@kernel(elements=500_000, parallel=True)
 def _align_pairs(
     values: Int32Array,
     offsets: Int64Array,
@@ -240,7 +240,7 @@ def _align_pairs(
                 first_reference[word] = -1
 
 
-@kernel(elements=300_000, parallel=True)
+@kernel(elements=500_000, parallel=True)
 def _ranks(positions: Int32Array, offsets: Int64Array) -> Int32Array:
     ranks = np.empty(len(positions), dtype=np.int32)
     for pair in prange(len(offsets) - 1):
