@@ -175,7 +175,7 @@ def _align_lists(
     return best[1] + (best[4] != _OPEN), matched[:, 0], matched[:, 1]
 
 
-@kernel(elements=20_000, plain=_align_lists)
+@kernel(elements=80_000, plain=_align_lists)
 def align(
     size: int, length: int, offsets: Int64Array, matches: Int32Array, options: SearchOptions
 ) -> tuple[int, Int64Array, Int64Array]:

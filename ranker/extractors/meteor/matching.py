@@ -56,7 +56,7 @@ def _list_matches_by_word(
     return np.array(offsets, dtype=np.int64), np.array(matches, dtype=np.int32).reshape(-1, 4)
 
 
-@kernel(elements=20_000, plain=_list_matches_by_word)
+@kernel(elements=80_000, plain=_list_matches_by_word)
 def list_matches(
     candidate: Int32Array, reference: Int32Array, sentences: tuple[int, int], tables: MatchTables
 ) -> tuple[Int64Array, Int32Array]:

@@ -186,7 +186,7 @@ def _exact_product_by_columns(rows: FloatArray, factors: FloatArray) -> FloatArr
     return np.asarray(after[-1] + np.cumsum(np.concatenate([np.zeros((1, rows.shape[1])), error]), axis=0)[-1])
 
 
-@kernel(elements=5_000_000, plain=_exact_product_by_columns)
+@kernel(elements=10_000_000, plain=_exact_product_by_columns)
 def exact_product(rows: FloatArray, factors: FloatArray) -> FloatArray:
     """Return ``rows' factors``, summed as if in twice the precision (Ogita, Rump and Oishi 2005).
 
