@@ -3,9 +3,8 @@
 Draws more and more judged sources, trains on them from nothing and from the weights of `full`, as `ranker train` and
 `ranker train --from full` do, and tests both, beside `full` itself, on sources that neither saw: sources of wmt14
 de-en for wmt15 de-en, from the `full` that is trained without wmt14; and one half of the sources of ted21-mqm, drawn
-for each sample, for the other. Features are made once for each corpus, with language models of all its references.
-They, and the ranker trained without wmt14, are kept in DIR, as those of `bench/leaderboard.py`. Corpora are files of
-the shared data ($RANKER_SHARED/data).
+for each sample, for the other. Features, and the ranker trained without wmt14, are kept in DIR, as those of
+`bench/leaderboard.py`. Corpora are files of the shared data ($RANKER_SHARED/data).
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.board import Board, load, read, remembered, say
+from bench.board import Board, read, say
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
-from ranker.corpora.judgements import judged, resolve_kind
+from ranker.corpora.judgements import resolve_kind
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.evaluation import evaluate
 from ranker.ranking import Ranker
@@ -40,12 +39,11 @@ class Corpus:
     statistic: str
 
     @classmethod
-    def of(cls, base: Ranker, corpus: str, lp: str, work: Path) -> Corpus:
-        """Make the columns of a corpus, or take them from the directory."""
-        dataset = load((corpus,), (lp,))
-        dataset = dataset.select_candidates(judged(dataset))
-        path = work / "columns" / f"{base.digest[:12]}-{dataset.fingerprint[:12]}.npy"
-        columns = remembered(path, lambda: base.feature_set.transform(dataset))
+    def of(cls, base: Ranker, corpus: str, lp: str, board: Board) -> Corpus:
+        """Make the columns of the judged candidates of a corpus, or take them from the directory; all of them vote."""
+        everything = read(corpus)
+        dataset = everything.select_language_pairs([lp])
+        columns = board.keeping(base, (everything,)).feature_set.transform(dataset)
         statistic = "segment.tau.primary" if len(dataset.preferences) else "segment.spearman"
         return cls(dataset, (columns - base.mean) / base.scale, statistic)
 
@@ -161,7 +159,8 @@ def main() -> None:
     parser.add_argument("--only", choices=("wmt14", "ted21-mqm"))
     options = parser.parse_args()
     full = Ranker.load("full")
-    older = Board(options.work, {"full": full}).unseen("full", full, read("wmt14"))
+    board = Board(options.work, {"full": full})
+    older = board.unseen("full", full, read("wmt14"))
     cases = (
         ("wmt14 de-en, tested on wmt15 de-en: tau", older, ("wmt14", "de-en"), ("wmt15", "de-en")),
         ("ted21-mqm, tested on its other half: Spearman per source", full, ("ted21-mqm", "*-en"), None),
@@ -171,7 +170,7 @@ def main() -> None:
             continue
         sets = replace(ranker.weight_sets, used=ranker.weight_sets.used[:1], weights=ranker.weight_sets.weights[:1])
         base = Base("full", sets)
-        corpora = [Corpus.of(ranker, *one, options.work) for one in (pool, test) if one]
+        corpora = [Corpus.of(ranker, *one, board) for one in (pool, test) if one]
         show(title, *run(base, corpora[0], corpora[1] if test else None, options.samples))
 
 

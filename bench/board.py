@@ -228,7 +228,7 @@ class Board:
             if not path.is_file():
                 self.train(others, language_pairs(name, ranker), ranker).save(path)
             used = Ranker.load(path)
-        return self._keeping(used, (corpus,))
+        return self.keeping(used, (corpus,))
 
     def train(self, corpora: tuple[str, ...], lp: tuple[str, ...], like: Ranker) -> Ranker:
         """Return a ranker with the settings of another, trained on those corpora."""
@@ -236,10 +236,11 @@ class Board:
         (self.work / "models").mkdir(parents=True, exist_ok=True)
         fitted = Ranker(**dataclasses.asdict(like.settings))
         if lp == (INTO_ENGLISH,) and needs_references(like):
-            fitted = self._keeping(fitted, tuple(read(one) for one in corpora))
+            fitted = self.keeping(fitted, tuple(read(one) for one in corpora))
         return fitted.fit(training_data(like, corpora, lp))
 
-    def _keeping(self, ranker: Ranker, corpora: tuple[Dataset, ...]) -> Ranker:
+    def keeping(self, ranker: Ranker, corpora: tuple[Dataset, ...]) -> Ranker:
+        """Return the ranker, with the columns of corpora kept."""
         made = copy.copy(ranker)
         made.feature_set = KeptColumns(ranker.feature_set.extractors, self.work, corpora)
         return made

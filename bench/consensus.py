@@ -42,6 +42,7 @@ CHOSEN = 0.5
 CROWDS = (0, 3, 10)
 CROWD_SOURCES = 300
 NOISE = 0.1
+WITHOUT = "full without consensus (with references)"
 
 
 def scaled(dataset: Dataset, scores: FloatArray, used: BoolArray) -> FloatArray:
@@ -103,7 +104,7 @@ def worth(corpora: dict[str, Corpus]) -> list[str]:
                 named[name][f"{text}.{feature}"] = values
     features = list(next(iter(named.values())))
     lines = ["### Alone, without any reference", "", *head("feature", [*corpora, "mean"])]
-    references: dict[str, list[float]] = {"chrf (with references)": [], "full (with references)": []}
+    references: dict[str, list[float]] = {"chrf (with references)": [], WITHOUT: []}
     for corpus in corpora.values():
         chrf = make_metric("chrf").transform(corpus.dataset)[:, 0]
         for title, scores in zip(references, (chrf, corpus.full), strict=True):
@@ -123,7 +124,7 @@ def worth(corpora: dict[str, Corpus]) -> list[str]:
         for weight in WEIGHTS
     }
     lines += ["", "### Added to `full`", "", *head("feature, weight", [*corpora, "mean"])]
-    lines += [row("`full` alone", [*(values := references["full (with references)"]), float(np.mean(values))])]
+    lines += [row("`full` alone", [*(values := references[WITHOUT]), float(np.mean(values))])]
     lines += [
         row(f"`{feature}`, {weight:g}", [*values, float(np.mean(values))])
         for (feature, weight), values in mixed.items()

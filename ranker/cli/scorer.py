@@ -126,7 +126,9 @@ def suited_model(dataset: Dataset) -> str:
     from ranker import shipped
 
     name = shipped.suited(dataset)
-    say_note(f"using the included model {name}; choose another with --model or --metric")
+    # it finds out which systems are related
+    scope = ", whose scores depend on all the data that are ranked" if name == shipped.UNREFERENCED else ""
+    say_note(f"using the included model {name}{scope}; choose another with --model or --metric")
     return name
 
 

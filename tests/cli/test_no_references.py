@@ -69,7 +69,10 @@ def call(directory, monkeypatch, capsys):
 def test_the_included_ranker_needs_no_references(call, data):
     code, out, err = call(f"rank {data} -f json")
     assert code == 0
-    assert err == "ranker: note: using the included model consensus; choose another with --model or --metric\n"
+    scope = "whose scores depend on all the data that are ranked"
+    assert (
+        err == f"ranker: note: using the included model consensus, {scope}; choose another with --model or --metric\n"
+    )
     found = json.loads(out)
     assert [source["ranking"][-1]["text"] for source in found["sources"]] == [texts[3] for texts in SOURCES]
 
