@@ -13,6 +13,7 @@ from pathlib import Path
 
 from bench.fuzzing.formats import Format
 from bench.fuzzing.running import run_command
+from ranker.extractors.lexical import wordnet
 
 MOST_BYTES = 2 << 30
 LONGEST_LINE = 700
@@ -38,11 +39,14 @@ def check(form: Format, raw: bytes, folder: Path) -> Outcome:
         # some file systems wait for the disk when a file is cut to nothing and written again
         path.unlink(missing_ok=True)
         path.write_bytes(raw if name == form.target else content)
+    # a WordNet is read once in a process, by its name
+    wordnet._read.cache_clear()
     refused, message = False, ""
     before = _forget_peak()
     for command in form.commands:
-        words = [(form.read or form.target) if word == "IN" else word for word in command]
-        for left in folder.glob("out*"):
+        words = [word.replace("IN", form.read or form.target) for word in command]
+        # of a damaged database, SQLite's own files may be left
+        for left in (*folder.glob("out*"), *folder.glob("*-wal"), *folder.glob("*-shm")):
             left.unlink()
         try:
             code, printed, messages = run_command(words, None)

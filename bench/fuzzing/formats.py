@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.fuzzing.running import run_command
 
+_PARTS = ("noun", "verb", "adj", "adv")
 _SCORES = ["score", "IN", "-m", "bleu,chrf,ter", "-f", "json"]
 
 
@@ -122,7 +124,49 @@ def formats(folder: Path) -> dict[str, Format]:
     by_given = ["score", "corpus.jsonl", "-m", "given[file=scores.tsv]", "-f", "json"]
     by_name["given"] = Format({**by_name["jsonl"].files, "scores.tsv": given.encode()}, "scores.tsv", (by_given,))
     by_name |= _models(folder, Ranker, whole)
+    by_name["campaign"] = _campaign(folder)
+    by_name |= _wordnet()
     return by_name
+
+
+def _campaign(folder: Path) -> Format:
+    """Return a campaign with items of every role, judged."""
+    from ranker.collect import assigning
+    from ranker.collect.campaign import connect, settings_of, transaction
+
+    path = folder / "x.campaign"
+    new = ["collect", "new", str(path), "-d", str(folder / "corpus.jsonl"), "--kind", "fluency", "--judges", "2"]
+    more = ["--gold", str(folder / "corpus.jsonl"), "--gold-share", "0.3", "--degraded-share", "0.3"]
+    with contextlib.redirect_stdout(io.StringIO()):
+        run_command([*new, *more, "--repeat-share", "0.3", "-F", "bleu"], None)
+    with contextlib.closing(connect(path)) as connection:
+        settings = settings_of(connection)
+        people = [row[0] for row in connection.execute("SELECT id FROM person WHERE role = 'judge'")]
+        with transaction(connection):
+            for number in range(12):
+                for person in people:
+                    assignment = assigning.next_assignment(connection, settings, person, 9.0 * number)
+                    if assignment is not None:
+                        assigning.save(connection, person, assignment, [1 + number % 5], str(number), 9.0 * number + 5)
+    commands = (["collect", "status", "IN", "-f", "json"], ["collect", "export", "IN", "-o", "out.jsonl"])
+    return Format({"x.campaign": path.read_bytes()}, "x.campaign", commands)
+
+
+def _wordnet() -> dict[str, Format]:
+    files = {f"index.{part}": f"  1 licence\nbig {part[0]} 2 1 @ 2 1 00000001 00000002\n" for part in _PARTS}
+    files |= {f"{part}.exc": "bigger big\n" for part in _PARTS}
+    content = {name: text.encode() for name, text in files.items()}
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(zipfile.ZipInfo(f"wordnet/{name}"), text, zipfile.ZIP_DEFLATED)
+    data = {"c.json": b'[{"source": "x", "references": ["a big b"], "candidates": {"A": "bigger a", "B": "big"}}]'}
+    score = ["score", "c.json", "-m", "meteor[wordnet=IN]", "-f", "json"]
+    folder = {f"wordnet/{name}": text for name, text in content.items()}
+    return {
+        "wordnet": Format({**data, **folder}, "wordnet/index.adj", (score,), read="wordnet"),
+        "wordnet.zip": Format({**data, "wordnet.zip": zipped.getvalue()}, "wordnet.zip", (score,)),
+    }
 
 
 def _models(folder: Path, ranker: type, whole: object) -> dict[str, Format]:
