@@ -1,9 +1,10 @@
 """Cost of runs on shards: throughput, memory and disk by number of candidates and workers.
 
-``python bench/scale.py make ROWS FILE`` writes a corpus of any size as a stream. Its sentences are pairs of sentences
-of the bundled sample, translated by the sample's simulated systems under many seeds: seven candidates and four
-references per source. ``python bench/scale.py measure FOLDER --rows 100000,1000000`` makes corpora and shards in a
-folder, runs the commands of `COMMANDS` on them and prints a row for each, then fits ``time = a + b * candidates``.
+``python bench/scale.py make ROWS FILE`` writes a corpus of any size as a stream. Its sentences are those of the bundled
+sample, translated by the sample's simulated systems, each under one of many seeds: seven candidates and four references
+per source. ``python bench/scale.py measure FOLDER --rows 100000,1000000`` makes corpora and shards in a folder, runs
+the commands of `COMMANDS` on them and prints a row for each, then fits ``time = a + b * candidates``, times of the
+processor. ``python bench/scale.py workers SHARDS FOLDER`` compares numbers of Dask workers.
 """
 
 from __future__ import annotations
@@ -121,13 +122,46 @@ def measure(folder: Path, sizes: list[int], workers: list[int], per_shard: int) 
     return found
 
 
+def processor_time() -> float:
+    """Return the seconds of processor that this process has used."""
+    return time.process_time()
+
+
+def scale_workers(shards: Path, folder: Path, workers: list[int]) -> None:
+    """Print for numbers of Dask workers the time of the processor on the longest path: the client and one worker.
+
+    That is the wall time on a machine with a core for each of them that does nothing else.
+    """
+    from ranker.corpora.shards.shards import Shards
+    from ranker.scaling.engines import Engine
+    from ranker.scaling.plan import Run
+    from ranker.scaling.scorers import NamedScorers
+    from ranker.scaling.scoring import ScoreSegments
+
+    data = Shards.open([str(shards)])
+    if data is None:
+        raise SystemExit(f"{shards}: no shards")
+    stage = ScoreSegments(NamedScorers.of(["bleu", "chrf", "ter"], None))
+    for number in workers:
+        out = folder / f"workers-{number}"
+        shutil.rmtree(out, ignore_errors=True)
+        with Engine("dask", number, say=lambda _: None) as engine:
+            client, _ = engine._connected()
+            before, begun = client.run(processor_time), time.process_time()
+            Run(data, out, engine, lambda _: None).map(stage, out)
+            after, ended = client.run(processor_time), time.process_time()
+        used = sorted((round(after[name] - before[name], 1) for name in after), reverse=True)
+        longest = used[0] + ended - begun
+        print(json.dumps({"workers": number, "cpu": used, "client": round(ended - begun, 1), "longest": longest}))
+
+
 def fits(found: list[dict[str, object]]) -> None:
     """Print time = a + b * candidates for every command and number of workers, with R squared."""
     for command, workers in sorted({(str(row["command"]), row["workers"]) for row in found}):
         rows = [row for row in found if (row["command"], row["workers"]) == (command, workers)]
         if len(rows) < 2:
             continue
-        x, y = (np.array([row[name] for row in rows], dtype=float) for name in ("candidates", "seconds"))
+        x, y = (np.array([row[name] for row in rows], dtype=float) for name in ("candidates", "cpu"))
         slope, start = np.polyfit(x, y, 1)
         rest = ((y - start - slope * x) ** 2).sum() / ((y - y.mean()) ** 2).sum()
         print(f"{command}, {workers} workers: {start:.1f} s + {slope * 1e6:.1f} s per million, R^2 {1 - rest:.4f}")
@@ -140,16 +174,24 @@ def main() -> None:
     making = commands.add_parser("make")
     making.add_argument("rows", type=int)
     making.add_argument("file", type=Path)
+    making.add_argument("--judged", action="store_true", help="with the scores of simulated judges")
     measuring = commands.add_parser("measure")
     measuring.add_argument("folder", type=Path)
     measuring.add_argument("--rows", default="100000,1000000")
     measuring.add_argument("--workers", default="0", help="numbers of Dask workers; 0 is the local engine")
     measuring.add_argument("--per-shard", type=int, default=100_000)
+    scaling = commands.add_parser("workers")
+    scaling.add_argument("shards", type=Path)
+    scaling.add_argument("folder", type=Path)
+    scaling.add_argument("--workers", default="1,2")
     options = parser.parse_args()
     if options.command == "make":
-        make(options.rows, options.file)
+        make(options.rows, options.file, judged=options.judged)
         return
     options.folder.mkdir(parents=True, exist_ok=True)
+    if options.command == "workers":
+        scale_workers(options.shards, options.folder, [int(number) for number in options.workers.split(",")])
+        return
     sizes, workers = ([int(one) for one in text.split(",")] for text in (options.rows, options.workers))
     fits(measure(options.folder, sizes, workers, options.per_shard))
 
