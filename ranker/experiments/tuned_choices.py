@@ -46,7 +46,7 @@ class TuningSettings:
     restarts : int, default 20
         Random starting points in every iteration.
     iterations : int, default 25
-        At most so many; an iteration that finds nothing better is the last.
+        Maximum number of iterations; an iteration that finds nothing better is the last.
     runs : int, default 5
         Runs with different random points, the same ones for every metric.
     seed : int, default 0

@@ -104,7 +104,7 @@ def order_in_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
 def _envelopes(
     intercept: FloatArray, slope: FloatArray, order: Int64Array, offsets: Int64Array
 ) -> tuple[Int64Array, FloatArray, Int64Array]:
-    """Return, in the space of every block, the rows on its envelope and the steps from which on; and how many."""
+    """Return, in the space of every block, the rows on its envelope, the steps where they start, and their number."""
     rows = np.empty(len(order), dtype=np.int64)
     starts = np.empty(len(order))
     sizes = np.zeros(len(offsets) - 1, dtype=np.int64)

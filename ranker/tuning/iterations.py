@@ -34,7 +34,7 @@ class IterationPlan:
     ----------
     search : MertSearch
     iterations : int, default 1
-        At most so many.
+        Maximum number of iterations.
     change : float, default 1e-4
         Stop when no weight changes by more, of weights whose absolute values add up to 1.
     fixed, bounds : tuple of str

@@ -35,7 +35,7 @@ class MertSearch:
     tolerance : float, default 1e-6
         A round that gains no more ends the search from its starting point.
     rounds : int, default 100
-        At most so many rounds a starting point.
+        Maximum number of rounds per starting point.
     seed : int, default 0
     """
 

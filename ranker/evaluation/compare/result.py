@@ -63,7 +63,7 @@ class ComparisonSettings:
         Of the intervals.
     test : {"bootstrap", "randomisation", "perm-both", "williams"}
     correction : {"westfall-young", "holm", "none"}
-        Of the p-values of one contest.
+        Multiple-testing correction for the p-values of one contest.
     alpha : float
         A corrected p-value below it is a significant difference.
 

@@ -44,9 +44,9 @@ class SystemsSettings:
     test : {"bs", "ar"}
         Paired bootstrap or approximate randomisation.
     correction : {"westfall-young", "holm", "none"}
-        Of the p-values of all pairs of systems, for their number.
+        Multiple-testing correction for the p-values of all pairs of systems.
     resamples : int
-        Of the test.
+        Number of resamples of the test.
     seed : int
     parity : {"sacrebleu"} or None
         Program whose way of counting the uncorrected p-values follow.

@@ -57,7 +57,7 @@ def write_score_files(
 
     Notes
     -----
-    Correlations with human scores expect more to be better, so scores of which less is better are negated.
+    Correlations with human scores expect more to be better, so scores for which lower is better are negated.
     """
     files: dict[Path, str] = {}
     for pair in dataset.language_pairs:
