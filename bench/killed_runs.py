@@ -71,8 +71,8 @@ def _command(words: list[str]) -> int:
 
     try:
         run_command(words)
-    except SystemExit as ended:
-        return ended.code if isinstance(ended.code, int) else 1
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else 1
     return 0
 
 
@@ -84,10 +84,10 @@ def undisturbed(words: Sequence[str], out: Path) -> tuple[float, float]:
     RuntimeError
         If it fails.
     """
-    begun = time.time()
+    started = time.time()
     if code := run(words, out):
         raise RuntimeError(f"{' '.join(words)}: ended with {code}")
-    return min(path.stat().st_mtime for path in out.glob("part-*")) - begun, time.time() - begun
+    return min(path.stat().st_mtime for path in out.glob("part-*")) - started, time.time() - started
 
 
 def kill_and_continue(words: Sequence[str], whole: Path, out: Path, seconds: float) -> Killed:
@@ -100,8 +100,8 @@ def kill_and_continue(words: Sequence[str], whole: Path, out: Path, seconds: flo
     again = [name for name, written in finished.items() if (out / name).stat().st_mtime_ns != written]
     if again:
         return Killed(len(finished), f"computed twice: {', '.join(again)}")
-    found, expected = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in (out, whole))
-    different = sorted(name for name in {*found, *expected} if found.get(name) != expected.get(name))
+    result, expected = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in (out, whole))
+    different = sorted(name for name in {*result, *expected} if result.get(name) != expected.get(name))
     return Killed(len(finished), f"not as undisturbed: {', '.join(different)}" if different else "")
 
 
@@ -131,8 +131,8 @@ def main() -> None:
         times = undisturbed(command, whole)
         moments = [choose.uniform(*times) for _ in range(options.moments)]
         killed = [kill_and_continue(command, whole, options.folder / name, moment) for moment in moments]
-        counts = sorted(one.finished for one in killed)
-        problems = [one.problem for one in killed if one.problem]
+        counts = sorted(item.finished for item in killed)
+        problems = [item.problem for item in killed if item.problem]
         print(f"{name}: killed {len(killed)} times after {counts} of 30 shards: {len(problems)} problems", flush=True)
         print(*problems, sep="\n", end="\n" if problems else "")
         wrong = wrong or bool(problems)

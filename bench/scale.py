@@ -42,20 +42,25 @@ def records(rows: int, seed: int = 0, *, judged: bool = False) -> Iterator[str]:
     # every system and sentence: the object for each seed as JSON text
     outputs = [
         [
-            [json.dumps({key: one[row]["candidates"][column][key] for key in keys}, ensure_ascii=False) for one in pool]
+            [
+                json.dumps({key: item[row]["candidates"][column][key] for key in keys}, ensure_ascii=False)
+                for item in pool
+            ]
             for column in range(len(SYSTEMS))
         ]
         for row in range(len(sentences))
     ]
     heads = [
-        json.dumps({"lp": "zh-en", "source": one.source, "references": one.references}, ensure_ascii=False)[:-1]
-        for one in sentences
+        json.dumps({"lp": "zh-en", "source": sentence.source, "references": sentence.references}, ensure_ascii=False)[
+            :-1
+        ]
+        for sentence in sentences
     ]
     generator = np.random.default_rng(seed)
     for number in range(-(-rows // len(SYSTEMS))):
         row = int(generator.integers(len(sentences)))
         drawn = generator.integers(len(pool), size=len(SYSTEMS)).tolist()
-        candidates = ", ".join(outputs[row][column][one] for column, one in enumerate(drawn))
+        candidates = ", ".join(outputs[row][column][item] for column, item in enumerate(drawn))
         yield f'{heads[row]}, "seg_id": "{number + 1}", "candidates": [{candidates}]}}\n'
 
 
@@ -76,10 +81,10 @@ def timed(words: list[str]) -> dict[str, float]:
         "print(json.dumps({'cpu': used.ru_utime + used.ru_stime, 'mb': used.ru_maxrss / 1024}))"
     )
     started = time.monotonic()
-    ended = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, cwd=ROOT, check=False)
-    if ended.returncode:
-        raise SystemExit(ended.stderr)
-    return {"seconds": time.monotonic() - started, **json.loads(ended.stdout)}
+    result = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, cwd=ROOT, check=False)
+    if result.returncode:
+        raise SystemExit(result.stderr)
+    return {"seconds": time.monotonic() - started, **json.loads(result.stdout)}
 
 
 def megabytes(folder: Path) -> float:
@@ -90,7 +95,7 @@ def megabytes(folder: Path) -> float:
 
 def measure(folder: Path, sizes: list[int], workers: list[int], per_shard: int) -> list[dict[str, object]]:
     """Make and shard corpora of all sizes and run all commands on them; each result is printed when it is there."""
-    found: list[dict[str, object]] = []
+    result: list[dict[str, object]] = []
 
     def add(what: str, rows: int, used: dict[str, float], processes: int, written: Path) -> None:
         row = {
@@ -103,7 +108,7 @@ def measure(folder: Path, sizes: list[int], workers: list[int], per_shard: int) 
             "peak MB": round(used["mb"]),
             "written MB": round(megabytes(written), 1),
         }
-        found.append(row)
+        result.append(row)
         print(json.dumps(row), flush=True)
 
     for rows in sizes:
@@ -119,7 +124,7 @@ def measure(folder: Path, sizes: list[int], workers: list[int], per_shard: int) 
                 engine = ["--engine", "dask", "--workers", str(processes)] if processes else []
                 used = timed([words[0], str(shards), *words[1:], "--out", str(out), *engine])
                 add(name, rows, used, processes, out)
-    return found
+    return result
 
 
 def processor_time() -> float:
@@ -192,7 +197,7 @@ def main() -> None:
     if options.command == "workers":
         scale_workers(options.shards, options.folder, [int(number) for number in options.workers.split(",")])
         return
-    sizes, workers = ([int(one) for one in text.split(",")] for text in (options.rows, options.workers))
+    sizes, workers = ([int(item) for item in text.split(",")] for text in (options.rows, options.workers))
     fits(measure(options.folder, sizes, workers, options.per_shard))
 
 

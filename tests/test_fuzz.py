@@ -40,15 +40,15 @@ def test_damaged_files_are_read_or_refused_in_one_line(
     count = int(os.environ.get("RANKER_FUZZ_INPUTS", "2000")) // 4
     for number in range(part * count, (part + 1) * count):
         name = names[number % len(names)]
-        found = fuzz.check(made[name], fuzz.input_of(made[name], name, 0, number), tmp_path)
-        assert not found.finding, f"{name} {number}: {found.finding}\n{found.words}\n{found.detail}"
+        result = fuzz.check(made[name], fuzz.input_of(made[name], name, 0, number), tmp_path)
+        assert not result.finding, f"{name} {number}: {result.finding}\n{result.words}\n{result.detail}"
 
 
 def test_sound_files_are_read(made: dict[str, fuzz.Format], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name, form in made.items():
-        found = fuzz.check(form, form.files[form.target], tmp_path)
-        assert (found.finding, found.refused) == ("", False), f"{name}: {found.detail}"
+        result = fuzz.check(form, form.files[form.target], tmp_path)
+        assert (result.finding, result.refused) == ("", False), f"{name}: {result.detail}"
 
 
 def test_findings_are_found(made: dict[str, fuzz.Format], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,8 +40,8 @@ def test_a_pipe_is_read_once_and_to_its_end(words: str, content: bytes, folder: 
     os.mkfifo("pipe")
     writer = threading.Thread(target=lambda: Path("pipe").write_bytes(content), daemon=True)
     writer.start()
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run([*words.split(), "pipe"])
-    assert ended.value.code == 0
+    assert exit_info.value.code == 0
     writer.join(5)
     assert not writer.is_alive()

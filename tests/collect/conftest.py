@@ -78,9 +78,9 @@ def small(pair: str = "de-en", sources: int = 3, outputs: tuple[str, ...] = ("on
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as result:
+        result.bind(("127.0.0.1", 0))
+        return int(result.getsockname()[1])
 
 
 @pytest.fixture

@@ -26,9 +26,9 @@ def answers(path):
 
 @pytest.fixture
 def client(campaign):
-    path, made = campaign("fluency", judges=2, data=small())
+    path, created = campaign("fluency", judges=2, data=small())
     with serving(path) as address:
-        yield path, Client(address), made.links["judge1"]
+        yield path, Client(address), created.links["judge1"]
 
 
 def test_a_double_click_is_one_judgement(client):
@@ -65,10 +65,10 @@ def test_the_back_button_shows_the_answer_and_takes_another(client):
 
 def test_an_answer_that_cannot_be_written_is_said_to_be_lost_and_can_be_sent_again(campaign, monkeypatch):
     monkeypatch.setattr("ranker.collect.campaign._BUSY_SECONDS", 0.2)
-    path, made = campaign("fluency", data=small())
+    path, created = campaign("fluency", data=small())
     with serving(path) as address, closing(sqlite3.connect(path, isolation_level=None)) as other:
         judge = Client(address)
-        fields = {**judge.enter(made.links["judge1"]).page().forms["/judge"], "value0": 4}
+        fields = {**judge.enter(created.links["judge1"]).page().forms["/judge"], "value0": 4}
         other.execute("BEGIN IMMEDIATE")
         refused = judge.post("/judge", fields)
         other.execute("ROLLBACK")
@@ -107,10 +107,10 @@ def test_an_incomplete_answer_is_not_saved_and_says_what_is_missing(client, fiel
 
 
 def test_a_refused_ranking_keeps_what_was_chosen(campaign):
-    path, made = campaign("ranking", data=small())
+    path, created = campaign("ranking", data=small())
     with serving(path) as address:
         judge = Client(address)
-        fields = {**judge.enter(made.links["judge1"]).page().forms["/judge"], "value0": 2, "value1": 1}
+        fields = {**judge.enter(created.links["judge1"]).page().forms["/judge"], "value0": 2, "value1": 1}
         refused = judge.post("/judge", fields)
     assert refused.status == 422
     assert len(re.findall("required checked", refused.text)) == 2
@@ -118,23 +118,23 @@ def test_a_refused_ranking_keeps_what_was_chosen(campaign):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_is_judged_to_the_end_by_two_judges(campaign, kind):
-    path, made = campaign(kind, data=small(), judges_per_item=2)
+    path, created = campaign(kind, data=small(), judges_per_item=2)
     value = {"ranking": [2, 1, 1], "pairwise": [1, 2]}.get(kind, [3])
     with serving(path) as address:
         for code in ("judge1", "judge2"):
-            assert judge_all(Client(address), made.links[code], lambda texts: value) == made.items
-        assert "Nothing to judge" not in Client(address).enter(made.links["judge1"]).text
+            assert judge_all(Client(address), created.links[code], lambda texts: value) == created.items
+        assert "Nothing to judge" not in Client(address).enter(created.links["judge1"]).text
     # the shown order differs between judges, and the answers follow the texts
     shown = rows(path, "SELECT item, count(DISTINCT shown) FROM assignment GROUP BY item")
     assert kind in ("fluency", "adequacy", "score") or max(count for _, count in shown) == 2
 
 
 def test_the_order_of_outputs_is_shuffled_for_each_judge_and_the_answer_undoes_it(campaign):
-    path, made = campaign("ranking", data=small(), judges=4, judges_per_item=4)
+    path, created = campaign("ranking", data=small(), judges=4, judges_per_item=4)
     best = {"one": 1, "two": 2, "three": 3}
     with serving(path) as address:
         for code in ("judge1", "judge2", "judge3", "judge4"):
-            judge_all(Client(address), made.links[code], lambda texts: [best[text.split()[0]] for text in texts])
+            judge_all(Client(address), created.links[code], lambda texts: [best[text.split()[0]] for text in texts])
     assert len(rows(path, "SELECT DISTINCT shown FROM assignment")) > 1
     for outputs, answer in rows(path, "SELECT outputs, answer FROM assignment JOIN item ON item.id = item"):
         systems = [
@@ -158,9 +158,9 @@ def test_an_item_that_was_left_open_goes_to_somebody_else_after_a_while(campaign
 
 
 def test_overlap_gives_a_share_of_the_items_to_several_judges(campaign, sample):
-    path, made = campaign("ranking", judges=3, next="overlap", overlap=0.3, judges_per_item=2)
+    path, created = campaign("ranking", judges=3, next="overlap", overlap=0.3, judges_per_item=2)
     wanted = rows(path, "SELECT sum(wanted), count(*) FROM item")[0]
-    assert wanted[1] == made.items
+    assert wanted[1] == created.items
     assert 1.2 * wanted[1] < wanted[0] < 1.4 * wanted[1]
     connection = connect(path)
     settings = settings_of(connection)
@@ -178,8 +178,8 @@ def test_overlap_gives_a_share_of_the_items_to_several_judges(campaign, sample):
 
 
 def test_a_quota_ends_the_work_of_a_judge(campaign):
-    path, made = campaign("fluency", quota=4)
+    path, created = campaign("fluency", quota=4)
     with serving(path) as address:
         judge = Client(address)
-        assert judge_all(judge, made.links["judge1"], lambda texts: [3]) == 4
+        assert judge_all(judge, created.links["judge1"], lambda texts: [3]) == 4
         assert "Thank you" in judge.get("/").text

@@ -24,21 +24,21 @@ CHECK = Path(__file__).parents[1].joinpath("accessibility.js").read_text(encodin
 @pytest.fixture
 def open_page(browser):
     """Open a page whose console must stay empty."""
-    said, contexts = [], []
+    messages, contexts = [], []
 
     def make(width: int = 1280, scheme: str = "light", **more):
         context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme, **more)
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: said.append(request.url) if "127.0.0.1" not in request.url else None)
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
+        page.on("request", lambda request: messages.append(request.url) if "127.0.0.1" not in request.url else None)
         return page
 
     yield make
     for context in contexts:
         context.close()
-    assert [text for text in said if not text.startswith("data:")] == []
+    assert [text for text in messages if not text.startswith("data:")] == []
 
 
 def answers(path):
@@ -55,11 +55,11 @@ def start(page, address, link):
     [("ranking", 390), ("ranking", 1280), ("pairwise", 390), ("fluency", 1280), ("adequacy", 390), ("score", 1280)],
 )
 def test_a_whole_campaign_by_mouse(campaign, open_page, kind, width):
-    path, made = campaign(kind, data=small(sources=2))
+    path, created = campaign(kind, data=small(sources=2))
     page = open_page(width)
     with serving(path) as address:
-        start(page, address, made.links["judge1"])
-        for number in range(made.items):
+        start(page, address, created.links["judge1"])
+        for number in range(created.items):
             if kind == "ranking":
                 for place, rank in enumerate((2, 1, 2)):
                     page.locator(f"label:has([name=value{place}][value='{rank}'])").click()
@@ -72,12 +72,12 @@ def test_a_whole_campaign_by_mouse(campaign, open_page, kind, width):
                 page.locator(".scale label").nth(1).click()
             assert page.evaluate(CHECK) == []
             page.get_by_role("button", name="Save and continue").click()
-            page.wait_for_url("**/done" if number + 1 == made.items else f"**/item/{number + 2}")
+            page.wait_for_url("**/done" if number + 1 == created.items else f"**/item/{number + 2}")
         page.get_by_role("heading", name="Thank you").wait_for()
         page.get_by_role("button", name="Undo").click()
         page.wait_for_url("**/item/*")
     given = answers(path)
-    assert len(given) == made.items - 1
+    assert len(given) == created.items - 1
     assert kind != "score" or all(20 <= value <= 30 for (value,) in given)
     assert kind not in ("fluency", "adequacy") or given[0] == [4]
 
@@ -93,34 +93,34 @@ KEYS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_whole_campaign_by_keyboard(campaign, open_page, kind):
-    path, made = campaign(kind, data=small(sources=2))
+    path, created = campaign(kind, data=small(sources=2))
     keys, expected = KEYS[kind]
     page = open_page(390)
     with serving(path) as address:
-        start(page, address, made.links["judge1"])
-        for number in range(made.items):
+        start(page, address, created.links["judge1"])
+        for number in range(created.items):
             assert page.url.endswith(f"/item/{number + 1}")
             for key in keys:
                 page.keyboard.press(key)
             page.keyboard.press("Enter")
-            page.wait_for_url("**/done" if number + 1 == made.items else f"**/item/{number + 2}")
+            page.wait_for_url("**/done" if number + 1 == created.items else f"**/item/{number + 2}")
         page.keyboard.press("u")
-        page.wait_for_url(f"**/item/{made.items}")
+        page.wait_for_url(f"**/item/{created.items}")
         page.keyboard.press("Enter")
         page.wait_for_url("**/done")
     with closing(sqlite3.connect(path)) as connection:
         rows = connection.execute("SELECT shown, answer FROM assignment").fetchall()
     # as shown: the answer at each place of the page
     shown = {tuple(json.loads(answer)[output] for output in json.loads(order)) for order, answer in rows}
-    assert len(rows) == made.items
+    assert len(rows) == created.items
     assert shown <= expected if kind != "pairwise" else shown == {(2, 1)}
 
 
 def test_without_script_by_tab_and_arrows(campaign, open_page):
-    path, made = campaign("fluency", data=small(sources=1, outputs=("one",)))
+    path, created = campaign("fluency", data=small(sources=1, outputs=("one",)))
     page = open_page(java_script_enabled=False)
     with serving(path) as address:
-        start(page, address, made.links["judge1"])
+        start(page, address, created.links["judge1"])
         for key in ("Tab", "Tab", "Space", "ArrowDown", "Enter"):
             page.keyboard.press(key)
         page.wait_for_url("**/done")
@@ -128,10 +128,10 @@ def test_without_script_by_tab_and_arrows(campaign, open_page):
 
 
 def test_differences_are_highlighted_on_request(campaign, open_page):
-    path, made = campaign("pairwise", data=small(sources=1, outputs=("the same words", "the other words")))
+    path, created = campaign("pairwise", data=small(sources=1, outputs=("the same words", "the other words")))
     page = open_page()
     with serving(path) as address:
-        start(page, address, made.links["judge1"])
+        start(page, address, created.links["judge1"])
         mark = page.locator("mark.differs").first
         assert mark.inner_text().strip() in ("same", "other")
         plain = mark.evaluate("one => getComputedStyle(one).backgroundColor")
@@ -142,10 +142,10 @@ def test_differences_are_highlighted_on_request(campaign, open_page):
 
 
 def test_two_quick_clicks_send_once(campaign, open_page):
-    path, made = campaign("fluency", data=small())
+    path, created = campaign("fluency", data=small())
     page = open_page()
     with serving(path) as address:
-        start(page, address, made.links["judge1"])
+        start(page, address, created.links["judge1"])
         page.locator(".scale label").first.click()
         page.get_by_role("button", name="Save and continue").dblclick()
         page.wait_for_url("**/item/2")
@@ -154,10 +154,10 @@ def test_two_quick_clicks_send_once(campaign, open_page):
 
 
 def test_an_earlier_page_answered_again_by_the_back_button(campaign, open_page):
-    path, made = campaign("fluency", data=small())
+    path, created = campaign("fluency", data=small())
     page = open_page()
     with serving(path) as address:
-        start(page, address, made.links["judge1"])
+        start(page, address, created.links["judge1"])
         for value in (0, 1):
             page.locator(".scale label").nth(value).click()
             page.get_by_role("button", name="Save and continue").click()
@@ -182,13 +182,13 @@ def test_an_earlier_page_answered_again_by_the_back_button(campaign, open_page):
 )
 def test_right_to_left_and_cjk_text(campaign, open_page, pair, source, target, directions):
     data = assemble([Record(source, [target], [Candidate("A", target), Candidate("B", target + target)], lp=pair)], "x")
-    path, made = campaign("pairwise", data=data)
+    path, created = campaign("pairwise", data=data)
     page = open_page(390)
     with serving(path) as address:
-        start(page, address, made.links["judge1"])
+        start(page, address, created.links["judge1"])
         passage, text = page.locator(".passage p").first, page.locator("#text0")
-        assert [one.get_attribute("dir") for one in (passage, text)] == directions
-        assert [one.get_attribute("lang") for one in (passage, text)] == (pair.split("-") if pair else [None, None])
+        assert [item.get_attribute("dir") for item in (passage, text)] == directions
+        assert [item.get_attribute("lang") for item in (passage, text)] == (pair.split("-") if pair else [None, None])
         if directions[0] == "rtl":
             left, right = text.evaluate(
                 "one => { const range = document.createRange(); range.selectNodeContents(one);"
@@ -205,10 +205,10 @@ def test_right_to_left_and_cjk_text(campaign, open_page, pair, source, target, d
 )
 def test_labels_contrast_and_layout(campaign, open_page, kind, width, scheme):
     data = assemble([Record(EVIL * 3, [EVIL], [Candidate(f"{n}", EVIL + "w" * 90 * n) for n in range(5)])], EVIL)
-    path, made = campaign(kind, data=data, title=EVIL, quota=9)
+    path, created = campaign(kind, data=data, title=EVIL, quota=9)
     page = open_page(width, scheme)
     with serving(path) as address:
-        start(page, address, made.links["judge1"])
+        start(page, address, created.links["judge1"])
         page.locator("summary").click()
         if kind == "ranking":
             page.keyboard.press("d")
@@ -218,14 +218,14 @@ def test_labels_contrast_and_layout(campaign, open_page, kind, width, scheme):
         assert page.evaluate(CHECK) == []
         # the evil title would have changed it
         assert page.title().startswith(KINDS[kind].question)
-        start(page, address, made.links["owner"])
+        start(page, address, created.links["owner"])
         assert page.evaluate(CHECK) == []
         assert page.title().startswith("Dashboard")
 
 
 def test_the_owner_sees_flags_charts_and_a_new_link(campaign, open_page, sample):
     quality = dict(zip(sample.candidates["text"], human_scores(sample, "fluency"), strict=True))
-    path, made = campaign("ranking", judges=3, next="overlap", overlap=1.0, judges_per_item=3, degraded=0.1)
+    path, created = campaign("ranking", judges=3, next="overlap", overlap=1.0, judges_per_item=3, degraded=0.1)
     judges = {f"judge{number}": (careful(quality, "ranking", 0.1, number), 9) for number in (1, 3)}
     judges["judge2"] = careless("ranking"), 1
     connection, settings = judge_in_file(path, judges, 40)
@@ -236,7 +236,7 @@ def test_the_owner_sees_flags_charts_and_a_new_link(campaign, open_page, sample)
     for width, scheme in ((390, "dark"), (1280, "light")):
         page = open_page(width, scheme)
         with serving(path) as address:
-            start(page, address, made.links["owner"])
+            start(page, address, created.links["owner"])
             assert page.locator(".note").count() == 1
             assert page.locator(".note").inner_text().startswith("judge2:")
             assert page.locator("svg[role=img]").count() == 2

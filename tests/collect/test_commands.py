@@ -23,12 +23,12 @@ def test_a_port_that_is_taken_and_an_address_of_nobody(campaign, capsys):
         taken.listen()
         port = str(taken.getsockname()[1])
         for words in (["--port", port], ["--host", "203.0.113.1"], ["--host", "no such host"]):
-            with pytest.raises(SystemExit) as ended:
+            with pytest.raises(SystemExit) as exit_info:
                 run(["collect", "serve", str(path), *words])
-            said = capsys.readouterr().err
-            assert ended.value.code == 2
-            assert "ranker: error: cannot listen on" in said
-            assert said.endswith("; choose another --host or --port\n")
+            messages = capsys.readouterr().err
+            assert exit_info.value.code == 2
+            assert "ranker: error: cannot listen on" in messages
+            assert messages.endswith("; choose another --host or --port\n")
 
 
 def test_wrong_input_is_refused_in_one_line(tmp_path, capsys, campaign):
@@ -50,12 +50,12 @@ def test_wrong_input_is_refused_in_one_line(tmp_path, capsys, campaign):
         (["link", str(path), "judge9", "--close"], "no judge has the code 'judge9'"),
         (["export", str(path), "--output", str(tmp_path / "x.jsonl")], "contains no judgements to export yet"),
     ):
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             run(["collect", *words])
-        said = capsys.readouterr().err
-        assert ended.value.code == 2
-        assert expected in said, words
-        assert said.count("\n") == 1
+        messages = capsys.readouterr().err
+        assert exit_info.value.code == 2
+        assert expected in messages, words
+        assert messages.count("\n") == 1
     assert not (tmp_path / "a").exists()
 
 
@@ -101,12 +101,12 @@ def test_a_damaged_campaign_is_refused_in_one_line(damage, tmp_path, capsys, cam
         ["link", str(path), "judge1"],
         ["serve", str(path)],
     ):
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             run(["collect", *words])
-        said = capsys.readouterr().err
-        assert ended.value.code == 2
-        assert said.startswith(f"ranker: error: {path}: cannot be used (")
-        assert said.count("\n") == 1
+        messages = capsys.readouterr().err
+        assert exit_info.value.code == 2
+        assert messages.startswith(f"ranker: error: {path}: cannot be used (")
+        assert messages.count("\n") == 1
 
 
 def test_active_selection_without_references_is_refused(tmp_path, capsys):
@@ -124,9 +124,9 @@ def test_active_selection_without_references_is_refused(tmp_path, capsys):
         "--next",
         "active",
     ]
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run(["collect", *words])
-    assert ended.value.code == 2
+    assert exit_info.value.code == 2
     assert "reference" in capsys.readouterr().err
     assert not (tmp_path / "a").exists()
 
@@ -137,7 +137,7 @@ def test_statistics_in_a_file_are_not_shown_by_a_new_server(campaign, monkeypatc
     with closing(connect(path)) as connection:
         store_result(connection, "figures", 0, '{"judges": 7}')
         monkeypatch.setattr(server, "serve", lambda *_: None)
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             run(["collect", "serve", str(path)])
-        assert ended.value.code == 0
+        assert exit_info.value.code == 0
         assert result(connection, "figures") is None

@@ -34,10 +34,10 @@ def call(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     if words[:2] == ["collect", "serve"] and "--help" not in words:
         serve(words)
         return ""
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run(words)
     printed = capsys.readouterr()
-    assert ended.value.code == 0, (words, printed.err)
+    assert exit_info.value.code == 0, (words, printed.err)
     if words[:2] == ["collect", "new"] and "demo.campaign" in words:
         # whoever reads on has judged something in the meantime
         path, codes = Path("demo.campaign"), re.findall(r"^judge\d+", printed.out, flags=re.MULTILINE)

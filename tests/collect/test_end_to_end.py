@@ -17,10 +17,10 @@ from tests.collect.conftest import Client, free_port, judge_all
 
 
 def ranker(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         run([*map(str, arguments), "--format", "json"])
     printed = capsys.readouterr()
-    assert ended.value.code == 0, printed.err
+    assert exit_info.value.code == 0, printed.err
     return json.loads(printed.out)
 
 
@@ -33,8 +33,8 @@ def figures(capsys: pytest.CaptureFixture[str], data: Path, model: Path) -> list
 
 def test_from_a_campaign_to_a_ranker(tmp_path, capsys, sample, serve):
     path, port = tmp_path / "demo.campaign", free_port()
-    made = ranker(capsys, "collect", "new", path, "--data", "sample", "--judges", 4, "--kind", "ranking")
-    links = {row["who"]: row["link"] for row in made["rows"]}
+    trained = ranker(capsys, "collect", "new", path, "--data", "sample", "--judges", 4, "--kind", "ranking")
+    links = {row["who"]: row["link"] for row in trained["rows"]}
     server = serve(path, port)
 
     # the simulated judges know the sample's mean fluency; every tenth time they take two neighbours for equal
@@ -82,20 +82,20 @@ def test_from_a_campaign_to_a_ranker(tmp_path, capsys, sample, serve):
                     [(x, y) for x in by_text[first] for y in by_text[second]]
                 ):
                     rows.append([lp, seg_id, code, a, b, relation, "-", "-", str(task), str(int(primary == 0))])
-    mine = tmp_path / "mine.jsonl"
-    write_dataset(load_dataset("sample"), mine)
-    records = [json.loads(line) for line in mine.read_text(encoding="utf-8").splitlines()]
+    own = tmp_path / "mine.jsonl"
+    write_dataset(load_dataset("sample"), own)
+    records = [json.loads(line) for line in own.read_text(encoding="utf-8").splitlines()]
     for record in records:
         for candidate in record["candidates"]:
             candidate["human"] = {}
-    mine.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    own.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     header = ["lp", "seg_id", "judge", "sysA", "sysB", "relation", "rankA", "rankB", "task", "primary"]
     (tmp_path / "mine.pairs.tsv").write_text(
         "".join("\t".join(row) + "\n" for row in [header, *rows]), encoding="utf-8"
     )
 
     collected = figures(capsys, exported, tmp_path / "collected.model")
-    from_file = figures(capsys, mine, tmp_path / "mine.model")
+    from_file = figures(capsys, own, tmp_path / "mine.model")
     assert collected == from_file
     # what BLEU learnt from all 1,680 fluency scores of the sample reaches .75; these judges gave 200 rankings
     assert collected[3]["tie-corrected"]["value"] > 0.70

@@ -43,9 +43,9 @@ def served(campaign):
         ],
         EVIL,
     )
-    path, made = campaign("ranking", data=data, title=EVIL)
+    path, created = campaign("ranking", data=data, title=EVIL)
     with serving(path) as address:
-        yield Served(path, address, made)
+        yield Served(path, address, created)
 
 
 def enter(served):
@@ -131,7 +131,7 @@ def test_forged_expired_closed_and_foreign_tokens(served, tmp_path):
 
 def test_tokens_are_not_in_the_file(served):
     enter(served)
-    content = b"".join(one.read_bytes() for one in served.path.parent.glob("test.campaign*"))
+    content = b"".join(item.read_bytes() for item in served.path.parent.glob("test.campaign*"))
     for link in served.made.links.values():
         assert link.rsplit("/", 1)[1].encode() not in content
 
@@ -284,10 +284,10 @@ def test_floods_are_slowed_down_without_harm_to_others(served):
 
 
 def test_the_form_of_a_page_holds_no_known_answer(campaign):
-    path, made = campaign("pairwise", data=small(sources=6), degraded=0.4)
+    path, created = campaign("pairwise", data=small(sources=6), degraded=0.4)
     with serving(path) as address:
         client = Client(address)
-        judge_all(client, made.links["judge1"], lambda texts: [1, 2])
+        judge_all(client, created.links["judge1"], lambda texts: [1, 2])
         kinds = set()
         for number in range(1, 15):
             page = client.get(f"/item/{number}")

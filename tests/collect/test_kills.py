@@ -14,15 +14,15 @@ from tests.collect.conftest import Client, free_port
 
 
 def test_what_was_acknowledged_is_in_the_file_and_judges_go_on_where_they_were(campaign, serve):
-    path, made = campaign("fluency", judges=4)
+    path, created = campaign("fluency", judges=4)
     port = free_port()
-    clients = {code: Client(f"http://127.0.0.1:{port}") for code in made.links if code != "owner"}
+    clients = {code: Client(f"http://127.0.0.1:{port}") for code in created.links if code != "owner"}
     acknowledged: dict[int, int] = {}
 
     def work(code: str) -> None:
         client = clients[code]
         try:
-            page = client.enter(made.links[code])
+            page = client.enter(created.links[code])
             while True:
                 fields = page.page().forms["/judge"]
                 value = int(fields["assignment"]) % 5 + 1

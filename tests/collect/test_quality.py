@@ -80,17 +80,17 @@ def test_a_careless_judge_is_found_and_left_out_and_careful_ones_are_not(campaig
         "judge3": (careless(kind), 1.0),
     }
     connection, settings = judge_in_file(path, judges, 120)
-    found = {one.code: one for one in figures_of(connection, settings, curve=False).judges}
+    result = {judge.code: judge for judge in figures_of(connection, settings, curve=False).judges}
     connection.close()
     for code in ("judge1", "judge2"):
-        assert found[code].checks > 0.85, found[code]
-        assert found[code].self_agreement > 0.6
-        assert found[code].fast == 0
-        assert not found[code].flags
-    assert found["judge3"].checks < 0.75
-    assert found["judge3"].kappa < 0.15 < 0.3 < found["judge1"].kappa
-    assert found["judge3"].fast == 1
-    assert found["judge3"].flags
+        assert result[code].checks > 0.85, result[code]
+        assert result[code].self_agreement > 0.6
+        assert result[code].fast == 0
+        assert not result[code].flags
+    assert result["judge3"].checks < 0.75
+    assert result["judge3"].kappa < 0.15 < 0.3 < result["judge1"].kappa
+    assert result["judge3"].fast == 1
+    assert result["judge3"].flags
     with pytest.raises(SystemExit):
         run(
             [
@@ -107,10 +107,10 @@ def test_a_careless_judge_is_found_and_left_out_and_careful_ones_are_not(campaig
                 "json",
             ]
         )
-    said = json.loads(capsys.readouterr().out)
-    assert [one["judge"] for one in said["left_out"]] == ["judge3"]
-    assert "kappa" in said["left_out"][0]["reason"]
-    assert "100% judged too fast, expected at most 50%" in said["left_out"][0]["reason"]
+    messages = json.loads(capsys.readouterr().out)
+    assert [item["judge"] for item in messages["left_out"]] == ["judge3"]
+    assert "kappa" in messages["left_out"][0]["reason"]
+    assert "100% judged too fast, expected at most 50%" in messages["left_out"][0]["reason"]
     files = "".join((tmp_path / name).read_text() for name in ("x.jsonl", "x.pairs.tsv") if (tmp_path / name).exists())
     assert "judge1" in files
     assert "judge3" not in files
@@ -132,8 +132,8 @@ def test_gold_items_are_scored_and_not_exported(campaign):
         ],
         "gold",
     )
-    path, made = campaign("pairwise", data=small(sources=40), gold=0.3, gold_data=gold)
-    assert made.gold == 10
+    path, created = campaign("pairwise", data=small(sources=40), gold=0.3, gold_data=gold)
+    assert created.gold == 10
 
     def right(texts):
         return [1 if text.startswith("good") else 2 for text in texts]
@@ -142,11 +142,11 @@ def test_gold_items_are_scored_and_not_exported(campaign):
         return [2 if text.startswith("good") else 1 for text in texts]
 
     connection, settings = judge_in_file(path, {"judge1": (right, 9), "judge2": (wrong, 9)}, 30)
-    found = {one.code: one for one in figures_of(connection, settings, curve=False).judges}
-    assert found["judge1"].gold >= 5
-    assert found["judge1"].checks == 1
-    assert found["judge2"].checks == 0
-    assert any("checks answered correctly" in flag for flag in found["judge2"].flags)
+    result = {judge.code: judge for judge in figures_of(connection, settings, curve=False).judges}
+    assert result["judge1"].gold >= 5
+    assert result["judge1"].checks == 1
+    assert result["judge2"].checks == 0
+    assert any("checks answered correctly" in flag for flag in result["judge2"].flags)
     assert "good" not in set(dataset_of(connection, settings).candidates["system"])
     connection.close()
 
@@ -154,11 +154,11 @@ def test_gold_items_are_scored_and_not_exported(campaign):
 def test_a_repeated_item_shows_agreement_with_oneself_and_counts_once(campaign):
     path, _ = campaign("fluency", data=small(sources=20), repeat=0.3)
     connection, settings = judge_in_file(path, {"judge1": (lambda texts: [len(texts[0]) % 5 + 1], 9)}, 30)
-    found = figures_of(connection, settings, curve=False).judges[0]
-    assert found.repeats >= 5
-    assert found.self_agreement == 1
+    result = figures_of(connection, settings, curve=False).judges[0]
+    assert result.repeats >= 5
+    assert result.self_agreement == 1
     dataset = dataset_of(connection, settings)
-    assert len(dataset.ratings) == found.judged - found.repeats
+    assert len(dataset.ratings) == result.judged - result.repeats
     assert not dataset.ratings.duplicated(["candidate", "judge"]).any()
     connection.close()
 
@@ -202,8 +202,8 @@ def test_identical_outputs_are_shown_once_and_exported_for_all_systems(campaign)
         )
         for n in range(3)
     ]
-    path, made = campaign("ranking", data=assemble(records, "x"), judges=1)
-    assert made.items == 3
+    path, created = campaign("ranking", data=assemble(records, "x"), judges=1)
+    assert created.items == 3
     shown = []
 
     def choose(texts):

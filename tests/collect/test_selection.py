@@ -23,42 +23,44 @@ def rows():
 
 
 def test_the_posterior_is_where_its_density_has_no_slope(rows):
-    found = posterior_of(rows)
-    chance = 1 / (1 + np.exp(rows @ found.mean))
-    np.testing.assert_allclose(found.mean, rows.T @ chance, atol=1e-6)
+    posterior = posterior_of(rows)
+    chance = 1 / (1 + np.exp(rows @ posterior.mean))
+    np.testing.assert_allclose(posterior.mean, rows.T @ chance, atol=1e-6)
     # the curvature by finite differences
     step = 1e-4
 
     def slope(w):
         return w - rows.T @ (1 / (1 + np.exp(rows @ w)))
 
-    curvature = np.stack([(slope(found.mean + e) - slope(found.mean - e)) / (2 * step) for e in step * np.eye(4)])
-    np.testing.assert_allclose(np.linalg.inv(curvature), found.covariance, rtol=1e-5)
+    curvature = np.stack(
+        [(slope(posterior.mean + e) - slope(posterior.mean - e)) / (2 * step) for e in step * np.eye(4)]
+    )
+    np.testing.assert_allclose(np.linalg.inv(curvature), posterior.covariance, rtol=1e-5)
 
 
 def test_without_judgements_the_posterior_is_the_prior():
-    found = posterior_of(np.zeros((0, 3)))
-    assert found.mean.tolist() == [0, 0, 0]
-    assert found.covariance.tolist() == np.eye(3).tolist()
+    posterior = posterior_of(np.zeros((0, 3)))
+    assert posterior.mean.tolist() == [0, 0, 0]
+    assert posterior.covariance.tolist() == np.eye(3).tolist()
 
 
 def test_scores_differ_by_variance_one_before_any_judgement():
     generator = np.random.default_rng(1)
     columns = generator.normal(size=(300, 5)) @ generator.normal(size=(5, 5))
     offsets = np.arange(0, 301, 3)
-    made = directions(columns, offsets)
+    example = directions(columns, offsets)
     pairs = [(s + a, s + b) for s in offsets[:-1] for a in range(3) for b in range(3) if a != b]
     first, second = np.array(pairs).T
     # of independent outputs: pairs inside a source of three differ by 3/2 of the variance around their mean, times 2
-    assert ((made[first] - made[second]) ** 2).sum(axis=1).mean() == pytest.approx(1.5)
+    assert ((example[first] - example[second]) ** 2).sum(axis=1).mean() == pytest.approx(1.5)
 
 
 def test_the_gain_is_the_information_that_a_judgement_brings(rows):
     """Half the log determinant of the posterior's precision, before and after, with the outcome's curvature."""
-    found = posterior_of(rows[:50])
-    gains, information = expected_gain(found, rows[50:60])
+    posterior = posterior_of(rows[:50])
+    gains, information = expected_gain(posterior, rows[50:60])
     for row, gain, weight in zip(rows[50:60], gains, information, strict=True):
-        before = np.linalg.inv(found.covariance)
+        before = np.linalg.inv(posterior.covariance)
         after = before + weight * np.outer(row, row)
         assert gain == pytest.approx((np.linalg.slogdet(after)[1] - np.linalg.slogdet(before)[1]) / 2)
 
@@ -86,7 +88,7 @@ def test_certain_answers_and_equal_outputs_are_not_asked_for():
 
 @pytest.mark.parametrize("kind", ["ranking", "fluency"])
 def test_the_queue_puts_chosen_items_in_front(campaign, sample, kind):
-    path, made = campaign(kind, next="active")
+    path, created = campaign(kind, next="active")
     quality = dict(zip(sample.candidates["text"], human_scores(sample, "fluency"), strict=True))
     connection = connect(path)
     settings = settings_of(connection)
@@ -96,10 +98,10 @@ def test_the_queue_puts_chosen_items_in_front(campaign, sample, kind):
         front = [row["id"] for row in connection.execute("SELECT id FROM item WHERE place < 0 ORDER BY place")]
         assert len(front) == QUEUE
         judge_in_file(path, {"judge1": (careful(quality, kind), 9)}, 20)
-        asked = [row["item"] for row in connection.execute("SELECT item FROM assignment ORDER BY id DESC LIMIT 20")]
-        assert asked[::-1] == front[:20]
+        requested = [row["item"] for row in connection.execute("SELECT item FROM assignment ORDER BY id DESC LIMIT 20")]
+        assert requested[::-1] == front[:20]
     assert connection.execute("SELECT count(*) FROM item WHERE place < 0").fetchone()[0] == QUEUE - 20
-    assert made.items > QUEUE
+    assert created.items > QUEUE
     connection.close()
 
 
@@ -107,21 +109,21 @@ def test_the_learning_curve_rises_with_consistent_judges(campaign, sample):
     path, _ = campaign("ranking", judges=1)
     quality = dict(zip(sample.candidates["text"], human_scores(sample, "fluency"), strict=True))
     connection, settings = judge_in_file(path, {"judge1": (careful(quality, "ranking"), 9)}, 120)
-    found = figures_of(connection, settings)
+    result = figures_of(connection, settings)
     connection.close()
-    assert [point.judgements for point in found.curve] == [4, 8, 15, 30, 60, 120]
-    assert found.curve[-1].spearman.value > 0.6
-    assert found.curve[-1].spearman.low < found.curve[-1].spearman.value < found.curve[-1].spearman.high
-    assert found.rankings[0].systems[0].system == "sys1"
+    assert [point.judgements for point in result.curve] == [4, 8, 15, 30, 60, 120]
+    assert result.curve[-1].spearman.value > 0.6
+    assert result.curve[-1].spearman.low < result.curve[-1].spearman.value < result.curve[-1].spearman.high
+    assert result.rankings[0].systems[0].system == "sys1"
 
 
 def test_the_owner_sees_figures_that_the_background_made(campaign):
-    path, made = campaign("pairwise", judges=2, next="active")
+    path, created = campaign("pairwise", judges=2, next="active")
     with serving(path, background=True) as address:
-        judge_all(Client(address), made.links["judge1"], lambda texts: [1, 2], 12)
+        judge_all(Client(address), created.links["judge1"], lambda texts: [1, 2], 12)
         owner = Client(address)
-        page = owner.enter(made.links["owner"]).text
-        assert f"12 of {made.items:,} judgements" in page
+        page = owner.enter(created.links["owner"]).text
+        assert f"12 of {created.items:,} judgements" in page
         for _ in range(600):
             page = owner.get("/owner").text
             if "statistics below cover 12 answers" in page:

@@ -115,9 +115,9 @@ def with_part(value, path, part):
     """Return a JSON document with another part."""
     if not path:
         return part
-    made = dict(value) if isinstance(value, dict) else list(value)
-    made[path[0]] = with_part(value[path[0]], path[1:], part)
-    return made
+    example = dict(value) if isinstance(value, dict) else list(value)
+    example[path[0]] = with_part(value[path[0]], path[1:], part)
+    return example
 
 
 @pytest.mark.parametrize("table", RULES)
@@ -150,13 +150,13 @@ def test_results_are_made_anew_where_they_do_not_fit(campaign):
         chosen = settings_of(connection)
         dataset = dataset_of(connection, chosen)
         right = feature_columns(connection, chosen, dataset)
-        kept = result(connection, "features")["value"]
+        selected = result(connection, "features")["value"]
         for wrong in (right[1:], right[0], right * np.nan, right.astype("float32"), right.astype(str)):
             raw = io.BytesIO()
             np.save(raw, wrong)
             store_result(connection, "features", 0, raw.getvalue())
             np.testing.assert_array_equal(feature_columns(connection, chosen, dataset), right)
-            assert result(connection, "features")["value"] == kept
-        for value in (b"", kept[:-1], kept[:40], "text"):
+            assert result(connection, "features")["value"] == selected
+        for value in (b"", selected[:-1], selected[:40], "text"):
             store_result(connection, "features", 0, value)
             np.testing.assert_array_equal(feature_columns(connection, chosen, dataset), right)

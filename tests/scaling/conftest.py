@@ -42,15 +42,15 @@ def corpus(sources: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def shards_of(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], str]:
     """Return a directory with the corpus in so many shards, of 7 candidates a source."""
-    made: dict[int, str] = {}
+    example: dict[int, str] = {}
 
     def get(number: int) -> str:
-        if number not in made:
+        if number not in example:
             folder = tmp_path_factory.mktemp("shards") / str(number)
             manifest = make_shards(str(corpus), folder, 7 * 28 // number)
             assert len(manifest.shards) == number
-            made[number] = str(folder)
-        return made[number]
+            example[number] = str(folder)
+        return example[number]
 
     return get
 

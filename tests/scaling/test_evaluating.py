@@ -16,8 +16,8 @@ def test_figures_are_those_of_the_whole(command: Command, corpus, shards_of, wor
     more = ("--resamples", "50", "--json")
     whole = json.loads(command("evaluate", str(corpus), *words, *more).out)
     for number in (2, 7):
-        found = json.loads(command("evaluate", shards_of(number), *words, *more).out)
-        assert (found["rows"], found["kind"]) == (whole["rows"], whole["kind"])
+        document = json.loads(command("evaluate", shards_of(number), *words, *more).out)
+        assert (document["rows"], document["kind"]) == (whole["rows"], whole["kind"])
 
 
 def test_preferences_count_as_in_the_whole(command: Command, tmp_path, shared):
@@ -26,11 +26,11 @@ def test_preferences_count_as_in_the_whole(command: Command, tmp_path, shared):
     assert len(manifest.shards) > 3
     words = ("--metric", "chrf", "--resamples", "50", "--json")
     whole = json.loads(command("evaluate", str(part), *words).out)
-    found = json.loads(command("evaluate", str(tmp_path / "shards"), *words, "--out", str(tmp_path / "out")).out)
-    assert found["rows"] == whole["rows"]
+    document = json.loads(command("evaluate", str(tmp_path / "shards"), *words, "--out", str(tmp_path / "out")).out)
+    assert document["rows"] == whole["rows"]
     again = command("evaluate", str(tmp_path / "shards"), *words, "--out", str(tmp_path / "out"))
     assert "shards finished by an earlier run" in again.err
-    assert json.loads(again.out) == found
+    assert json.loads(again.out) == document
 
 
 def test_data_without_judgements_are_refused(command: Command, tmp_path):

@@ -40,12 +40,12 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sources: Dataset) ->
 
 def printed(command: Command, *words: str, shards: int) -> list[tuple[str, str]]:
     """Return what a command on a file and on shards prints, without signatures, and its notes."""
-    found = []
+    result = []
     for data in ("part.jsonl", str(shards)):
         out, err = command("explain", data, *words)
         notes = "".join(line for line in err.splitlines(keepends=True) if "note: " in line)
-        found.append(("".join(line for line in out.splitlines(keepends=True) if "ranker:" not in line), notes))
-    return found
+        result.append(("".join(line for line in out.splitlines(keepends=True) if "ranker:" not in line), notes))
+    return result
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def printed(command: Command, *words: str, shards: int) -> list[tuple[str, str]]
     ],
 )
 def test_explanations_are_those_of_the_whole(command: Command, folder, model, words, form):
-    whole, found = printed(command, "--model", model, *words, "--format", form, shards=100)
+    whole, result = printed(command, "--model", model, *words, "--format", form, shards=100)
     assert len(whole[0]) > 5000
-    assert found == whole
+    assert result == whole
     assert ("skipped: 2 sources" in whole[1]) == ("--pair" in words)
 
 
@@ -80,8 +80,8 @@ def test_of_one_source_its_shard_is_read_and_no_other(command: Command, folder, 
 def test_json_lines_are_searched_for_a_source(command: Command, folder, model):
     make_shards("part.jsonl", "lines", 30, ending=".jsonl.gz")
     shutil.move("lines", "60")
-    whole, found = printed(command, "--model", model, "--seg-id", "9", shards=60)
-    assert found == whole
+    whole, result = printed(command, "--model", model, "--seg-id", "9", shards=60)
+    assert result == whole
 
 
 def test_what_is_not_there_is_an_error(command: Command, folder, model):
@@ -97,9 +97,9 @@ def test_what_is_not_there_is_an_error(command: Command, folder, model):
 def test_explanations_are_written(command: Command, folder, model):
     words = ("explain", "30", "--model", model, "--out", "out", "--json")
     written = json.loads(command(*words).out)
-    assert [one["rows"] for one in written["files"]] == [4] * 7
-    rows = [one for file in written["files"] for one in pyarrow.parquet.read_table(file["file"]).to_pylist()]
+    assert [item["rows"] for item in written["files"]] == [4] * 7
+    rows = [item for file in written["files"] for item in pyarrow.parquet.read_table(file["file"]).to_pylist()]
     lines = command("explain", "part.jsonl", "--model", model, "--format", "jsonl").out.splitlines()
-    assert [one["explanation"] for one in rows] == lines
-    assert [one["seg_id"] for one in rows] == [json.loads(line)["seg_id"] for line in lines]
+    assert [row["explanation"] for row in rows] == lines
+    assert [row["seg_id"] for row in rows] == [json.loads(line)["seg_id"] for line in lines]
     assert "7 shards finished by an earlier run" in command(*words).err

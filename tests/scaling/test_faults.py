@@ -118,16 +118,16 @@ def test_a_run_that_is_killed_goes_on(tmp_path):
 def test_a_killed_worker_costs_nothing_but_time(tmp_path, shards_of):
     pytest.importorskip("distributed", reason="Dask is not installed")
     shards = Shards.open([shards_of(7)])
-    told: list[str] = []
-    with Engine("dask", 1, say=told.append) as engine:
+    texts: list[str] = []
+    with Engine("dask", 1, say=texts.append) as engine:
         client, _ = engine._connected()
         stage = ScoreSegments(NamedScorers.of(["bleu"], None))
         killing = threading.Thread(target=_kill, args=(client.run(os.getpid), tmp_path / "killed"))
         killing.start()
-        finished = Run(shards, tmp_path / "killed", engine, told.append).map(stage, tmp_path / "killed")
+        finished = Run(shards, tmp_path / "killed", engine, texts.append).map(stage, tmp_path / "killed")
         killing.join()
-    assert [one.problem for one in finished] == [None] * 7
-    Run(shards, tmp_path / "local", Engine(), told.append).map(stage, tmp_path / "local")
+    assert [item.problem for item in finished] == [None] * 7
+    Run(shards, tmp_path / "local", Engine(), texts.append).map(stage, tmp_path / "local")
     assert contents(tmp_path / "killed") == contents(tmp_path / "local")
 
 
@@ -150,7 +150,7 @@ class SlowScores(ScoreSegments):
 
 def test_a_scheduler_that_comes_back_gets_the_rest(tmp_path, shards_of):
     pytest.importorskip("distributed", reason="Dask is not installed")
-    shards, told = Shards.open([shards_of(28)]), []
+    shards, texts = Shards.open([shards_of(28)]), []
     stage = SlowScores(NamedScorers.of(["bleu"], None))
     out = tmp_path / "out"
 
@@ -170,13 +170,13 @@ def test_a_scheduler_that_comes_back_gets_the_rest(tmp_path, shards_of):
         opened.enter_context(worker_of(address))
         restarting = threading.Thread(target=restart)
         restarting.start()
-        with Engine(scheduler=address, say=told.append) as engine:
-            finished = Run(shards, out, engine, told.append).map(stage, out)
+        with Engine(scheduler=address, say=texts.append) as engine:
+            finished = Run(shards, out, engine, texts.append).map(stage, out)
         restarting.join()
-    assert [one.problem for one in finished] == [None] * 28
-    assert len([line for line in told if "waiting for it to come back" in line]) == 1
-    assert len([line for line in told if line.startswith("Dask dashboard")]) == 2
-    Run(shards, tmp_path / "local", Engine(), told.append).map(stage, tmp_path / "local")
+    assert [item.problem for item in finished] == [None] * 28
+    assert len([line for line in texts if "waiting for it to come back" in line]) == 1
+    assert len([line for line in texts if line.startswith("Dask dashboard")]) == 2
+    Run(shards, tmp_path / "local", Engine(), texts.append).map(stage, tmp_path / "local")
     assert contents(out) == contents(tmp_path / "local")
 
 

@@ -29,22 +29,22 @@ def results(folder: Path) -> pd.DataFrame:
     return pd.concat([pyarrow.parquet.read_table(file).to_pandas() for file in files], ignore_index=True)
 
 
-def same(found: pd.Series, expected: np.ndarray) -> bool:
-    return found.to_numpy(np.float64).tobytes() == np.asarray(expected, np.float64).tobytes()
+def same(result: pd.Series, expected: np.ndarray) -> bool:
+    return result.to_numpy(np.float64).tobytes() == np.asarray(expected, np.float64).tobytes()
 
 
 @pytest.mark.parametrize("number", [1, 2, 7])
 def test_scores_are_those_of_the_whole(command: Command, tmp_path, sources, shards_of, number):
     command("score", shards_of(number), "--metric", METRICS, "--out", str(tmp_path))
-    found = results(tmp_path)
+    result = results(tmp_path)
     units = Units.of(sources, "segment")
-    assert found[["lp", "seg_id", "system"]].to_numpy().tolist() == units.keys.to_numpy().tolist()
+    assert result[["lp", "seg_id", "system"]].to_numpy().tolist() == units.keys.to_numpy().tolist()
     for name in METRICS.split(",m")[0].split("perp")[0].rstrip(",").split(","):
         scorer = make_scorer(name, None)
-        assert same(found[name], units.score(scorer, scorer.statistics(sources))), name
+        assert same(result[name], units.score(scorer, scorer.statistics(sources))), name
     for name in ("perp[leave_out=true,oov=true]", "meteor", "rouge_l"):
         scorer = make_scorer(name, None)
-        assert same(found[scorer.name], units.score(scorer, scorer.statistics(sources))), name
+        assert same(result[scorer.name], units.score(scorer, scorer.statistics(sources))), name
 
 
 @pytest.mark.parametrize("level", ["system", "document"])
@@ -52,8 +52,8 @@ def test_scores_of_systems_and_documents_are_those_of_the_whole(command: Command
     words = ("--metric", "bleu,rouge_l,nist", "--level", level, "--json")
     whole = json.loads(command("score", str(corpus), *words).out)
     for number in (2, 7):
-        found = json.loads(command("score", shards_of(number), *words).out)
-        assert found["rows"] == whole["rows"]
+        document = json.loads(command("score", shards_of(number), *words).out)
+        assert document["rows"] == whole["rows"]
 
 
 def expected_ranks(sources: Dataset, model: str) -> pd.DataFrame:
@@ -66,11 +66,11 @@ def ranked(sources: Dataset) -> pd.DataFrame:
 
 
 def is_ranked_so(folder: Path, expected: pd.DataFrame) -> bool:
-    found = results(folder)
-    assert found["system"].tolist() == expected["system"].tolist()
-    assert found["rank"].tolist() == expected["rank"].tolist()
-    assert found["tied"].tolist() == expected["tied"].tolist()
-    return all(same(found[column], expected[column].to_numpy()) for column in ("score", "margin"))
+    result = results(folder)
+    assert result["system"].tolist() == expected["system"].tolist()
+    assert result["rank"].tolist() == expected["rank"].tolist()
+    assert result["tied"].tolist() == expected["tied"].tolist()
+    return all(same(result[column], expected[column].to_numpy()) for column in ("score", "margin"))
 
 
 @pytest.mark.parametrize("number", [1, 2, 7])

@@ -16,11 +16,11 @@ FEATURES = "lexical-small,perp[leave_out=true,oov=true]"
 
 
 def same_ranker(first: Path, second: Path) -> bool:
-    one, other = Ranker.load(first), Ranker.load(second)
+    left, right = Ranker.load(first), Ranker.load(second)
     facts = ("kind", "sources", "candidates", "preferences", "C", "chosen_by", "objective", "duality_gap", "targets")
-    assert [getattr(one.training, fact) for fact in facts] == [getattr(other.training, fact) for fact in facts]
+    assert [getattr(left.training, fact) for fact in facts] == [getattr(right.training, fact) for fact in facts]
     arrays = ("weights", "mean", "scale")
-    return all(getattr(one, name).tobytes() == getattr(other, name).tobytes() for name in arrays)
+    return all(getattr(left, name).tobytes() == getattr(right, name).tobytes() for name in arrays)
 
 
 def test_weights_are_those_of_the_whole(command: Command, tmp_path, corpus, shards_of):

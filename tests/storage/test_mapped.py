@@ -36,25 +36,25 @@ def test_what_is_made_of_a_mapped_matrix_is_mapped_and_the_same(pair, tmp_path):
     rows = np.random.default_rng(1).permutation(ROWS)[:2000]
     known = np.random.default_rng(2).random(plain.shape) < 0.7
     for make in (
-        lambda one: take_rows(one, rows),
-        lambda one: take_columns(one, known[0]),
-        lambda one: _filled(one, known),
-        lambda one: standardised(one, *standardiser(one)),
-        lambda one: Grades(one, np.arange(ROWS) % 5.0, np.arange(ROWS) // 10).select(rows)[0],
+        lambda item: take_rows(item, rows),
+        lambda item: take_columns(item, known[0]),
+        lambda item: _filled(item, known),
+        lambda item: standardised(item, *standardiser(item)),
+        lambda item: Grades(item, np.arange(ROWS) % 5.0, np.arange(ROWS) // 10).select(rows)[0],
     ):
-        expected, found = make(plain), make(in_file)
-        assert folder_of(found) == tmp_path
+        expected, result = make(plain), make(in_file)
+        assert folder_of(result) == tmp_path
         assert folder_of(expected) is None
-        assert found.tobytes() == expected.tobytes()
+        assert result.tobytes() == expected.tobytes()
     assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_weights_learnt_from_a_file_are_the_same(pair, loss):
-    plain, in_file = (standardised(one, *standardiser(one)) for one in pair)
+    plain, in_file = (standardised(item, *standardiser(item)) for item in pair)
     grades = np.round(plain @ np.arange(COLUMNS) + np.random.default_rng(3).normal(size=ROWS))
     fits = [
-        RankSVM(C="auto", loss=loss, cv=2).fit(one, grades, groups=np.arange(ROWS) // 10) for one in (plain, in_file)
+        RankSVM(C="auto", loss=loss, cv=2).fit(item, grades, groups=np.arange(ROWS) // 10) for item in (plain, in_file)
     ]
     assert fits[0].coef_.tobytes() == fits[1].coef_.tobytes()
     assert (fits[0].C_, fits[0].objective_, fits[0].duality_gap_) == (

@@ -24,8 +24,8 @@ def metrics(human: np.ndarray, seed: int, noise: tuple[float, ...] = (0.3, 0.35,
     generator = np.random.default_rng(seed)
     values = np.where(np.isnan(human), 0.0, human).ravel()
     return [
-        CandidateScores(f"m{index}", values + generator.normal(size=values.size) * one)
-        for index, one in enumerate(noise)
+        CandidateScores(f"m{index}", values + generator.normal(size=values.size) * item)
+        for index, item in enumerate(noise)
     ]
 
 
@@ -41,8 +41,8 @@ def found(human):
 
 
 def test_figures_equal_those_of_the_plain_functions(found, human):
-    for one in metrics(human, 1):
-        table = one.scores.reshape(human.shape)
+    for metric in metrics(human, 1):
+        table = metric.scores.reshape(human.shape)
         scope = "test/xx-en"
         for identity, name, average in (
             ("segment.spearman", "spearman", "item"),
@@ -50,21 +50,21 @@ def test_figures_equal_those_of_the_plain_functions(found, human):
             ("segment.pearson", "pearson", "none"),
             ("segment.kendall-b", "kendall-b", "item"),
         ):
-            cell = found.cell(identity, scope, one.name)
+            cell = found.cell(identity, scope, metric.name)
             wanted = correlate(human.T, table.T, name, average)
             assert cell.value == pytest.approx(wanted.value, abs=1e-9)
             assert cell.low < cell.value < cell.high
             if average == "item":
                 assert (cell.count, cell.undefined) == (wanted.groups, wanted.undefined)
-        calibrated = calibrate(human.ravel(), np.round(one.scores, 10), np.arange(0, 301, 5))
-        cell = found.cell("segment.acc-eq", scope, one.name)
+        calibrated = calibrate(human.ravel(), np.round(metric.scores, 10), np.arange(0, 301, 5))
+        cell = found.cell("segment.acc-eq", scope, metric.name)
         assert cell.value == pytest.approx(calibrated.accuracy, abs=1e-9)
         assert cell.detail["epsilon"] == pytest.approx(calibrated.epsilon, abs=1e-9)
         documents = human.reshape(10, 6, 5).mean(axis=1), table.reshape(10, 6, 5).mean(axis=1)
         wanted = np.mean([stats.spearmanr(a, b).statistic for a, b in zip(*documents, strict=True)])
-        assert found.cell("document.spearman", scope, one.name).value == pytest.approx(wanted, abs=1e-9)
+        assert found.cell("document.spearman", scope, metric.name).value == pytest.approx(wanted, abs=1e-9)
         wanted = stats.pearsonr(human.mean(axis=0), table.mean(axis=0)).statistic
-        assert found.cell("system.pearson", scope, one.name).value == pytest.approx(wanted, abs=1e-9)
+        assert found.cell("system.pearson", scope, metric.name).value == pytest.approx(wanted, abs=1e-9)
 
 
 def test_every_figure_lies_in_its_interval_and_every_interval_in_the_range(found):
@@ -76,40 +76,40 @@ def test_every_figure_lies_in_its_interval_and_every_interval_in_the_range(found
 def test_preferences_give_the_figures_and_intervals_of_evaluate(human):
     dataset = concatenate([preferred(human[:25], "a-en"), preferred(human[25:], "b-xx", repeated=9)])
     scored = metrics(human, 2)[:2]
-    found = compare([(dataset, scored)], resamples=100, seed=5)
-    assert [one.id for one in found.scopes] == [
+    comparison = compare([(dataset, scored)], resamples=100, seed=5)
+    assert [entry.id for entry in comparison.scopes] == [
         *("test+test/a-en", "test+test/b-xx", "test+test/mean into English", "test+test/mean"),
     ]
-    assert found.main_scope.members == ("test+test/a-en", "test+test/b-xx")
-    for one in scored:
-        alone = evaluate(dataset, one.scores, resamples=100, seed=5)
+    assert comparison.main_scope.members == ("test+test/a-en", "test+test/b-xx")
+    for item in scored:
+        alone = evaluate(dataset, item.scores, resamples=100, seed=5)
         assert [scope.id for scope in named_scopes(alone).values()] == [scope.id for scope in alone.scopes]
         assert main_scope(alone)[0] == "mean into English"
-        for scope in found.scopes:
+        for scope in comparison.scopes:
             assert alone.scope(scope.id).pairs == scope.pairs
             for identity in ("tau.official", "tau.primary", "tau.wmt12", "tau.wmt13", "spearman", "spearman-ye07"):
                 figure = alone.estimate(f"segment.{identity}", scope.id)
-                assert figure == found.estimate(f"segment.{identity}", scope.id, one.name)
+                assert figure == comparison.estimate(f"segment.{identity}", scope.id, item.name)
                 assert figure.low < figure.value < figure.high
         assert {cell.statistic for cell in alone.cells} == set(EVALUATED)
 
 
 def test_expected_wins_and_soft_accuracy_of_preferences(human):
     (scored,) = metrics(human, 3)[:1]
-    found = compare([(preferred(human), [scored])], resamples=0)
+    comparison = compare([(preferred(human), [scored])], resamples=0)
     wins = (human[:, :, np.newaxis] > human[:, np.newaxis, :]).sum(axis=0)
     share = (wins / np.maximum(wins + wins.T, 1)).sum(axis=1) / 4
     table = scored.scores.reshape(human.shape)
     wanted = stats.pearsonr(share, table.mean(axis=0)).statistic
-    assert found.cell("system.pearson", "test/xx-en", "m0").value == pytest.approx(wanted)
+    assert comparison.cell("system.pearson", "test/xx-en", "m0").value == pytest.approx(wanted)
     i, j = np.triu_indices(5, 1)
     p = []
     for apart in (np.sign(human[:, i] - human[:, j]), table[:, i] - table[:, j]):
         p.append(stats.norm.sf(apart.sum(axis=0) / np.sqrt((apart**2).sum(axis=0))))
     wanted = 1 - np.abs(p[0] - p[1]).mean()
-    assert found.cell("system.spa", "test/xx-en", "m0").value == pytest.approx(wanted)
-    assert not found.contests
-    assert np.isnan(found.cells[0].low)
+    assert comparison.cell("system.spa", "test/xx-en", "m0").value == pytest.approx(wanted)
+    assert not comparison.contests
+    assert np.isnan(comparison.cells[0].low)
 
 
 def test_systems_may_be_scored_by_their_summed_statistics(human):
@@ -120,32 +120,34 @@ def test_systems_may_be_scored_by_their_summed_statistics(human):
         return statistics[..., 0] / statistics[..., 1]
 
     by_sums = CandidateScores("sums", ratio(rows), rows, ratio)
-    found = compare([(graded(human), [by_sums, scored])], resamples=50, test="randomisation")
+    comparison = compare([(graded(human), [by_sums, scored])], resamples=50, test="randomisation")
     totals = ratio(rows.reshape(60, 5, 2).sum(axis=0))
     wanted = stats.pearsonr(human.mean(axis=0), totals).statistic
-    assert found.cell("system.pearson", "test/xx-en", "sums").value == pytest.approx(wanted)
-    assert {one.statistic: one.test for one in found.contests}["system.pearson"] == "bootstrap"
-    assert {one.statistic: one.test for one in found.contests}["segment.pearson"] == "randomisation"
+    assert comparison.cell("system.pearson", "test/xx-en", "sums").value == pytest.approx(wanted)
+    assert {contest.statistic: contest.test for contest in comparison.contests}["system.pearson"] == "bootstrap"
+    assert {contest.statistic: contest.test for contest in comparison.contests}["segment.pearson"] == "randomisation"
 
 
 @pytest.mark.parametrize("test", ["bootstrap", "randomisation", "perm-both"])
 def test_significance_tells_a_bad_metric_from_two_good_ones(human, test):
     scored = metrics(human, 1)
     same = CandidateScores("same", scored[0].scores * 2 - 1)
-    found = compare([(preferred(human), [*scored, same])], resamples=150, test=test, correction="none")
-    contest = found.contest("segment.tau.primary", "test/xx-en")
+    comparison = compare([(preferred(human), [*scored, same])], resamples=150, test=test, correction="none")
+    contest = comparison.contest("segment.tau.primary", "test/xx-en")
     assert contest.test == test
     assert contest.p[0][3] == 1
     assert contest.p[0][2] < 0.02
     assert contest.p[0][2] == contest.p[2][0]
     assert contest.ahead[0] == (False, False, True, False)
-    clusters = [found.cell("segment.tau.primary", "test/xx-en", one).cluster for one in ("m0", "m1", "m2", "same")]
+    clusters = [
+        comparison.cell("segment.tau.primary", "test/xx-en", item).cluster for item in ("m0", "m1", "m2", "same")
+    ]
     assert clusters[2] == max(clusters) > clusters[0] == clusters[3] == 1
     again = compare([(preferred(human), [*scored, same])], resamples=150, test=test, correction="none")
-    assert again.to_json() == found.to_json()
+    assert again.to_json() == comparison.to_json()
     # Spearman has no shortcut under perm-both, and the contest says what stood in
     expected = "bootstrap" if test == "perm-both" else test
-    assert found.contest("segment.spearman", "test/xx-en").test == expected
+    assert comparison.contest("segment.spearman", "test/xx-en").test == expected
 
 
 @pytest.fixture(scope="module")
@@ -166,13 +168,13 @@ def test_twelve_metrics_are_told_apart_by_default(twelve, human):
     holm, default = twelve["holm"], twelve["westfall-young"]
     assert default.settings.correction == compare([(preferred(human), metrics(human, 1))]).settings.correction
     for identity in ("segment.tau.primary", "segment.spearman"):
-        found = {name: one.contest(identity, "test/xx-en") for name, one in twelve.items()}
+        result = {name: item.contest(identity, "test/xx-en") for name, item in twelve.items()}
         assert significant(holm, identity) == 0
         assert significant(twelve["none"], identity) >= significant(default, identity) >= 32
         # all of the good are ahead of all others
-        assert np.array(found["westfall-young"].ahead)[:4, 4:].all()
-        assert found["westfall-young"].p == found["holm"].p == found["none"].p == found["none"].adjusted
-        assert (np.array(found["westfall-young"].adjusted) >= found["none"].p).all()
+        assert np.array(result["westfall-young"].ahead)[:4, 4:].all()
+        assert result["westfall-young"].p == result["holm"].p == result["none"].p == result["none"].adjusted
+        assert (np.array(result["westfall-young"].adjusted) >= result["none"].p).all()
 
 
 def test_a_comparison_says_when_no_difference_can_be_significant(twelve, human):
@@ -203,21 +205,21 @@ def test_a_comparison_says_when_no_difference_can_be_significant(twelve, human):
 def test_williams_test_is_that_of_the_correlations_of_a_language_pair(human):
     scored = metrics(human, 1)
     data = [(concatenate([graded(human[:30]), graded(human[30:], "yy-en")]), scored)]
-    found = compare(data, resamples=50, test="williams", correction="holm")
-    kept = human[:30].ravel(), *(one.scores[:150] for one in scored)
-    r = np.corrcoef(kept)
-    contest = found.contest("segment.pearson", "test+test/xx-en")
+    comparison = compare(data, resamples=50, test="williams", correction="holm")
+    selected = human[:30].ravel(), *(item.scores[:150] for item in scored)
+    r = np.corrcoef(selected)
+    contest = comparison.contest("segment.pearson", "test+test/xx-en")
     assert contest.test == "williams"
     assert contest.p[0][2] == contest.p[2][0] == pytest.approx(float(williams(r[0, 1], r[0, 3], r[1, 3], 150)))
     assert contest.adjusted[0][2] == pytest.approx(3 * contest.p[0][2])
     assert contest.ahead[0][2]
     # systems, too, but not a mean over language pairs and no other statistic
-    people, one, two = (values.reshape(30, 5).mean(axis=0) for values in (kept[0], kept[1], kept[3]))
-    r = np.corrcoef([people, one, two])
-    systems = found.contest("system.pearson", "test+test/xx-en")
+    people, left, right = (values.reshape(30, 5).mean(axis=0) for values in (selected[0], selected[1], selected[3]))
+    r = np.corrcoef([people, left, right])
+    systems = comparison.contest("system.pearson", "test+test/xx-en")
     assert systems.p[0][2] == pytest.approx(float(williams(r[0, 1], r[0, 2], r[1, 2], 5)))
-    assert found.contest("segment.pearson", "test+test/mean").test == "bootstrap"
-    assert found.contest("segment.spearman", "test+test/xx-en").test == "bootstrap"
+    assert comparison.contest("segment.pearson", "test+test/mean").test == "bootstrap"
+    assert comparison.contest("segment.spearman", "test+test/xx-en").test == "bootstrap"
     with pytest.raises(OptionError, match=r"--test williams does not resample, .*: use --correction holm or none"):
         compare(data, test="williams")
 
@@ -225,13 +227,13 @@ def test_williams_test_is_that_of_the_correlations_of_a_language_pair(human):
 def test_several_data_sets_are_averaged(human):
     sets = [(preferred(human[:30], name="one"), human[:30]), (preferred(human[30:], "en-yy", name="two"), human[30:])]
     scored = [(dataset, metrics(values, 4)[:2]) for dataset, values in sets]
-    found = compare(scored, resamples=50)
-    assert [one.id for one in found.scopes] == ["one/xx-en", "two/en-yy", "mean"]
-    values = [found.values("segment.spearman", one.id) for one in found.scopes]
+    comparison = compare(scored, resamples=50)
+    assert [scope.id for scope in comparison.scopes] == ["one/xx-en", "two/en-yy", "mean"]
+    values = [comparison.values("segment.spearman", scope.id) for scope in comparison.scopes]
     assert values[2] == pytest.approx((values[0] + values[1]) / 2)
-    assert found.main_scope.sources == 60
+    assert comparison.main_scope.sources == 60
     alone = compare(scored[:1], resamples=50)
-    assert [one for one in found.cells if one.scope == "one/xx-en"] == list(alone.cells)
+    assert [cell for cell in comparison.cells if cell.scope == "one/xx-en"] == list(alone.cells)
 
 
 def test_json_holds_everything_and_is_read_back(found, tmp_path):
@@ -259,19 +261,19 @@ def test_json_holds_everything_and_is_read_back(found, tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda one: one["contests"][0]["ahead"].pop(),
-        lambda one: one["contests"][0]["p"][1].pop(),
-        lambda one: one["contests"][0].update(scope="nowhere"),
-        lambda one: one["cells"][0].update(metric="none"),
-        lambda one: one["cells"][0].update(rank=1.5),
-        lambda one: one["metrics"].append(one["metrics"][0]),
-        lambda one: one["statistics"].append(one["statistics"][0]),
-        lambda one: one["scopes"].append(one["scopes"][0]),
-        lambda one: one["statistics"][0].update(title=None),
-        lambda one: one["scopes"][0].update(sources=True),
-        lambda one: one["settings"].update(seed="x"),
-        lambda one: one.update(scopes=[], cells=[], contests=[]),
-        lambda one: one.update(cells={"a": 1}),
+        lambda item: item["contests"][0]["ahead"].pop(),
+        lambda item: item["contests"][0]["p"][1].pop(),
+        lambda item: item["contests"][0].update(scope="nowhere"),
+        lambda item: item["cells"][0].update(metric="none"),
+        lambda item: item["cells"][0].update(rank=1.5),
+        lambda item: item["metrics"].append(item["metrics"][0]),
+        lambda item: item["statistics"].append(item["statistics"][0]),
+        lambda item: item["scopes"].append(item["scopes"][0]),
+        lambda item: item["statistics"][0].update(title=None),
+        lambda item: item["scopes"][0].update(sources=True),
+        lambda item: item["settings"].update(seed="x"),
+        lambda item: item.update(scopes=[], cells=[], contests=[]),
+        lambda item: item.update(cells={"a": 1}),
     ],
 )
 def test_json_whose_parts_do_not_belong_together_is_refused(found, change):
@@ -282,14 +284,14 @@ def test_json_whose_parts_do_not_belong_together_is_refused(found, change):
 
 
 def test_json_keeps_raw_and_corrected_p_values_and_the_notes(twelve):
-    for correction, one in twelve.items():
-        text = one.to_json()
+    for correction, item in twelve.items():
+        text = item.to_json()
         again = Comparison.from_json(text)
-        assert (again.contests, again.notes, again.to_json()) == (one.contests, one.notes, text)
+        assert (again.contests, again.notes, again.to_json()) == (item.contests, item.notes, text)
         written = json.loads(text)
-        assert written["notes"] == list(one.notes)
+        assert written["notes"] == list(item.notes)
         assert written["settings"]["correction"] == correction
-        assert f"|correction:{correction}|" in one.signature
+        assert f"|correction:{correction}|" in item.signature
         raw, adjusted = (written["contests"][0][key] for key in ("p", "adjusted"))
         assert (raw == adjusted) == (correction == "none")
     # files of before there were notes say the same
@@ -305,8 +307,8 @@ def test_json_keeps_raw_and_corrected_p_values_and_the_notes(twelve):
 
 def test_levels_and_mistakes(human):
     scored = metrics(human, 1)[:1]
-    found = compare([(graded(human), scored)], levels=["system"], resamples=0)
-    assert {one.level for one in found.statistics} == {"system"}
+    comparison = compare([(graded(human), scored)], levels=["system"], resamples=0)
+    assert {statistic.level for statistic in comparison.statistics} == {"system"}
     with pytest.raises(OptionError, match="two metrics are called 'm0'"):
         compare([(graded(human), scored * 2)])
     with pytest.raises(OptionError, match="two data sets are called 'test'"):
@@ -326,11 +328,11 @@ def test_levels_and_mistakes(human):
 
 
 def test_statistics_have_unique_keys_of_their_level():
-    assert len({one.id for one in STATISTICS}) == len(STATISTICS)
-    for one in STATISTICS:
-        assert one.id.startswith(f"{one.level}.")
-        assert one.low <= one.chance <= one.high
-        assert one.definition.endswith(".")
+    assert len({entry.id for entry in STATISTICS}) == len(STATISTICS)
+    for item in STATISTICS:
+        assert item.id.startswith(f"{item.level}.")
+        assert item.low <= item.chance <= item.high
+        assert item.definition.endswith(".")
 
 
 @pytest.mark.parametrize(

@@ -73,21 +73,21 @@ def test_the_database_of_the_package_wn(tmp_path):
             """
         )
     connection.close()
-    found = find_wordnet(str(path))
-    assert found.lemmas == {"car": (7, 8), "go": (9,), "ice_cream": (11,)}
-    assert found.synsets("went") == found.synsets("go") == {9}
-    assert found.synsets("cars") == {7, 8}
-    assert not found.synsets("auto")
+    folder = find_wordnet(str(path))
+    assert folder.lemmas == {"car": (7, 8), "go": (9,), "ice_cream": (11,)}
+    assert folder.synsets("went") == folder.synsets("go") == {9}
+    assert folder.synsets("cars") == {7, 8}
+    assert not folder.synsets("auto")
 
 
 def test_real_wordnet_knows_irregular_and_regular_forms():
     try:
-        found = find_wordnet()
+        folder = find_wordnet()
     except MissingError as error:
         pytest.skip(str(error))
-    assert found.synsets("bought") & found.synsets("purchase")
-    assert found.synsets("automobiles") & found.synsets("car")
-    assert not found.synsets("automobile") & found.synsets("banana")
+    assert folder.synsets("bought") & folder.synsets("purchase")
+    assert folder.synsets("automobiles") & folder.synsets("car")
+    assert not folder.synsets("automobile") & folder.synsets("banana")
 
 
 def test_what_is_missing_or_damaged_is_named(tmp_path, monkeypatch):

@@ -40,15 +40,15 @@ def test_scores_are_those_of_kenlm(arpa: Path, form: str) -> None:
         write_binary_file(path, form)
     values, offsets, words = tokenise(SCORED)
     model = kenlm_files.load(path)
-    found = model.scores(words, values, offsets, matched=True)
+    result = model.scores(words, values, offsets, matched=True)
     reader = kenlm.Model(str(path))
     plain = [" ".join(sentence) for sentence in SCORED]
     # words that would be split, or be boundaries, are unknown words
     plain[2] = "<unk> <unk> <unk> <unk> <unk> a\u00a0b dog"
-    assert found.log10_prob.tolist() == [reader.score(line) for line in plain]
+    assert result.log10_prob.tolist() == [reader.score(line) for line in plain]
     full = [list(reader.full_scores(line)) for line in plain]
-    assert found.unknown.tolist() == [sum(unknown for _, _, unknown in line) for line in full] == [1, 0, 6, 0]
-    np.testing.assert_allclose(found.matched_length, [np.mean([length for _, length, _ in line]) for line in full])
+    assert result.unknown.tolist() == [sum(unknown for _, _, unknown in line) for line in full] == [1, 0, 6, 0]
+    np.testing.assert_allclose(result.matched_length, [np.mean([length for _, length, _ in line]) for line in full])
     assert (model.header.order, model.header.words) == (3, 18)
     assert model.header.trained == (
         {} if form in ("klm", "trie") else {"order": "3", "tokenizer": "13a", "lowercase": "true"}
