@@ -76,9 +76,9 @@ class Kernel(CPUDispatcher):
     @functools.cached_property
     def _without_kernels(self) -> Any:
         """The plain version, which calls the plain versions of other kernels and not the kernels: that is faster."""
-        made = _with_names(self.plain, _plain_names(self.plain))
-        made.py_func = made if self.plain is self.py_func else _with_names(self.py_func, _plain_names(self.py_func))
-        return made
+        copied = _with_names(self.plain, _plain_names(self.plain))
+        copied.py_func = copied if self.plain is self.py_func else _with_names(self.py_func, _plain_names(self.py_func))
+        return copied
 
     def compile(self, signature: Any) -> Any:
         """Compile for arguments of the types of `signature`, unless that is on disk."""
@@ -112,9 +112,9 @@ class Kernel(CPUDispatcher):
 
 def _with_names(function: Any, names: dict[str, Any]) -> Any:
     """Return a function with other globals."""
-    made = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
-    made.__kwdefaults__ = function.__kwdefaults__
-    return made
+    copied = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    copied.__kwdefaults__ = function.__kwdefaults__
+    return copied
 
 
 _names: dict[int, dict[str, Any]] = {}

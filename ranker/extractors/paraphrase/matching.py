@@ -234,7 +234,7 @@ def _substitute_on_lists(
 ) -> Float32Array:
     """Do what `substitute` does, on lists."""
     size, length = len(candidate), len(reference)
-    found = np.zeros(size, dtype=np.float32)
+    similarity = np.zeros(size, dtype=np.float32)
     reach = _reach(size, length)
     numbers, is_taken = table.number[reference].tolist(), taken.tolist()
     pairs = []
@@ -251,8 +251,8 @@ def _substitute_on_lists(
                     pairs.append((-table.similarity[rows][place[numbers[j]]], distance, i, j))
     for less, _, i, j in sorted(pairs):
         if partner[i] < 0 and not taken[j]:
-            partner[i], kind[i], taken[j], found[i] = j, SUBSTITUTED, True, -less
-    return found
+            partner[i], kind[i], taken[j], similarity[i] = j, SUBSTITUTED, True, -less
+    return similarity
 
 
 @kernel(plain=_substitute_on_lists)
