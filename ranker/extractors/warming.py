@@ -43,7 +43,7 @@ def warm_up() -> int:
     ):
         for done, future in enumerate(as_completed([pool.submit(_compile, task) for task in work]), 1):
             count += future.result()
-            progress.report("features", done, len(work))
+            progress.report("compiling kernels of features, once", done, len(work))
     return count
 
 
