@@ -3,19 +3,29 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types pytest clean wheel docs
+.PHONY: demo demo-included demo-model demo-evaluation demo-report test lint types pytest clean wheel docs
 
+# two things at a time: training and the report take the longest, and the rest is shown meanwhile
 demo: $(VENV)/.report
-	@echo "== learn a ranker from the bundled sample (synthetic, so the figures prove nothing)"
-	@$(BIN)/ranker train --data sample --model demo.model > /dev/null
-	@echo; echo "== compare its scores with the judges"
-	@$(BIN)/ranker evaluate --data sample --model demo.model
-	@echo; echo "== rank new candidates with the included ranker for English"
+	@$(MAKE) --no-print-directory --jobs=2 demo-included demo-model
+	@$(MAKE) --no-print-directory --jobs=2 demo-evaluation demo-report
+	@echo; echo "== a report on the ranker: $(CURDIR)/demo.html"
+
+demo-included:
+	@echo "== rank new candidates with the included ranker for English"
 	@$(BIN)/ranker rank docs/candidates.json --model full
 	@echo; echo "== why is C above B?"
 	@$(BIN)/ranker explain docs/candidates.json --model full --pair C B
+
+demo-model:
+	@$(BIN)/ranker train --data sample --model demo.model > /dev/null
+
+demo-evaluation:
+	@echo; echo "== a ranker was learnt from the bundled sample (synthetic, so the figures prove nothing): compare it with the judges"
+	@$(BIN)/ranker evaluate --data sample --model demo.model
+
+demo-report:
 	@$(BIN)/ranker report --data sample --model demo.model --html demo.html > /dev/null
-	@echo; echo "== a report on the ranker: $(CURDIR)/demo.html"
 
 test: $(VENV)/.test lint
 	@$(MAKE) --no-print-directory --jobs=2 types pytest
