@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -35,30 +36,58 @@ def warm_up() -> int:
     As many processes as `ranker.threads.jobs` says share the work. A kernel that two of them need at the same time may
     be compiled twice.
     """
-    work = tasks()
-    count = 0
-    with (
-        _compiling(),
-        ProcessPoolExecutor(min(jobs(), len(work)), multiprocessing.get_context("spawn")) as pool,
+    with _environment(
+        RANKER_KERNELS="compiled",
+        # after an interrupt the process that cleans up would warn of what is not
+        PYTHONWARNINGS="ignore:resource_tracker",
     ):
-        for done, future in enumerate(as_completed([pool.submit(_compile, task) for task in work]), 1):
-            count += future.result()
-            progress.report("compiling kernels of features, once", done, len(work))
+        return _share(tasks())
+
+
+def _share(work: list[str]) -> int:
+    """Let processes do all tasks, and return how many kernels they compiled."""
+    count = 0
+    with ProcessPoolExecutor(min(jobs(), len(work)), multiprocessing.get_context("spawn")) as pool:
+        try:
+            with _interrupts_held():
+                futures = [pool.submit(_compile, task) for task in work]
+            for done, future in enumerate(as_completed(futures), 1):
+                count += future.result()
+                progress.report("compiling kernels of features, once", done, len(work))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
     return count
 
 
 @contextmanager
-def _compiling() -> Iterator[None]:
-    """Let processes that are started compile whatever they call."""
-    before = os.environ.get("RANKER_KERNELS")
-    os.environ["RANKER_KERNELS"] = "compiled"
+def _interrupts_held() -> Iterator[None]:
+    """Start processes that Ctrl-C does not reach, where the system can: this process ends them, and says so once."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        if before is None:
-            del os.environ["RANKER_KERNELS"]
-        else:
-            os.environ["RANKER_KERNELS"] = before
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _environment(**variables: str) -> Iterator[None]:
+    """Let processes that are started see these environment variables."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _compile(task: str) -> int:
@@ -71,6 +100,6 @@ def _compile(task: str) -> int:
         sample = catalogue.load("sample")
         # enough references for language models
         sample = sample.select_sources(np.arange(len(sample.sources)) < _SOURCES)
-        extractor = registry.make(task)
+        extractor = registry.make_features(task)
         extractor.fit(sample).transform(sample)
     return kernels.compiled() - before

@@ -1,17 +1,38 @@
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from ranker import progress
 from ranker.cli.main import run
-from ranker.extractors import warming
+from ranker.extractors import registry, warming
 from ranker.extractors.feature_sets import FeatureSet
 
 
 def test_everything_that_full_is_made_of_is_compiled():
     assert {str(extractor) for extractor in FeatureSet.parse("full").extractors} < set(warming.tasks())
+
+
+def test_every_task_can_be_made():
+    assert warming.tasks()[-1] == "ranking SVM"
+    for task in warming.tasks()[:-1]:
+        assert str(registry.make_features(task)) == task
+
+
+def test_one_column_of_an_extractor_is_a_task(monkeypatch):
+    monkeypatch.setattr(warming, "_SOURCES", 2)
+    warming._compile("consensus[trust=source].weighted")
+
+
+def test_processes_see_the_environment_and_later_ones_do_not(monkeypatch):
+    monkeypatch.setenv("RANKER_KERNELS", "auto")
+    monkeypatch.delenv("PYTHONWARNINGS", raising=False)
+    with warming._environment(RANKER_KERNELS="compiled", PYTHONWARNINGS="ignore"):
+        assert (os.environ["RANKER_KERNELS"], os.environ["PYTHONWARNINGS"]) == ("compiled", "ignore")
+    assert os.environ["RANKER_KERNELS"] == "auto"
+    assert "PYTHONWARNINGS" not in os.environ
 
 
 def test_a_task_whose_kernels_are_there_compiles_nothing():
