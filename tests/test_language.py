@@ -48,6 +48,11 @@ def sources() -> dict[str, str]:
     return {str(path.relative_to(PACKAGE)): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
 
 
+def modules() -> dict[str, str]:
+    """Return the modules that are imported; an installed package has other Python files among its data."""
+    return {path: source for path, source in sources().items() if not path.startswith("share/")}
+
+
 @functools.cache
 def texts() -> dict[str, list[str]]:
     """Return the texts for people of every file: strings of modules without internal docstrings, templates, topics."""
@@ -117,7 +122,7 @@ def bindings(source: str) -> Iterator[tuple[int, str]]:
 def test_names_say_what_they_hold():
     result = [
         f"{path}:{line}: {name}"
-        for path, source in sources().items()
+        for path, source in modules().items()
         for line, name in bindings(source)
         if name.lstrip("_") in NAMES and not (path.startswith(PIECES) and "piece" in name)
     ]
@@ -125,9 +130,9 @@ def test_names_say_what_they_hold():
 
 
 def test_no_two_modules_have_a_class_of_the_same_name():
-    modules: dict[str, list[str]] = {}
-    for path, source in sources().items():
+    classes: dict[str, list[str]] = {}
+    for path, source in modules().items():
         for node in ast.parse(source).body:
             if isinstance(node, ast.ClassDef):
-                modules.setdefault(node.name, []).append(path)
-    assert {name: paths for name, paths in modules.items() if len(paths) > 1} == {}
+                classes.setdefault(node.name, []).append(path)
+    assert {name: paths for name, paths in classes.items() if len(paths) > 1} == {}
