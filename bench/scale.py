@@ -133,31 +133,35 @@ def processor_time() -> float:
 
 
 def scale_workers(shards: Path, folder: Path, workers: list[int]) -> None:
-    """Print for numbers of Dask workers the time of the processor on the longest path: the client and one worker.
+    """Print for numbers of Dask workers, a thread each, the wall time of a stage and the longest path.
 
-    That is the wall time on a machine with a core for each of them that does nothing else.
+    That path is the processor time of the client and one worker: the wall time with a core for each and nothing else.
     """
     from ranker.corpora.shards.shards import Shards
     from ranker.scaling.engines import Engine
     from ranker.scaling.plan import Run
     from ranker.scaling.scorers import NamedScorers
     from ranker.scaling.scoring import ScoreSegments
+    from ranker.threads import set_jobs
 
     data = Shards.open([str(shards)])
     if data is None:
         raise SystemExit(f"{shards}: no shards")
     stage = ScoreSegments(NamedScorers.of(["bleu", "chrf", "ter"], None))
     for number in workers:
+        set_jobs(number)
         out = folder / f"workers-{number}"
         shutil.rmtree(out, ignore_errors=True)
         with Engine("dask", number, say=lambda _: None) as engine:
             client, _ = engine._connected()
-            before, begun = client.run(processor_time), time.process_time()
+            before, begun, started = client.run(processor_time), time.process_time(), time.monotonic()
             Run(data, out, engine, lambda _: None).map(stage, out)
+            seconds = time.monotonic() - started
             after, ended = client.run(processor_time), time.process_time()
         used = sorted((round(after[name] - before[name], 1) for name in after), reverse=True)
         longest = used[0] + ended - begun
-        print(json.dumps({"workers": number, "cpu": used, "client": round(ended - begun, 1), "longest": longest}))
+        row = {"workers": number, "seconds": round(seconds, 1), "longest path": round(longest, 1), "cpu": used}
+        print(json.dumps(row), flush=True)
 
 
 def fits(found: list[dict[str, object]]) -> None:

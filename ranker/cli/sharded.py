@@ -17,6 +17,7 @@ from ranker.errors import OptionError, counted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ranker.extractors.text.reference_counts import CountsReferences
     from ranker.scaling.plan import Run
     from ranker.scaling.references import AllReferences
     from ranker.scaling.scorers import NamedScorers
@@ -119,9 +120,16 @@ def run_of(
 
 
 def chosen_for(
-    run: Run, metric: str | None, model: Path | None, *, references: bool
+    run: Run,
+    metric: str | None,
+    model: Path | None,
+    *,
+    references: bool,
+    learners: Sequence[CountsReferences] = (),
 ) -> tuple[NamedScorers, AllReferences | None]:
     """Return the scorer that the options name, or the included ranker, and all references if it needs them.
+
+    What else learns from n-grams of all references is named in `learners`.
 
     Raises
     ------
@@ -140,7 +148,8 @@ def chosen_for(
     named = NamedScorers.of([metric] if metric else [], model)
     if not named.need_all_references:
         return named, None
-    return named, whole or run.collect_references(references=references)
+    whole = whole or run.collect_references(references=references)
+    return named, run.count_references(whole, [*named.members(), *learners], references=references)
 
 
 def finish(run: Run, stage: Stage, finished: Sequence[Finished], notes: Sequence[str | None], **facts: object) -> None:

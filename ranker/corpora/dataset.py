@@ -37,7 +37,8 @@ import pyarrow as pa
 from ranker.arrays import BoolArray, Int64Array
 from ranker.corpora.conversions import Conversions
 from ranker.corpora.languages import target_language
-from ranker.errors import DataError, nearest
+from ranker.corpora.reference_sums import ReferenceSums
+from ranker.errors import DataError, counted, nearest
 
 TEXT = pd.StringDtype("pyarrow")
 ALIGNMENT = "alignment"
@@ -104,7 +105,7 @@ class Dataset(Conversions):
     _views: dict[Hashable, Any] = field(init=False, default_factory=dict, repr=False)
     _origin: tuple[Dataset, Int64Array] | None = field(init=False, default=None, repr=False)
     _peers: tuple[Dataset, Int64Array] | None = field(init=False, default=None, repr=False)
-    _whole: tuple[Dataset, int] | None = field(init=False, default=None, repr=False)
+    _reference_sums: ReferenceSums | None = field(init=False, default=None, repr=False)
 
     def __len__(self) -> int:
         """Return the number of candidates, the rows of every feature matrix."""
@@ -112,7 +113,7 @@ class Dataset(Conversions):
 
     def __repr__(self) -> str:
         """Return the name and the sizes of the tables."""
-        sizes = ", ".join(f"{len(getattr(self, name)):,} {name}" for name in SCHEMA)
+        sizes = ", ".join(counted(len(getattr(self, name)), name.removesuffix("s")) for name in SCHEMA)
         return f"<Dataset {self.name}: {sizes}>"
 
     def _repr_html_(self) -> str:
@@ -144,26 +145,26 @@ class Dataset(Conversions):
     def whole(self) -> tuple[Dataset, Int64Array]:
         """The data set to learn from, and the source there of every candidate of this one.
 
-        It is this data set, unless this is a shard or a selection from one; see `within`.
+        It is this data set, unless this is a selection from a shard: then the shard. What is learnt from a shard is
+        learnt from `reference_sums`.
         """
         shard, rows = self.origin
-        if shard._whole is None:
-            return self, self.candidate_source
-        whole, first = shard._whole
-        return whole, first + shard.candidate_source[rows]
+        return (self, self.candidate_source) if shard._reference_sums is None else (shard, shard.candidate_source[rows])
 
-    def within(self, whole: Dataset, first: int) -> Dataset:
-        """Return this data set as a shard: what learns from the data being ranked learns from `whole`.
+    @property
+    def reference_sums(self) -> ReferenceSums | None:
+        """Sums over the references of all shards, if this is a shard or a selection from one."""
+        return self.origin[0]._reference_sums
 
-        Parameters
-        ----------
-        whole : Dataset
-            Sources and references of all shards. It may have no candidates.
-        first : int
-            Number of the first source of this data set in `whole`.
-        """
+    @property
+    def references_to_learn_from(self) -> int:
+        """Number of references, of all shards if this is one."""
+        return len(self.references) if self.reference_sums is None else self.reference_sums.references
+
+    def within(self, sums: ReferenceSums) -> Dataset:
+        """Return this data set as a shard: what learns from the data being ranked learns from the sums over all."""
         part = dataclasses.replace(self)
-        object.__setattr__(part, "_whole", (whole, first))
+        object.__setattr__(part, "_reference_sums", sums)
         return part
 
     @functools.cached_property

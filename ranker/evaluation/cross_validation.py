@@ -181,7 +181,7 @@ def held_out_scores(ranker: Ranker, table: TrainingTable, fold: Int64Array) -> F
             columns = (features - mean) / scale
         penalty = training.C * total / targets.pair_weight
         learnt = targets.learn(columns[training_rows], C=penalty, loss=cast(Loss, training.loss), seed=0, origin=origin)
-        scores[~training_rows] = columns[~training_rows] @ learnt.coef_
+        scores[~training_rows] = columns[~training_rows] @ learnt.coef
     return scores
 
 

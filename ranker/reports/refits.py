@@ -102,7 +102,7 @@ class TrainingColumns:
         origin = self.ranker.base.weights[0, chosen] if self.ranker.base else None
         if targets.pair_weight and chosen.any():
             learnt = targets.learn(columns, C=penalty, loss=cast(Loss, training.loss), seed=0, origin=origin)
-            weights[chosen] = learnt.coef_
+            weights[chosen] = learnt.coef
         elif origin is not None:
             weights[chosen] = origin
         return weights

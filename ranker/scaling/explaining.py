@@ -43,7 +43,7 @@ class ExplainSources(ScoringStage):
 
     def make(self, dataset: Dataset, number: int) -> tuple[pa.Table, str | None]:
         """Return ``lp``, ``doc``, ``seg_id`` and ``explanation``, JSON; null for a source with one system of a pair."""
-        shard = self.prepared(dataset, number)
+        shard = self.prepared(dataset)
         if self.seg_id is not None:
             mask = [False] * len(shard.sources)
             for source in sources_of(shard, self.seg_id).tolist():

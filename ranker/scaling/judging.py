@@ -45,7 +45,7 @@ class ScoreJudged(ScoringStage):
 
     def make(self, dataset: Dataset, number: int) -> tuple[pa.Table, str | None]:
         """Return one row; each column of each table is a list."""
-        judged_outputs = _any_judged(self.prepared(dataset, number))
+        judged_outputs = _any_judged(self.prepared(dataset))
         scores = self.scorers.scorers()[0].candidate_scores(judged_outputs) if len(judged_outputs) else np.zeros(0)
         return _stored(judged_outputs, scores=scores), self.note(judged_outputs) if len(judged_outputs) else None
 
@@ -76,7 +76,7 @@ class MakeFeatures(Stage):
     def make(self, dataset: Dataset, number: int) -> tuple[pa.Table, str | None]:
         """Return one row; each column of each table is a list."""
         features = FeatureSet.parse(self.features)
-        shard = self.whole.within(dataset if self.references else dataset.without_references(), number)
+        shard = (dataset if self.references else dataset.without_references()).within(self.whole.sums)
         judged_outputs = _any_judged(shard)
         columns = features.transform(judged_outputs) if len(judged_outputs) else np.zeros((0, len(features.columns)))
         known = usable(features.extractors, judged_outputs)
@@ -107,16 +107,17 @@ def train(run: Run, ranker: Ranker, *, references: bool = True) -> None:
     DataError
         If a shard cannot be read, or there is nothing to learn.
     """
-    whole = run.collect_references(references=references)
+    all_references = run.collect_references(references=references)
     features = ranker.feature_set
     notes: tuple[str, ...] = ()
     if ranker.settings.features == AUTO:
-        chosen, notes = standard_features(whole.dataset())
+        chosen, notes = standard_features(all_references.dataset())
         features = FeatureSet.parse(chosen)
     check_by_shards(features.members, "the features")
     learning = [member for member in features.members if member.fit_scope == "train"]
     if learning:
         raise OptionError(f"{learning[0]} learns from the texts of all training data: remove it, or train on one file")
+    whole = run.count_references(all_references, features.members, references=references)
     finished = run.map(MakeFeatures(str(features), whole, references), run.folder)
     run.check(finished)
     dataset = _judgements(run)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ranker.corpora.shards.shards import Shards
 from ranker.errors import DataError, counted
+from ranker.extractors.text.reference_counts import CountsReferences
 from ranker.files import display_name, sha256, write_bytes
+from ranker.learning.lm.merging import PartCounts, is_merged, merge
+from ranker.learning.lm.on_disk import rows_for
 from ranker.scaling.engines import Engine
-from ranker.scaling.references import AllReferences, CollectReferences
+from ranker.scaling.references import AllReferences, CollectReferences, CountNgrams, read_counts
 from ranker.scaling.tasks import Finished, Stage, Task, result_path
 
 MANIFEST = "results.json"
+_MEMORY = 500_000_000
+"""Bytes for adding up counts of n-grams."""
 Told = Callable[[str], None]
 
 
@@ -49,16 +56,38 @@ class Run:
         """
         folder = self.folder / "references"
         finished = self.map(CollectReferences(references), folder)
-        failed = [result for result in finished if result.problem is not None]
-        if failed:
-            what = "and what is learnt from the references of all shards needs it: repair it, or leave it out"
-            raise DataError(f"{failed[0].problem}; {what}")
-        first = [0]
-        for shard in finished:
-            first.append(first[-1] + shard.rows)
-        return AllReferences(
-            str(folder), tuple(first), sha256("".join(result.signature for result in finished).encode())
+        _check_all(finished)
+        return AllReferences.of(
+            str(folder.absolute()), len(finished), sha256("".join(result.signature for result in finished).encode())
         )
+
+    def count_references(
+        self, whole: AllReferences, learners: Iterable[object], *, references: bool = True
+    ) -> AllReferences:
+        """Count the n-grams that some of `learners` learn from, shard by shard, and add the counts up.
+
+        Raises
+        ------
+        DataError
+            As `collect_references`.
+        """
+        counts: dict[str, str] = {}
+        for learner in learners:
+            if not isinstance(learner, CountsReferences):
+                continue
+            counting = learner.counting
+            if counting is None or counting.key in counts:
+                continue
+            folder = self.folder / "references" / counting.key
+            finished = self.map(CountNgrams(learner, references), folder)
+            _check_all(finished)
+            signature = sha256("".join(result.signature for result in finished).encode())
+            if not is_merged(folder, signature):
+                parts = functools.partial(_parts, folder, len(finished), counting.order)
+                rows = rows_for(_MEMORY, counting.order)
+                merge(parts, counting.order, folder, signature=signature, model=counting.model, rows=rows)
+            counts[counting.key] = str(folder.absolute())
+        return dataclasses.replace(whole, sums=dataclasses.replace(whole.sums, counts=counts))
 
     def map(self, stage: Stage, folder: Path, numbers: Sequence[int] | None = None) -> list[Finished]:
         """Run a stage on shards, by default on all; what became of them is in their order.
@@ -138,6 +167,18 @@ class Run:
         }
         text = json.dumps(document, ensure_ascii=False, indent=1) + "\n"
         write_bytes(self.folder / MANIFEST, text.encode())
+
+
+def _parts(folder: Path, shards: int, order: int) -> Iterator[PartCounts]:
+    for number in range(shards):
+        yield read_counts(folder, number, order)
+
+
+def _check_all(finished: Sequence[Finished]) -> None:
+    failed = [result for result in finished if result.problem is not None]
+    if failed:
+        what = "and what is learnt from the references of all shards needs it: repair it, or leave it out"
+        raise DataError(f"{failed[0].problem}; {what}")
 
 
 class Progress:

@@ -10,6 +10,7 @@ from pathlib import Path
 from ranker.errors import OptionError
 from ranker.extractors.base import Extractor
 from ranker.extractors.scorers import Scorer
+from ranker.extractors.text.reference_counts import CountsReferences
 from ranker.ranking import RankerScorer, make_scorer
 
 
@@ -46,6 +47,10 @@ class NamedScorers:
         """Return the scorers, made once per process."""
         return _scorers(self)
 
+    def members(self) -> list[Extractor]:
+        """Return all that the scorers are made of."""
+        return [member for scorer in self.scorers() for member in scorer.members]
+
     def signature(self) -> str:
         """Return the signatures of all."""
         return "\n".join(scorer.head() for scorer in self.scorers())
@@ -71,7 +76,8 @@ def check_by_shards(extractors: Iterable[Extractor], what: str) -> None:
         Naming it.
     """
     for extractor in extractors:
-        if not (extractor.by_shards and extractor.knows_new_texts):
+        learns_otherwise = extractor.fit_scope == "ranked" and not isinstance(extractor, CountsReferences)
+        if learns_otherwise or not (extractor.by_shards and extractor.knows_new_texts):
             part = "" if what.startswith(str(extractor)) else f"{extractor} in "
             raise OptionError(
                 f"{part}{what} cannot be computed shard by shard with the same result as for the whole data set: "

@@ -44,11 +44,11 @@ class ScoringStage(Stage):
         whole = None if self.whole is None else self.whole.digest
         return f"{self.scorers.signature()}\nwhole={whole}\nreferences={self.references}"
 
-    def prepared(self, dataset: Dataset, number: int) -> Dataset:
+    def prepared(self, dataset: Dataset) -> Dataset:
         """Return a shard as a part of the whole."""
         if not self.references:
             dataset = dataset.without_references()
-        return dataset if self.whole is None else self.whole.within(dataset, number)
+        return dataset if self.whole is None else dataset.within(self.whole.sums)
 
     def note(self, dataset: Dataset) -> str | None:
         """Return what a user should know about the scores of a shard; with a whole, that is said of the whole."""
@@ -65,7 +65,7 @@ class ScoreSegments(ScoringStage):
 
     def make(self, dataset: Dataset, number: int) -> tuple[pa.Table, str | None]:
         """Return ``lp``, ``seg_id``, ``system`` and the scores."""
-        shard = self.prepared(dataset, number)
+        shard = self.prepared(dataset)
         units = Units.of(shard, "segment")
         scores = {
             scorer.name: pa.array(units.score(scorer, scorer.statistics(shard))) for scorer in self.scorers.scorers()
@@ -89,7 +89,7 @@ class SumStatistics(ScoringStage):
 
     def make(self, dataset: Dataset, number: int) -> tuple[pa.Table, str | None]:
         """Return ``lp``, ``doc`` at document level, ``system``, and statistics as lists."""
-        shard = self.prepared(dataset, number)
+        shard = self.prepared(dataset)
         if self.level == "document":
             documents(shard)
         statistics = {scorer.name: _matrix(scorer.statistics(shard)) for scorer in self.scorers.scorers()}
@@ -104,7 +104,7 @@ class RankCandidates(ScoringStage):
 
     def make(self, dataset: Dataset, number: int) -> tuple[pa.Table, str | None]:
         """Return ``lp``, ``doc``, ``seg_id``, ``system``, ``rank``, ``tied``, ``score`` and ``margin``."""
-        shard = self.prepared(dataset, number)
+        shard = self.prepared(dataset)
         scorer = self.scorers.scorers()[0]
         ranking = rank_by(shard, scorer.candidate_scores(shard))
         keys = pa.table(_keys(shard, "lp", "doc", "seg_id")).take(pa.array(ranking["candidate"].to_numpy()))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from pkgutil import resolve_name
 from unittest.mock import MagicMock
 
 import numpy as np
@@ -14,10 +13,13 @@ import pyarrow.parquet
 import pytest
 
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.shards.shards import Shards
 from ranker.evaluation.choices import LEVELS
 from ranker.evaluation.systems.levels import Units
 from ranker.extractors.scorers import rank_by
 from ranker.ranking import make_scorer
+from ranker.scaling import plan
+from ranker.scaling.engines import Engine
 from tests.command_line import Command
 from tests.scaling.conftest import dask_scheduler
 
@@ -152,12 +154,30 @@ def test_a_manifest_lists_the_results(command: Command, tmp_path, shards_of: Cal
     assert document["signatures"][0].startswith("ranker:")
 
 
-@pytest.mark.parametrize(
-    ("metric", "learning"), [("nist", "ngram.nist.ReferenceNgrams.of"), ("perp", "fluency.columns.count_ngrams")]
-)
-def test_all_references_are_learnt_from_once(command: Command, tmp_path, shards_of, metric, learning, monkeypatch):
-    name = f"ranker.extractors.{learning}"
-    counted = MagicMock(side_effect=resolve_name(name))
-    monkeypatch.setattr(name, counted)
-    command("score", shards_of(7), "--metric", metric, "--out", str(tmp_path))
-    assert counted.call_count == 1
+def test_counts_of_references_are_added_up_once(command: Command, tmp_path, shards_of, monkeypatch):
+    merged = MagicMock(side_effect=plan.merge)
+    monkeypatch.setattr(plan, "merge", merged)
+    words = ("score", shards_of(7), "--out", str(tmp_path), "--metric")
+    command(*words, "nist,perp,perp[leave_out=true]")
+    assert merged.call_count == 2
+    command(*words, "nist")
+    assert merged.call_count == 2
+    # damaged sums are made again
+    (folder,) = [path.parent for path in tmp_path.glob("references/counts-*/5.keys.npy")]
+    (folder / "facts.json").write_text("{")
+    command(*words, "nist[lowercase=false],chrf")
+    assert merged.call_count == 3
+
+
+def test_a_shard_is_scored_with_its_own_ngrams_alone(tmp_path, sources, shards_of):
+    shards = Shards.open([shards_of(7)])
+    run = plan.Run(shards, tmp_path, Engine(), lambda line: None)
+    whole = run.collect_references()
+    assert whole.sums.references == len(sources.references)
+    nist = make_scorer("nist", None).metric
+    part = shards.read(3)
+    shard = part.within(run.count_references(whole, [nist]).sums)
+    of_part, of_shard, of_all = (nist.fit_ranked(dataset) for dataset in (part, shard, sources))
+    assert [len(keys) for keys in of_shard.ngrams.keys] == [len(keys) for keys in of_part.ngrams.keys]
+    assert len(of_shard.ngrams.keys[-1]) < len(of_all.ngrams.keys[-1]) / 2
+    assert not np.array_equal(of_shard.information[-1], of_part.information[-1])

@@ -59,7 +59,7 @@ def evaluate(
     Raises
     ------
     DataError
-        If nothing was judged so, or a judged candidate has no score.
+        If nothing was judged so, a judged candidate has no score, or the scores are not one number per candidate.
 
     Examples
     --------
@@ -94,7 +94,15 @@ def _in_order(scores: npt.ArrayLike | pd.DataFrame, labels: pd.Index) -> FloatAr
                 file="scores",
             )
         scores = scores["score"].loc[labels]
-    return np.asarray(scores, dtype=np.float64)
+    try:
+        in_order = np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError):
+        what = f"found {type(scores).__name__}, expected one number per candidate, such as the result of Ranker.score"
+        raise DataError(what, file="scores") from None
+    if in_order.shape != (len(labels),):
+        what = f"found an array of shape {in_order.shape}, expected one number for each of"
+        raise DataError(f"{what} {counted(len(labels), 'candidate')}", file="scores")
+    return in_order
 
 
 def named_scopes(comparison: Comparison) -> dict[str, Scope]:

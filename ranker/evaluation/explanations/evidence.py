@@ -16,9 +16,11 @@ from ranker.errors import counted
 from ranker.extractors.base import Extractor
 from ranker.extractors.text.matched_words import readable_batch, stretches, words_matched_by_one
 from ranker.extractors.text.ngrams import closest_reference_lengths
+from ranker.extractors.text.reference_counts import NgramCounting, counts_of_all
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.repeated_words import align_contexts
 from ranker.extractors.text.tokens import TokenBatch, token_batch
+from ranker.learning.lm.merging import MergedCounts
 
 _SHOWN = 3
 """Maximum number of text stretches in a line."""
@@ -168,17 +170,15 @@ def longest_ascending(values: Sequence[int]) -> list[int]:
 
 def _unseen(dataset: Dataset, rows: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return for each of two candidates the stretches whose pairs of words no reference of another source has."""
-    batch, numbers = readable_batch(dataset), _word_numbers(dataset)
+    batch = readable_batch(dataset)
     source = batch.candidate_source[rows[0]]
-    own = np.sort(_word_pairs(batch, batch.reference[slice(*batch.reference_offsets[source : source + 2])], numbers))
-    known, counts = _reference_word_pairs(dataset.whole[0])
-    pairs = [_word_pairs(batch, batch.candidate[[row]], numbers) for row in rows]
+    own = np.sort(_word_pairs(batch, batch.reference[slice(*batch.reference_offsets[source : source + 2])]))
+    pairs = [_word_pairs(batch, batch.candidate[[row]]) for row in rows]
     phrases = []
     for row, bigrams, opposing in zip(rows, pairs, reversed(pairs), strict=True):
-        place = np.searchsorted(known, bigrams)
-        present = np.append(known, -1)[place] == bigrams
-        elsewhere = np.where(present, np.append(counts, 0)[place], 0)
-        elsewhere -= np.searchsorted(own, bigrams, side="right") - np.searchsorted(own, bigrams)
+        elsewhere = _occurrences(dataset, bigrams) - (
+            np.searchsorted(own, bigrams, side="right") - np.searchsorted(own, bigrams)
+        )
         unseen = (elsewhere == 0) & ~np.isin(bigrams, opposing)
         sentence = int(batch.candidate[row])
         words = batch.segments.words(sentence)
@@ -188,27 +188,50 @@ def _unseen(dataset: Dataset, rows: tuple[int, int]) -> tuple[tuple[str, ...], t
     return phrases[0], phrases[1]
 
 
-def _word_pairs(batch: TokenBatch, sentences: Int64Array, numbers: Int64Array) -> Int64Array:
+def _word_pairs(batch: TokenBatch, sentences: Int64Array) -> Int64Array:
     """Return the pairs of neighbouring words of sentences, as numbers."""
     values, offsets = batch.segments.take(sentences)
     sentence = np.repeat(np.arange(len(sentences)), np.diff(offsets))
-    codes = (numbers[values[:-1]] << 32) + numbers[values[1:]]
+    words = values.astype(np.int64)
+    codes = (words[:-1] << 32) + words[1:]
     return np.asarray(codes[sentence[:-1] == sentence[1:]])
 
 
+def _occurrences(dataset: Dataset, pairs: Int64Array) -> Int64Array:
+    """Return how often all references have pairs of words."""
+    counted_in_all = _counted_in_all(dataset)
+    if counted_in_all is None:
+        known, counts = _reference_word_pairs(dataset)
+        place = np.searchsorted(known, pairs)
+        return np.where(np.append(known, -1)[place] == pairs, np.append(counts, 0)[place], 0)
+    in_all, numbers = counted_in_all
+    return in_all.occurrences(2, in_all.find(2, numbers[pairs >> 32], numbers[pairs & 0xFFFFFFFF]))
+
+
 @view
-def _word_numbers(dataset: Dataset) -> Int64Array:
-    """Return the number of every word in the vocabulary of the data set to learn from; new words follow."""
-    words, whole = readable_batch(dataset).segments.vocabulary, dataset.whole[0]
-    if whole is dataset:
-        return np.arange(len(words))
-    known = {word: number for number, word in enumerate(readable_batch(whole).segments.vocabulary)}
-    return np.array([known.get(word, len(known) + place) for place, word in enumerate(words)], dtype=np.int64)
+def _counted_in_all(dataset: Dataset) -> tuple[MergedCounts, Int64Array] | None:
+    """Return the counts of all references, and the numbers of the words of a shard there."""
+    in_all = counts_of_all(dataset, WordPairs().counting)
+    return None if in_all is None else (in_all, in_all.numbers(readable_batch(dataset).segments.vocabulary))
 
 
 @view
 def _reference_word_pairs(dataset: Dataset) -> tuple[Int64Array, Int64Array]:
     """Return the pairs of neighbouring words of all references, ascending, and how often each occurs."""
     batch = readable_batch(dataset)
-    known, counts = np.unique(_word_pairs(batch, batch.reference, _word_numbers(dataset)), return_counts=True)
+    known, counts = np.unique(_word_pairs(batch, batch.reference), return_counts=True)
     return known, counts.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class WordPairs:
+    """Counts pairs of neighbouring words in the references of shards, for `evidence` about fluency."""
+
+    @property
+    def counting(self) -> NgramCounting:
+        """Pairs of the words that `counted` returns."""
+        return NgramCounting(2, "readable")
+
+    def counted(self, dataset: Dataset) -> TokenBatch:
+        """Return the words of `dataset`."""
+        return readable_batch(dataset)

@@ -15,10 +15,11 @@ from ranker.extractors.base import Extractor, FitScope, FittedExtractor
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, tag_batch
 from ranker.extractors.fluency.included import TOKENIZER, included_digest, included_model
+from ranker.extractors.text.reference_counts import NgramCounting, by_text, counts_of_all
 from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, language_tokenizers, token_batch
 from ranker.files import display_name
 from ranker.learning.lm import kenlm_files
-from ranker.learning.lm.counts import NgramCounts, count_ngrams
+from ranker.learning.lm.counts import NgramCounts, TextSums, count_ngrams
 from ranker.learning.lm.counts_file import CountsModel
 from ranker.learning.lm.kneser_ney import NgramModel, SentenceScores, estimate, log10_scores
 from ranker.learning.lm.leave_out import leave_out_scores
@@ -176,8 +177,24 @@ class Perplexity(Extractor):
         """Estimate the language model from the references of `dataset`, unless it is in a file."""
         if self.model is not None:
             return FrozenPerplexity(**self._options())
-        model = _language_model(dataset, self.order, self.unit, self.parser, self.tokenizer, lowercase=self.lowercase)
-        return FittedPerplexity(**self._options(), learnt=model)
+        whole = Perplexity(
+            order=self.order, unit=self.unit, parser=self.parser, tokenizer=self.tokenizer, lowercase=self.lowercase
+        )
+        return FittedPerplexity(**self._options(), learnt=_language_model(dataset, whole))
+
+    @property
+    def counting(self) -> NgramCounting | None:
+        """N-grams of words or parts of speech, unless the language model is in a file."""
+        if self.model is not None:
+            return None
+        words = f"tokenizer={self.tokenizer},lowercase={self.lowercase}"
+        return NgramCounting(
+            self.order, f"parser={parser_signature(self.parser)}" if self.unit == "tags" else words, model=True
+        )
+
+    def counted(self, dataset: Dataset) -> TokenBatch:
+        """Return the words of `dataset`, or the parts of speech."""
+        return unit_batch(dataset, self.unit, self.parser, self.tokenizer, lowercase=self.lowercase)
 
     def fit_ranked(self, dataset: Dataset) -> FittedExtractor:
         """Return what `fit` returns."""
@@ -257,12 +274,13 @@ class FittedPerplexity(Perplexity, FittedExtractor):
         self, learnt_from: Int64Array, values: Segments, sentences: Int64Array, group: Int64Array
     ) -> FloatArray:
         counts, discounts = self.learnt.counts, self.learnt.model.discounts
-        return self._columns_of(leave_out_scores(counts, discounts, learnt_from, *values.take(sentences), group))
+        scores = leave_out_scores(counts, discounts, learnt_from, *values.take(sentences), group, sums=self.learnt.sums)
+        return self._columns_of(scores)
 
 
 @dataclass(frozen=True, eq=False)
 class ReferenceModel:
-    """A language model of all references of a data set.
+    """A language model of all references of a data set; of a shard, those n-grams of it that occur in the shard.
 
     Parameters
     ----------
@@ -271,6 +289,8 @@ class ReferenceModel:
         Row and source of the references, in the order in which they were counted.
     counts : NgramCounts
     model : NgramModel
+    sums : TextSums or None
+        Over the references of all shards.
     """
 
     vocabulary: list[str]
@@ -278,6 +298,7 @@ class ReferenceModel:
     source: Int64Array
     counts: NgramCounts
     model: NgramModel
+    sums: TextSums | None = None
 
     def recode(self, segments: Segments) -> Segments:
         """Return sentences with the word ids of the model."""
@@ -294,20 +315,15 @@ def unit_batch(dataset: Dataset, unit: Unit, parser: str, tokenizer: Tokenizer, 
 
 
 @view
-def _language_model(
-    dataset: Dataset, order: int, unit: Unit, parser: str, tokenizer: Tokenizer, *, lowercase: bool
-) -> ReferenceModel:
-    batch = unit_batch(dataset, unit, parser, tokenizer, lowercase=lowercase)
-    rows = _by_text(dataset)
-    counts = count_ngrams(*batch.segments.take(batch.reference[rows]), order)
+def _language_model(dataset: Dataset, options: Perplexity) -> ReferenceModel:
+    batch = options.counted(dataset)
+    vocabulary = batch.segments.vocabulary
+    rows = by_text(dataset)
     source = dataset.references["source"].to_numpy(np.int64)[rows]
-    return ReferenceModel(batch.segments.vocabulary, rows, source, counts, estimate(counts))
-
-
-def _by_text(dataset: Dataset) -> Int64Array:
-    """Return the order of the references by their code points, which does not depend on the order of the sources.
-
-    The estimate of the discounts depends on which words appear last; see
-    `ranker.learning.lm.kneser_ney.estimate_discounts`.
-    """
-    return np.argsort(dataset.references["text"].to_numpy(object), kind="stable")
+    in_all = None if options.counting is None else counts_of_all(dataset, options.counting)
+    if in_all is None:
+        counts = count_ngrams(*batch.segments.take(batch.reference[rows]), options.order)
+        return ReferenceModel(vocabulary, rows, source, counts, estimate(counts))
+    counts, sums = in_all.part(batch.segments.values, batch.segments.offsets, vocabulary, batch.reference[rows])
+    model = estimate(counts, discounts=in_all.discounts, sums=sums)
+    return ReferenceModel(vocabulary, rows, source, counts, model, sums)

@@ -9,11 +9,12 @@ look-ups need neither hashing nor strings. Memory is linear in the length of the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from ranker.arrays import Int32Array, Int64Array
+from ranker.arrays import BoolArray, Int32Array, Int64Array
 from ranker.errors import DataError, OptionError
 
 ROOT, UNKNOWN, SENTENCE_START, SENTENCE_END = range(4)
@@ -126,6 +127,44 @@ class NgramCounts:
     adjusted: Int32Array
     sentence_offsets: Int64Array
     longest: Int32Array
+
+
+@dataclass(frozen=True)
+class TextSums:
+    """Sums over all n-grams of a text, which a trie need not hold.
+
+    Parameters
+    ----------
+    totals : int64 array, shape (contexts,)
+        Of every node below the highest order: summed adjusted counts of its extensions by one word.
+    followers : int64 array, shape (contexts, 4)
+        How many of these have the adjusted counts 0, 1, 2, and 3 or more.
+    preceded : bool array, shape (nodes,)
+        Whether a word, or ``<s>``, precedes the n-gram in n-grams that are counted.
+    vocabulary_size : int
+        As of `NgramTrie`.
+    sentences : int
+    """
+
+    totals: Int64Array
+    followers: Int64Array
+    preceded: BoolArray
+    vocabulary_size: int
+    sentences: int
+
+    @classmethod
+    def of(cls, counts: NgramCounts) -> Self:
+        """Return the sums over the n-grams of a trie that holds all of a text."""
+        trie = counts.trie
+        contexts = int(trie.starts[trie.order])
+        child = slice(1, None)  # every node but the root is a child
+        totals = np.bincount(trie.context[child], weights=counts.adjusted[child], minlength=contexts)
+        cell = trie.context[child].astype(np.int64) * 4 + np.minimum(counts.adjusted[child], 3)
+        followers = np.bincount(cell, minlength=4 * contexts).reshape(-1, 4)
+        preceded = np.zeros(len(trie.word), dtype=np.bool_)
+        preceded[trie.suffix[trie.starts[2] :]] = True
+        sentences = len(counts.sentence_offsets) - 1
+        return cls(totals.astype(np.int64), followers.astype(np.int64), preceded, trie.vocabulary_size, sentences)
 
 
 def as_sentences(values: npt.ArrayLike, offsets: npt.ArrayLike) -> tuple[npt.NDArray[np.int_], Int64Array]:

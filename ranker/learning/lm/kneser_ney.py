@@ -25,7 +25,15 @@ from numba import prange
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.errors import DataError, OptionError
-from ranker.learning.lm.counts import SENTENCE_END, SENTENCE_START, UNKNOWN, NgramCounts, NgramTrie, as_sentences
+from ranker.learning.lm.counts import (
+    SENTENCE_END,
+    SENTENCE_START,
+    UNKNOWN,
+    NgramCounts,
+    NgramTrie,
+    TextSums,
+    as_sentences,
+)
 from ranker.storage.kernels import kernel
 
 DISCOUNT_FALLBACK = (0.5, 1.0, 1.5)
@@ -213,6 +221,7 @@ def estimate(
     discount_fallback: Sequence[float] | None = DISCOUNT_FALLBACK,
     like_lmplz: bool = True,
     discounts: npt.ArrayLike | None = None,
+    sums: TextSums | None = None,
 ) -> NgramModel:
     """Estimate an interpolated modified Kneser-Ney model.
 
@@ -225,6 +234,8 @@ def estimate(
         Discounts exactly as ``lmplz`` estimates them. See `estimate_discounts`.
     discounts : array-like, shape (order, 3), optional
         Discounts of counts 1, 2, and 3 or more, order by order, instead of estimating them.
+    sums : TextSums, optional
+        Of the whole text, if the trie holds some of its n-grams only; by default those of the trie.
 
     Returns
     -------
@@ -243,23 +254,23 @@ def estimate(
         discounts, fallback_orders = estimate_discounts(counts, fallback=discount_fallback, like_lmplz=like_lmplz)
     table = check_discounts(discounts, trie.order)
 
-    prob = np.full(len(trie.word), 1.0 / trie.vocabulary_size)
+    whole = TextSums.of(counts) if sums is None else sums
+    prob = np.full(len(trie.word), 1.0 / whole.vocabulary_size)
     backoff = np.ones(len(trie.word))
     for order in range(1, trie.order + 1):
         nodes, contexts = trie.nodes(order), trie.nodes(order - 1)
         adjusted = counts.adjusted[nodes]
         discount = table[order - 1][np.minimum(adjusted, 3)]
-        place = trie.context[nodes] - contexts.start
-        size = contexts.stop - contexts.start
-        total = np.bincount(place, weights=adjusted, minlength=size)
+        total = whole.totals[contexts]
         # by whole numbers, so that the sum does not depend on how the words are numbered
-        taken = np.zeros(size)
+        taken = np.zeros(len(total))
         for count in range(1, 4):
-            taken += table[order - 1][count] * np.bincount(place[np.minimum(adjusted, 3) == count], minlength=size)
+            taken += table[order - 1][count] * whole.followers[contexts, count]
         np.divide(taken, total, out=backoff[contexts], where=total > 0)
         np.maximum(backoff[contexts], ZERO, out=backoff[contexts])
         lower = prob[trie.suffix[nodes]]
-        prob[nodes] = (adjusted - discount) / total[place] + backoff[trie.context[nodes]] * lower
+        context = trie.context[nodes]
+        prob[nodes] = (adjusted - discount) / total[context - contexts.start] + backoff[context] * lower
     # never predicted, and the root is no n-gram: 1, so that the logarithms are 0
     prob[SENTENCE_START] = 1.0
     prob[0] = backoff[0] = 1.0

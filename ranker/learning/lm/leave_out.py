@@ -13,14 +13,15 @@ one over the scored text, whatever the number of groups.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from bisect import bisect_left
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array, offsets_of
 from ranker.errors import DataError
-from ranker.learning.lm.counts import ROOT, SENTENCE_END, SENTENCE_START, UNKNOWN, NgramCounts, as_sentences
+from ranker.learning.lm.counts import ROOT, SENTENCE_END, SENTENCE_START, UNKNOWN, NgramCounts, TextSums, as_sentences
 from ranker.learning.lm.kneser_ney import ZERO, SentenceScores, check_discounts, find_child
 from ranker.storage.kernels import kernel
 
@@ -36,7 +37,7 @@ class _Counts(NamedTuple):
     occurrences: Int32Array
     adjusted: Int32Array
     total: Int64Array  # summed adjusted counts of the children
-    followers: Int64Array  # (contexts, 4): children of adjusted count 0, 1, 2, and 3 or more
+    followers: Int64Array  # four per context: children of adjusted count 0, 1, 2, and 3 or more
 
 
 class _Groups(NamedTuple):
@@ -52,8 +53,8 @@ def _adjust(counts: _Counts, node: int, change: int) -> None:
     after = before + change
     counts.adjusted[node] = after
     counts.total[context] += change
-    counts.followers[context, min(before, 3)] -= 1
-    counts.followers[context, min(after, 3)] += 1
+    counts.followers[4 * context + min(before, 3)] -= 1
+    counts.followers[4 * context + min(after, 3)] += 1
 
 
 @kernel
@@ -77,7 +78,52 @@ def _add_sentence(counts: _Counts, longest: Int32Array, change: int) -> int:
     return words
 
 
-@kernel
+def _score_sentence_on_lists(
+    counts: Any, discounts: Any, vocabulary_size: int, words: list[int]
+) -> tuple[float, int, int]:
+    """Return what `_score_sentence` does, on lists."""
+    adjusted, total, followers = counts.adjusted, counts.total, counts.followers
+    suffix, first_child, word = counts.suffix, counts.first_child, counts.word
+    log10_prob, unknown, lengths = 0.0, 0, 0
+    order = len(discounts)
+    node, length = (SENTENCE_START, 1) if order > 1 else (ROOT, 0)
+    for known in [*words, SENTENCE_END]:
+        wanted = known
+        if adjusted[wanted] == 0:
+            wanted = UNKNOWN
+            unknown += 1
+        contexts = [ROOT] * (length + 1)
+        matched, child = 0, wanted
+        for size in range(length, 0, -1):
+            contexts[size] = node
+            if not matched:
+                stop = first_child[node + 1]
+                child = bisect_left(word, wanted, first_child[node], stop)
+                if child < stop and word[child] == wanted and adjusted[child]:
+                    matched = size + 1
+            node = suffix[node]
+        if not matched:
+            matched, child = 1, wanted
+        ngram, share = child, [0.0] * (length + 1)
+        for size in range(matched - 1, -1, -1):
+            if total[contexts[size]] > 0:
+                count = adjusted[ngram]
+                share[size] = (count - discounts[size][min(count, 3)]) / total[contexts[size]]
+            ngram = suffix[ngram]
+        prob = 1.0 / vocabulary_size
+        for size, context in enumerate(contexts):
+            if total[context] > 0:
+                _, once, twice, more = discounts[size]
+                at = 4 * context
+                taken = once * followers[at + 1] + twice * followers[at + 2] + more * followers[at + 3]
+                prob = share[size] + max(taken / total[context], ZERO) * prob
+        log10_prob += math.log10(min(prob, 1.0))
+        lengths += matched
+        node, length = (child, matched) if matched < order else (suffix[child], matched - 1)
+    return log10_prob, unknown, lengths
+
+
+@kernel(plain=_score_sentence_on_lists)
 def _score_sentence(
     counts: _Counts, discounts: FloatArray, vocabulary_size: int, words: Int32Array
 ) -> tuple[float, int, int]:
@@ -132,12 +178,23 @@ def _probability(
         if total > 0:
             taken = 0.0
             for count in range(1, 4):
-                taken += discounts[size, count] * counts.followers[contexts[size], count]
+                taken += discounts[size, count] * counts.followers[4 * contexts[size] + count]
             prob = share[size] + max(taken / total, ZERO) * prob
     return min(prob, 1.0)
 
 
-@kernel(elements=120_000)
+def _score_groups_on_lists(
+    counts: _Counts, discounts: FloatArray, vocabulary_size: int, longest: Int32Array, *rest: Any
+) -> tuple[FloatArray, Int64Array, Int64Array]:
+    """Do what `_score_groups` does, with lists in place of arrays."""
+    lists: Any = _Counts(*(column.tolist() for column in counts))
+    scores: tuple[FloatArray, Int64Array, Int64Array] = _score_groups.py_func(  # type: ignore[attr-defined]
+        lists, discounts.tolist(), vocabulary_size, longest.tolist(), *rest
+    )
+    return scores
+
+
+@kernel(elements=120_000, plain=_score_groups_on_lists)
 def _score_groups(
     counts: _Counts,
     discounts: FloatArray,
@@ -178,6 +235,7 @@ def leave_out_scores(
     values: npt.ArrayLike,
     offsets: npt.ArrayLike,
     groups: npt.ArrayLike,
+    sums: TextSums | None = None,
 ) -> SentenceScores:
     """Score every sentence under the model of the training sentences that are not of its own group.
 
@@ -194,6 +252,9 @@ def leave_out_scores(
     offsets : array-like of int, shape (sentences + 1,)
     groups : array-like, shape (sentences,)
         Group of each sentence to score. A group without training sentences leaves nothing out.
+    sums : TextSums, optional
+        Of the whole training text, if `counts` have some of its n-grams and sentences only: those that are scored or
+        left out.
 
     Raises
     ------
@@ -216,16 +277,17 @@ def leave_out_scores(
     training, scored = (
         _members(part, len(labels)) for part in (codes[:training_sentences], codes[training_sentences:])
     )
-    whole = (np.diff(training.offsets) == training_sentences) & (np.diff(scored.offsets) > 0)
+    text = TextSums.of(counts) if sums is None else sums
+    whole = (np.diff(training.offsets) == text.sentences) & (np.diff(scored.offsets) > 0)
     if whole.any():
         raise DataError(
-            f"all {training_sentences} training sentences are of group {labels[whole][0]}: "
+            f"all {text.sentences} training sentences are of group {labels[whole][0]}: "
             "leaving it out leaves no training data"
         )
     totals, unknown, matched = _score_groups(
-        _changeable(counts),
+        _changeable(counts, text),
         table,
-        trie.vocabulary_size,
+        text.vocabulary_size,
         counts.longest,
         counts.sentence_offsets,
         training,
@@ -242,23 +304,16 @@ def _members(codes: npt.NDArray[np.intp], groups: int) -> _Groups:
     return _Groups(np.argsort(codes, kind="stable").astype(np.int64), offsets_of(sizes))
 
 
-def _changeable(counts: NgramCounts) -> _Counts:
+def _changeable(counts: NgramCounts, text: TextSums) -> _Counts:
     trie = counts.trie
-    contexts = int(trie.starts[trie.order])
-    child = slice(1, None)  # every node but the root is a child
-    total = np.bincount(trie.context[child], weights=counts.adjusted[child], minlength=contexts)
-    cell = trie.context[child].astype(np.int64) * 4 + np.minimum(counts.adjusted[child], 3)
-    followers = np.bincount(cell, minlength=4 * contexts).reshape(-1, 4)
-    preceded = np.zeros(len(trie.word), dtype=np.bool_)
-    preceded[trie.suffix[trie.starts[2] :]] = True
     return _Counts(
         trie.context,
         trie.word,
         trie.suffix,
         trie.first_child,
-        ~preceded,
+        ~text.preceded,
         counts.occurrences.copy(),
         counts.adjusted.copy(),
-        total.astype(np.int64),
-        followers.astype(np.int64),
+        text.totals.copy(),
+        text.followers.flatten(),
     )

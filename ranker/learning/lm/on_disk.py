@@ -29,7 +29,7 @@ from ranker.learning.lm.kneser_ney import DISCOUNT_FALLBACK, ZERO, discounts_fro
 from ranker.learning.lm.scratch import Column, Scratch
 from ranker.learning.lm.windows import SortedWindows
 
-_SPECIAL = SENTENCE_END + 1
+FIRST_WORD = SENTENCE_END + 1
 _LINES = 250_000
 _BASE_BYTES, _WORD_BYTES = 150, 50
 """About what one row takes while it is worked on: so much, and so much for each word of an n-gram."""
@@ -77,7 +77,9 @@ class _Text:
         sentences = 0
         for values, offsets, vocabulary in batches:
             before = len(numbers)
-            place = np.array([numbers.setdefault(word, len(numbers) + _SPECIAL) for word in vocabulary], dtype=np.int32)
+            place = np.array(
+                [numbers.setdefault(word, len(numbers) + FIRST_WORD) for word in vocabulary], dtype=np.int32
+            )
             for word in vocabulary if len(numbers) > before else ():
                 check_word(word)
             bounds = offsets.astype(np.int64)
@@ -88,8 +90,8 @@ class _Text:
             raise DataError("a language model requires at least one training sentence, found none")
         words = sorted(numbers)
         first = np.array([numbers[word] for word in words], dtype=np.int64)
-        renumbered = np.arange(_SPECIAL + len(words), dtype=np.int32)
-        renumbered[first] = np.arange(_SPECIAL, len(renumbered))
+        renumbered = np.arange(FIRST_WORD + len(words), dtype=np.int32)
+        renumbered[first] = np.arange(FIRST_WORD, len(renumbered))
         # the order in which lmplz numbers words: </s> comes before all others
         appearance = np.concatenate([np.arange(-SENTENCE_END, 1), first])
         return cls(column, words, renumbered, appearance, sentences)
@@ -101,7 +103,7 @@ class _Text:
         return column
 
 
-class _Order:
+class NgramLevel:
     """The n-grams of one order, sorted; order 1 has all numbers of words, as the trie of `NgramCounts`."""
 
     def __init__(self, order: int, scratch: Scratch) -> None:
@@ -118,6 +120,7 @@ class _Order:
         return len(self.word)
 
     def append(self, context: Int64Array, word: Int32Array) -> None:
+        """Add n-grams, which sort behind all others."""
         self.context.append(context)
         self.word.append(word)
 
@@ -186,9 +189,10 @@ def train(
     with replacing(path) as stream, Scratch(directory, rows) as scratch:
         text = _Text.store(batches, scratch)
         types = len(text.renumbered)
-        orders = _count(text.by_code_points(scratch), order, types, scratch)
-        last = _link(orders, types, text.appearance)
-        table, fallback_orders = _discounts(orders, last)
+        windows = SortedWindows.of_text(text.by_code_points(scratch), order, types, scratch)
+        orders = count_windows(windows, order, types, scratch)
+        last = link(orders, types, text.appearance)
+        table, fallback_orders = estimate_discounts(orders, last)
         for level, discounts in zip(orders, table, strict=True):
             progress.report("orders estimated", level.order, order)
             _estimate(level, orders[level.order - 2] if level.order > 1 else None, discounts, scratch)
@@ -207,15 +211,15 @@ def train(
         return TrainedModel(text.sentences, tokens, ngrams, table, fallback_orders)
 
 
-def _count(text: Column, order: int, types: int, scratch: Scratch) -> list[_Order]:
+def count_windows(counted: SortedWindows, order: int, types: int, scratch: Scratch) -> list[NgramLevel]:
     """Return the distinct n-grams of all orders with their contexts and occurrences."""
-    orders = [_Order(number, scratch) for number in range(1, order + 1)]
+    orders = [NgramLevel(number, scratch) for number in range(1, order + 1)]
     of_words = np.zeros(types, dtype=np.int64)
     orders[0].append(np.zeros(types, dtype=np.int64), np.arange(types, dtype=np.int32))
     # how often the last n-gram of each order occurs, as far as the windows were read
     pending = [0] * order
     last = np.full((1, order), -1, dtype=np.int32)
-    for windows, counts in SortedWindows(text, order, types, scratch):
+    for windows, counts in counted:
         differs = np.logical_or.accumulate(windows != np.concatenate([last, windows[:-1]]), axis=1)
         differs &= windows > 0
         last = windows[-1:]
@@ -241,7 +245,7 @@ def _count(text: Column, order: int, types: int, scratch: Scratch) -> list[_Orde
     return orders
 
 
-def _link(orders: list[_Order], types: int, appearance: Int64Array) -> list[int]:
+def link(orders: list[NgramLevel], types: int, appearance: Int64Array) -> list[int]:
     """Find the suffix of every n-gram, and count what precedes it.
 
     Returns
@@ -270,7 +274,7 @@ def _link(orders: list[_Order], types: int, appearance: Int64Array) -> list[int]
     return last[: len(orders) - 1]
 
 
-def _latest(orders: list[_Order], number: int, ngrams: Int64Array, appearance: Int64Array) -> Int64Array:
+def _latest(orders: list[NgramLevel], number: int, ngrams: Int64Array, appearance: Int64Array) -> Int64Array:
     """Return that of some n-grams whose first word appeared last, or nothing of nothing."""
     first = ngrams
     for level in reversed(orders[1:number]):
@@ -278,7 +282,15 @@ def _latest(orders: list[_Order], number: int, ngrams: Int64Array, appearance: I
     return ngrams[[np.argmax(appearance[first])]] if len(ngrams) else ngrams
 
 
-def _discounts(orders: list[_Order], last: list[int]) -> tuple[FloatArray, tuple[int, ...]]:
+def estimate_discounts(orders: list[NgramLevel], last: list[int]) -> tuple[FloatArray, tuple[int, ...]]:
+    """Return the discounts, shape (orders, 3), and the orders of which they could not be estimated.
+
+    Parameters
+    ----------
+    orders : list of NgramLevel
+    last : list of int
+        As of `link`.
+    """
     table = np.zeros((len(orders), 3))
     fallback_orders = []
     for level in orders:
@@ -296,7 +308,7 @@ def _discounts(orders: list[_Order], last: list[int]) -> tuple[FloatArray, tuple
     return table, tuple(fallback_orders)
 
 
-def _estimate(level: _Order, lower: _Order | None, discounts: FloatArray, scratch: Scratch) -> None:
+def _estimate(level: NgramLevel, lower: NgramLevel | None, discounts: FloatArray, scratch: Scratch) -> None:
     """Estimate the probabilities of one order, and the back-off weights of the order below."""
     discount = np.concatenate([[0.0], discounts])
     if lower is None:
@@ -307,24 +319,37 @@ def _estimate(level: _Order, lower: _Order | None, discounts: FloatArray, scratc
         prob[[ROOT, SENTENCE_START]] = 1.0
         level.prob.append(prob)
         return
-    totals, ones, twos, more = (scratch.column(np.int64) for _ in range(4))
-    for column in (totals, ones, twos, more):
-        column.append_zeros(len(lower))
-    for start, stop in level.word.blocks():
-        context, counts = level.context.read(start, stop), level.adjusted(start, stop)
-        first = np.flatnonzero(np.diff(context, prepend=-1))
-        totals.add(context[first], np.add.reduceat(counts, first))
-        for column, mask in zip((ones, twos, more), _masks(counts), strict=True):
-            column.add(context[first], np.add.reduceat(mask.astype(np.int64), first))
+    totals, *numbers = context_sums(level, len(lower), scratch)
     for start, stop in lower.word.blocks():
         total = totals.read(start, stop)
-        taken = _taken(tuple(column.read(start, stop) for column in (ones, twos, more)), discount)
+        taken = _taken(tuple(column.read(start, stop) for column in numbers), discount)
         weight = np.divide(taken, total, out=np.ones(len(total)), where=total > 0)
         lower.backoff.append(np.maximum(weight, ZERO))
     for start, stop in level.word.blocks():
         context, counts = level.context.read(start, stop), level.adjusted(start, stop)
         shorter = lower.backoff.take(context) * lower.prob.take_unsorted(level.suffix.read(start, stop))
         level.prob.append((counts - discount[np.minimum(counts, 3)]) / totals.take(context) + shorter)
+
+
+def context_sums(level: NgramLevel, contexts: int, scratch: Scratch) -> list[Column]:
+    """Add up what follows every context: adjusted counts, and how many n-grams have the counts 1, 2, and 3 or more.
+
+    Parameters
+    ----------
+    level : NgramLevel
+    contexts : int
+        Number of n-grams of the order below.
+    scratch : Scratch
+    """
+    sums = [scratch.column(np.int64) for _ in range(4)]
+    for column in sums:
+        column.append_zeros(contexts)
+    for start, stop in level.word.blocks():
+        context, counts = level.context.read(start, stop), level.adjusted(start, stop)
+        first = np.flatnonzero(np.diff(context, prepend=-1))
+        for column, values in zip(sums, (counts, *_masks(counts)), strict=True):
+            column.add(context[first], np.add.reduceat(values.astype(np.int64), first))
+    return sums
 
 
 def _masks(counts: Int64Array) -> tuple[npt.NDArray[np.bool_], ...]:
@@ -341,7 +366,7 @@ def _taken(numbers: tuple[Int64Array, ...], discount: FloatArray) -> FloatArray:
     return np.asarray(discount[1] * ones + discount[2] * twos + discount[3] * more)
 
 
-def _lines(orders: list[_Order], number: int, start: int, stop: int, strings: pa.Array) -> bytes:
+def _lines(orders: list[NgramLevel], number: int, start: int, stop: int, strings: pa.Array) -> bytes:
     level = orders[number - 1]
     backoff = np.log10(level.backoff.read(start, stop)) if number < len(orders) else None
     words = [level.word.read(start, stop)]

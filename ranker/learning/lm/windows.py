@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Self
 
 import numpy as np
 
@@ -20,8 +21,6 @@ class SortedWindows:
 
     Parameters
     ----------
-    text : Column of int32
-        Sentences between ``<s>`` and ``</s>``, as word numbers; 0 is none.
     order : int
         Longest windows.
     types : int
@@ -29,7 +28,7 @@ class SortedWindows:
     scratch : Scratch
     """
 
-    def __init__(self, text: Column, order: int, types: int, scratch: Scratch) -> None:
+    def __init__(self, order: int, types: int, scratch: Scratch) -> None:
         self._order = order
         self._bits = (types - 1).bit_length()
         self._per_key = min(64 // self._bits, order)
@@ -37,13 +36,30 @@ class SortedWindows:
         self._rows = scratch.rows
         self._records = scratch.column(np.uint64)
         self._runs: list[tuple[int, int]] = []
+
+    @classmethod
+    def of_text(cls, text: Column, order: int, types: int, scratch: Scratch) -> Self:
+        """Return the windows of a text: int32 word numbers, sentences between ``<s>`` and ``</s>``."""
+        windows = cls(order, types, scratch)
         for start, stop in text.blocks():
-            part = text.read(start, stop + order - 1)
-            windows = self._pack(part, stop - start)
-            records = _combined(np.column_stack([windows, np.ones(len(windows), dtype=np.uint64)]))
-            begin = len(self._records) // self._width
-            self._records.append(records.ravel())
-            self._runs.append((begin, begin + len(records)))
+            windows.add(windows_of(text.read(start, stop + order - 1), stop - start, order))
+        return windows
+
+    def add(self, windows: Int32Array, counts: Int64Array | None = None) -> None:
+        """Add windows that memory holds.
+
+        Parameters
+        ----------
+        windows : int32 array, shape (rows, order)
+            Padded with 0.
+        counts : int64 array, shape (rows,), optional
+            How often each occurs; by default once.
+        """
+        occurrences = np.ones(len(windows), dtype=np.uint64) if counts is None else counts.astype(np.uint64)
+        records = _combined(np.column_stack([self._pack(windows), occurrences]))
+        begin = len(self._records) // self._width
+        self._records.append(records.ravel())
+        self._runs.append((begin, begin + len(records)))
 
     @property
     def _width(self) -> int:
@@ -54,19 +70,12 @@ class SortedWindows:
         for records in self._merged():
             yield self._unpack(records), records[:, -1].astype(np.int64)
 
-    def _pack(self, text: Int32Array, windows: int) -> UInt64Array:
-        """Return the windows at the first positions of `text`."""
-        keys = np.zeros((windows, self._keys), dtype=np.uint64)
-        inside = np.ones(windows, dtype=bool)
+    def _pack(self, windows: Int32Array) -> UInt64Array:
+        keys = np.zeros((len(windows), self._keys), dtype=np.uint64)
         for place in range(self._order):
-            words = np.zeros(windows, dtype=np.uint64)
-            rest = text[place : place + windows]
-            words[: len(rest)] = rest
-            words[~inside] = 0
             key = keys[:, place // self._per_key]
             key <<= np.uint64(self._bits)
-            key |= words
-            inside &= words != SENTENCE_END
+            key |= windows[:, place].astype(np.uint64)
         return keys
 
     def _unpack(self, records: UInt64Array) -> Int32Array:
@@ -102,6 +111,20 @@ class SortedWindows:
 
     def _read(self, start: int, stop: int) -> UInt64Array:
         return self._records.read(start * self._width, stop * self._width).reshape(-1, self._width)
+
+
+def windows_of(text: Int32Array, number: int, order: int) -> Int32Array:
+    """Return the windows at the first positions of a text, shape (number, order)."""
+    windows = np.zeros((number, order), dtype=np.int32)
+    inside = np.ones(number, dtype=bool)
+    for place in range(order):
+        rest = text[place : place + number]
+        words = np.zeros(number, dtype=np.int32)
+        words[: len(rest)] = rest
+        words[~inside] = 0
+        windows[:, place] = words
+        inside &= words != SENTENCE_END
+    return windows
 
 
 def _combined(records: UInt64Array) -> UInt64Array:
