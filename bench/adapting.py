@@ -88,7 +88,7 @@ def trial(base: Base, training: Corpus, test: Corpus, before: float) -> Trial:
         test.agreement((test.columns - mean) / scale, anew.weight_sets.weights[0]).value,
         test.agreement(test.columns, near.weight_sets.weights[0]).value,
         before,
-        near.svm.C_ > 0.0,
+        near.fitted.C > 0.0,
     )
 
 

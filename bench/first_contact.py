@@ -44,6 +44,8 @@ def installed(folder: Path) -> tuple[int, int]:
 def rows(arguments: argparse.Namespace, folder: Path) -> Iterator[tuple[str, float, float]]:
     """Measure one thing after the other."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "RANKER_CACHE": str(folder / "cache")}
+    # without bytecode every run would compile every module again
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     if arguments.install:
         place = folder / "environment"
         subprocess.run([sys.executable, "-m", "venv", place], check=True)

@@ -32,7 +32,7 @@ def locate(model: str | Path) -> Path:
     Raises
     ------
     ModelError
-        If there is neither, and the name is similar to that of an included ranker.
+        If there is neither, and the name is no file name, or is similar to that of an included ranker.
     """
     path = Path(model)
     if path.exists():
@@ -40,8 +40,9 @@ def locate(model: str | Path) -> Path:
     if str(model) in names():
         return share.directory("models") / str(model)
     hint = nearest(str(model), names())
-    if hint:
-        raise ModelError(f"{path}: no such model{hint}; included are {', '.join(names())}")
+    if hint or (path.name == str(model) and not path.suffix):
+        what = f"no such model{hint}; included models are {', '.join(names())}"
+        raise ModelError(f"{path}: {what}; to train one: ranker train --model {path}")
     return path
 
 

@@ -32,7 +32,7 @@ from ranker.settings import AUTO, GIVEN, GRADED, ONE_SOURCE, SEARCHED, Loss, Pai
 from ranker.storage.mapped import made_by_rows, sum_of_rows, take_columns
 
 if TYPE_CHECKING:
-    from ranker.learning.svm.ranksvm import RankSVM
+    from ranker.learning.svm.fitting import FittedWeights
 
 FOLDS_TO_CHOOSE, FOLDS_TO_ADAPT = 5, 10
 """Folds of the choice of C: more near a base, where the standard error of few folds too often allows a harmful move."""
@@ -119,16 +119,19 @@ class TrainingTargets:
         loss: Loss,
         seed: int,
         origin: FloatArray | None = None,
-    ) -> RankSVM:
+    ) -> FittedWeights:
         """Fit the ranking SVM to standardised columns, shape (candidates, columns), near the weights `origin`."""
-        from ranker.learning.svm.ranksvm import RankSVM
+        from ranker.learning.svm.fitting import Fitting
+        from ranker.learning.svm.judgements import Grades, checked_preferences, group_codes
 
-        folds = FOLDS_TO_CHOOSE if origin is None else FOLDS_TO_ADAPT
-        svm = RankSVM(C=C, loss=loss, cv=folds, random_state=seed)
+        fitting = Fitting(C, loss, cv=FOLDS_TO_CHOOSE if origin is None else FOLDS_TO_ADAPT)
+        random_state = np.random.RandomState(seed)
         if self.pairs is None:
-            return svm.fit(columns, self.target, self.group, origin=origin)
+            assert self.target is not None
+            grades = Grades(columns, self.target, group_codes(self.group, len(columns)))
+            return fitting.fit(grades, origin, random_state)
         rows = np.stack([self.pairs.better, self.pairs.worse], axis=1)
-        return svm.fit(columns, groups=self.group, pairs=rows, pair_weight=self.pairs.weight, origin=origin)
+        return fitting.fit(checked_preferences(columns, rows, self.pairs.weight, self.group), origin, random_state)
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,7 +318,7 @@ class LearntWeights:
     Parameters
     ----------
     weight_sets : WeightSets
-    svm : RankSVM
+    fitted : FittedWeights
         The fit of the set that C was chosen for.
     chosen_by : str
         How C was chosen, as in `ranker.settings.Training`.
@@ -326,7 +329,7 @@ class LearntWeights:
     """
 
     weight_sets: WeightSets
-    svm: RankSVM
+    fitted: FittedWeights
     chosen_by: str
     gain: float | None
     note: str | None
@@ -344,11 +347,11 @@ class LearntWeights:
             sources=len(np.unique(table.dataset.candidate_source)),
             candidates=len(table.dataset) - (table.references or 0),
             preferences=len(pairs.better) if pairs else None,
-            C=float(self.svm.C_),
+            C=self.fitted.C,
             chosen_by=self.chosen_by,
             loss=settings.loss,
-            objective=float(self.svm.objective_),
-            duality_gap=float(self.svm.duality_gap_),
+            objective=self.fitted.objective,
+            duality_gap=self.fitted.duality_gap,
             seed=settings.seed if self.chosen_by == SEARCHED else None,
             targets=targets,
             references=table.references,
@@ -377,40 +380,38 @@ def learn_weights(
     LearntWeights
     """
     targets = table.targets
-    C, chosen_by, note = settings.C, SEARCHED if settings.C == AUTO else GIVEN, None
+    C, chosen_by, gain, note = settings.C, SEARCHED if settings.C == AUTO else GIVEN, None, None
     if C == AUTO and len(targets.sources) < 2:
         C, chosen_by = (0.0 if base else 1.0 / targets.pair_weight), ONE_SOURCE
         consequence = f"so the weights of {base} are kept" if base else "which is 1 / pairs"
         note = f"judgements of a single source: C cannot be chosen by cross-validation, {consequence}"
 
-    def learn(place: int, C: float | Literal["auto"]) -> RankSVM:
+    def learn(place: int, C: float | Literal["auto"]) -> FittedWeights:
         used = sets.columns[place]
         columns = take_columns(table.columns, used)
         origin = sets.weights[place, used] if base else None
         return targets.learn(columns, C=C, loss=settings.loss, seed=settings.seed, origin=origin)
 
-    svm = learn(table.place, C)
-    shared = float(svm.C_) if base else C
-    learnt = sets.learn(lambda place: (svm if place == table.place else learn(place, shared)).coef_)
-    gain = None
+    fitted = learn(table.place, C)
+    learnt = sets.learn(lambda place: (fitted if place == table.place else learn(place, fitted.C if base else C)).coef)
     if base and chosen_by == SEARCHED:
-        gain, note = _chosen(targets, svm, base)
-    return LearntWeights(learnt, svm, chosen_by, gain, note)
+        gain, note = _chosen(targets, fitted, base)
+    return LearntWeights(learnt, fitted, chosen_by, gain, note)
 
 
-def _chosen(targets: TrainingTargets, svm: RankSVM, base: str) -> tuple[float, str]:
+def _chosen(targets: TrainingTargets, fitted: FittedWeights, base: str) -> tuple[float, str]:
     """Return what the chosen C gained in cross-validation, and a note that says so."""
-    agreement = svm.cv_results_["mean_test_score"]
-    before, after = float(agreement[0]), float(agreement[np.argmax(svm.cv_results_["C"] == svm.C_)])
+    agreement = fitted.cv_results["mean_test_score"]
+    before, after = float(agreement[0]), float(agreement[np.argmax(fitted.cv_results["C"] == fitted.C)])
     held_out = f"the held-out judgements of {counted(len(targets.sources), 'source')}"
-    if not svm.C_:
+    if not fitted.C:
         note = (
             f"the weights of {base} are kept: no change improves the agreement with {held_out} by two standard errors"
         )
     else:
         of = "tau of preferences" if targets.pairs else "mean Spearman"
         note = (
-            f"adapted from {base} with C = {svm.C_:g}, which increased the agreement with {held_out} "
+            f"adapted from {base} with C = {fitted.C:g}, which increased the agreement with {held_out} "
             f"from {before:.3f} to {after:.3f} ({of})"
         )
     return after - before, note

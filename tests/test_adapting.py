@@ -138,8 +138,8 @@ def test_c_is_chosen_on_the_set_that_most_sources_use_and_every_set_is_adapted_w
     np.testing.assert_array_equal(moved, start.weight_sets.columns & needs_none)
     alone = start.weight_sets.weights[table.place, needs_none]
     chosen = table.targets.learn(table.columns[:, needs_none], C="auto", loss="squared_hinge", seed=0, origin=alone)
-    assert ranker.training.C == chosen.C_ > 0.0
-    np.testing.assert_array_equal(ranker.weight_sets.weights[table.place, needs_none], chosen.coef_)
+    assert ranker.training.C == chosen.C > 0.0
+    np.testing.assert_array_equal(ranker.weight_sets.weights[table.place, needs_none], chosen.coef)
     some = turned.references["source"] == 0
     mixed = dataclasses.replace(turned, references=turned.references[some].reset_index(drop=True))
     assert (adapted(str(path), mixed, C=0.01).weights != start.weights).all()
@@ -199,7 +199,7 @@ def test_refits_and_held_out_scores_stay_near_the_base(base, turned):
     svm = targets.learn(
         learnt.columns[selected], C=penalty, loss="squared_hinge", seed=0, origin=Ranker.load(base).weights
     )  # fmt: skip
-    np.testing.assert_allclose(scores[~selected], learnt.columns[~selected] @ svm.coef_, atol=1e-9)
+    np.testing.assert_allclose(scores[~selected], learnt.columns[~selected] @ svm.coef, atol=1e-9)
 
 
 def test_references_as_candidates_can_be_learnt_from_too(base, sample):

@@ -28,12 +28,17 @@ def test_the_oldest_versions_tested_are_the_oldest_allowed():
     assert oldest == lowest
 
 
-def test_simple_metrics_import_neither_parser_nor_learner_nor_anything_optional():
+def test_simple_metrics_and_training_import_neither_parser_nor_scikit_learn_nor_anything_optional():
     code = (
         "import json, sys\n"
         "from ranker.extractors import registry\n"
         "from ranker.corpora import catalogue\n"
+        "from ranker.ranking import Ranker\n"
         "made = [registry.make(name) for name in ('bleu', 'chrf', 'ter')]\n"
+        "texts = ('the cat sat', 'a cat sat', 'cat')\n"
+        "rows = [dict(source=s, reference='the cat sat', system=str(i), translation=t, score=-i)\n"
+        "    for s in 'ab' for i, t in enumerate(texts)]\n"
+        "assert Ranker('bleu, chrf', C='auto').fit(rows).weights.any()\n"
         "print(json.dumps(sorted(name for name in sys.modules if '.' not in name)))"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

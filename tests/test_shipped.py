@@ -114,7 +114,7 @@ def test_rank_without_a_model_says_which_it_takes(tmp_path, capsys):
     out, err = capsys.readouterr()
     assert [item["system"] for item in json.loads(out)["sources"][0]["ranking"]] == ["B", "A"]
     assert "ranker: note: using the included model full" in err
-    assert "all 1 source with fewer than 3 candidates; ranked without consensus\n" in err
+    assert "note: 1 source with fewer than 3 candidates; ranked without consensus\n" in err
     command("rank", str(path), "-M", "full", "-f", "json")
     assert capsys.readouterr().out == out
 
@@ -123,3 +123,6 @@ def test_what_is_not_there_is_said(capsys):
     with pytest.raises(SystemExit):
         run(["rank", "x.json", "-M", "fuller"])
     assert "fuller: no such model" in capsys.readouterr().err
+    for name in ("bleu", "mymodel"):
+        with pytest.raises(ModelError, match=f"{name}: no such model; included models are consensus, full, full-any"):
+            Ranker.load(name)

@@ -286,8 +286,8 @@ def _learn_and_score(
     scores = {}
     for name, members in FEATURE_SETS.items():
         columns = np.isin(names, members)
-        svm = targets.learn(learnt[:, columns], C=settings.C, loss=settings.loss, seed=settings.seed)
-        scores[name] = (ranked[:, columns] * svm.coef_).sum(axis=1)
+        fitted = targets.learn(learnt[:, columns], C=settings.C, loss=settings.loss, seed=settings.seed)
+        scores[name] = (ranked[:, columns] * fitted.coef).sum(axis=1)
     return scores
 
 

@@ -11,6 +11,7 @@ import pytest
 import ranker
 from ranker.arrays import offsets_of
 from ranker.evaluation.correlation import pair_counts
+from ranker.extractors.dependency import columns as dependency
 from ranker.extractors.edit import alignment as edit_alignment
 from ranker.extractors.edit import shift_trials, shifts
 from ranker.extractors.edit.shifts import Limits
@@ -18,7 +19,9 @@ from ranker.extractors.lexical.words import word_tables
 from ranker.extractors.meteor import alignment, matching
 from ranker.extractors.meteor.phrases import no_paraphrases
 from ranker.extractors.paraphrase import matching as paraphrases
-from ranker.extractors.text import ngrams, sequences, text_pairs
+from ranker.extractors.text import ngrams, repeated_words, sequences, text_pairs, tokenizers
+from ranker.learning.lm import leave_out
+from ranker.learning.lm.counts import TextSums, count_ngrams
 from ranker.learning.svm import graded_pairs, polish
 from ranker.learning.svm.loss import PairLoss
 from ranker.learning.svm.pair_sums import GradedPairs
@@ -127,6 +130,14 @@ def to_choose(random):
     return len(candidate), len(reference), offsets, matches, options
 
 
+def to_count_matches(random):
+    candidate, reference, _, (words, _) = to_match(random)
+    options = to_choose(random)[-1]
+    values, offsets = np.concatenate([candidate, reference]), offsets_of([len(candidate), len(reference)])
+    pairs = np.array([[0, 1], [1, 1], [1, 0]])
+    return values, offsets, pairs, words, no_paraphrases(2), random.random(8) < 0.5, options
+
+
 def to_match_keys(random):
     size, length = random.integers(1, 20, 2)
     keys, reference_keys = (random.integers(0, 6, one).astype(np.int32) for one in (size, length))
@@ -146,7 +157,61 @@ def to_substitute(random):
     return words, reference_words, table, partner, kind, taken
 
 
+def to_leave_out(random):
+    values, offsets = sentences(random, 12)
+    order = int(random.integers(1, 5))
+    counts = count_ngrams(values, offsets, order)
+    groups = leave_out._members(random.integers(0, 4, 12), 5)
+    words, scored = sentences(random, 6, words=8)
+    discounts = np.concatenate([np.zeros((order, 1)), np.sort(random.random((order, 3)))], axis=1)
+    trie, changeable = counts.trie, leave_out._changeable(counts, TextSums.of(counts))
+    own = counts.longest, counts.sentence_offsets, groups
+    return (
+        changeable,
+        discounts,
+        trie.vocabulary_size,
+        *own,
+        trie.recode(words),
+        scored,
+        leave_out._members(random.integers(0, 5, 6), 5),
+    )
+
+
+def to_score(random):
+    counts, discounts, size, *_, words, offsets, _ = to_leave_out(random)
+    return counts, discounts, size, words[: offsets[1]]
+
+
+def to_split(random):
+    characters = [*"ab1'.,-!\n &\u4e00\u3042\u30a2s", "'s "]
+    lines = ["".join(random.choice(characters, random.integers(0, 15))).replace("\n", " ") for _ in range(6)]
+    tokenizer = str(random.choice(["none", "13a", "zh", "terp", "tercom", "tercom-asian"]))
+    count = int(random.integers(0, 7))
+    text = "\n".join([*lines[:count], ""])
+    return tokenizers._code_points(text), tokenizers._kinds(tokenizer), count
+
+
+def to_order(random):
+    values, offsets = sentences(random, 8)
+    candidate, reference = random.integers(0, 8, (2, 6))
+    starts = offsets_of(np.diff(offsets)[candidate])
+    options = int(random.choice([2, 100])), bool(random.integers(2)), int(random.integers(1, 5))
+    room = np.zeros(starts[-1], dtype=np.int32), np.zeros(6, dtype=np.int64)
+    return values, offsets, candidate, reference, 6, *options, starts, *room
+
+
+def to_pair(random):
+    sizes = random.integers(0, 8, 2)
+    head, dependent = random.integers(0, 5, (2, sizes.sum())).astype(np.int32)
+    return head, dependent, np.array([0, sizes[0]]), np.array([sizes[0], sizes.sum()])
+
+
 TWINS = {
+    tokenizers._split: to_split,
+    repeated_words._align_pairs: to_order,
+    dependency._partial_matches: to_pair,
+    leave_out._score_groups: to_leave_out,
+    leave_out._score_sentence: to_score,
     paraphrases._match_keys: to_match_keys,
     paraphrases.substitute: to_substitute,
     ngrams._matches: ngram_counts,
@@ -161,6 +226,7 @@ TWINS = {
     sequences._weighted_lcs: weighted,
     matching.list_matches: to_match,
     alignment.align: to_choose,
+    alignment.alignment_statistics: to_count_matches,
 }
 
 ON_LISTS = (

@@ -127,7 +127,7 @@ def _start_search_on_lists(candidate: Int32Array, reference: Int32Array, limits:
         masks[word] |= 1 << at
         count[word] += 1
     matches = sum(min(words.count(word), count[word]) for word in number.values())
-    columns: Any = [[0] * (length + 1) for _ in range(3)]
+    columns: Any = [0] * (length + 1), [0] * (length + 1), None
     trial: Any = [0] * length, [0] * length, None, None
     shared: Any = reference_words, following, masks, size - 1, words.count(size), max(length, size) - matches
     alignment: Any = empty_alignment(length, size).operations, *([0] * rest for rest in (length + 1, size + 1, size))
@@ -167,31 +167,30 @@ def _align(search: ShiftSearch, words: Int32Array) -> int:
 
 
 def _advance_integers(
-    words: list[int], masks: list[int], above: int, below: int, distance: int, last_row: int
-) -> list[tuple[int, int, int]]:
-    """Return signs and distance of the column after that of `above` and `below` for every word, as `advance` does."""
-    columns = []
-    every = (2 << last_row) - 1
+    words: list[int], masks: list[int], above: int, below: int, every: int, columns: list[tuple[int, int]] | None = None
+) -> tuple[int, int]:
+    """Return the signs of the last column, as `advance` does word by word, and add all to `columns`.
+
+    The distance in the last row is the number of words so far and the bits of `above` less those of `below`.
+    """
     for word in words:
         match = masks[word]
         horizontal = (((match & above) + above) ^ above) | match
-        more, less = below | (every & ~(horizontal | above)), above & horizontal
-        distance += (more >> last_row) - (less >> last_row)
-        more, less = (more << 1) & every | 1, (less << 1) & every
+        more, less = (below | ~(horizontal | above)) << 1 | 1, (above & horizontal) << 1
         vertical = match | below
-        above, below = less | (every & ~(vertical | more)), more & vertical
-        columns.append((above, below, distance))
-    return columns
+        above, below = (less | ~(vertical | more)) & every, more & vertical
+        if columns is not None:
+            columns.append((above, below))
+    return above, below
 
 
 def _fill_lists(search: Any) -> int:
     """Do what `_fill_columns` does, on lists."""
-    reference, size = search.reference, len(search.reference.words)
-    start = (1 << size) - 1, 0, size
-    steps = [start, *_advance_integers(search.words, reference.masks, *start, reference.last_row)]
-    for column, values in zip(search.columns, zip(*steps, strict=True), strict=True):
-        column[:] = values
-    return steps[-1][-1]
+    every = (1 << len(search.reference.words)) - 1
+    steps = [(every, 0)]
+    above, below = _advance_integers(search.words, search.reference.masks, every, 0, every, steps)
+    search.columns.above[:], search.columns.below[:] = zip(*steps, strict=True)
+    return len(search.words) + above.bit_count() - below.bit_count()
 
 
 @kernel(plain=_fill_lists)
@@ -320,9 +319,10 @@ def realign(search: ShiftSearch) -> int:
 
 def _exact_distance_on_lists(search: Any, first: int) -> int:
     """Do what `_exact_distance` does, on lists."""
-    (above, below, distance), (_, _, masks, last_row, *_) = search.columns, search.reference
-    words = search.trial.words[first:]
-    return _advance_integers(words, masks, above[first], below[first], distance[first], last_row)[-1][-1]
+    words, masks, every = search.trial.words, search.reference.masks, search.columns.above[0]
+    above, below = search.columns.above[first], search.columns.below[first]
+    above, below = _advance_integers(words[first:], masks, above, below, every)
+    return len(words) + above.bit_count() - below.bit_count()
 
 
 @kernel(plain=_exact_distance_on_lists)

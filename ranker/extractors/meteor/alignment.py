@@ -15,6 +15,7 @@ With ``as_meteor`` the search has two peculiarities of the program Meteor 1.5, f
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from numba import prange
 
 from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
 from ranker.extractors.lexical.words import WordTables
-from ranker.extractors.meteor.matching import MatchTables, list_matches
+from ranker.extractors.meteor.matching import MatchTables, list_matches, matches_by_word, words_alone_match
 from ranker.extractors.meteor.phrases import Paraphrases
 from ranker.storage.kernels import kernel
 
@@ -36,6 +37,10 @@ _OPEN = -1
 # columns of a partial alignment: weight covered, chunks closed, distance, next free reference word, candidate word that
 # would continue the open chunk or _OPEN, last node of its matches, match just taken or -1, and its parent's place
 _WEIGHT, _CHUNKS, _DISTANCE, _NEXT, _CONTINUES, _NODE, _MATCH, _PARENT = range(8)
+
+
+_PREFERENCE = itemgetter(0, 1, 2)
+"""What partial alignments on lists are sorted by."""
 
 
 class SearchOptions(NamedTuple):
@@ -122,18 +127,46 @@ def _free(used: BoolArray, match: Int32Array) -> bool:
     return not bool(used[match[0] : match[0] + match[1]].any())
 
 
-def _align_lists(
-    size: int, length: int, offsets: Int64Array, matches: Int32Array, options: SearchOptions
-) -> tuple[int, Int64Array, Int64Array]:
-    """Return what `align` does, on lists: words used are bits of an integer, matches taken linked tuples."""
-    sure = _undisputed(size, length, offsets, matches).tolist()
-    covered = _match_weights(matches, options).tolist()
-    rows, bounds = matches.tolist(), offsets.tolist()
-    # weight covered, chunks closed, distance, next free reference word, what continues the open chunk, words used,
-    # matches taken
-    paths: list[tuple[int, int, int, int, int, int, Any]] = [(0, 0, 0, 0, _OPEN, 0, None)]
+def _undisputed_on_lists(size: int, offsets: list[int], matches: list[Any]) -> list[bool]:
+    """Return for every reference word whether `_undisputed` returns a match."""
+    length = len(offsets) - 1
+    in_candidate, in_reference = [0] * size, [0] * length
     for j in range(length):
-        disputed = sure[j] < 0
+        for first, candidate_words, reference_words, _ in matches[offsets[j] : offsets[j + 1]]:
+            for i in range(first, first + candidate_words):
+                in_candidate[i] += 1
+            for word in range(j, j + reference_words):
+                in_reference[word] += 1
+    sure = []
+    for j in range(length):
+        alone = offsets[j + 1] - offsets[j] == 1
+        if alone:
+            first, candidate_words, reference_words, _ = matches[offsets[j]]
+            alone = max(in_candidate[first : first + candidate_words]) == 1
+            alone = alone and max(in_reference[j : j + reference_words]) == 1
+        sure.append(alone)
+    return sure
+
+
+def _align_on_lists(
+    size: int, offsets: list[int], matches: list[Any], options: SearchOptions
+) -> tuple[int, list[tuple[int, int]]]:
+    """Return chunks and matches chosen as `align` does: words used are bits of an integer, matches linked tuples."""
+    sure = _undisputed_on_lists(size, offsets, matches)
+    weights, as_meteor = options.weights.tolist(), options.as_meteor
+    # minus the weight covered, chunks closed, distance, next free reference word, what continues the open chunk, words
+    # used, matches taken
+    paths: list[tuple[int, int, int, int, int, int, Any]] = [(0, 0, 0, 0, _OPEN, 0, None)]
+    for j, is_sure in enumerate(sure):
+        choices = []
+        for match in range(offsets[j], offsets[j + 1]):
+            first, candidate_words, reference_words, module = matches[match]
+            if as_meteor:
+                covered = int(weights[module] * candidate_words) + int(weights[module] * reference_words)
+            else:
+                covered = round(_SCALE * weights[module] * (candidate_words + reference_words))
+            stop, words = first + candidate_words, ((1 << candidate_words) - 1) << first
+            choices.append((match, first, stop, words, covered, abs(j - first), j + reference_words))
         following = []
         for path in paths:
             weight, chunks, distance, after, continues, used, taken = path
@@ -141,38 +174,35 @@ def _align_lists(
                 following.append(path)
                 continue
             closed = chunks + (continues != _OPEN)
-            for match in range(bounds[j], bounds[j + 1]):
-                first, candidate_words, reference_words, _ = rows[match]
-                words = ((1 << candidate_words) - 1) << first
-                if disputed and used & words:
+            for match, first, stop, words, covered, gap, end in choices:
+                if used & words and not is_sure:
                     continue
-                gap = abs(j - first)
-                following.append(
-                    (
-                        weight + covered[match],
-                        chunks if continues == first else closed,
-                        distance if options.as_meteor else distance + gap,
-                        j + reference_words,
-                        first + candidate_words,
-                        used | words,
-                        (taken, j, match),
-                    )
-                )
-                if options.as_meteor and disputed:
+                chunks_then = chunks if continues == first else closed
+                gone = distance if as_meteor else distance + gap
+                following.append((weight - covered, chunks_then, gone, end, stop, used | words, (taken, j, match)))
+                if as_meteor and not is_sure:
                     distance += gap
-            if disputed:
+            if not is_sure:
                 following.append((weight, closed, distance, j + 1, _OPEN, used, taken))
         if len(following) > 1:
-            following.sort(key=lambda path: (-path[0], path[1], path[2]))
+            following.sort(key=_PREFERENCE)
         paths = following[: options.beam]
-    best = min(paths, key=lambda path: (-path[0], path[1] + (path[4] != _OPEN), path[2]))
+    best = min(paths, key=lambda path: (path[0], path[1] + (path[4] != _OPEN), path[2]))
     chosen = []
     taken = best[-1]
     while taken is not None:
         taken, j, match = taken
         chosen.append((j, match))
-    matched = np.array(chosen[::-1], dtype=np.int64).reshape(-1, 2)
-    return best[1] + (best[4] != _OPEN), matched[:, 0], matched[:, 1]
+    return best[1] + (best[4] != _OPEN), chosen[::-1]
+
+
+def _align_lists(
+    size: int, length: int, offsets: Int64Array, matches: Int32Array, options: SearchOptions
+) -> tuple[int, Int64Array, Int64Array]:
+    """Return what `align` does, on lists."""
+    chunks, chosen = _align_on_lists(size, offsets.tolist(), matches.tolist(), options)
+    matched = np.array(chosen, dtype=np.int64).reshape(-1, 2)
+    return chunks, matched[:, 0], matched[:, 1]
 
 
 @kernel(elements=80_000, plain=_align_lists)
@@ -276,7 +306,44 @@ def _count_words(words: Int32Array, is_function: BoolArray, row: FloatArray, col
         row[column + is_function[word]] += 1
 
 
-@kernel(elements=50_000, parallel=True)
+def _statistics_on_lists(
+    values: Int32Array,
+    offsets: Int64Array,
+    pairs: Int64Array,
+    words: WordTables,
+    paraphrases: Paraphrases,
+    is_function: BoolArray,
+    options: SearchOptions,
+) -> FloatArray:
+    """Return what `alignment_statistics` does, on lists."""
+    tables = MatchTables(words, paraphrases)
+    listed, bounds, stems, functional = values.tolist(), offsets.tolist(), words.stems.tolist(), is_function.tolist()
+    rows = []
+    for first, second in pairs.tolist():
+        candidate, reference = (listed[bounds[sentence] : bounds[sentence + 1]] for sentence in (first, second))
+        if words_alone_match(second, tables):
+            starts, matches = matches_by_word(candidate, reference, stems)
+        else:
+            texts = np.array(candidate, dtype=np.int32), np.array(reference, dtype=np.int32)
+            starts, matches = (part.tolist() for part in list_matches(*texts, (first, second), tables))
+        chunks, chosen = _align_on_lists(len(candidate), starts, matches, options)
+        row = [0] * STATISTICS
+        row[0], row[1], row[4] = len(candidate), len(reference), chunks
+        row[2], row[3] = (sum(functional[word] for word in sentence) for sentence in (candidate, reference))
+        for place, match in chosen:
+            start, candidate_words, reference_words, module = matches[match]
+            column = _FIRST_MODULE + 4 * module
+            for word in candidate[start : start + candidate_words]:
+                row[column + functional[word]] += 1
+            for word in reference[place : place + reference_words]:
+                row[column + 2 + functional[word]] += 1
+        if chunks == 1 and sum(row[_FIRST_MODULE:]) == row[0] + row[1]:
+            row[4] = 0
+        rows.append(row)
+    return np.array(rows, dtype=np.float64).reshape(-1, STATISTICS)
+
+
+@kernel(elements=50_000, parallel=True, plain=_statistics_on_lists)
 def alignment_statistics(
     values: Int32Array,
     offsets: Int64Array,

@@ -33,26 +33,38 @@ def _are_paraphrases(paraphrases: Paraphrases, first: np.int32, second: np.int32
     return bool(place < stop and paraphrases.values[place] == second)
 
 
+def words_alone_match(sentence: int, tables: MatchTables) -> bool:
+    """Return whether all matches with a reference, by its row, are of one word by its form or stem."""
+    phrases = tables.paraphrases.sentence_offsets
+    return not len(tables.words.synsets) and bool(phrases[sentence] == phrases[sentence + 1])
+
+
+def matches_by_word(
+    candidate: list[int], reference: list[int], stems: list[int]
+) -> tuple[list[int], list[tuple[int, int, int, int]]]:
+    """Return offsets and matches as `list_matches` does, by dictionaries; `stems` of all words may be empty."""
+    places: dict[int, list[int]] = {}
+    for place, word in enumerate(candidate):
+        places.setdefault(stems[word] if stems else word, []).append(place)
+    matches: list[tuple[int, int, int, int]] = []
+    offsets = [0]
+    for word in reference:
+        alike = places.get(stems[word] if stems else word, ())
+        matches += [(place, 1, 1, EXACT) for place in alike if candidate[place] == word]
+        if stems:
+            matches += [(place, 1, 1, STEM) for place in alike if candidate[place] != word]
+        offsets.append(len(matches))
+    return offsets, matches
+
+
 def _list_matches_by_word(
     candidate: Int32Array, reference: Int32Array, sentences: tuple[int, int], tables: MatchTables
 ) -> tuple[Int64Array, Int32Array]:
     """Return what `list_matches` does, by dictionaries where only forms and stems match."""
-    phrases, stems = tables.paraphrases.sentence_offsets, tables.words.stems
-    if len(tables.words.synsets) or phrases[sentences[1]] < phrases[sentences[1] + 1]:
+    if not words_alone_match(sentences[1], tables):
         listed: tuple[Int64Array, Int32Array] = list_matches.py_func(candidate, reference, sentences, tables)  # type: ignore[attr-defined]
         return listed
-    candidate_words, reference_words = candidate.tolist(), reference.tolist()
-    stem = dict(zip(reference_words, stems[reference].tolist() if len(stems) else reference_words, strict=True))
-    places: dict[int, list[int]] = {}
-    for place, key in enumerate(stems[candidate].tolist() if len(stems) else candidate_words):
-        places.setdefault(key, []).append(place)
-    matches: list[tuple[int, int, int, int]] = []
-    offsets = [0]
-    for word in reference_words:
-        alike = places.get(stem[word], [])
-        matches.extend((place, 1, 1, EXACT) for place in alike if candidate_words[place] == word)
-        matches.extend((place, 1, 1, STEM) for place in alike if candidate_words[place] != word)
-        offsets.append(len(matches))
+    offsets, matches = matches_by_word(candidate.tolist(), reference.tolist(), tables.words.stems.tolist())
     return np.array(offsets, dtype=np.int64), np.array(matches, dtype=np.int32).reshape(-1, 4)
 
 

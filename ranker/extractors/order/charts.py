@@ -231,7 +231,7 @@ def read_permutation(text: str, *, file: str | None = None, line: int | None = N
     numbers = []
     for place, word in enumerate(words, start=1):
         if not re.fullmatch(r"[+-]?[0-9]{1,15}", word):
-            actual = f"word {place} is {word[:40]!r}" if text.strip() else "it is empty"
+            actual = f"word {place} is {word[:40]!r}" if text.strip() else "the permutation is empty"
             raise DataError(f"{actual}, expected whole numbers such as 5 7 4 6 3 1 2", file=file, line=line)
         numbers.append(int(word))
     values = np.array(numbers, dtype=np.int64)

@@ -73,12 +73,16 @@ def unspaced_references(dataset: Dataset) -> tuple[Unspaced, ...]:
     pairs = dataset.source_language_pairs[source]
     unspaced = []
     for pair in dataset.language_pairs:
-        rows = np.flatnonzero(pairs == pair)
-        rows = rows[:: len(rows) // _LOOKED_AT + 1]
+        rows = sampled(np.flatnonzero(pairs == pair))
         language = _unspaced_language(dataset.references["text"].iloc[rows].tolist())
         if language:
             unspaced.append(Unspaced(pair, language, names[source_language[source[rows[0]]]]))
     return tuple(unspaced)
+
+
+def sampled(references: Int64Array) -> Int64Array:
+    """Return those of the references of a language pair that `unspaced_references` looks at."""
+    return references[:: len(references) // _LOOKED_AT + 1]
 
 
 def _unspaced_language(texts: list[str]) -> str | None:

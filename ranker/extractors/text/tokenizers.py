@@ -101,7 +101,35 @@ def _code_points(text: str) -> UInt32Array:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
 
 
-@kernel(elements=400_000, tables=("kinds",))
+def _split_at_boundaries(
+    points: UInt32Array, kinds: UInt8Array, sentences: int
+) -> tuple[Int32Array, Int64Array, UInt32Array]:
+    """Return what `_split` does, by finding all boundaries of tokens first."""
+    kind = kinds[points]
+    is_space = np.append(kind <= _TAB, True)
+    before, after = kind[:-1], kind[1:]
+    is_symbol = (before == _SYMBOL) | (after == _SYMBOL)
+    inside = ~is_space[: len(before)] & ~is_space[1 : len(kind)]
+    ends = inside & is_symbol
+    doubtful = inside & ~is_symbol & ((before != _LETTER) | (after != _LETTER))
+    for at in (np.flatnonzero(doubtful) + 1).tolist():
+        ends[at - 1] = _ends_before(points, kinds, at)
+    cut = np.concatenate([[True], ends, [True]]) if len(points) else np.ones(1, dtype=bool)
+    follows_space = np.append(True, is_space[:-1])
+    begins = np.flatnonzero(~is_space & (follows_space | cut))
+    stops = np.flatnonzero(~follows_space & (is_space | cut))
+    text = points.tobytes().decode("utf-32-le", "surrogatepass")
+    numbers: dict[str, int] = {}
+    values = [
+        numbers.setdefault(text[begin:stop], len(numbers))
+        for begin, stop in zip(begins.tolist(), stops.tolist(), strict=True)
+    ]
+    offsets = np.append(0, np.searchsorted(begins, np.flatnonzero(points == _LINE_BREAK)))
+    words = "".join(word + "\n" for word in numbers)
+    return np.array(values, dtype=np.int32), offsets.astype(np.int64), _code_points(words).copy()
+
+
+@kernel(elements=400_000, tables=("kinds",), plain=_split_at_boundaries)
 def _split(points: UInt32Array, kinds: UInt8Array, sentences: int) -> tuple[Int32Array, Int64Array, UInt32Array]:
     """Return the words of lines as ids, the offsets of the lines, and every word followed by a line break."""
     values = np.empty(len(points), dtype=np.int32)

@@ -300,7 +300,7 @@ def check_sources(dataset: Dataset) -> None:
         If all are empty.
     """
     if len(dataset.sources) and not (dataset.sources["text"].str.strip() != "").any():
-        raise DataError("word alignments require source sentences: give -s SRC", file=dataset.name)
+        raise DataError("word alignments require source sentences: give them as sources (-s SRC)", file=dataset.name)
 
 
 @view

@@ -217,7 +217,9 @@ class DependencyParser:
         if table is None:
             return [(token.lemma_ or token.text).lower() for document in documents for token in document]
         names = self._tags.names
-        return [table.lemma(word, names[tag]) for word, tag in zip(words, tags.tolist(), strict=True)]
+        pairs = list(zip(words, tags.tolist(), strict=True))
+        lemmas = {(word, tag): table.lemma(word, names[tag]) for word, tag in set(pairs)}
+        return [lemmas[pair] for pair in pairs]
 
     def _joined(self, columns: Sequence[_ParsedChunk], *, lemmas: bool) -> Parses:
         offsets = np.zeros(sum(len(part.lengths) for part in columns) + 1, dtype=np.int64)
@@ -325,8 +327,17 @@ def digest(origin: str | Path) -> str:
         If there is neither such a directory nor such a package.
     """
     directory = directory_of(origin)
+    states = ((file, file.stat()) for file in sorted(_content(directory)))
+    return _digest_of(
+        directory, tuple((file, state.st_size, state.st_mtime_ns, state.st_ino) for file, state in states)
+    )
+
+
+@functools.lru_cache(maxsize=4)
+def _digest_of(directory: Path, files: tuple[tuple[Path, int, int, int], ...]) -> str:
+    """Return the digest of files in the state in which they are; asked for again and again while it stays the same."""
     summary = hashlib.sha256()
-    for file in sorted(_content(directory)):
+    for file, *_ in files:
         summary.update(f"{file.relative_to(directory).as_posix()}\0".encode())
         summary.update(hashlib.sha256(file.read_bytes()).digest())
     return summary.hexdigest()

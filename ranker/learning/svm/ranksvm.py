@@ -15,50 +15,23 @@ Which rows are pairs is said in `ranker.learning.svm.judgements`, how to sum ove
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GroupKFold
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.errors import DataError, OptionError
+from ranker.errors import DataError
+from ranker.learning.svm.fitting import Fitting
 from ranker.learning.svm.judgements import Grades, Judgements, checked_preferences, group_codes
-from ranker.learning.svm.newton import LossName, Solution, minimise
-from ranker.learning.svm.pair_sums import PairSet
-from ranker.learning.svm.penalty import EXPECTED, is_penalty
 from ranker.learning.svm.scoring import mean_group_spearman
 from ranker.ranks import average_ranks, group_offsets
 
-LOSSES = ("hinge", "squared_hinge")
-
-GRID = 10.0 ** np.arange(-2, 5)
-"""Values of C times the total weight of the pairs among which ``C="auto"`` chooses."""
-
-AS_GOOD = 1e-4
-"""Mean agreements closer than this count as equal when C is chosen."""
-
-UNMOVED = 0.0
-"""The value of C that leaves the weights at their origin; if there is one, C is chosen among this and `GRID`."""
-
-MOVES_FROM = 2.0
-"""Standard errors by which the best C must be ahead of `UNMOVED`: by one, few judgements now and then do harm."""
-
-GRID_TOLERANCE = 1e-5
-"""Relative duality gap of the fits that only serve to choose C."""
-
 LARGE_GROUP = 2000
 """Rows of a single group from which a fit asks whether groups were forgotten."""
-
-MANY_PAIRS = 2e5
-"""Total weight from which a fit starts from the minimiser for a sample of the pairs."""
-
-START_TOLERANCE = 1e-2
-"""Relative duality gap of the fit on that sample."""
 
 
 class RankSVM(BaseEstimator):
@@ -193,7 +166,8 @@ class RankSVM(BaseEstimator):
         UserWarning
             If 2,000 graded rows or more form a single group, as where groups are lost on their way.
         """
-        self._check_parameters(may_be_zero=origin is not None)
+        fitting = Fitting(self.C, self.loss, self.tol, self.max_iter, self.cv)
+        fitting.check(may_be_zero=origin is not None)
         judgements: Judgements
         if pairs is None:
             if pair_weight is not None:
@@ -206,22 +180,14 @@ class RankSVM(BaseEstimator):
             features = validate_data(self, X, dtype=np.float64)
             judgements = checked_preferences(features, pairs, pair_weight, groups)
         near = None if origin is None else _checked_origin(origin, features.shape[1])
-        rows, pair_set = judgements.select(judgements.everything)
-        self.C_ = float(self.C) if self.C != "auto" else self._choose_C(judgements, pair_set.total_weight, near)
-        start = self._start(judgements, pair_set.total_weight, near)
-        solution = self._minimise(rows, pair_set, self.C_, self.tol, start, near, exact=True)
-        if solution.gap > self.tol * solution.objective:
-            warnings.warn(
-                f"the duality gap is {solution.gap / solution.objective:.1e} of the objective after "
-                f"{solution.n_iter} Newton steps, expected {self.tol:.1e}: raise max_iter (now {self.max_iter}), "
-                f"scale the columns of X, or raise tol",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        self.coef_ = solution.coef
-        self.objective_ = solution.objective
-        self.duality_gap_ = solution.gap
-        self.n_iter_ = solution.n_iter
+        fitted = fitting.fit(judgements, near, check_random_state(self.random_state))
+        self.coef_ = fitted.coef
+        self.objective_ = fitted.objective
+        self.duality_gap_ = fitted.duality_gap
+        self.n_iter_ = fitted.n_iter
+        self.C_ = fitted.C
+        if fitted.cv_results:
+            self.cv_results_ = fitted.cv_results
         return self
 
     def decision_function(self, X: npt.ArrayLike) -> FloatArray:
@@ -280,88 +246,6 @@ class RankSVM(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-    def _check_parameters(self, *, may_be_zero: bool) -> None:
-        possible = isinstance(self.C, Real) and not isinstance(self.C, bool) and is_penalty(float(self.C))
-        possible = possible or (may_be_zero and self.C == UNMOVED)
-        if not possible and not (isinstance(self.C, str) and self.C == "auto"):
-            raise OptionError(f"C={self.C!r}: {EXPECTED}")
-        if self.loss not in LOSSES:
-            raise OptionError(f"loss={self.loss!r}: expected one of {', '.join(map(repr, LOSSES))}")
-        if not (isinstance(self.tol, Real) and 0.0 < float(self.tol) < np.inf):
-            raise OptionError(f"tol={self.tol!r}: expected a positive number")
-        for name, least in (("max_iter", 1), ("cv", 2)):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or int(value) < least:
-                raise OptionError(f"{name}={value!r}: expected a whole number of at least {least}")
-
-    def _minimise(
-        self,
-        rows: FloatArray,
-        pairs: PairSet,
-        C: float,
-        tol: float,
-        start: FloatArray | None,
-        origin: FloatArray | None,
-        *,
-        exact: bool = False,
-    ) -> Solution:
-        if pairs.total_weight == 0.0 or C == UNMOVED:
-            return Solution(np.zeros(rows.shape[1]) if origin is None else origin, 0.0, 0.0, 0)
-        return minimise(
-            rows,
-            pairs,
-            C,
-            cast(LossName, self.loss),
-            tol=tol,
-            max_iter=self.max_iter,
-            start=start,
-            origin=origin,
-            exact=exact,
-        )
-
-    def _start(self, judgements: Judgements, total_weight: float, origin: FloatArray | None) -> FloatArray | None:
-        """Return the minimiser for a tenth of very many pairs: near enough to save half of the steps with all."""
-        if total_weight < MANY_PAIRS:
-            return None
-        rows, pairs = judgements.select(judgements.sample())
-        if pairs.total_weight == 0.0:
-            return None
-        penalty = self.C_ * total_weight / pairs.total_weight
-        return self._minimise(rows, pairs, penalty, START_TOLERANCE, None, origin).coef
-
-    def _choose_C(self, judgements: Judgements, total_weight: float, origin: FloatArray | None) -> float:
-        """Return the smallest C that is as good as the best in cross-validation over groups.
-
-        A fold keeps C times its own total weight, which is what balances norm and mean loss.
-        """
-        units, labels = judgements.units()
-        n_groups = len(np.unique(labels))
-        if n_groups < 2:
-            raise DataError(
-                f"C='auto' found pairs in {n_groups} group(s), expected at least 2 for cross-validation: "
-                "give more groups, or C as a number"
-            )
-        scaled = GRID if origin is None else np.append(UNMOVED, GRID)
-        folds = GroupKFold(min(int(self.cv), n_groups), shuffle=True, random_state=self.random_state)
-        agreed, weighed = [], []
-        for training_units, held_out in folds.split(units, groups=labels):
-            rows, pairs = judgements.select(units[training_units])
-            tol = max(self.tol, GRID_TOLERANCE)
-            coefs = [self._minimise(rows, pairs, C, tol, None, origin).coef for C in scaled / pairs.total_weight]
-            outcomes = [judgements.agreement(coef, units[held_out]) for coef in coefs]
-            agreed.append([value for value, _ in outcomes])
-            weighed.append([weight for _, weight in outcomes])
-        sums, weights = np.array(agreed).T, np.array(weighed).T
-        mean = sums.sum(axis=1) / weights.sum(axis=1)
-        split = sums / weights
-        behind = split[mean.argmax()] - split
-        error = behind.std(axis=1, ddof=1) / np.sqrt(split.shape[1])
-        grid = scaled / total_weight
-        self.cv_results_ = {"C": grid, "mean_test_score": mean, "split_test_score": split}
-        if origin is not None:
-            error[0] *= MOVES_FROM
-        return float(grid[np.argmax(mean >= mean.max() - np.maximum(error, AS_GOOD))])
 
 
 def _warn_of_one_group(codes: Int64Array) -> None:

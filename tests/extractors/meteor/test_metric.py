@@ -188,7 +188,7 @@ def test_the_best_reference_counts_and_of_equals_the_first():
 words = st.lists(st.sampled_from(["the", "cat", "cats", "sat", "on", "a", ","]), max_size=9).map(" ".join)
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(
     st.lists(st.tuples(st.lists(words, min_size=1, max_size=3), st.lists(words, min_size=1, max_size=3)), max_size=4)
 )

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from ranker.learning.svm.ranksvm import GRID, RankSVM
+from ranker.learning.svm.fitting import GRID
+from ranker.learning.svm.ranksvm import RankSVM
 
 LOSSES = ["hinge", "squared_hinge"]
 

@@ -18,8 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ranker.errors import OptionError
-from ranker.learning.svm import ranksvm, scoring
+from ranker.errors import DataError, OptionError
+from ranker.learning.svm import fitting, judgements, ranksvm, scoring
 from ranker.learning.svm.newton import minimise
 from ranker.learning.svm.ranksvm import RankSVM
 from ranker.learning.svm.scoring import group_scorer
@@ -152,6 +152,12 @@ def test_order_of_rows_and_names_of_groups_do_not_matter(loss):
         np.testing.assert_allclose(shuffled.coef_, expected.coef_, atol=1e-5)
 
 
+def test_features_that_are_no_numbers_are_refused_without_scikit_learn_too():
+    grades = judgements.Grades(np.array([[0.0], [np.nan]]), np.array([1.0, 2.0]), np.zeros(2, dtype=np.int64))
+    with pytest.raises(DataError, match="not a number, after standardisation: expected finite numbers"):
+        fitting.Fitting().fit(grades, None, np.random.RandomState(0))
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("n_groups", [1, 300])
 def test_starting_from_a_sample_changes_the_way_and_not_the_optimum(loss, n_groups, monkeypatch):
@@ -164,8 +170,8 @@ def test_starting_from_a_sample_changes_the_way_and_not_the_optimum(loss, n_grou
         starts.append(start)
         return minimise(*arguments, start=start, **options)
 
-    monkeypatch.setattr(ranksvm, "MANY_PAIRS", 100.0)
-    monkeypatch.setattr(ranksvm, "minimise", noting_its_start)
+    monkeypatch.setattr(fitting, "MANY_PAIRS", 100.0)
+    monkeypatch.setattr(fitting, "minimise", noting_its_start)
     for expected, arguments in ((graded, {"y": y, "groups": groups}), (listed, {"pairs": pairs})):
         starts.clear()
         started = RankSVM(C=0.1, loss=loss).fit(X, **arguments)

@@ -1,0 +1,236 @@
+"""Fitting a ranking SVM to judgements: the options, the choice of C by cross-validation, and the solver's start.
+
+The objective and the parameters are described in `ranker.learning.svm.ranksvm`, the estimator of scikit-learn. Rankers
+are trained without it, because it takes longer to import than to train.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import cast
+
+import numpy as np
+
+from ranker.arrays import FloatArray, Int64Array
+from ranker.errors import DataError, OptionError
+from ranker.learning.svm.judgements import Judgements
+from ranker.learning.svm.newton import LossName, Solution, minimise
+from ranker.learning.svm.pair_sums import PairSet
+from ranker.learning.svm.penalty import EXPECTED, is_penalty
+
+LOSSES = ("hinge", "squared_hinge")
+
+GRID = 10.0 ** np.arange(-2, 5)
+"""Values of C times the total weight of the pairs among which ``C="auto"`` chooses."""
+
+AS_GOOD = 1e-4
+"""Mean agreements closer than this count as equal when C is chosen."""
+
+UNMOVED = 0.0
+"""The value of C that leaves the weights at their origin; if there is one, C is chosen among this and `GRID`."""
+
+MOVES_FROM = 2.0
+"""Standard errors by which the best C must be ahead of `UNMOVED`: by one, few judgements now and then do harm."""
+
+GRID_TOLERANCE = 1e-5
+"""Relative duality gap of the fits that only serve to choose C."""
+
+MANY_PAIRS = 2e5
+"""Total weight from which a fit starts from the minimiser for a sample of the pairs."""
+
+START_TOLERANCE = 1e-2
+"""Relative duality gap of the fit on that sample."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedWeights:
+    """The weights of a ranking SVM, and how near they are to the minimum.
+
+    Parameters
+    ----------
+    coef : float array, shape (n_features,)
+    objective, duality_gap : float
+        Value of the primal at `coef`, and how far it is above the minimum at most.
+    n_iter : int
+        Newton steps taken.
+    C : float
+        The C in use.
+    cv_results : dict of str to array
+        Agreement with held-out groups by each C that was tried, as of `RankSVM`; empty if C was given.
+    """
+
+    coef: FloatArray
+    objective: float
+    duality_gap: float
+    n_iter: int
+    C: float
+    cv_results: dict[str, FloatArray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """The options of `RankSVM`, by the same names."""
+
+    C: float | str = 1.0
+    loss: str = "hinge"
+    tol: float = 1e-8
+    max_iter: int = 200
+    cv: int = 5
+
+    def check(self, *, may_be_zero: bool) -> None:
+        """Refuse options out of range; C is 0 at the origin only.
+
+        Raises
+        ------
+        OptionError
+        """
+        possible = isinstance(self.C, Real) and not isinstance(self.C, bool) and is_penalty(float(self.C))
+        possible = possible or (may_be_zero and self.C == UNMOVED)
+        if not possible and not (isinstance(self.C, str) and self.C == "auto"):
+            raise OptionError(f"C={self.C!r}: {EXPECTED}")
+        if self.loss not in LOSSES:
+            raise OptionError(f"loss={self.loss!r}: expected one of {', '.join(map(repr, LOSSES))}")
+        if not (isinstance(self.tol, Real) and 0.0 < float(self.tol) < np.inf):
+            raise OptionError(f"tol={self.tol!r}: expected a positive number")
+        for name, least in (("max_iter", 1), ("cv", 2)):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or int(value) < least:
+                raise OptionError(f"{name}={value!r}: expected a whole number of at least {least}")
+
+    def fit(
+        self, judgements: Judgements, origin: FloatArray | None, random_state: np.random.RandomState
+    ) -> FittedWeights:
+        """Learn the weights.
+
+        Parameters
+        ----------
+        judgements : Judgements
+        origin : float array, shape (n_features,), or None
+            Weights to stay near; None for 0.
+        random_state : RandomState
+            Deals the groups to the folds of ``C="auto"``.
+
+        Raises
+        ------
+        OptionError
+            A parameter out of range.
+        DataError
+            ``C="auto"`` on fewer than 2 groups, or a feature that is no finite number.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the duality gap is above `tol` after `max_iter` steps.
+        """
+        self.check(may_be_zero=origin is not None)
+        rows, pairs = judgements.select(judgements.everything)
+        # the sum needs no array as large as the rows
+        with np.errstate(over="ignore", invalid="ignore"):
+            is_finite = np.isfinite(rows.sum())
+        if not is_finite and not np.isfinite(rows).all():
+            raise DataError("a feature is too large, or not a number, after standardisation: expected finite numbers")
+        C, results = self.C, dict[str, FloatArray]()
+        if C == "auto":
+            C, results = self._choose_C(judgements, pairs.total_weight, origin, random_state)
+        C = float(C)
+        start = self._start(judgements, C, pairs.total_weight, origin)
+        solution = self._minimise(rows, pairs, C, self.tol, start, origin, exact=True)
+        if solution.gap > self.tol * solution.objective:
+            from sklearn.exceptions import ConvergenceWarning
+
+            warnings.warn(
+                f"the duality gap is {solution.gap / solution.objective:.1e} of the objective after "
+                f"{solution.n_iter} Newton steps, expected {self.tol:.1e}: raise max_iter (now {self.max_iter}), "
+                f"scale the columns of X, or raise tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return FittedWeights(solution.coef, solution.objective, solution.gap, solution.n_iter, C, results)
+
+    def _minimise(
+        self,
+        rows: FloatArray,
+        pairs: PairSet,
+        C: float,
+        tol: float,
+        start: FloatArray | None,
+        origin: FloatArray | None,
+        *,
+        exact: bool = False,
+    ) -> Solution:
+        if pairs.total_weight == 0.0 or C == UNMOVED:
+            return Solution(np.zeros(rows.shape[1]) if origin is None else origin, 0.0, 0.0, 0)
+        return minimise(
+            rows,
+            pairs,
+            C,
+            cast(LossName, self.loss),
+            tol=tol,
+            max_iter=self.max_iter,
+            start=start,
+            origin=origin,
+            exact=exact,
+        )
+
+    def _start(
+        self, judgements: Judgements, C: float, total_weight: float, origin: FloatArray | None
+    ) -> FloatArray | None:
+        """Return the minimiser for a tenth of very many pairs: near enough to save half of the steps with all."""
+        if total_weight < MANY_PAIRS:
+            return None
+        rows, pairs = judgements.select(judgements.sample())
+        if pairs.total_weight == 0.0:
+            return None
+        penalty = C * total_weight / pairs.total_weight
+        return self._minimise(rows, pairs, penalty, START_TOLERANCE, None, origin).coef
+
+    def _choose_C(
+        self,
+        judgements: Judgements,
+        total_weight: float,
+        origin: FloatArray | None,
+        random_state: np.random.RandomState,
+    ) -> tuple[float, dict[str, FloatArray]]:
+        """Return the smallest C that is as good as the best in cross-validation over groups, and how good each is.
+
+        A fold keeps C times its own total weight, which is what balances norm and mean loss.
+        """
+        units, labels = judgements.units()
+        n_groups = len(np.unique(labels))
+        if n_groups < 2:
+            raise DataError(
+                f"C='auto' found pairs in {n_groups} group(s), expected at least 2 for cross-validation: "
+                "give more groups, or C as a number"
+            )
+        scaled = GRID if origin is None else np.append(UNMOVED, GRID)
+        agreed, weighed = [], []
+        for training_units, held_out in _folds(labels, min(int(self.cv), n_groups), random_state):
+            rows, pairs = judgements.select(units[training_units])
+            tol = max(self.tol, GRID_TOLERANCE)
+            coefs = [self._minimise(rows, pairs, C, tol, None, origin).coef for C in scaled / pairs.total_weight]
+            outcomes = [judgements.agreement(coef, units[held_out]) for coef in coefs]
+            agreed.append([value for value, _ in outcomes])
+            weighed.append([weight for _, weight in outcomes])
+        sums, weights = np.array(agreed).T, np.array(weighed).T
+        mean = sums.sum(axis=1) / weights.sum(axis=1)
+        split = sums / weights
+        behind = split[mean.argmax()] - split
+        error = behind.std(axis=1, ddof=1) / np.sqrt(split.shape[1])
+        grid = scaled / total_weight
+        results = {"C": grid, "mean_test_score": mean, "split_test_score": split}
+        if origin is not None:
+            error[0] *= MOVES_FROM
+        best = np.argmax(mean >= mean.max() - np.maximum(error, AS_GOOD))
+        return float(grid[best]), results
+
+
+def _folds(
+    labels: Int64Array, parts: int, random_state: np.random.RandomState
+) -> Iterator[tuple[Int64Array, Int64Array]]:
+    """Yield the places of the training labels and of the held-out ones, as scikit-learn's shuffled `GroupKFold`."""
+    for held_out in np.array_split(random_state.permutation(np.unique(labels)), parts):
+        is_held_out = np.isin(labels, held_out)
+        yield np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
