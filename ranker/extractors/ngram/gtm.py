@@ -70,10 +70,10 @@ class Gtm(Metric):
         )
         size = sums ** (1 / self.exponent)
         reference_lengths = batch.reference_lengths[pairs.reference].astype(np.float64)
-        f = f_score(ratio(size, batch.candidate_lengths[pairs.candidate]), ratio(size, reference_lengths))
-        best = pairs.best(f)
-        matched = best >= 0
         candidate_lengths = batch.candidate_lengths.astype(np.float64)
+        # F by a single division, so that equal ones are equal
+        best = pairs.best(ratio(2 * size, candidate_lengths[pairs.candidate] + reference_lengths))
+        matched = best >= 0
         return np.stack(
             [np.where(matched, size[best], 0.0), candidate_lengths, np.where(matched, reference_lengths[best], 0.0)],
             axis=1,

@@ -41,7 +41,8 @@ class _MatchedWords(Metric):
             batch.candidate_lengths[pairs.candidate],
             batch.reference_lengths[pairs.reference],
         )
-        best = pairs.best(f_score(ratio(matched, candidate_lengths), ratio(matched, reference_lengths)))
+        # F by a single division of whole numbers, so that equal ones are equal
+        best = pairs.best(ratio(2 * matched, candidate_lengths + reference_lengths))
         rows = np.stack([matched, candidate_lengths, reference_lengths], axis=1).astype(np.float64)
         alone = np.stack([np.zeros(len(best)), batch.candidate_lengths, np.zeros(len(best))], axis=1)
         alone[best >= 0] = rows[best[best >= 0]]

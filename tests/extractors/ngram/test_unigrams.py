@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ranker.extractors.ngram.brevity import BrevityPenalty
@@ -96,6 +96,7 @@ words = st.lists(st.sampled_from("abcd"), max_size=7)
 
 @settings(deadline=None, max_examples=25)
 @given(words, st.lists(words, min_size=1, max_size=3))
+@example(["a", "a", "b", "b", "b"], [["a"] * 7, ["a"]])  # F is 4/12 and 2/6: the first counts
 def test_equal_counting_by_hand(candidate, references):
     best = (0.0, 0.0, 0.0)
     for reference in references:
