@@ -19,6 +19,7 @@ from packaging.requirements import Requirement
 
 import ranker
 from ranker import notation, share
+from ranker.cli.commands import help_record
 from ranker.cli.help import topics
 from ranker.cli.main import app
 from ranker.corpora import catalogue
@@ -177,7 +178,7 @@ def describe(name: str, command: Any) -> list[str]:
         else:
             lines += [prose(paragraph), ""]
     for kind in ("argument", "option"):
-        records = [param.get_help_record(context) for param in command.params if param.param_type_name == kind]
+        records = [help_record(param, context) for param in command.params if param.param_type_name == kind]
         rows = [(f"`{names}`", prose(re.sub(r"\s+", " ", what))) for names, what in filter(None, records)]
         if rows:
             lines += [*table((kind, "what"), rows), ""]

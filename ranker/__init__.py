@@ -61,4 +61,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    modules = (name for name, value in globals().items() if getattr(value, "__name__", "") == f"ranker.{name}")
+    return sorted({*__all__, *modules, *(name for name in globals() if name.startswith("__"))})

@@ -27,7 +27,8 @@ def new_command(
     data: DataOption = None,
     kind: Annotated[KindName, typer.Option("--kind", help="Type of judgement task.")] = "ranking",
     judges: Annotated[
-        str, typer.Option("--judges", help="Number of judges, or their codes separated by commas.")
+        str,
+        typer.Option("--judges", help="Number of judges, or their codes separated by commas.", metavar="N|CODE,..."),
     ] = "1",
     show: Annotated[
         Show | None,
@@ -71,7 +72,8 @@ def new_command(
         typer.Option("--min-seconds", help="Judgements faster than this are counted as too fast.", min=0, max=1e6),
     ] = 2.0,
     features: Annotated[
-        str, typer.Option("--features", "-F", help="Features of the ranker trained in the background.")
+        str,
+        typer.Option("--features", "-F", help="Features of the ranker trained in the background.", metavar="FEATURES"),
     ] = "standard-any",
     title: Annotated[
         str | None, typer.Option("--title", help="Title of the web pages (default: the file name).")

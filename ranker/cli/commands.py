@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import functools
 import inspect
-import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from copy import copy
+from enum import StrEnum
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-from typer.models import ArgumentInfo
+from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
 
+from ranker.cli.completion import completion
 from ranker.cli.options import OUTPUT, DataOption, listed_paths
 from ranker.cli.output import be_quiet, say_note, without_styles, write_long_signatures
 from ranker.errors import OptionError
@@ -28,6 +29,8 @@ _FORM, _JSON, _OUTPUT, _QUIET, _LONG = "form", "as_json", "output", "quiet", "lo
 _NO_COLOR = "no_color"
 _DATA, _DATA_ARGUMENT = "data", "named_data"
 _BY_SUFFIX = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
+_OTHER_SUFFIXES = (".gz", ".htm", ".html", ".ods", ".parquet", ".pdf", ".tsv", ".xls", ".xlsx", ".xml", ".yaml", ".yml")
+"""Extensions of formats that no result is written in, and that a table for people is not."""
 
 OutputOption = Annotated[
     Path | None,
@@ -60,6 +63,9 @@ _DataArgument = Annotated[list[str] | None, typer.Argument(help="Same as --data.
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_VALUES = {int: "N", float: "X", str: "TEXT", Path: "FILE"}
+"""How help calls the value of an option by its type, unless the option says otherwise."""
+
 
 class Command(TyperCommand):
     """A command whose options are listed by subject."""
@@ -68,13 +74,22 @@ class Command(TyperCommand):
         """Write the arguments, then the options under their headings."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
+            record = help_record(parameter, ctx)
             if record is not None:
                 by_default = "Arguments" if parameter.param_type_name == "argument" else "Options"
                 sections.setdefault(getattr(parameter, "rich_help_panel", None) or by_default, []).append(record)
         for heading, records in sections.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
+
+
+def help_record(parameter: Any, ctx: Any) -> tuple[str, str] | None:
+    """Return how help names a parameter, and what it says of it; None if it is hidden."""
+    record: tuple[str, str] | None = parameter.get_help_record(ctx)
+    if record is not None and parameter.param_type_name == "argument":
+        # typer adds the type to the name, as in "DATA <list[str]>"
+        return parameter.metavar or parameter.name.upper(), record[1]
+    return record
 
 
 class Group(TyperGroup):
@@ -149,6 +164,7 @@ def _with_options(function: Callable[..., None]) -> Callable[..., None]:
         parameters[_LONG] = _option(_LONG, _LongOption, False)
     parameters[_QUIET] = _option(_QUIET, QuietOption, False)
     parameters[_NO_COLOR] = _option(_NO_COLOR, NoColorOption, False)
+    shown = [_with_completion(_with_metavar(parameter)) for parameter in parameters.values()]
 
     @functools.wraps(function)
     def command(**values: Any) -> None:
@@ -173,13 +189,13 @@ def _with_options(function: Callable[..., None]) -> Callable[..., None]:
         with written_to(values.pop(_OUTPUT) if writes else None):
             function(**{**values, _FORM: form})
 
-    command.__signature__ = signature.replace(parameters=[*parameters.values()])  # type: ignore[attr-defined]
+    command.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
     return command
 
 
 def _info(parameter: inspect.Parameter) -> object:
     """Return how typer is to read a parameter, None for the context of the command."""
-    return next(iter(typing.get_args(parameter.annotation)[1:]), None)
+    return next(iter(get_args(parameter.annotation)[1:]), None)
 
 
 def _option(name: str, annotation: Any, default: object) -> inspect.Parameter:
@@ -188,16 +204,51 @@ def _option(name: str, annotation: Any, default: object) -> inspect.Parameter:
 
 def _without_default(form: inspect.Parameter) -> inspect.Parameter:
     """Return the parameter with None as its default, which tells whether it is given, and the default in its help."""
-    kind, option = typing.get_args(form.annotation)
-    listed = [f"{choice} (the default)" if choice == form.default else choice for choice in typing.get_args(kind)]
+    kind, option = get_args(form.annotation)
+    listed = [f"{choice} (the default)" if choice == form.default else choice for choice in get_args(kind)]
     shown = copy(option)
     shown.help = f"{option.help} {', '.join(listed)}."
     return _option(_FORM, Annotated[kind | None, shown], None)
 
 
+def _with_metavar(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return an option with a name for its value: its choices, or what `_VALUES` says of its type."""
+    info = _info(parameter)
+    if not isinstance(info, OptionInfo) or info.metavar is not None:
+        return parameter
+    kind = get_args(parameter.annotation)[0]
+    named = copy(info)
+    named.metavar = "|".join(_allowed(kind)) or next((_VALUES[part] for part in _parts(kind) if part in _VALUES), None)
+    return parameter.replace(annotation=Annotated[kind, named])
+
+
+def _with_completion(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return an option or argument whose values a shell completes, if they are names."""
+    info = _info(parameter)
+    complete = completion(info.metavar) if isinstance(info, ParameterInfo) else None
+    if complete is None:
+        return parameter
+    completed: Any = copy(info)
+    completed.autocompletion = complete
+    return parameter.replace(annotation=Annotated[get_args(parameter.annotation)[0], completed])
+
+
+def _allowed(kind: Any) -> list[str]:
+    """Return the values of the `Literal` or enumeration that a type contains."""
+    literals = [str(value) for part in _parts(kind) if get_origin(part) is Literal for value in get_args(part)]
+    return literals + [
+        item.value for part in _parts(kind) if inspect.isclass(part) and issubclass(part, StrEnum) for item in part
+    ]
+
+
+def _parts(kind: Any) -> list[Any]:
+    """Return a type and the types it is made of, such as those of a union or a list."""
+    return [kind, *(inner for part in get_args(kind) if get_origin(kind) is not Literal for inner in _parts(part))]
+
+
 def _choices(form: inspect.Parameter) -> tuple[str, ...]:
-    kind = typing.get_args(typing.get_args(form.annotation)[0])[0]
-    return typing.get_args(kind)
+    kind = get_args(get_args(form.annotation)[0])[0]
+    return get_args(kind)
 
 
 def _refuse_formats(targets: Path | list[Path] | None, choices: tuple[str, ...]) -> None:
@@ -215,8 +266,17 @@ def _form(option: str | None, as_json: bool, target: Path | None, choices: tuple
         if option not in (None, "json"):
             raise OptionError(f"--json means --format json and conflicts with --format {option}: give one of them")
         return "json"
-    suggested = _BY_SUFFIX.get(target.suffix.lower()) if target is not None else None
-    return option or (suggested if suggested in choices else None)
+    if option or target is None:
+        return option
+    suffix = target.suffix.lower()
+    suggested = _BY_SUFFIX.get(suffix)
+    if suggested in choices:
+        return suggested
+    if suggested or suffix in _OTHER_SUFFIXES:
+        known = " or ".join(end for end, form in _BY_SUFFIX.items() if form in choices)
+        what = f"-o {target}: the result cannot be written as {suffix}; expected a name ending in {known}"
+        raise OptionError(f"{what}, or give the format with --format")
+    return None
 
 
 @contextmanager

@@ -44,7 +44,9 @@ def command(
     metric: MetricsOption = None,
     model: Annotated[
         list[str] | None,
-        typer.Option("--model", "-M", help="Trained rankers, separated by commas; may be repeated.", metavar="FILE"),
+        typer.Option(
+            "--model", "-M", help="Trained rankers, separated by commas; may be repeated.", metavar="FILE|NAME"
+        ),
     ] = None,
     kind: KindOption = "auto",
     given: GivenOption = None,
@@ -87,7 +89,7 @@ def command(
     if not (metric or model):
         raise OptionError("give --metric NAME (see ranker features) or --model FILE (see ranker train), or several")
     if not data:
-        raise OptionError("no data: give --data NAME|FILE, once or several times")
+        raise OptionError("no data: give a corpus name or a file (--data), once or several times")
     from ranker.corpora.judgements import judged, resolve_kind
     from ranker.evaluation.compare.candidates import CandidateScores
     from ranker.evaluation.compare.run import compare

@@ -44,7 +44,10 @@ def list_(form: FormatOption = "table") -> None:
 
 
 @app.command()
-def show(name: Annotated[str, typer.Argument(help="Name of a corpus.")], form: DocumentFormatOption = "table") -> None:
+def show(
+    name: Annotated[str, typer.Argument(help="Name of a corpus.", metavar="CORPUS")],
+    form: DocumentFormatOption = "table",
+) -> None:
     """Describe a corpus: contents, licence and how to get it.
 
     Example: ranker data show acl05
@@ -86,7 +89,7 @@ def _where(part: Download) -> str:
 
 @app.command()
 def get(
-    name: Annotated[str, typer.Argument(help="Name of a corpus with a download address.")],
+    name: Annotated[str, typer.Argument(help="Name of a corpus with a download address.", metavar="CORPUS")],
     sha256: Annotated[
         list[str] | None,
         typer.Option(
@@ -213,7 +216,9 @@ def shard(
 @app.command()
 def convert(
     data: NameOrPath,
-    target: Annotated[Path, typer.Argument(help="Output file: .jsonl, .json, .csv, .tsv (or .gz), .parquet.")],
+    target: Annotated[
+        Path, typer.Argument(help="Output file: .jsonl, .json, .csv, .tsv (or .gz), .parquet.", metavar="FILE")
+    ],
     lp: LpOption = None,
     judgements: Annotated[
         Path | None,

@@ -83,7 +83,10 @@ LmDataOption = Annotated[
     typer.Option("--lm-data", help="Another corpus whose references train a language model.", metavar="NAME|PATH"),
 ]
 FeaturesOption = Annotated[
-    str | None, typer.Option("--features", "-F", help="Features of the outputs, as for ranker nbest from-dataset.")
+    str | None,
+    typer.Option(
+        "--features", "-F", help="Features of the outputs, as for ranker nbest from-dataset.", metavar="FEATURES"
+    ),
 ]
 AlignerOption = Annotated[
     list[str] | None,
@@ -257,7 +260,7 @@ def isozaki10(
     jobs: JobsOption = None,
     form: FormatOption = "table",
 ) -> None:
-    """Isozaki et al. (2010): word-order metrics at system level.
+    """Isozaki and others (2010): word-order metrics at system level.
 
     Compares rank correlations of word order with other metrics.
 

@@ -169,6 +169,7 @@ def _explain_shards(
     write: bool,
     references: bool,
 ) -> None:
+    from ranker.evaluation.explanations.evidence import WordPairs
     from ranker.evaluation.explanations.pairs import check_different
     from ranker.ranking import RankerScorer
     from ranker.scaling.explaining import ExplainSources, Explanations
@@ -178,7 +179,8 @@ def _explain_shards(
     numbers = [*range(len(run.shards))]
     if seg_id is not None:
         numbers = [number for number in numbers if run.shards.may_hold(number, seg_id)]
-    named, whole = chosen_for(run, None, model, references=references)
+    learners = [] if pair is None else [WordPairs()]
+    named, whole = chosen_for(run, None, model, references=references, learners=learners)
     scorer = named.scorers()[0]
     assert isinstance(scorer, RankerScorer)
     stage = ExplainSources(named, whole, references, seg_id=seg_id, pair=pair)

@@ -19,7 +19,7 @@ _SETS = "feature sets"
 def command(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Names to describe with their options (default: list all).", metavar="NAME"),
+        typer.Argument(help="Names to describe with their options (default: list all).", metavar="FEATURE"),
     ] = None,
     form: FormatOption = "table",
 ) -> None:
@@ -56,6 +56,8 @@ def _groups() -> dict[str, list[list[dict[str, Any]]]]:
     from ranker.extractors.base import FeatureFamily, Metric
     from ranker.extractors.feature_sets import declarations
 
+    for hidden in registry.hidden_plug_ins():
+        say_note(f"skipped: {hidden}")
     groups: dict[str, list[list[dict[str, Any]]]] = {family: [] for family in get_args(FeatureFamily)}
     for name in registry.names():
         try:

@@ -144,11 +144,13 @@ def run(arguments: Sequence[str] | None = None) -> None:
         sys.stdout.flush()
         raise SystemExit(code if isinstance(code, int) else 0)
     except _ClickException as error:
-        where = error.ctx.command_path if isinstance(error, _UsageError) and error.ctx else "ranker"
+        where = error.ctx.command_path if isinstance(error, _UsageError) and error.ctx else _command_path(words)
         if type(error).__name__ == "NoArgsIsHelpError":
             print(error.format_message())
             raise SystemExit(0) from None
-        _fail(f"{usage_message(error)} See: {where} --help" if isinstance(error, _UsageError) else str(error))
+        _fail(
+            f"{_sentence(usage_message(error))} See: {where} --help" if isinstance(error, _UsageError) else str(error)
+        )
     except MissingError as error:
         # says in a few lines how to get what is missing
         _fail(*str(error).split("\n"))
@@ -175,6 +177,22 @@ def run(arguments: Sequence[str] | None = None) -> None:
     finally:
         # a program that runs commands hears the notes of the library again
         be_quiet(False)
+
+
+def _command_path(words: Sequence[str]) -> str:
+    """Return the command that the words of a command line name, with the groups that it is in."""
+    path, command = "ranker", _command_line()
+    for word in words:
+        if not word.startswith("-"):
+            command = getattr(command, "commands", {}).get(word)
+            if command is None:
+                break
+            path = f"{path} {word}"
+    return path
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def _fail_of_plug_in(error: Exception) -> None:

@@ -30,6 +30,7 @@ def from_dataset_command(
             "-F",
             help="Among words, lm, systems, parser, and metrics: agreement with the other outputs. By default "
             "words,chrf,bleu[smoothing=add-one],systems, and lm where there is text for it.",
+            metavar="FEATURES",
         ),
     ] = None,
     lm_text: Annotated[

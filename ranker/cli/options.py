@@ -69,6 +69,7 @@ KindOption = Annotated[
         "--kind",
         help="Kind of judgement: preferences, fluency, adequacy, win-rate, mqm, ..., or a column of the data; "
         "NAME:lower or NAME:higher sets which values are better.",
+        metavar="KIND",
         callback=_checked_kind,
     ),
 ]

@@ -9,7 +9,7 @@ import typer
 
 from ranker.cli.options import OUTPUT, EachOption, JobsOption, working
 from ranker.cli.output import Result, emit, print_text, say, say_note
-from ranker.cli.scorer import listed, say_notes
+from ranker.cli.scorer import listed, say_notes, single
 from ranker.cli.tune import RefsOption
 from ranker.errors import OptionError, counted
 
@@ -115,6 +115,7 @@ def command(
         )
     if (weights and mbr and scale is None) or (scale is not None and not mbr):
         raise OptionError("--scale requires --mbr")
+    oracle, mbr = single([oracle] if oracle else None, "--oracle"), single([mbr] if mbr else None, "--mbr")
     scored = _scores_in_file(oracle)
     ranker = Ranker.load(model) if model is not None else None
     reported = [make_scorer(name, None) for name in listed(report)]

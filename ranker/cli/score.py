@@ -144,7 +144,7 @@ def _score_shards(
 
     named = NamedScorers.of(metrics, model)
     scorers = {scorer.name: scorer for scorer in named.scorers()}
-    whole = run.collect_references() if named.need_all_references else None
+    whole = run.count_references(run.collect_references(), named.members()) if named.need_all_references else None
     stage = ScoreSegments(named, whole) if level == "segment" else SumStatistics(named, whole, level=level)
     finished = run.map(stage, run.folder)
     notes = [] if whole is None else [scorer.note(whole.dataset()) for scorer in scorers.values()]

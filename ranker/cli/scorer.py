@@ -49,7 +49,7 @@ def listed(metrics: list[str] | None) -> list[str]:
     return [name for text in metrics or [] for name in split(text)]
 
 
-def single(metrics: list[str] | None) -> str | None:
+def single(metrics: list[str] | None, option: str = "--metric") -> str | None:
     """Return the metric of an option that takes one, None without any.
 
     Raises
@@ -60,7 +60,7 @@ def single(metrics: list[str] | None) -> str | None:
     names = listed(metrics)
     if len(names) > 1:
         several = "ranker score takes several, and ranker compare evaluates several"
-        raise OptionError(f"--metric: expected one metric, found {len(names)}: {', '.join(names)}; {several}")
+        raise OptionError(f"{option}: expected one metric, found {len(names)}: {', '.join(names)}; {several}")
     return names[0] if names else None
 
 

@@ -44,6 +44,7 @@ def command(
             "--features",
             "-F",
             help="Features of the ranker (see ranker features); auto: the standard set for the language.",
+            metavar="FEATURES",
         ),
     ] = DEFAULTS.features,
     base: Annotated[
@@ -63,7 +64,8 @@ def command(
     ] = None,
     kind: KindOption = "auto",
     c: Annotated[
-        str, typer.Option("--C", help="Penalty of a misordered pair; auto: chosen by cross-validation.")
+        str,
+        typer.Option("--C", help="Penalty of a misordered pair; auto: chosen by cross-validation.", metavar="X|auto"),
     ] = str(DEFAULTS.C),
     loss: Annotated[Loss, typer.Option("--loss", help="Loss per pair.")] = DEFAULTS.loss,
     pairs: Annotated[

@@ -64,10 +64,16 @@ _BOUNDARY = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z]
 
 
 def canonical(name: str) -> str:
-    """Return the name that tables know a column by: ``source`` for ``src``, ``reference1`` for ``ref_01``."""
+    """Return the name that tables know a column by, in any case: ``source`` for ``Src``, ``reference1`` for ``ref_01``.
+
+    Other names, as those of ratings, stay as they are.
+    """
     plain = name.strip()
-    numbered = _REFERENCE.match(plain)
-    return f"reference{int(numbered[1])}" if numbered else _ALIASES.get(plain, plain)
+    lower = plain.lower()
+    numbered = _REFERENCE.match(lower)
+    if numbered:
+        return f"reference{int(numbered[1])}"
+    return _ALIASES.get(lower, lower if lower in (*TEXT_COLUMNS, "reference") else plain)
 
 
 def reference_columns(columns: list[str]) -> list[str]:

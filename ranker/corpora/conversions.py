@@ -42,7 +42,7 @@ class Conversions:
         >>> from ranker import Dataset
         >>> frame = pd.DataFrame({"source": ["Hallo"] * 2, "reference": ["hello"] * 2, "system": ["A", "B"]})
         >>> Dataset.from_frame(frame.assign(text=["hello", "hi"], fluency=[5, 4]))
-        <Dataset frame: 1 sources, 1 references, 2 candidates, 2 ratings, 0 preferences>
+        <Dataset frame: 1 source, 1 reference, 2 candidates, 2 ratings, 0 preferences>
         """
         dataset: Self = _module().from_frame(frame, name)[0]
         return dataset
@@ -107,7 +107,7 @@ class Conversions:
         --------
         >>> from ranker import Dataset
         >>> Dataset.from_texts({"A": ["hello"], "B": ["hi"]}, references=["hello"])
-        <Dataset texts: 1 sources, 1 references, 2 candidates, 0 ratings, 0 preferences>
+        <Dataset texts: 1 source, 1 reference, 2 candidates, 0 ratings, 0 preferences>
         """
         dataset: Self = _module().from_texts(translations, references, sources, lp=lp, name=name)
         return dataset

@@ -159,7 +159,7 @@ class Extractor(ABC):
 
     def unusable(self, dataset: Dataset) -> str | None:
         """Return why there are too few references in `dataset` to learn from, or None."""
-        references = len(dataset.whole[0].references)
+        references = dataset.references_to_learn_from
         if references >= self.fewest_references:
             return None
         return (
@@ -406,6 +406,15 @@ def check_new_texts(extractors: Iterable[Extractor], what: str) -> None:
             raise OptionError(f"{extractor} has scores only for the candidates of a data set and cannot score {what}")
 
 
+def of_shape(values: npt.ArrayLike, shape: tuple[int, ...], extractor: Extractor, method: str) -> FloatArray:
+    """Return what a method of an extractor returned; a plug-in that returns no numbers of that shape is refused."""
+    array = np.asarray(values)
+    if array.shape != shape or array.dtype.kind not in "buif":
+        what = f"{array.dtype} of shape {array.shape}"
+        raise OptionError(f"{extractor}: {method} returned {what}, expected numbers of shape {shape}")
+    return array
+
+
 def join_notes(notes: Iterable[str | None]) -> str | None:
     """Return `notes` in one line, each thing once, or None if there are none."""
     return "; ".join(dict.fromkeys(filter(None, notes))) or None
@@ -422,7 +431,7 @@ class SentenceMean(Metric):
 
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return score and number of sentences, 1, of every candidate, shape (candidates, 2)."""
-        scores = self.sentence_scores(dataset)
+        scores = of_shape(self.sentence_scores(dataset), (len(dataset),), self, "sentence_scores")
         return np.stack([scores, np.ones(len(scores))], axis=1)
 
     def score(self, statistics: npt.ArrayLike) -> FloatArray:

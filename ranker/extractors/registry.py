@@ -1,7 +1,7 @@
 """The extractors known by name, and the one way from their notation to them.
 
 A new extractor is one module and one line here; other packages register theirs through the entry point group
-``ranker.extractors``.
+``ranker.extractors``. Names can be listed without importing what computes anything, as shells want for completion.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import sys
 import traceback
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ranker import notation
 from ranker.errors import OptionError, nearest
-from ranker.extractors.base import Extractor, Metric
-from ranker.extractors.column_metric import ColumnMetric
+
+if TYPE_CHECKING:
+    from ranker.extractors.base import Extractor, Metric
 
 BUILT_IN = {
     "bleu": "ranker.extractors.ngram.bleu:Bleu",
@@ -67,6 +69,10 @@ BUILT_IN = {
     "wer": "ranker.extractors.edit.wer:WordErrorRate",
 }
 ENTRY_POINTS = "ranker.extractors"
+_OTHER_NAMES = {"chrf++": "chrf[word_order=2]", "chrf2": "chrf", "chrf2++": "chrf[word_order=2]", "rouge": "rouge_l"}
+"""Metrics by the names that other programs print."""
+_NEURAL = ("bertscore", "bleurt", "comet", "cometkiwi", "metricx", "xcomet")
+"""Metrics that are not included, but whose scores can be read."""
 
 
 def names() -> list[str]:
@@ -111,16 +117,34 @@ def extractor_class(name: str) -> type[Extractor]:
         return built_in
     point = next((plug_in for plug_in in _plug_ins() if plug_in.name == name), None)
     if point is None:
-        known = names()
-        raise OptionError(f"unknown metric or feature {name!r}{nearest(name, known)}; available: {', '.join(known)}")
+        raise _unknown(name)
     try:
         kind = point.load()
     except Exception as error:
         raise OptionError(f"{_described(point)} cannot be loaded: {_error_line(error)}") from error
+    from ranker.extractors.base import Extractor
+
     if not (isinstance(kind, type) and issubclass(kind, Extractor)):
         what = "expected a class derived from ranker.extractors.base.Metric, FittedExtractor or Extractor"
         raise OptionError(f"{_described(point)}: {point.value} is not an extractor; {what}")
     return kind
+
+
+def _unknown(name: str) -> OptionError:
+    what, lower, known = f"unknown metric or feature {name!r}", name.lower(), names()
+    if lower in _NEURAL:
+        return OptionError(
+            f"{what}: neural metrics are not included; given[file=FILE] reads the scores that they write"
+        )
+    other = _OTHER_NAMES.get(lower)
+    hint = f" (did you mean {other!r}?)" if other else nearest(name, known)
+    return OptionError(f"{what}{hint}; available: {', '.join(known)}")
+
+
+def hidden_plug_ins() -> list[str]:
+    """Return which plug-ins are not used, because an included extractor has their name, in words for a user."""
+    hidden = [point for point in _plug_ins() if point.name in BUILT_IN]
+    return [f"{_described(point)}: an included metric or feature has this name; rename it" for point in hidden]
 
 
 def failed_plug_in(error: BaseException) -> str | None:
@@ -181,6 +205,9 @@ def make_metric(text: str) -> Metric:
     OptionError
         As `make`, or if it is an extractor of several columns and names none of them; the message lists them.
     """
+    from ranker.extractors.base import Metric
+    from ranker.extractors.column_metric import ColumnMetric
+
     extractor, part = _column(text)
     instance = make(extractor)
     if isinstance(instance, Metric):

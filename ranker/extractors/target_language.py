@@ -14,6 +14,7 @@ from ranker.arrays import BoolArray
 from ranker.corpora.dataset import Dataset, view
 from ranker.extractors.base import Extractor
 from ranker.extractors.lexical.word_classes import in_class
+from ranker.extractors.text.scripts import sampled
 from ranker.extractors.text.tokens import token_batch
 from ranker.notation import write
 
@@ -53,14 +54,28 @@ def in_english(dataset: Dataset) -> BoolArray:
     unknown = dataset.target_languages == ""
     english = dataset.target_languages == ENGLISH
     if unknown.any():
-        english |= unknown & _unknown_looks_english(dataset.whole[0])
+        english |= unknown & unknown_looks_english(dataset)
     return np.asarray(english, dtype=bool)
 
 
 @view
-def _unknown_looks_english(dataset: Dataset) -> bool:
-    """Tell whether the sources whose language pair is not known are translated into English."""
+def unknown_looks_english(dataset: Dataset) -> bool:
+    """Tell whether the sources whose language pair is not known, of all shards, are translated into English."""
+    if dataset.reference_sums is not None:
+        return dataset.reference_sums.english
     return looks_english(dataset.select_sources(dataset.target_languages == ""), fewest=_ENOUGH_WORDS)
+
+
+def references_looked_at(dataset: Dataset) -> BoolArray:
+    """Return the references whose texts tell the language of `dataset`, or that it is written without spaces."""
+    source = dataset.references["source"].to_numpy()
+    pairs = dataset.source_language_pairs[source]
+    looked_at = np.zeros(len(source), dtype=bool)
+    for pair in dataset.language_pairs:
+        looked_at[sampled(np.flatnonzero(pairs == pair))] = True
+    unknown = dataset.target_languages[source] == ""
+    looked_at[np.flatnonzero(unknown)[:_SENTENCES_LOOKED_AT]] = True
+    return looked_at
 
 
 @view
@@ -77,7 +92,7 @@ def other_language(dataset: Dataset, language: str = ENGLISH) -> str | None:
     other_languages = sorted(known - {language, ""})
     if other_languages:
         return ", ".join(other_languages)
-    if "" not in known or language != ENGLISH or _unknown_looks_english(dataset.whole[0]):
+    if "" not in known or language != ENGLISH or unknown_looks_english(dataset):
         return None
     return "another language"
 

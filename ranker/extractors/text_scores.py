@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass
+
+import pandas as pd
 
 from ranker.arrays import FloatArray
 from ranker.errors import counted
@@ -39,3 +42,11 @@ class TextScores:
         """Return metric, corpus score and number of segments."""
         lower = "" if self.higher_is_better else ", lower is better"
         return f"<{self.metric}: {self.corpus:.4f} of {counted(len(self.segments), 'segment')}{lower}>"
+
+    def _repr_html_(self) -> str:
+        """Return the corpus score and the first segments for a notebook."""
+        return f"<p>{html.escape(repr(self))}</p>" + str(self.to_frame().head(10).to_html(notebook=True))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the score of every translation, in a column with the name of the metric."""
+        return pd.DataFrame({self.metric: self.segments})

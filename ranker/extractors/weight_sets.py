@@ -239,7 +239,8 @@ def _reasons(dataset: Dataset, supply: Supply, missing: tuple[Extractor, ...], r
     if not english and any(extractor.english_only for extractor in missing):
         lacking.append("not in English")
     number = int(rows.sum())
-    share = f"all {counted(size, 'source')}" if number == size else f"{number:,} of {counted(size, 'source')}"
+    whole = counted(size, "source")
+    share = f"{number:,} of {whole}" if number < size else whole if size == 1 else f"all {whole}"
     few = [extractor.unusable(dataset) for extractor in missing] if referenced else []
     return [*dict.fromkeys(filter(None, few)), *([f"{share} {' and '.join(lacking)}"] if lacking else [])]
 

@@ -66,9 +66,12 @@ def _of_lines(lines: list[str], file: str, sentences: int | None, each: int | No
             )
         each = len(lines) // sentences
     if not each or len(lines) % each or (sentences is not None and len(lines) != each * sentences):
-        of = f"{counted(sentences, 'sentence')}" if sentences is not None else "all sentences"
-        expected = f"{each} for each of {of}" if each else f"at least one for each of {of}"
-        raise DataError(f"has {counted(len(lines), 'line')}, expected {expected}: the same number for each", file=file)
+        if sentences is None:
+            expected = f"a multiple of {each} (--per-source)"
+        else:
+            number = str(each) if each else "at least one"
+            expected = f"{number} for each of {counted(sentences, 'sentence')}: the same number for each"
+        raise DataError(f"has {counted(len(lines), 'line')}, expected {expected}", file=file)
     return _without_features(file, np.repeat(np.arange(len(lines) // each), each), lines)
 
 

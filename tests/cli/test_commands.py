@@ -8,9 +8,12 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from ranker.cli.main import run, spread
+from ranker.corpora import catalogue
+from ranker.corpora.formats.writing import write_dataset
 from tests.datasets import part_of_corpus
 
 CANDIDATES = [
@@ -161,7 +164,10 @@ def test_explain_weights_and_contributions(ranker, model, candidates):
 
 def test_explain_shows_matched_triplets(ranker, tmp_path, candidates):
     path = str(tmp_path / "ds.model")
-    ranker("train", "--data", "sample", "--features", "bleu,ds", "--folds", "0", "--model", path)
+    few = tmp_path / "few.jsonl"
+    sample = catalogue.load("sample")
+    write_dataset(sample.select_sources(np.arange(len(sample.sources)) < 12), few)
+    ranker("train", "--data", str(few), "--features", "bleu,ds", "--folds", "0", "--model", path)
     table = ranker("explain", candidates, "--model", path)
     assert "contribution of" in table
     assert "matches in reference 1: agent-verb(sat, cat)" in table

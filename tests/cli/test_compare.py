@@ -116,7 +116,7 @@ def test_several_data_sets_and_one_level(ranker, tmp_path):
 
 def test_refusals_of_compare(refused):
     refused("compare", "--data", "good.json", says=r"give --metric NAME .* or --model FILE")
-    refused("compare", "-m", "bleu", says="no data: give --data")
+    refused("compare", "-m", "bleu", says="no data: give a corpus name or a file")
     refused("compare", "--data", "not-judged.json", "-m", "bleu", says="contains no human judgements")
     refused("compare", "--data", "good.json", "-m", "blue", says="unknown metric or feature 'blue'")
     arguments = ("compare", "--data", "good.json", "-m", "bleu", "--resamples", "0")

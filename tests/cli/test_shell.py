@@ -51,6 +51,18 @@ def test_h_is_help(ranker, name):
     assert ranker(f"{name} -h") == ranker(f"{name} --help")
 
 
+def test_help_names_values_by_what_they_are_not_by_their_type(ranker):
+    shown = [
+        (ranker(f"{name} --help")[0], name) for name, command in COMMANDS.items() if not hasattr(command, "commands")
+    ]
+    assert len(shown) > 30
+    assert [name for text, name in shown if re.search(r"<(int|str|float|path|file|list|bool)|<\w+\|", text)] == []
+    text, _ = ranker("train --help")
+    assert "\n  DATA  Same as --data.\n" in text
+    assert "--loss hinge|squared_hinge " in text
+    assert "--jobs N " in text
+
+
 def test_help_lists_commands_by_what_people_do_in_whole_lines(ranker, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     printed, _ = ranker("--help")
@@ -99,6 +111,30 @@ def test_a_result_is_written_to_a_file_in_the_format_of_its_name(ranker):
     assert json.loads(Path("s.csv").read_text(encoding="utf-8").splitlines()[0])["system"] == "A"
 
 
+@pytest.mark.parametrize("name", ["r.xlsx", "r.html", "r.tsv", "r.csv.gz", "r.md"])
+def test_a_file_name_of_another_format_is_refused(ranker, name):
+    end = name[name.rindex(".") :]
+    says = f"-o {name}: the result cannot be written as {end}; expected a name ending in .json or .jsonl or .csv"
+    assert says in ranker(f"rank c.json -m bleu -o {name}", code=2)[1]
+    ranker(f"rank c.json -m bleu -o {name} -f csv")
+    assert sorted(path.name for path in Path().iterdir()) == ["c.json", name]
+
+
+@pytest.mark.parametrize(
+    ("line", "see"),
+    [
+        ("rank c.json -m", "ranker rank"),
+        ("-q explain c.json --pair A", "ranker explain"),
+        ("data get", "ranker data get"),
+        ("data show a --nosuch", "ranker data show"),
+        ("--nosuch", "ranker"),
+    ],
+)
+def test_a_usage_error_names_the_help_of_its_command(ranker, line, see):
+    err = ranker(line, code=2)[1]
+    assert err.endswith(f". See: {see} --help\n")
+
+
 def test_a_failed_command_leaves_a_file_as_it_was(ranker):
     Path("r.csv").write_text("before")
     ranker("rank nothing.json -m bleu -o r.csv", code=2)
@@ -142,16 +178,40 @@ def test_quiet_leaves_out_notes_but_no_errors(ranker, caplog):
     assert "ignored" in caplog.text
 
 
-def test_completion_completes_commands_without_anything_heavy():
+@pytest.mark.parametrize(
+    ("words", "number", "completed"), [("ranker sc", "1", ["score"]), ("ranker score -m chr", "3", ["chrf"])]
+)
+def test_completion_completes_without_anything_heavy(words, number, completed):
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "ranker"],
-        env={"_RANKER_COMPLETE": "complete_bash", "COMP_WORDS": "ranker sc", "COMP_CWORD": "1", **_environment()},
+        env={"_RANKER_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": number, **_environment()},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.stdout.split() == ["score"]
+    assert done.stdout.split() == completed
     assert "numpy" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "incomplete", "names"),
+    [
+        ("score", "-m", "ble", ["bleu"]),
+        ("score", "-m", "bleu,ch", ["bleu,chrf"]),
+        ("train", "-F", "bleu1", ["bleu1-4"]),
+        ("rank", "-M", "full-", ["full-any", "full-semantic"]),
+        ("rank", "-d", "samp", ["sample"]),
+        ("rank", "named_data", "samp", ["sample"]),
+        ("rank", "named_data", "c", []),
+        ("data get", "name", "wmt25", ["wmt25", "wmt25-esa"]),
+        ("features", "names", "ter", ["ter", "terp"]),
+    ],
+)
+def test_completion_completes_names_where_no_file_begins_so(ranker, name, option, incomplete, names):
+    command = COMMANDS[name]
+    context = command.make_context(name, [], resilient_parsing=True)
+    param = next(param for param in command.params if option in (*param.opts, param.name))
+    assert [item.value for item in param.shell_complete(context, incomplete)] == names
 
 
 def _environment() -> dict[str, str]:
@@ -258,6 +318,7 @@ TABLES = {
     '{"src": "二", "hypothesis": "it rains", "ref": "it rains"}\n',
     "o.csv": "hyp,ref\nthe cat,the cat sat\nit rains,it rains\n",
     "p.jsonl": '{"mt": "the cat", "ref": "the cat sat"}\n{"mt": "it rains", "ref": "it rains"}\n',
+    "capitals.csv": "Source,MT,Ref_1\n一,the cat,the cat sat\n二,it rains,it rains\n",
     "noending": "ref;mt\nthe cat sat;the cat\nit rains;it rains\n",
 }
 

@@ -151,7 +151,7 @@ def test_rows_of_judges_as_json(tmp_path: Path) -> None:
 NAMES = ["rank", "score", "id", "bleu", "mqm_total", "Fluency", "n words", "höhe", "x:lower", "comment"]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(NAMES), st.lists(st.none() | st.integers(-5, 5), min_size=6, max_size=6), max_size=3

@@ -43,7 +43,7 @@ def test_missing_columns(name: str, missing: str, tmp_path: Path) -> None:
     columns = [item for item in HEADER if item == "text" if missing == "text"] or [
         item for item in HEADER if item.startswith(("source", "reference"))
     ]
-    for selected in (frame.drop(columns=columns), frame.rename(columns={column: column.title() for column in columns})):
+    for selected in (frame.drop(columns=columns), frame.rename(columns={column: f"{column} x" for column in columns})):
         if name == "x.parquet":
             selected.to_parquet(path, index=False)
             raw = path.read_bytes()

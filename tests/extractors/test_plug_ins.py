@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ranker.extractors.base import SentenceMean
+from ranker.extractors.base import FittedExtractor, SentenceMean
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,30 @@ class Lacking(Vowels):
         return self.nothing
 
 
+@dataclass(frozen=True)
+class Flat(FittedExtractor):
+    name: ClassVar[str] = "flat"
+
+    def transform(self, dataset):
+        return np.zeros(len(dataset))
+
+
+@dataclass(frozen=True)
+class Words(Vowels):
+    name: ClassVar[str] = "words"
+
+    def sentence_scores(self, dataset):
+        return dataset.candidates["text"]
+
+
+@dataclass(frozen=True)
+class Narrow(Vowels):
+    name: ClassVar[str] = "narrow"
+
+    def statistics(self, dataset):
+        return np.zeros((len(dataset), 1))
+
+
 number = 3
 '''
 POINTS = """[ranker.extractors]
@@ -54,6 +78,10 @@ gone = stranger_metrics:gone
 away = stranger_nowhere:Gone
 lacking = stranger_metrics:Lacking
 three = stranger_metrics:number
+flat = stranger_metrics:Flat
+bleu = stranger_metrics:Flat
+words = stranger_metrics:Words
+narrow = stranger_metrics:Narrow
 """
 
 
@@ -67,6 +95,9 @@ def call(tmp_path, monkeypatch, command):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "c.json").write_text(json.dumps([{"src": "x", "ref": "a", "tgt": {"A": "aa", "B": "bb"}}]))
+
+    judged = [{"text": "aa", "human": {"fluency": 1}}, {"text": "b", "human": {"fluency": 2}}]
+    (tmp_path / "j.json").write_text(json.dumps([{"source": "x", "references": ["a"], "candidates": judged}]))
 
     def call(line: str, code: int = 0) -> tuple[str, str]:
         return command(*line.split(), code=code)
@@ -95,6 +126,14 @@ def test_a_metric_of_another_package_is_one_like_all(call):
             "score c.json -m Vowels[letters=none]",
             "plug-in 'Vowels' of the package stranger failed in stranger_metrics.py:27: KeyError: 'no\\nletters'",
         ),
+        ("score c.json -m flat", "flat: transform returned float64 of shape (2,), expected numbers of shape (2, 1)"),
+        ("rank c.json -m flat", "flat: transform returned float64 of shape (2,), expected numbers of shape (2, 1)"),
+        ("train j.json -F flat", "flat: transform returned float64 of shape (2,), expected numbers of shape (2, 1)"),
+        ("score c.json -m words", "words: sentence_scores returned "),
+        (
+            "score c.json -m narrow",
+            "narrow: statistics returned float64 of shape (2, 1), expected numbers of shape (2, 2)",
+        ),
     ],
 )
 def test_an_error_of_a_plug_in_is_one_line_with_its_name(call, line, says):
@@ -108,6 +147,7 @@ def test_a_broken_plug_in_hides_no_other_from_the_list(call):
     assert "bleu" in out
     assert "Vowels" in out
     assert "note: skipped: plug-in 'gone' of the package stranger" in err
+    assert "note: skipped: plug-in 'bleu' of the package stranger: an included metric or feature has this name" in err
 
 
 def test_an_error_of_our_own_is_no_plug_in_s(call):

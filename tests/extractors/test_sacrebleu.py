@@ -24,13 +24,13 @@ words = st.sampled_from(["a", "b", "The", "the", "cat.", ".", "12,5", "x-y", "it
 sentences = st.lists(words, max_size=9).map(" ".join)
 
 
-def check(name: str, items: list[Item]) -> None:
-    """Compare every segment, and the corpus if all have as many references."""
+def check(name: str, items: list[Item], corpus: bool = True) -> None:
+    """Compare every segment, and the corpus if all have as many references and it is wanted."""
     metric = make_metric(name)
     rows = metric.statistics(dataset_of(items))
     expected = [SEGMENTS[name]().sentence_score(text, references).score / 100 for references, text in items]
     assert metric.score(rows).tolist() == pytest.approx(expected, abs=1e-12)
-    if len(items) > 1 and len({len(references) for references, _ in items}) == 1:
+    if corpus and len(items) > 1 and len({len(references) for references, _ in items}) == 1:
         references = [list(item) for item in zip(*(references for references, _ in items), strict=True)]
         whole = CORPORA[name]().corpus_score([text for _, text in items], references).score / 100
         assert float(metric.score(rows.sum(axis=0))) == pytest.approx(whole, abs=1e-12)
@@ -47,7 +47,8 @@ def test_segments_and_corpora_equal_sacrebleu_by_default(name, data, references)
 @pytest.mark.parametrize("name", SEGMENTS)
 def test_golden_segments_and_corpora_equal_sacrebleu_by_default(included_golden, name):
     for group, references in (("all", 1), ("b2", None), ("b4", None)):
-        check(name, items_of(included_golden, references, group))
+        # sacreBLEU's TER takes as long for the corpus as for its segments; other tests compare it
+        check(name, items_of(included_golden, references, group), corpus=name != "ter" or group != "all")
 
 
 def test_a_corpus_without_any_4_gram_scores_0_and_its_segments_do_not():

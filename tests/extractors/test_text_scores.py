@@ -33,7 +33,10 @@ def test_several_references_and_a_language(capsys):
 
 
 def test_it_prints_as_one_line():
-    assert repr(make_metric("ter")(["a b"], ["a c"])) == "<ter: 0.5000 of 1 segment, lower is better>"
+    scores = make_metric("ter")(["a b"], ["a c"])
+    assert repr(scores) == "<ter: 0.5000 of 1 segment, lower is better>"
+    assert scores.to_frame().to_dict("list") == {"ter": [0.5]}
+    assert "<td>0.5</td>" in scores._repr_html_()
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,20 @@ def test_evaluate_takes_frames(learnt, data):
         evaluate(data, learnt.score(data).iloc[:8], resamples=0)
 
 
+@pytest.mark.parametrize(
+    ("scores", "says"),
+    [
+        ([1.0, 2.0], r"scores: found an array of shape \(2,\), expected one number for each of 9 candidates"),
+        (1.0, r"scores: found an array of shape \(\), expected one number for each of 9 candidates"),
+        (Ranker("bleu"), "scores: found Ranker, expected one number per candidate, such as the result of Ranker.score"),
+        ("chrf", "scores: found str, expected one number per candidate"),
+    ],
+)
+def test_evaluate_refuses_what_are_no_scores(data, scores, says):
+    with pytest.raises(DataError, match=says):
+        evaluate(data, scores, resamples=0)
+
+
 def test_rankers_describe_themselves(learnt):
     assert repr(Ranker("bleu")) == "<Ranker bleu: not trained>"
     assert repr(learnt) == (
@@ -131,6 +145,8 @@ def test_rankers_describe_themselves(learnt):
 def test_public_names_are_listed():
     assert {*ranker.__all__} <= {*dir(ranker)}
     assert all(getattr(ranker, name) is not None for name in ranker.__all__)
+    assert not {"Any", "TYPE_CHECKING", "importlib", "annotations"} & {*dir(ranker)}
+    assert "errors" in dir(ranker)
 
 
 @pytest.mark.parametrize("module", [ranker, labelled, evaluation])

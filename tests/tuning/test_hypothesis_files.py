@@ -73,10 +73,18 @@ def test_a_data_set_brings_its_references(call):
         (("rerank", "x.txt", "--mbr", "chrf"), "x.txt: plain text: expected --per-source N, the number of lines"),
         (
             ("rerank", "x.txt", "--mbr", "chrf", "--per-source", "4"),
-            "has 6 lines, expected 4 for each of all sentences",
+            "has 6 lines, expected a multiple of 4 (--per-source)",
         ),
         (("rerank", "x.txt", "--mbr", "chrf", "--per-source", "2", "-s", "src"), "expected 2 for each of 2 sentences"),
         (("rerank", "x.txt", "--oracle", "chrf", "--per-source", "3"), "references: give -r FILE"),
+        (
+            ("rerank", "x.txt", "--mbr", "bleu,chrf", "--per-source", "3"),
+            "--mbr: expected one metric, found 2: bleu, chrf",
+        ),
+        (
+            ("rerank", "x.txt", "--oracle", "bleu,chrf", "-r", "src"),
+            "--oracle: expected one metric, found 2: bleu, chrf",
+        ),
         (("rerank", "x.jsonl", "--weights", "w"), "w: no such file"),
         (("nbest", "merge", "x.jsonl", "x.jsonl", "-o", "y"), "x.jsonl:1: found 1 field; expected: sentence |||"),
     ],

@@ -36,6 +36,9 @@ def from_frame(frame: pd.DataFrame, name: str = "frame") -> tuple[Dataset, Int64
 
     See `Dataset.from_frame`.
     """
+    if not isinstance(frame, pd.DataFrame):
+        what = f"expected a data frame with one row per candidate, found {type(frame).__name__}"
+        raise DataError(f"{what}: use Dataset.from_records for records, Dataset.from_texts for texts", file=name)
     if frame.columns.nlevels > 1:
         raise DataError("multi-level columns: expected one name per column", file=name)
     header = [str(column) for column in frame.columns]

@@ -121,7 +121,7 @@ def corpora(draw: st.DrawFn) -> list[dict[str, Any]]:
     ]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(corpora())
 def test_any_text_survives_or_the_format_says_what_it_cannot_hold(
     tmp_path_factory: pytest.TempPathFactory, corpus: list[dict[str, Any]]
