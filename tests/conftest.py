@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import gzip
 import itertools
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,6 +21,8 @@ from tests.command_line import Command, Printed
 from tests.extractors.small_wordnet import write_synonyms
 from tests.golden_values import INCLUDED
 
+# Thousands of tests and all that they import stay to the end: nothing is garbage until they are collected.
+gc.disable()
 # Where several tests run at once, a thread that spins while it waits takes the processor from another test. Read when
 # the libraries are loaded, in the processes that tests start too.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -37,6 +41,13 @@ COMPILED = frozenset({"extractors", "learning", "evaluation", "tuning"})
 """Folders of tests that are about compiled kernels. Elsewhere small inputs run them as plain Python, as for a user."""
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """Look for garbage again, but not after every few objects."""
+    gc.set_threshold(50_000, 20, 100)
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -100,6 +111,38 @@ def browser() -> Iterator[Any]:
         opened.close()
 
 
+@pytest.fixture(scope="module")
+def shared_page(browser: Any) -> Any:
+    """A page for all tests of a module that need no special one: another takes a process of its own."""
+    return browser.new_context().new_page()
+
+
+@pytest.fixture
+def new_page(browser: Any, shared_page: Any) -> Iterator[Callable[..., Any]]:
+    """Give an empty page that listens to events, the shared one unless it is in use or `more` is special."""
+    contexts, listening = [], []
+
+    def make(listeners: dict[str, Callable[[Any], Any]], width: int, scheme: str, **more: Any) -> Any:
+        page = shared_page
+        if listening or more:
+            contexts.append(browser.new_context(**more))
+            page = contexts[-1].new_page()
+        page.set_viewport_size({"width": width, "height": 844})
+        page.emulate_media(color_scheme=scheme)
+        for event, listener in listeners.items():
+            page.on(event, listener)
+            listening.append((page, event, listener))
+        return page
+
+    yield make
+    for page, event, listener in listening:
+        page.remove_listener(event, listener)
+    for context in contexts:
+        context.close()
+    shared_page.goto("about:blank")
+    shared_page.context.clear_cookies()
+
+
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str]) -> Command:
     """Run one command, check its exit code, and return what it printed."""
@@ -121,6 +164,19 @@ def command(capsys: pytest.CaptureFixture[str]) -> Command:
 def kenlm() -> ModuleType:
     """KenLM's package, which does not compile for every Python."""
     return pytest.importorskip("kenlm", reason="KenLM is not installed")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _included_parser() -> Iterator[None]:
+    """Load the included parser once: that takes longer than to parse what most tests do."""
+    from ranker.extractors.dependency.cache import SHIPPED, origin_of
+    from ranker.learning.parser import parser as parsing
+
+    load, load_once = parsing.load, functools.cache(parsing.load)
+    included = origin_of(SHIPPED)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(parsing, "load", lambda origin: (load_once if origin == included else load)(origin))
+        yield
 
 
 @pytest.fixture(scope="session")

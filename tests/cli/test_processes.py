@@ -47,7 +47,7 @@ def long_output(folder: Path) -> str:
     return "long.json"
 
 
-@pytest.mark.parametrize("output", ["table", "jsonl", "json", "csv"])
+@pytest.mark.parametrize("output", ["table", "jsonl"])
 def test_a_reader_that_has_enough(output: str, long_output: str) -> None:
     command = f"set -o pipefail; {' '.join(COMMAND)} rank {long_output} -m bleu -f {output} | head -n 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)

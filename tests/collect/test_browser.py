@@ -22,22 +22,19 @@ CHECK = Path(__file__).parents[1].joinpath("accessibility.js").read_text(encodin
 
 
 @pytest.fixture
-def open_page(browser):
+def open_page(new_page):
     """Open a page whose console must stay empty."""
-    messages, contexts = [], []
+    messages = []
+    listeners = {
+        "console": lambda message: messages.append(message.text),
+        "pageerror": lambda error: messages.append(str(error)),
+        "request": lambda request: messages.append(request.url) if "127.0.0.1" not in request.url else None,
+    }
 
     def make(width: int = 1280, scheme: str = "light", **more):
-        context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme, **more)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: messages.append(message.text))
-        page.on("pageerror", lambda error: messages.append(str(error)))
-        page.on("request", lambda request: messages.append(request.url) if "127.0.0.1" not in request.url else None)
-        return page
+        return new_page(listeners, width, scheme, **more)
 
     yield make
-    for context in contexts:
-        context.close()
     assert [text for text in messages if not text.startswith("data:")] == []
 
 

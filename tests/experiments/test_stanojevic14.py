@@ -12,6 +12,7 @@ from ranker.experiments.stanojevic14 import ALPHAS, METRICS, StanojevicSettings,
 from ranker.extractors.lexical import wordnet
 from ranker.extractors.lexical.wordnet import find_wordnet
 from ranker.extractors.registry import make
+from tests.datasets import part_of_corpus
 from tests.extractors.small_wordnet import write_wordnet
 
 
@@ -89,7 +90,7 @@ def test_no_sweeps_on_request(preferred):
 
 
 def test_the_command(tmp_path, capsys, shared):
-    path = str(shared / "data" / "wmt12-rr.jsonl.gz")
+    path = str(part_of_corpus(shared / "data" / "wmt12-rr.jsonl.gz", tmp_path, ["cs-en"], most=400, judged=True))
     plot_path = tmp_path / "sweeps.svg"
     with pytest.raises(SystemExit) as exit_info:
         run_command(["experiment", "stanojevic14", "--data", path, "--lp", "cs-en", "--plot", str(plot_path)])

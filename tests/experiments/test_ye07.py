@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import io
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,13 +14,14 @@ from scipy import stats
 from ranker.cli.main import run as run_command
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.judgements import human_scores
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.correlation.segment import source_spearman
 from ranker.evaluation.judges.judges import judges_agreement
 from ranker.experiments.tables import Experiment, markdown_table
-from ranker.experiments.ye07 import FEATURE_SETS, YeSettings, prepare, run
+from ranker.experiments.ye07 import FEATURE_SETS, Prepared, YeSettings, prepare, run
 from ranker.experiments.ye07_data import judges_table
 from ranker.extractors.registry import make
 from ranker.extractors.text.tokens import token_batch
@@ -54,6 +56,14 @@ def short_years(years) -> list[Dataset]:
 @pytest.fixture(scope="module")
 def experiment(years) -> Experiment:
     return run(years[0], [years[1]], SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def prepared(years) -> dict[bool, Prepared]:
+    """The first year with references that match themselves and, if True, that do not."""
+    return {
+        without: prepare(years[0], dataclasses.replace(SETTINGS, exclude_self=without)) for without in (False, True)
+    }
 
 
 def rows_of(experiment: Experiment, start: str) -> dict[str, dict]:
@@ -155,20 +165,19 @@ def test_both_forms_of_rho(years):
     assert row["eq. 1 mean"] > row["tie-corrected mean"] + 0.01
 
 
-def test_references_stand_above_the_outputs_and_match_themselves(years):
-    prepared = prepare(years[0], SETTINGS)
-    outputs = prepared.human[~prepared.is_reference]
-    assert (prepared.human[prepared.is_reference] == outputs.max() + 1).all()
-    assert prepared.is_reference.sum() == 240
-    np.testing.assert_allclose(prepared.matrix[prepared.is_reference, 0], 1, atol=1e-9)
-    without = prepare(years[0], dataclasses.replace(SETTINGS, exclude_self=True))
+def test_references_stand_above_the_outputs_and_match_themselves(prepared):
+    included, without = prepared[False], prepared[True]
+    outputs = included.human[~included.is_reference]
+    assert (included.human[included.is_reference] == outputs.max() + 1).all()
+    assert included.is_reference.sum() == 240
+    np.testing.assert_allclose(included.matrix[included.is_reference, 0], 1, atol=1e-9)
     assert (without.matrix[without.is_reference, 0] < 1).mean() > 0.95
-    np.testing.assert_array_equal(without.matrix[~without.is_reference], prepared.matrix[~prepared.is_reference])
+    np.testing.assert_array_equal(without.matrix[~without.is_reference], included.matrix[~included.is_reference])
 
 
-def test_a_reference_without_itself_is_scored_by_the_others(years):
+def test_a_reference_without_itself_is_scored_by_the_others(years, prepared):
     """In BLEU and in the language model, which keeps the other references of the same source."""
-    result = prepare(years[0], dataclasses.replace(SETTINGS, exclude_self=True))
+    result = prepared[True]
     matrix = result.matrix[result.is_reference]
     texts = years[0].references["text"].tolist()
     batch = token_batch(years[0], lowercase=True)
@@ -183,7 +192,7 @@ def test_a_reference_without_itself_is_scored_by_the_others(years):
         model = estimate(count_ngrams(*batch.segments.take(rest), 3), discounts=discounts)
         expected = log10_scores(model, *batch.segments.take(batch.reference[[row]])).log_perplexity[0]
         assert matrix[row, -1] == pytest.approx(expected, rel=1e-9)
-    included = prepare(years[0], SETTINGS)
+    included = prepared[False]
     assert (matrix[:, -1] > included.matrix[included.is_reference, -1]).mean() > 0.95
 
 
@@ -219,10 +228,11 @@ def test_too_few_references(years):
         run(few, [], SETTINGS)
 
 
-def test_the_command_prints_and_writes(tmp_path, capsys, monkeypatch):
+def test_the_command_prints_and_writes(short_years, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    write_dataset(short_years[0], Path("short.jsonl"))
     with pytest.raises(SystemExit) as exit_info:
-        run_command(["experiment", "ye07", "--train", "sample", "--output", "out.md", "--format", "markdown"])
+        run_command(["experiment", "ye07", "--train", "short.jsonl", "--output", "out.md", "--format", "markdown"])
     assert exit_info.value.code == 0
     printed = capsys.readouterr().out
     assert printed == (tmp_path / "out.md").read_text(encoding="utf-8")

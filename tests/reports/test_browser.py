@@ -38,25 +38,23 @@ LAYOUT = """() => {
 
 
 @pytest.fixture
-def open_page(browser):
+def open_page(new_page):
     """Open a file whose console must stay empty and which must load nothing."""
-    messages, contexts = [], []
+    messages = []
+    listeners = {
+        "console": lambda message: messages.append(message.text),
+        "pageerror": lambda error: messages.append(str(error)),
+        "request": lambda request: messages.append(request.url) if request.url.startswith("http") else None,
+    }
 
     def make(path, *, address="", width=1280, scheme="light", **more):
-        context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme, **more)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: messages.append(message.text))
-        page.on("pageerror", lambda error: messages.append(str(error)))
-        page.on("request", lambda request: messages.append(request.url) if request.url.startswith("http") else None)
+        page = new_page(listeners, width, scheme, **more)
         page.goto(path.as_uri() + address)
         if more.get("java_script_enabled", True) and page.query_selector("#browse"):
             page.wait_for_selector("#browse[data-ready]")
         return page
 
     yield make
-    for context in contexts:
-        context.close()
     assert messages == []
 
 

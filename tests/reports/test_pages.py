@@ -217,8 +217,10 @@ def test_language_model_columns_that_are_not_used_are_named(sample):
 
 
 def test_plots_are_files_too(written, tmp_path):
-    paths = write_plots(written[1], tmp_path / "new")
-    assert [path.name for path in paths] == [f"{name}.{form}" for name in written[1] for form in ("svg", "png")]
+    # all are drawn in the page
+    few = dict(itertools.islice(written[1].items(), 2))
+    paths = write_plots(few, tmp_path / "new")
+    assert [path.name for path in paths] == [f"{name}.{form}" for name in few for form in ("svg", "png")]
     for path in paths:
         if path.suffix == ".svg":
             assert ElementTree.parse(path).getroot().tag == "{http://www.w3.org/2000/svg}svg"
