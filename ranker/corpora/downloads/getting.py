@@ -7,11 +7,12 @@ that it is checked from then on. What a corpus consists of is put into its folde
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,18 +109,18 @@ def get(
             "give it with --sha256, or accept the file with --unverified; its digest is then recorded and checked later"
         )
         raise OptionError(f"{what}: {how}")
-    for folder in (downloads, card.folder):
-        _make(folder)
-    try:
-        rows = [
-            _come(card, part, downloads, *expected[part.file], again, limits or DownloadLimits())
-            for part in card.download
-        ]
-    except KeyboardInterrupt:
-        _LOG.warning(
-            "ranker: note: partial downloads are kept in %s: run the same command to resume", display_name(downloads)
-        )
-        raise
+    with _new_folder(downloads), _new_folder(card.folder):
+        try:
+            rows = [
+                _come(card, part, downloads, *expected[part.file], again, limits or DownloadLimits())
+                for part in card.download
+            ]
+        except KeyboardInterrupt:
+            _LOG.warning(
+                "ranker: note: partial downloads are kept in %s: run the same command to resume",
+                display_name(downloads),
+            )
+            raise
     _put_in_place(card, downloads)
     return rows
 
@@ -159,11 +160,21 @@ def _record(part: Download, downloads: Path) -> Path:
     return inside(downloads, f"{part.file}.sha256")
 
 
-def _make(folder: Path) -> None:
+@contextlib.contextmanager
+def _new_folder(folder: Path) -> Iterator[None]:
+    """Make a folder if there is none; what fails does not leave an empty one."""
+    new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"cannot be created: {error.strerror or error}", file=display_name(folder)) from None
+    try:
+        yield
+    except BaseException:
+        if new:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def _come(

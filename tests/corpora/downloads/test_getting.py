@@ -58,6 +58,17 @@ def test_a_file_is_put_where_the_corpus_is_looked_for(server, card, corpora, cap
     assert example.find()
 
 
+def test_what_cannot_be_fetched_leaves_no_empty_folder(server, card, corpora):
+    card(Download(f"{server.url}/not-there.txt", sha256=DIGEST))
+    with pytest.raises(FetchError, match="answered 404"):
+        get("made", limits=HASTY)
+    assert not (corpora / "made").exists()
+    (corpora / "made").mkdir()
+    with pytest.raises(FetchError, match="answered 404"):
+        get("made", limits=HASTY)
+    assert (corpora / "made").is_dir()
+
+
 def test_an_archive_is_unpacked_and_kept_for_other_cards(server, card, corpora):
     server.files["/sets.tgz"] = archive()
     part = Download(
