@@ -240,7 +240,7 @@ def _with_people(measures: FloatArray, people: FloatArray) -> FloatArray:
     if known.any():
         last = _pearson(np.column_stack([measures[known], people[known]]))
         matrix = np.pad(matrix, (0, 1))
-        matrix[-1], matrix[:, -1] = last[-1], last[:, -1]
+        matrix[-1] = matrix[:, -1] = last[-1]
     return matrix
 
 
@@ -256,7 +256,8 @@ def _pearson(matrix: FloatArray) -> FloatArray:
     centred = matrix - matrix.mean(axis=0)
     scale = np.sqrt((centred**2).sum(axis=0))
     scale[scale < 1e-9 * np.sqrt(len(matrix))] = np.nan
-    return np.asarray(np.clip((centred / scale).T @ (centred / scale), -1, 1))
+    units = centred / scale
+    return np.asarray(np.clip(units.T @ units, -1, 1))
 
 
 def _agreed(dataset: Dataset, scores: FloatArray, better: Int64Array, worse: Int64Array) -> FloatArray:
