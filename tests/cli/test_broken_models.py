@@ -70,7 +70,7 @@ def test_models_with_a_byte_changed(model: bytes, folder: Path, refused: Refused
     with pytest.raises(SystemExit):
         run(["rank", "good.json", "-M", "x.model", "-f", "json"])
     sound = capsys.readouterr().out
-    for position in range(0, len(model), 7):
+    for position in range(0, len(model), 13):
         changed = bytearray(model)
         changed[position] ^= 0x55
         (folder / "x.model").write_bytes(changed)

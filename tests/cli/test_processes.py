@@ -68,9 +68,11 @@ def test_output_that_cannot_be_written(long_output: str) -> None:
 
 
 @pytest.mark.parametrize("output", ["table", "jsonl"])
-def test_output_in_another_encoding(output: str, long_output: str) -> None:
+def test_output_in_another_encoding(output: str, folder: Path) -> None:
+    records = [{"source": "句 999", "references": ["a b"], "candidates": {"A": "a é", "B": "b"}}]
+    (folder / "wide.json").write_text(json.dumps(records))
     done = subprocess.run(
-        [*COMMAND, "rank", long_output, "-m", "bleu", "-f", output],
+        [*COMMAND, "rank", "wide.json", "-m", "bleu", "-f", output],
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
         capture_output=True,
         check=False,
