@@ -1,13 +1,14 @@
 """Kills runs on shards at random moments, and continues them: ``python bench/killed_runs.py FOLDER --moments 20``.
 
-The command runs in a copy of this process and in a process group of its own, which gets SIGKILL at a random time after
-its first shard. Then it is run again to its end. The files must be those of an undisturbed run, and no finished file
-may be written twice.
+The command runs in a copy of this process and in a process group of its own, which gets SIGKILL at a random time
+between two files that it finishes. Then it is run again to its end. The files must be those of an undisturbed run, and
+no finished file may be written twice.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import random
 import shutil
@@ -16,15 +17,35 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+MANIFEST = "results.json"
+"""What every run writes at its end."""
 COMMANDS = {
     "bleu": ["score", "--metric", "bleu"],
     "score": ["score", "--metric", "bleu,chrf,ter"],
     "rank": ["rank", "--model", "full-any"],
+    "learnt": ["score", "--metric", "nist,perp"],
     "dask": ["score", "--metric", "bleu", "--engine", "dask", "--workers", "2"],
 }
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When a run is killed.
+
+    Parameters
+    ----------
+    files : int
+        Finished files, of all stages, that are waited for.
+    seconds : float
+        How much longer it runs.
+    """
+
+    files: int
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -34,7 +55,7 @@ class Killed:
     Parameters
     ----------
     finished : int
-        Shards that it had finished.
+        Files that it had finished.
     problem : str
         What was wrong after the run was continued, empty if nothing was.
     """
@@ -43,8 +64,8 @@ class Killed:
     problem: str
 
 
-def run(words: Sequence[str], out: Path, seconds: float | None = None) -> int:
-    """Run a command in a copy of this process, killed after some seconds if given; return its exit code."""
+def run(words: Sequence[str], out: Path, moment: Moment | None = None) -> int:
+    """Run a command in a copy of this process, killed at a moment if given; return its exit code."""
     child = os.fork()
     if not child:
         code = 70
@@ -56,8 +77,12 @@ def run(words: Sequence[str], out: Path, seconds: float | None = None) -> int:
             code = _command([*words, "--out", str(out)])
         finally:
             os._exit(code)
-    if seconds is not None:
-        time.sleep(seconds)
+    if moment is not None:
+        while len(finished_files(out)) < moment.files:
+            if os.waitpid(child, os.WNOHANG)[0]:
+                raise RuntimeError(f"{' '.join(words)}: ended before it had finished {moment.files} files")
+            time.sleep(0.002)
+        time.sleep(moment.seconds)
         try:
             os.killpg(child, signal.SIGKILL)
         except ProcessLookupError:
@@ -76,32 +101,52 @@ def _command(words: list[str]) -> int:
     return 0
 
 
-def undisturbed(words: Sequence[str], out: Path) -> tuple[float, float]:
-    """Run a command, and return how long its first shard took, and all of it.
+def finished_files(out: Path) -> dict[str, int]:
+    """Return when the finished files of all stages below a folder were written, in nanoseconds."""
+    finished = {}
+    for folder, folders, names in os.walk(out):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            # a temporary file may be gone by now
+            with contextlib.suppress(FileNotFoundError):
+                if not name.startswith("."):
+                    path = Path(folder) / name
+                    finished[str(path.relative_to(out))] = path.stat().st_mtime_ns
+    return finished
+
+
+def gaps_of(words: Sequence[str], out: Path) -> list[float]:
+    """Run a command, and return the seconds before each file that it finished, and after the last.
 
     Raises
     ------
     RuntimeError
         If it fails.
     """
-    started = time.time()
+    started = time.time_ns()
     if code := run(words, out):
         raise RuntimeError(f"{' '.join(words)}: ended with {code}")
-    return min(path.stat().st_mtime for path in out.glob("part-*")) - started, time.time() - started
+    times = [started, *sorted(finished_files(out).values()), time.time_ns()]
+    return [(after - before) / 1e9 for before, after in pairwise(times)]
 
 
-def kill_and_continue(words: Sequence[str], whole: Path, out: Path, seconds: float) -> Killed:
-    """Kill a run after some seconds, continue it, and compare its files with those of an undisturbed run."""
+def kill_and_continue(words: Sequence[str], whole: Path, out: Path, moment: Moment) -> Killed:
+    """Kill a run at a moment, continue it, and compare its files with those of an undisturbed run."""
     shutil.rmtree(out, ignore_errors=True)
-    run(words, out, seconds)
-    finished = {path.name: path.stat().st_mtime_ns for path in out.glob("part-*")}
+    run(words, out, moment)
+    finished = finished_files(out)
     if code := run(words, out):
         return Killed(len(finished), f"the run that continued it ended with {code}")
-    again = [name for name, written in finished.items() if (out / name).stat().st_mtime_ns != written]
+    after = finished_files(out)
+    again = [name for name, written in finished.items() if name != MANIFEST and after.get(name) != written]
     if again:
         return Killed(len(finished), f"computed twice: {', '.join(again)}")
-    result, expected = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in (out, whole))
-    different = sorted(name for name in {*result, *expected} if result.get(name) != expected.get(name))
+    expected = finished_files(whole)
+    different = sorted(
+        name
+        for name in {*after, *expected}
+        if name not in after or name not in expected or (out / name).read_bytes() != (whole / name).read_bytes()
+    )
     return Killed(len(finished), f"not as undisturbed: {', '.join(different)}" if different else "")
 
 
@@ -110,6 +155,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="for shards and results")
     parser.add_argument("--moments", type=int, default=20)
+    parser.add_argument("--rows", type=int, default=28, help="candidates in a shard")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", help="commands, separated by commas", default=",".join(COMMANDS))
     options = parser.parse_args()
@@ -121,19 +167,25 @@ def main() -> None:
 
     data = options.folder / "shards"
     if not data.exists():
-        make_shards("sample", data, 28)
+        make_shards("sample", data, options.rows)
     choose = random.Random(options.seed)
     wrong = False
     for name in options.only.split(","):
         command = [COMMANDS[name][0], str(data), *COMMANDS[name][1:]]
         whole = options.folder / f"{name}-whole"
         shutil.rmtree(whole, ignore_errors=True)
-        times = undisturbed(command, whole)
-        moments = [choose.uniform(*times) for _ in range(options.moments)]
+        gaps = gaps_of(command, whole)
+        moments = [
+            Moment(files, choose.uniform(0, gaps[files]))
+            for files in choose.choices(range(1, len(gaps)), k=options.moments)
+        ]
         killed = [kill_and_continue(command, whole, options.folder / name, moment) for moment in moments]
         counts = sorted(item.finished for item in killed)
         problems = [item.problem for item in killed if item.problem]
-        print(f"{name}: killed {len(killed)} times after {counts} of 30 shards: {len(problems)} problems", flush=True)
+        print(
+            f"{name}: killed {len(killed)} times after {counts} of {len(gaps) - 1} files: {len(problems)} problems",
+            flush=True,
+        )
         print(*problems, sep="\n", end="\n" if problems else "")
         wrong = wrong or bool(problems)
     raise SystemExit(int(wrong))
