@@ -2,8 +2,8 @@
 
 Words are numbered by their code points. So the sorted windows of a part (`ranker.learning.lm.windows`) stay sorted
 when they get the numbers of all words, and merging them adds their counts up. Of the sums, every process then reads the
-n-grams that it needs: a part of the trie with the counts of the whole text. The vocabulary is kept in memory while
-counts are added up.
+n-grams that it needs: a part of the trie with the counts of the whole text. The vocabulary, with a sentence for each of
+its words, is kept in memory while counts are added up.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import pyarrow.parquet
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array, take_rows
 from ranker.errors import DataError
-from ranker.files import display_name, replacing_together
+from ranker.files import display_name, finish_writing, replacing_together
 from ranker.learning.lm.counts import SENTENCE_END, NgramCounts, NgramTrie, TextSums, between_boundaries, count_ngrams
 from ranker.learning.lm.on_disk import FIRST_WORD, context_sums, count_windows, estimate_discounts, link
 from ranker.learning.lm.scratch import Column, Scratch
@@ -160,8 +160,6 @@ def merge(
 
 def is_merged(folder: str | Path, signature: str) -> bool:
     """Whether `folder` has the sums of parts with this signature."""
-    if not (Path(folder) / _FACTS).exists():
-        return False
     try:
         return MergedCounts(folder).signature == signature
     except DataError:
@@ -183,6 +181,7 @@ class MergedCounts:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
+        finish_writing(folder)
         try:
             facts: dict[str, Any] = json.loads((self.folder / _FACTS).read_text(encoding="utf-8"))
             self.signature, self.order, self.types = str(facts["signature"]), int(facts["order"]), int(facts["types"])
@@ -228,8 +227,10 @@ class MergedCounts:
 
     def occurrences(self, order: int, places: Int64Array) -> Int64Array:
         """Return how often n-grams occur, 0 of those at -1."""
-        counts = self._array(f"{order}.occurrences")[np.maximum(places, 0)]
-        return np.where(places >= 0, counts, 0)
+        counts = np.zeros(len(places), dtype=np.int64)
+        known = places >= 0
+        counts[known] = self._array(f"{order}.occurrences")[places[known]]
+        return counts
 
     @property
     def tokens(self) -> int:

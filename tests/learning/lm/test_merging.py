@@ -13,7 +13,7 @@ from ranker.errors import DataError
 from ranker.learning.lm.counts import count_ngrams
 from ranker.learning.lm.kneser_ney import estimate, log10_scores
 from ranker.learning.lm.leave_out import leave_out_scores
-from ranker.learning.lm.merging import MergedCounts, PartCounts, merge
+from ranker.learning.lm.merging import MergedCounts, PartCounts, is_merged, merge
 from tests.learning.lm.test_kneser_ney import sentences_of_letters, tokenise
 
 Sentences = list[list[str]]
@@ -88,3 +88,26 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
     (tmp_path / "facts.json").write_text("{}")
     with pytest.raises(DataError, match="cannot be read"):
         MergedCounts(tmp_path)
+
+
+def test_counts_that_a_killed_run_did_not_move_are_never_mixed_with_older_ones(tmp_path) -> None:
+    merged([[["a", "b"]]], 2, tmp_path / "there")
+    new = [[["c", "d"], ["c", "d"]]]
+    expected = merged(new, 2, tmp_path / "undisturbed")
+    complete, committed = tmp_path / "complete", tmp_path / "there" / ".ranker-committed"
+    complete.mkdir()
+    merge(lambda: [counted(part, 2) for part in new], 2, complete, signature="t", model=True, rows=7)
+    complete.rename(committed)
+    (committed / "facts.json").replace(tmp_path / "there" / "facts.json")
+    assert is_merged(tmp_path / "there", "t")
+    counts = MergedCounts(tmp_path / "there")
+    assert counts.numbers(["a", "c", "d"]).tolist() == expected.numbers(["a", "c", "d"]).tolist()
+    assert counts.tokens == expected.tokens
+    assert not committed.exists()
+
+
+def test_what_is_not_there_occurs_never(tmp_path) -> None:
+    counts = merged([[["a"]]], 3, tmp_path / "one")
+    assert counts.occurrences(3, np.array([-1, -1])).tolist() == [0, 0]
+    empty = merged([[]], 2, tmp_path / "none")
+    assert empty.occurrences(2, np.array([-1])).tolist() == [0]
