@@ -84,7 +84,7 @@ class AllReferences:
     @classmethod
     def of(cls, folder: str, shards: int, digest: str) -> Self:
         """Return them before their n-grams are counted."""
-        dataset = _load(folder, shards)
+        dataset = _load(folder, shards, digest)
         english = bool((dataset.target_languages == "").any()) and unknown_looks_english(dataset)
         return cls(folder, shards, digest, ReferenceSums(len(dataset.references), english, {}))
 
@@ -93,7 +93,7 @@ class AllReferences:
 
         References whose texts nothing looks at, because others show the language, are empty.
         """
-        return _load(self.folder, self.shards)
+        return _load(self.folder, self.shards, self.digest)
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,8 @@ def _one_list(values: Any) -> pa.Array:
 
 
 @functools.lru_cache(maxsize=1)
-def _load(folder: str, shards: int) -> Dataset:
+def _load(folder: str, shards: int, digest: str) -> Dataset:
+    """Read what is in `folder`; `digest` tells it from what was there before."""
     pairs, lengths = [], []
     for number in range(shards):
         stored = read_result(folder, number)

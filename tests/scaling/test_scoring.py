@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import MagicMock
@@ -13,6 +14,8 @@ import pyarrow.parquet
 import pytest
 
 from ranker.corpora.dataset import Dataset
+from ranker.corpora.formats.writing import write_dataset
+from ranker.corpora.shards.making import make_shards
 from ranker.corpora.shards.shards import Shards
 from ranker.evaluation.choices import LEVELS
 from ranker.evaluation.systems.levels import Units
@@ -20,6 +23,7 @@ from ranker.extractors.scorers import rank_by
 from ranker.ranking import make_scorer
 from ranker.scaling import plan
 from ranker.scaling.engines import Engine
+from ranker.scaling.plan import Run
 from tests.command_line import Command
 from tests.scaling.conftest import dask_scheduler
 
@@ -167,6 +171,18 @@ def test_counts_of_references_are_added_up_once(command: Command, tmp_path, shar
     (folder / "facts.json").write_text("{")
     command(*words, "nist[lowercase=false],chrf")
     assert merged.call_count == 3
+
+
+def test_references_of_other_data_in_the_same_folder_are_read_anew(tmp_path, sources):
+    sizes = []
+    for number in (4, 20):
+        few = sources.select_sources(np.arange(len(sources.sources)) < number)
+        write_dataset(few, tmp_path / "few.jsonl")
+        shutil.rmtree(tmp_path / "shards", ignore_errors=True)
+        make_shards(str(tmp_path / "few.jsonl"), tmp_path / "shards", 1000)
+        run = Run(Shards.open([str(tmp_path / "shards")]), tmp_path / "out", Engine(), [].append)
+        sizes.append(run.collect_references().sums.references - len(few.references))
+    assert sizes == [0, 0]
 
 
 def test_a_shard_is_scored_with_its_own_ngrams_alone(tmp_path, sources, shards_of):
