@@ -74,7 +74,9 @@ def references_looked_at(dataset: Dataset) -> BoolArray:
     for pair in dataset.language_pairs:
         looked_at[sampled(np.flatnonzero(pairs == pair))] = True
     unknown = dataset.target_languages[source] == ""
-    looked_at[np.flatnonzero(unknown)[:_SENTENCES_LOOKED_AT]] = True
+    if unknown.any():
+        looked_at[:_SENTENCES_LOOKED_AT] = True
+        looked_at[np.flatnonzero(unknown)[:_SENTENCES_LOOKED_AT]] = True
     return looked_at
 
 
