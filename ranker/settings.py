@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Literal, cast
 
 from ranker.errors import OptionError
@@ -49,7 +50,7 @@ class Settings:
     Raises
     ------
     OptionError
-        If `C` is out of range, or there are features besides a base.
+        If `C` or `seed` is out of range, or there are features besides a base.
     """
 
     features: str = AUTO
@@ -68,6 +69,8 @@ class Settings:
             )
         if self.C != AUTO and not (isinstance(self.C, int | float) and is_penalty(self.C)):
             raise OptionError(f"C={self.C!r}: {EXPECTED}")
+        if not (isinstance(self.seed, Integral) and 0 <= self.seed < 2**32):
+            raise OptionError(f"seed={self.seed!r}: expected a whole number from 0 to 4294967295")
 
 
 DEFAULTS = Settings()

@@ -235,6 +235,12 @@ def test_C_out_of_range(C):
         Ranker("bleu", C=C)
 
 
+@pytest.mark.parametrize("seed", [-1, 2**32, 0.5])
+def test_seed_out_of_range(seed):
+    with pytest.raises(OptionError, match="expected a whole number from 0 to 4294967295"):
+        Ranker("bleu", seed=seed)
+
+
 def test_judgements_that_teach_nothing_are_refused(few):
     with pytest.raises(DataError, match="contains no human judgements"):
         Ranker("bleu", C=1.0).fit(few)
