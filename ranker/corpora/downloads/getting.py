@@ -121,7 +121,7 @@ def get(
                 display_name(downloads),
             )
             raise
-    _put_in_place(card, downloads)
+        _put_in_place(card, downloads)
     return rows
 
 

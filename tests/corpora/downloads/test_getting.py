@@ -17,7 +17,7 @@ from ranker.corpora.catalogue import Download
 from ranker.corpora.downloads import getting
 from ranker.corpora.downloads.getting import get
 from ranker.corpora.judgements import human_scores
-from ranker.errors import FetchError, MissingError, OptionError
+from ranker.errors import DataError, FetchError, MissingError, OptionError
 from tests.corpora.downloads.conftest import CONTENT, DIGEST, HASTY
 
 FORMATS = Path(__file__).resolve().parents[3] / "docs" / "formats.md"
@@ -67,6 +67,14 @@ def test_what_cannot_be_fetched_leaves_no_empty_folder(server, card, corpora):
     with pytest.raises(FetchError, match="answered 404"):
         get("made", limits=HASTY)
     assert (corpora / "made").is_dir()
+
+
+def test_what_cannot_be_unpacked_leaves_no_empty_folder(server, card, corpora):
+    server.files["/bad.tar.gz"] = b"no archive"
+    card(Download(f"{server.url}/bad.tar.gz"))
+    with pytest.raises(DataError):
+        get("made", unverified=True, limits=HASTY)
+    assert not (corpora / "made").exists()
 
 
 def test_an_archive_is_unpacked_and_kept_for_other_cards(server, card, corpora):
