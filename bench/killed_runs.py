@@ -83,11 +83,7 @@ def run(words: Sequence[str], out: Path, moment: Moment | None = None) -> int:
                 raise RuntimeError(f"{' '.join(words)}: ended before it had finished {moment.files} files")
             time.sleep(0.002)
         time.sleep(moment.seconds)
-        try:
-            os.killpg(child, signal.SIGKILL)
-        except ProcessLookupError:
-            # it had not begun
-            os.kill(child, signal.SIGKILL)
+        os.killpg(child, signal.SIGKILL)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
@@ -101,8 +97,8 @@ def _command(words: list[str]) -> int:
     return 0
 
 
-def finished_files(out: Path) -> dict[str, int]:
-    """Return when the finished files of all stages below a folder were written, in nanoseconds."""
+def finished_files(out: Path) -> dict[str, os.stat_result]:
+    """Return the finished files of all stages below a folder."""
     finished = {}
     for folder, folders, names in os.walk(out):
         folders[:] = [name for name in folders if not name.startswith(".")]
@@ -111,7 +107,7 @@ def finished_files(out: Path) -> dict[str, int]:
             with contextlib.suppress(FileNotFoundError):
                 if not name.startswith("."):
                     path = Path(folder) / name
-                    finished[str(path.relative_to(out))] = path.stat().st_mtime_ns
+                    finished[str(path.relative_to(out))] = path.stat()
     return finished
 
 
@@ -126,7 +122,8 @@ def gaps_of(words: Sequence[str], out: Path) -> list[float]:
     started = time.time_ns()
     if code := run(words, out):
         raise RuntimeError(f"{' '.join(words)}: ended with {code}")
-    times = [started, *sorted(finished_files(out).values()), time.time_ns()]
+    # when they got their names: files that belong together are written before, and moved to their places together
+    times = [started, *sorted(facts.st_ctime_ns for facts in finished_files(out).values()), time.time_ns()]
     return [(after - before) / 1e9 for before, after in pairwise(times)]
 
 
@@ -138,7 +135,11 @@ def kill_and_continue(words: Sequence[str], whole: Path, out: Path, moment: Mome
     if code := run(words, out):
         return Killed(len(finished), f"the run that continued it ended with {code}")
     after = finished_files(out)
-    again = [name for name, written in finished.items() if name != MANIFEST and after.get(name) != written]
+    again = [
+        name
+        for name, facts in finished.items()
+        if name != MANIFEST and (name not in after or after[name].st_mtime_ns != facts.st_mtime_ns)
+    ]
     if again:
         return Killed(len(finished), f"computed twice: {', '.join(again)}")
     expected = finished_files(whole)

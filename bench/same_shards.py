@@ -67,7 +67,8 @@ class Comparison:
                 self.difference = max(self.difference, 0.0 if same else np.inf)
             else:
                 equal = (array == expected) | (np.isnan(array) & np.isnan(expected))
-                self.difference = max(self.difference, float(np.abs(array - expected)[~equal].max(initial=0.0)))
+                largest = float(np.abs(array - expected)[~equal].max(initial=0.0))
+                self.difference = max(self.difference, np.inf if np.isnan(largest) else largest)
 
 
 @dataclass(frozen=True)
