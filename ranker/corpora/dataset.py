@@ -67,13 +67,30 @@ SCHEMA: dict[str, dict[str, Any]] = {
 
 def table(name: str, columns: Mapping[str, Sized] | None = None) -> pd.DataFrame:
     """Make a table of `SCHEMA` with its column types; columns left out are missing values or empty."""
-    columns = columns or {}
-    series = {}
+    arrays = typed_columns(name, columns or {})
+    return pd.DataFrame(arrays, copy=False) if len(next(iter(arrays.values()))) else empty_table(name)
+
+
+def typed_columns(name: str, columns: Mapping[str, Sized]) -> dict[str, Any]:
+    """Return the columns of a table of `SCHEMA` as arrays of their types, made anew."""
     size = max(map(len, columns.values()), default=0)
-    for column, kind in SCHEMA[name].items():
-        values = columns.get(column, [None] * size)
-        series[column] = pd.Series(values, dtype=kind)
-    return pd.DataFrame(series)
+    return {column: _typed(columns.get(column), kind, size) for column, kind in SCHEMA[name].items()}
+
+
+def _typed(values: Sized | None, kind: Any, size: int) -> Any:
+    if kind is not TEXT:
+        return np.array([None] * size if values is None else values, dtype=kind)
+    return pd.array(pa.nulls(size, pa.large_string()) if values is None else values, dtype=TEXT)
+
+
+def empty_table(name: str) -> pd.DataFrame:
+    """Return a table of `SCHEMA` without rows."""
+    return _empty_table(name).copy(deep=False)
+
+
+@functools.cache
+def _empty_table(name: str) -> pd.DataFrame:
+    return pd.DataFrame(typed_columns(name, {}))
 
 
 def block_offsets(codes: npt.ArrayLike, size: int) -> Int64Array:

@@ -16,7 +16,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ranker.corpora.dataset import ALIGNMENT, TEXT, Dataset, table
+from ranker.arrays import Int64Array
+from ranker.corpora.dataset import ALIGNMENT, TEXT, Dataset, empty_table, typed_columns
 from ranker.errors import DataError
 from ranker.files import printable
 
@@ -156,28 +157,61 @@ def build_dataset(
         If there is no source, a text or name holds a NUL, a system has no name or is listed twice under one source,
         or a (lp, seg_id) is duplicated.
     """
-    tables = {"sources": sources, "references": references, "candidates": candidates, "ratings": ratings}
-    frames = {kind: table(kind, columns) for kind, columns in tables.items()}
-    _check_characters(frames, file or name, lines)
-    if not len(frames["sources"]):
+    arrays = {
+        kind: typed_columns(kind, columns)
+        for kind, columns in (
+            ("sources", sources),
+            ("references", references),
+            ("candidates", candidates),
+            ("ratings", ratings),
+        )
+    }
+    _check_characters(arrays, file or name, lines)
+    keys, judged = arrays["sources"], arrays["ratings"]
+    size = len(keys["text"])
+    if not size:
         raise DataError("contains no source, expected at least one", file=file or name)
-    keys = frames["sources"]
-    lp, seg_id = keys["lp"].mask(keys["lp"].isin(["", "-"])), keys["seg_id"]
-    numbered = pd.Series(np.arange(first, first + len(keys)), dtype=TEXT)
-    seg_id = seg_id.mask(seg_id.isna() | (seg_id == ""), numbered)
-    keys = keys.assign(lp=lp, doc=keys["doc"].mask(keys["doc"] == ""), seg_id=seg_id)
-    _check_keys(keys, frames["candidates"], file, lines, unit)
-    judged = frames["ratings"]
-    judged = judged.assign(judge=judged["judge"].mask(judged["judge"] == ""), value=judged["value"] + 0.0)
+    keys["lp"], keys["doc"] = _unless(keys["lp"], "", "-"), _unless(keys["doc"], "")
+    keys["seg_id"] = _numbered(_unless(keys["seg_id"], ""), first)
+    _check_keys(keys, arrays["candidates"], file, lines, unit)
+    judged["judge"] = _unless(judged["judge"], "")
+    judged["value"] += 0.0
+    _add_alignments(arrays["references"], references)
+    _add_alignments(arrays["candidates"], candidates)
     return Dataset(
         name,
-        keys,
-        _with_alignments(frames["references"], references),
-        _with_alignments(frames["candidates"], candidates),
-        _in_order(judged),
-        table("preferences"),
-        None if file is None or unit != "line" else _places(file, lines, len(keys)),
+        _frame(keys),
+        _frame(arrays["references"]),
+        _frame(arrays["candidates"]),
+        _frame(_in_order(judged)) if len(judged["value"]) else empty_table("ratings"),
+        empty_table("preferences"),
+        None if file is None or unit != "line" else _places(file, lines, size),
     )
+
+
+def _frame(columns: Mapping[str, Any]) -> pd.DataFrame:
+    return pd.DataFrame(columns, copy=False)
+
+
+def _text(values: Any) -> pa.ChunkedArray:
+    """Return the Arrow array that a column of text consists of."""
+    return pa.chunked_array(values.__arrow_array__())
+
+
+def _unless(values: Any, *unknown: str) -> Any:
+    """Return a column of text with missing values in place of those that mean that it is `unknown`."""
+    text = _text(values)
+    replaced = pc.is_in(text, pa.array(unknown, text.type))
+    return pd.array(pc.if_else(replaced, None, text), dtype=TEXT) if pc.any(replaced).as_py() else values
+
+
+def _numbered(values: Any, first: int) -> Any:
+    """Return a column of text with its row, counted from `first`, in place of missing values."""
+    text = _text(values)
+    if not text.null_count:
+        return values
+    numbers = pc.cast(pa.array(np.arange(first, first + len(text))), text.type)
+    return pd.array(pc.coalesce(text, numbers), dtype=TEXT)
 
 
 def _places(file: str, lines: Sequence[int | None], size: int) -> pd.DataFrame:
@@ -197,55 +231,80 @@ def side_by_side(texts: Sequence[Sequence[str]], size: int, **properties: Sequen
     }
 
 
-def _check_characters(frames: Mapping[str, pd.DataFrame], file: str, lines: Sequence[int | None]) -> None:
+def _check_characters(arrays: Mapping[str, Mapping[str, Any]], file: str, lines: Sequence[int | None]) -> None:
     """Refuse texts and names with a NUL, which files of text cannot hold and programs take for the end."""
-    for kind, rows in frames.items():
-        for column in rows.columns[rows.dtypes == TEXT]:
-            values = pa.chunked_array(rows[column].array.__arrow_array__())
-            place = pc.index(pc.match_substring(values, "\0"), True).as_py()
+    for kind, columns in arrays.items():
+        for column, values in columns.items():
+            if values.dtype != TEXT:
+                continue
+            text = _text(values)
+            if text.null_count == len(text):
+                continue
+            place = pc.index(pc.match_substring(text, "\0"), True).as_py()
             if place < 0:
                 continue
-            source = place if kind == "sources" else rows["source"].iloc[place] if "source" in rows else None
+            source = place if kind == "sources" else columns["source"][place] if "source" in columns else None
             what = f"{column} contains the character NUL (\\u0000): remove it"
             raise DataError(what, file=file, line=lines[source] if lines and source is not None else None)
 
 
 def _check_keys(
-    sources: pd.DataFrame, candidates: pd.DataFrame, file: str | None, lines: Sequence[int | None], unit: str
+    sources: Mapping[str, Any],
+    candidates: Mapping[str, Any],
+    file: str | None,
+    lines: Sequence[int | None],
+    unit: str,
 ) -> None:
     """Refuse a (lp, seg_id) or a system of a source that is there twice, and systems without a name."""
-    repeated = np.flatnonzero(sources.duplicated(["lp", "seg_id"]))
-    unnamed = np.flatnonzero((candidates["system"] == "") | candidates["system"].isna())
-    twice = np.flatnonzero(candidates.duplicated(["source", "system"]))
-    if len(repeated):
-        row = int(repeated[0])
-        lp, seg_id = sources["lp"].iloc[row], sources["seg_id"].iloc[row]
-        same = (sources["seg_id"] == seg_id) & (sources["lp"].isna() if pd.isna(lp) else sources["lp"] == lp)
-        first = lines[int(np.argmax(same))] if lines else None
-        before = f" (first on {unit} {first})" if first is not None else ""
-        pair = "" if pd.isna(lp) else f" of language pair {shown(lp)}"
-        what = f"seg_id {shown(seg_id)}{pair} is duplicated{before}; each source needs a unique one"
+    lps, numbers, systems = _text(sources["lp"]), _text(sources["seg_id"]), _text(candidates["system"])
+    repeated = _first_repeated_row(_codes(lps), numbers)
+    if repeated is not None:
+        row, before = repeated
+        first = lines[before] if lines else None
+        where = f" (first on {unit} {first})" if first is not None else ""
+        lp = lps[row].as_py()
+        pair = "" if lp is None else f" of language pair {shown(lp)}"
+        what = f"seg_id {shown(numbers[row].as_py())}{pair} is duplicated{where}; each source needs a unique one"
         raise DataError(what, file=file, line=lines[row] if lines else None)
-    for rows in (unnamed, twice):
-        if len(rows):
-            output = candidates.iloc[rows[0]]
-            line = lines[output["source"]] if lines else None
-            if rows is twice:
-                raise system_stands_twice(output["system"], file, line)
-            raise DataError("system: expected a name, found ''", file=file, line=line)
+    unnamed = pc.index(pc.fill_null(pc.equal(systems, ""), True), True).as_py()
+    if unnamed >= 0:
+        line = lines[candidates["source"][unnamed]] if lines else None
+        raise DataError("system: expected a name, found ''", file=file, line=line)
+    twice = _first_repeated_row(candidates["source"], systems)
+    if twice is not None:
+        line = lines[candidates["source"][twice[0]]] if lines else None
+        raise system_stands_twice(systems[twice[0]].as_py(), file, line)
 
 
-def _with_alignments(rows: pd.DataFrame, columns: Mapping[str, Sized]) -> pd.DataFrame:
+def _codes(text: pa.ChunkedArray) -> Int64Array:
+    """Return a number for each value, equal for equal ones."""
+    encoded = text.combine_chunks().dictionary_encode(null_encoding="encode")
+    return encoded.indices.to_numpy().astype(np.int64)
+
+
+def _first_repeated_row(group: Int64Array, names: pa.ChunkedArray) -> tuple[int, int] | None:
+    """Return the first row whose name stood in its group before, and the row where it stood."""
+    codes = _codes(names)
+    keys = group * (codes.max(initial=0) + 1) + codes
+    if len(pd.unique(keys)) == len(keys):
+        return None
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    row = int(np.argmax(first[inverse] != np.arange(len(keys))))
+    return row, int(first[inverse[row]])
+
+
+def _add_alignments(arrays: dict[str, Any], columns: Mapping[str, Sized]) -> None:
     """Add word alignments to references or candidates, if there is any."""
-    alignments = pd.Series(columns.get(ALIGNMENT, ()), dtype=TEXT)
-    return rows.assign(**{ALIGNMENT: alignments}) if alignments.notna().any() else rows
+    alignments = pd.array(columns.get(ALIGNMENT, ()), dtype=TEXT)
+    if not alignments.isna().all():
+        arrays[ALIGNMENT] = alignments
 
 
-def _in_order(ratings: pd.DataFrame) -> pd.DataFrame:
+def _in_order(ratings: Mapping[str, Any]) -> dict[str, Any]:
     """Sort ratings, so that formats which keep them in another order give equal data sets."""
     kind, judge = (pd.factorize(ratings[column], sort=True)[0] for column in ("kind", "judge"))
-    order = np.lexsort((judge, kind, ratings["candidate"].to_numpy()))
-    return ratings.iloc[order].reset_index(drop=True)
+    order = np.lexsort((judge, kind, ratings["candidate"]))
+    return {column: values.take(order) for column, values in ratings.items()}
 
 
 def system_stands_twice(system: str, file: str | None, line: int | None, hint: str = "") -> DataError:

@@ -33,7 +33,7 @@ def test_a_device_is_refused(words: str, refused: Refused) -> None:
 
 
 @pytest.mark.parametrize("words", ["lm train --order 2 -o out --text", "score -s one -r one -m bleu -t"])
-@pytest.mark.parametrize("content", [TEXT, gzip.compress(TEXT)])
+@pytest.mark.parametrize("content", [TEXT, gzip.compress(TEXT, mtime=0)], ids=["plain", "packed"])
 def test_a_pipe_is_read_once_and_to_its_end(words: str, content: bytes, folder: Path, monkeypatch) -> None:
     monkeypatch.chdir(folder)
     Path("one").write_bytes(TEXT)
