@@ -77,7 +77,7 @@ def typed_columns(name: str, columns: Mapping[str, Sized]) -> dict[str, Any]:
     return {column: _typed(columns.get(column), kind, size) for column, kind in SCHEMA[name].items()}
 
 
-def _typed(values: Sized | None, kind: Any, size: int) -> Any:
+def _typed(values: Any, kind: Any, size: int) -> Any:
     if kind is not TEXT:
         return np.array([None] * size if values is None else values, dtype=kind)
     return pd.array(pa.nulls(size, pa.large_string()) if values is None else values, dtype=TEXT)

@@ -157,15 +157,8 @@ def build_dataset(
         If there is no source, a text or name holds a NUL, a system has no name or is listed twice under one source,
         or a (lp, seg_id) is duplicated.
     """
-    arrays = {
-        kind: typed_columns(kind, columns)
-        for kind, columns in (
-            ("sources", sources),
-            ("references", references),
-            ("candidates", candidates),
-            ("ratings", ratings),
-        )
-    }
+    columns = {"sources": sources, "references": references, "candidates": candidates, "ratings": ratings}
+    arrays = {kind: typed_columns(kind, given) for kind, given in columns.items()}
     _check_characters(arrays, file or name, lines)
     keys, judged = arrays["sources"], arrays["ratings"]
     size = len(keys["text"])
@@ -279,7 +272,7 @@ def _check_keys(
 def _codes(text: pa.ChunkedArray) -> Int64Array:
     """Return a number for each value, equal for equal ones."""
     encoded = text.combine_chunks().dictionary_encode(null_encoding="encode")
-    return encoded.indices.to_numpy().astype(np.int64)
+    return np.asarray(encoded.indices, dtype=np.int64)
 
 
 def _first_repeated_row(group: Int64Array, names: pa.ChunkedArray) -> tuple[int, int] | None:
@@ -295,7 +288,8 @@ def _first_repeated_row(group: Int64Array, names: pa.ChunkedArray) -> tuple[int,
 
 def _add_alignments(arrays: dict[str, Any], columns: Mapping[str, Sized]) -> None:
     """Add word alignments to references or candidates, if there is any."""
-    alignments = pd.array(columns.get(ALIGNMENT, ()), dtype=TEXT)
+    texts: Any = columns.get(ALIGNMENT, ())
+    alignments = pd.array(texts, dtype=TEXT)
     if not alignments.isna().all():
         arrays[ALIGNMENT] = alignments
 
