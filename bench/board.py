@@ -22,8 +22,9 @@ import pandas as pd
 
 from ranker.arrays import BoolArray, FloatArray
 from ranker.corpora import catalogue
-from ranker.corpora.dataset import TEXT, Dataset, concatenate
+from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.judgements import judged
+from ranker.corpora.schema import TEXT
 from ranker.errors import DataError
 from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.extractors.base import Extractor

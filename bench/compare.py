@@ -20,7 +20,8 @@ from typing import get_args
 import numpy as np
 
 from ranker.cli.main import run
-from ranker.corpora.dataset import Dataset, table
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.schema import table
 from ranker.evaluation.choices import Correction
 from ranker.evaluation.compare.candidates import CandidateScores
 from ranker.evaluation.compare.run import compare

@@ -21,9 +21,10 @@ import pandas as pd
 from bench.board import INTO_ENGLISH, Board, load, read, say
 from bench.with_less import ALONE, rows_of
 from ranker.arrays import BoolArray, FloatArray, Int64Array
-from ranker.corpora.dataset import TEXT, Dataset
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import human_scores, judged
 from ranker.corpora.records import Candidate, Record, assemble
+from ranker.corpora.schema import TEXT
 from ranker.evaluation.compare.evaluation import evaluate
 from ranker.extractors.consensus.votes import COLUMNS
 from ranker.extractors.registry import make, make_metric

@@ -18,6 +18,7 @@ import pytest
 
 from ranker.extractors.lexical.function_words import ENGLISH
 from tests.command_line import Command, Printed
+from tests.effort import THOROUGH, examples
 from tests.extractors.small_wordnet import write_synonyms
 from tests.golden_values import INCLUDED
 
@@ -32,6 +33,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 hypothesis.settings.register_profile(
     "suite",
     deadline=None,
+    max_examples=examples(100),
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
     derandomize=bool(os.environ.get("CI")),
 )
@@ -41,6 +43,19 @@ COMPILED = frozenset({"extractors", "learning", "evaluation", "tuning"})
 """Folders of tests that are about compiled kernels. Elsewhere small inputs run them as plain Python, as for a user."""
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the mark of tests that are left out unless everything is to be tried."""
+    config.addinivalue_line("markers", "thorough: left out unless RANKER_THOROUGH is set")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what takes long, unless everything is to be tried."""
+    if not THOROUGH:
+        left_out = [item for item in items if item.get_closest_marker("thorough")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
 
 
 @pytest.hookimpl(tryfirst=True)

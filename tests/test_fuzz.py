@@ -14,6 +14,7 @@ import pytest
 from bench import fuzz
 from bench.fuzzing.checking import Outcome
 from ranker.corpora import catalogue
+from tests.effort import THOROUGH
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def test_damaged_files_are_read_or_refused_in_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names = sorted(made)
-    count = int(os.environ.get("RANKER_FUZZ_INPUTS", "800")) // 4
+    count = (2_000 if THOROUGH else 240) // 4
     for number in range(part * count, (part + 1) * count):
         name = names[number % len(names)]
         result = fuzz.check(made[name], fuzz.input_of(made[name], name, 0, number), tmp_path)

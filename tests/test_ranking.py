@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ranker import Ranker, load_dataset
-from ranker.corpora.dataset import table
+from ranker.corpora.schema import table
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.scorers import rank_by

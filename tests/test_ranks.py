@@ -20,6 +20,7 @@ from ranker.extractors.scorers import rank_by
 from ranker.learning.svm.ranksvm import RankSVM
 from ranker.ranks import TIE, average_ranks, group_spearman, merge_ties, sort_counting
 from ranker.tuning.envelope import best_of_blocks
+from tests.effort import examples
 from tests.evaluation.correlation.plain import CORRELATIONS, correlate
 
 # Steps that tie and steps that do not, both far from where the rule changes its mind; a grid of 1e-10 has its lines
@@ -75,7 +76,7 @@ def test_a_hair_across_a_grid_line_ties_and_ties_chain():
     assert merge_ties(np.zeros((3, 0))).shape == (3, 0)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(grouped_scores(), st.randoms(use_true_random=False))
 def test_noise_changes_nothing_that_counts_ties(drawn, random):
     scores, noisy, offsets = drawn

@@ -16,6 +16,7 @@ from ranker.corpora.judgements import kinds
 from ranker.errors import DataError
 from ranker.files import finish_writing, read_text, write_bytes, write_together
 from ranker.learning.parser.origin import directory_of
+from tests.effort import further
 from tests.evaluation.made import preferred
 
 HUMAN = [[1.0, 2.0, 3.0], [2.0, 1.0, 2.0]]
@@ -69,7 +70,7 @@ def test_readers_find_the_old_files_or_the_new_whenever_a_run_is_killed(tmp_path
     assert seen == {"old", "new"}
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", [step if step % 3 == 1 else further(step) for step in STEPS])
 def test_a_killed_conversion_never_leaves_a_corpus_with_the_pairs_of_another(step, tmp_path):
     old, new = (preferred(np.array(human)) for human in (HUMAN, [row[::-1] for row in HUMAN]))
     path = tmp_path / "x.jsonl"

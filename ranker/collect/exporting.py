@@ -11,8 +11,9 @@ from pathlib import Path
 from ranker.collect.campaign import CampaignSettings
 from ranker.collect.tables import PLAIN
 from ranker.collect.tasks import KINDS
-from ranker.corpora.dataset import Dataset, table
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.writing import write_dataset
+from ranker.corpora.schema import table
 from ranker.errors import DataError
 from ranker.files import printable
 

@@ -25,7 +25,7 @@ import functools
 import hashlib
 import html
 import inspect
-from collections.abc import Callable, Hashable, Mapping, Sequence, Sized
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -38,59 +38,12 @@ from ranker.arrays import BoolArray, Int64Array
 from ranker.corpora.conversions import Conversions
 from ranker.corpora.languages import target_language
 from ranker.corpora.reference_sums import ReferenceSums
+from ranker.corpora.schema import ALIGNMENT, SCHEMA, TEXT, table
 from ranker.errors import DataError, counted, nearest
 
-TEXT = pd.StringDtype("pyarrow")
-ALIGNMENT = "alignment"
-"""The one column that `references` and `candidates` may have besides those of `SCHEMA`."""
 _LONGEST_KEY = 60
 P = ParamSpec("P")
 T = TypeVar("T")
-
-SCHEMA: dict[str, dict[str, Any]] = {
-    "sources": {"lp": TEXT, "doc": TEXT, "seg_id": TEXT, "text": TEXT},
-    "references": {"source": np.int64, "name": TEXT, "text": TEXT},
-    "candidates": {"source": np.int64, "system": TEXT, "text": TEXT, "is_reference": np.bool_},
-    "ratings": {"candidate": np.int64, "judge": TEXT, "kind": TEXT, "value": np.float64},
-    "preferences": {
-        "first": np.int64,
-        "second": np.int64,
-        "relation": TEXT,
-        "judge": TEXT,
-        "task": TEXT,
-        "rank_first": TEXT,
-        "rank_second": TEXT,
-        "primary": np.bool_,
-    },
-}
-
-
-def table(name: str, columns: Mapping[str, Sized] | None = None) -> pd.DataFrame:
-    """Make a table of `SCHEMA` with its column types; columns left out are missing values or empty."""
-    arrays = typed_columns(name, columns or {})
-    return pd.DataFrame(arrays, copy=False) if len(next(iter(arrays.values()))) else empty_table(name)
-
-
-def typed_columns(name: str, columns: Mapping[str, Sized]) -> dict[str, Any]:
-    """Return the columns of a table of `SCHEMA` as arrays of their types, made anew."""
-    size = max(map(len, columns.values()), default=0)
-    return {column: _typed(columns.get(column), kind, size) for column, kind in SCHEMA[name].items()}
-
-
-def _typed(values: Any, kind: Any, size: int) -> Any:
-    if kind is not TEXT:
-        return np.array([None] * size if values is None else values, dtype=kind)
-    return pd.array(pa.nulls(size, pa.large_string()) if values is None else values, dtype=TEXT)
-
-
-def empty_table(name: str) -> pd.DataFrame:
-    """Return a table of `SCHEMA` without rows."""
-    return _empty_table(name).copy(deep=False)
-
-
-@functools.cache
-def _empty_table(name: str) -> pd.DataFrame:
-    return pd.DataFrame(typed_columns(name, {}))
 
 
 def block_offsets(codes: npt.ArrayLike, size: int) -> Int64Array:

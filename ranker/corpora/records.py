@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.arrays import Int64Array
-from ranker.corpora.dataset import ALIGNMENT, TEXT, Dataset, empty_table, typed_columns
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.schema import ALIGNMENT, TEXT, empty_table, typed_columns
 from ranker.errors import DataError
 from ranker.files import printable
 

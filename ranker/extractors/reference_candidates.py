@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray
-from ranker.corpora.dataset import ALIGNMENT, Dataset
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PREFERENCES, judged
 from ranker.corpora.records import Candidate, Record, assemble
+from ranker.corpora.schema import ALIGNMENT
 from ranker.errors import DataError
 
 _LOG = logging.getLogger(__name__)

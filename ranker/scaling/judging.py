@@ -16,8 +16,9 @@ import pandas as pd
 import pyarrow as pa
 
 from ranker.arrays import BoolArray, FloatArray
-from ranker.corpora.dataset import SCHEMA, TEXT, Dataset, concatenate, table
+from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.judgements import judged, resolve_kind
+from ranker.corpora.schema import SCHEMA, TEXT, table
 from ranker.errors import OptionError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.needs import usable

@@ -19,8 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranker.arrays import Int64Array
-from ranker.corpora.dataset import Dataset, table
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.reference_sums import ReferenceSums
+from ranker.corpora.schema import table
 from ranker.extractors.target_language import references_looked_at, unknown_looks_english
 from ranker.extractors.text.reference_counts import CountsReferences, count_part
 from ranker.learning.lm.merging import PartCounts

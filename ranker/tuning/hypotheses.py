@@ -11,8 +11,9 @@ import pandas as pd
 import pyarrow as pa
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.corpora.dataset import ALIGNMENT, TEXT, Dataset, table
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.nbest import NBestList
+from ranker.corpora.schema import ALIGNMENT, TEXT, table
 from ranker.errors import DataError
 from ranker.extractors.scorers import Scorer
 from ranker.files import display_name, read_text

@@ -15,6 +15,7 @@ from ranker.cli.main import run, spread
 from ranker.corpora import catalogue
 from ranker.corpora.formats.writing import write_dataset
 from tests.datasets import part_of_corpus
+from tests.effort import thorough
 
 CANDIDATES = [
     {"src": "一", "ref": "the cat sat on the mat", "tgt": {"A": "the cat sat on the mat", "B": "a cat on mat"}},
@@ -213,6 +214,7 @@ def test_version_and_help(ranker):
 PAIRS = [*(f"{language}-en" for language in ("cs", "de", "fi", "fr", "ru")), "en-ru"]
 
 
+@thorough
 def test_wmt_figures_for_bleu(ranker, shared, tmp_path):
     """A single positive column ranks as the metric does, and the metric's figures are known."""
     data = shared / "data"

@@ -16,6 +16,7 @@ import pytest
 
 from ranker.cli.main import run
 from tests.cli.conftest import everything
+from tests.effort import further
 
 COMMAND = [sys.executable, "-m", "ranker.cli.main"]
 
@@ -47,7 +48,7 @@ def long_output(folder: Path) -> str:
     return "long.json"
 
 
-@pytest.mark.parametrize("output", ["table", "jsonl"])
+@pytest.mark.parametrize("output", ["table", further("jsonl")])
 def test_a_reader_that_has_enough(output: str, long_output: str) -> None:
     command = f"set -o pipefail; {' '.join(COMMAND)} rank {long_output} -m bleu -f {output} | head -n 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
@@ -67,7 +68,7 @@ def test_output_that_cannot_be_written(long_output: str) -> None:
     assert re.fullmatch(r"ranker: error: [^\n]+\n", done.stderr)
 
 
-@pytest.mark.parametrize("output", ["table", "jsonl"])
+@pytest.mark.parametrize("output", ["table", further("jsonl")])
 def test_output_in_another_encoding(output: str, folder: Path) -> None:
     records = [{"source": "句 999", "references": ["a b"], "candidates": {"A": "a é", "B": "b"}}]
     (folder / "wide.json").write_text(json.dumps(records))
@@ -118,9 +119,9 @@ def interrupt(process: subprocess.Popen[str]) -> tuple[str, str]:
     "arguments",
     [
         ["train", "--data", "pipe.jsonl", "--model", "x.model"],
-        ["data", "convert", "pipe.jsonl", "out.csv"],
-        ["rank", "pipe.jsonl", "--metric", "bleu"],
-        ["lm", "train", "--text", "pipe.jsonl", "--output", "x.arpa"],
+        further(["data", "convert", "pipe.jsonl", "out.csv"]),
+        further(["rank", "pipe.jsonl", "--metric", "bleu"]),
+        further(["lm", "train", "--text", "pipe.jsonl", "--output", "x.arpa"]),
     ],
     ids=lambda words: words[0],
 )

@@ -17,6 +17,7 @@ from ranker.corpora.judgements import human_scores
 from ranker.corpora.records import Candidate, Record, assemble
 from tests.collect.conftest import EVIL, serving, small
 from tests.collect.test_quality import careful, careless, judge_in_file
+from tests.effort import further
 
 CHECK = Path(__file__).parents[1].joinpath("accessibility.js").read_text(encoding="utf-8")
 
@@ -49,7 +50,11 @@ def start(page, address, link):
 
 @pytest.mark.parametrize(
     ("kind", "width"),
-    [("ranking", 390), ("ranking", 1280), ("pairwise", 390), ("fluency", 1280), ("adequacy", 390), ("score", 1280)],
+    [
+        ("ranking", 390),
+        ("score", 1280),
+        *(further(*case) for case in (("ranking", 1280), ("pairwise", 390), ("fluency", 1280), ("adequacy", 390))),
+    ],
 )
 def test_a_whole_campaign_by_mouse(campaign, open_page, kind, width):
     path, created = campaign(kind, data=small(sources=2))

@@ -11,8 +11,10 @@ import time
 from contextlib import closing
 
 from tests.collect.conftest import Client, free_port
+from tests.effort import thorough
 
 
+@thorough
 def test_what_was_acknowledged_is_in_the_file_and_judges_go_on_where_they_were(campaign, serve):
     path, created = campaign("fluency", judges=4)
     port = free_port()

@@ -15,6 +15,7 @@ from ranker.collect.selection import Posterior, choose, directions, expected_gai
 from ranker.corpora.judgements import human_scores
 from tests.collect.conftest import Client, judge_all, serving
 from tests.collect.test_quality import careful, judge_in_file
+from tests.effort import thorough
 
 
 @pytest.fixture
@@ -117,6 +118,7 @@ def test_the_learning_curve_rises_with_consistent_judges(campaign, sample):
     assert result.rankings[0].systems[0].system == "sys1"
 
 
+@thorough
 def test_the_owner_sees_figures_that_the_background_made(campaign):
     path, created = campaign("pairwise", judges=2, next="active")
     with serving(path, background=True) as address:

@@ -17,6 +17,7 @@ from ranker.corpora.judgements import Kind, human_scores, kinds, resolve_kind
 from ranker.errors import DataError, OptionError
 from ranker.extractors import registry
 from tests.corpora.damage import refusal
+from tests.effort import examples
 
 ENDINGS = ["csv", "tsv", "parquet", "jsonl", "json", "wide.json"]
 Rows = list[dict[str, Any]]
@@ -151,7 +152,7 @@ def test_rows_of_judges_as_json(tmp_path: Path) -> None:
 NAMES = ["rank", "score", "id", "bleu", "mqm_total", "Fluency", "n words", "höhe", "x:lower", "comment"]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(NAMES), st.lists(st.none() | st.integers(-5, 5), min_size=6, max_size=6), max_size=3

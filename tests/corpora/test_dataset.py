@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ranker.corpora.dataset import SCHEMA, Dataset, block_offsets, concatenate, table
+from ranker.corpora.dataset import Dataset, block_offsets, concatenate
 from ranker.corpora.records import Candidate, Record, assemble
+from ranker.corpora.schema import SCHEMA, table
 from ranker.errors import DataError
+from tests.effort import examples
 
 
 def small(name: str = "small") -> Dataset:
@@ -130,7 +132,7 @@ def test_selecting_sources_keeps_all_that_belongs_to_them(keep):
     assert content(dataset) == content(small()), "the data set itself is not changed"
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(arrays(bool, 7))
 def test_selecting_candidates_keeps_their_judgements_and_every_source(keep):
     dataset = small()

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from ranker.corpora.dataset import concatenate, table
+from ranker.corpora.dataset import concatenate
 from ranker.corpora.judgements import (
     PreferencePairs,
     balanced,
@@ -16,6 +16,7 @@ from ranker.corpora.judgements import (
     resolve_kind,
 )
 from ranker.corpora.records import Candidate, Record, assemble
+from ranker.corpora.schema import table
 from ranker.errors import DataError
 
 

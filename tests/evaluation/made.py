@@ -6,8 +6,9 @@ import dataclasses
 
 import numpy as np
 
-from ranker.corpora.dataset import Dataset, table
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.records import Candidate, Record, assemble
+from ranker.corpora.schema import table
 
 
 def graded(human: np.ndarray, lp: str = "xx-en", name: str = "test", documents: int = 0) -> Dataset:

@@ -22,6 +22,7 @@ from ranker.evaluation.significance import (
     westfall_young,
     williams,
 )
+from tests.effort import examples
 from tests.evaluation.correlation.plain import correlate
 from tests.evaluation.step_down import step_down_max_t
 
@@ -124,7 +125,7 @@ def test_westfall_young_equals_the_step_down_in_plain_python(pairs, monkeypatch)
     assert westfall_young(null, observed) == pytest.approx(wanted, abs=1e-12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.integers(0, 10**6), st.integers(2, 40), st.integers(1, 12), st.floats(0, 0.4))
 def test_westfall_young_is_at_least_the_raw_p_and_keeps_the_order(seed, resamples, pairs, missing):
     null, observed = joint_null(seed, resamples, pairs)

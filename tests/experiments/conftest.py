@@ -7,8 +7,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from ranker.corpora.dataset import Dataset, concatenate, table
+from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.records import Candidate, Record, assemble
+from ranker.corpora.schema import table
 
 
 def language_pair(name: str, seed: int, sources: int = 60) -> Dataset:

@@ -13,6 +13,7 @@ import pytest
 
 from ranker import threads
 from ranker.cli.main import run as run_command
+from tests.effort import thorough
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 COMMAND = re.compile(r"^## `(ranker experiment .*)`$", flags=re.MULTILINE)
@@ -90,6 +91,7 @@ def one_thread():
 
 @pytest.mark.skipif(not DOCS.is_dir(), reason="documents are not part of the wheel")
 @pytest.mark.parametrize(("command", "titles"), list(commands()))
+@thorough
 def test_heading_commands(command, titles, corpora, one_thread, monkeypatch, capsys):
     words = shlex.split(command)
     folder = corpora.get(words[2], corpora["others"])
@@ -111,6 +113,7 @@ def test_the_pages_have_commands():
     assert result >= {"ye07", "birch11", "cer10", "isozaki10", "stanojevic14"}
 
 
+@thorough
 def test_a_copy_has_the_preferences_of_its_sources(corpora):
     folder = corpora["ye07"] / "wmt12"
     lines = gzip.decompress((folder / "wmt12-rr.jsonl.gz").read_bytes()).decode().splitlines()

@@ -28,6 +28,7 @@ from ranker.extractors.text.tokens import token_batch
 from ranker.learning.lm.counts import count_ngrams
 from ranker.learning.lm.kneser_ney import estimate, log10_scores
 from tests.datasets import part_of_corpus
+from tests.effort import further, thorough
 
 SETTINGS = YeSettings(kind="fluency", resamples=50, permutations=200)
 
@@ -94,7 +95,7 @@ def test_published_figures_stand_beside_ours(experiment, short_years):
     assert "published mean" not in within["BLEU"]
 
 
-@pytest.mark.parametrize("change", [{"kind": "adequacy"}, {"exclude_self": True}])
+@pytest.mark.parametrize("change", [{"kind": "adequacy"}, further({"exclude_self": True})])
 def test_published_figures_are_those_of_fluency_as_published(short_years, change):
     result = run(short_years[0], short_years[1:], dataclasses.replace(SETTINGS, **change))
     assert len(result.tables) == 8
@@ -196,6 +197,7 @@ def test_a_reference_without_itself_is_scored_by_the_others(years, prepared):
     assert (matrix[:, -1] > included.matrix[included.is_reference, -1]).mean() > 0.95
 
 
+@thorough
 def test_same_seed_same_bytes_other_seed_other_folds(short_years):
     first, again = (run(short_years[0], short_years[1:], SETTINGS) for _ in range(2))
     assert again.json() == first.json()
@@ -239,6 +241,7 @@ def test_the_command_prints_and_writes(short_years, tmp_path, capsys, monkeypatc
     assert "| BLEU+DS |" in printed
 
 
+@thorough
 def test_single_references_and_preferences(shared, years, tmp_path):
     """Preferences of people: outputs only, and dependencies beat BLEU as in the paper."""
     wmt = catalogue.load(part_of_corpus(shared / "data" / "wmt14-rr.jsonl.gz", tmp_path, ["cs-en"], most=250))

@@ -21,6 +21,7 @@ from ranker.extractors.text.tokens import Tokenizer, token_batch
 from ranker.links import make_links
 from ranker.ranking import Ranker
 from tests.datasets import dataset_of
+from tests.effort import examples
 
 WEIGHTED = [
     (1, "bleu[order=2]"),
@@ -51,7 +52,7 @@ terms = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=examples(12))
 @given(terms)
 def test_the_score_is_the_weighted_sum_of_segments_and_of_corpora(dataset, chosen):
     chosen = [(weight, text) for weight, (_, text) in chosen]
@@ -73,7 +74,7 @@ def test_all_metrics_at_once(dataset):
     np.testing.assert_allclose(metric.transform(dataset)[:, 0], wanted, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 @given(terms)
 def test_the_notation_comes_back_as_one_metric(chosen):
     text = f"combine[{sum_of([(weight, text) for weight, (_, text) in chosen])}]"

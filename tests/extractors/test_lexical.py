@@ -18,6 +18,7 @@ from ranker.extractors.reference_candidates import references_apart
 from ranker.extractors.registry import make, make_metric
 from ranker.extractors.text.tokens import tokenise
 from tests.datasets import dataset_of
+from tests.effort import examples
 from tests.golden_values import items_of
 
 VOCABULARY = ["The", "of", "cat", "cats", "sat", "sitting", "3", "4.5", ",", "-", "U2", "Mat"]
@@ -57,7 +58,7 @@ def best_measures(candidate, references, order) -> list[float]:
 sentences = st.lists(st.sampled_from(VOCABULARY), max_size=8)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(
     st.lists(sentences, min_size=1, max_size=3),
     st.lists(sentences, min_size=1, max_size=3),
@@ -79,7 +80,7 @@ def test_word_ngrams_equal_counting_by_hand(references, candidates, words, match
     np.testing.assert_allclose(columns, wanted, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(st.lists(sentences, min_size=1, max_size=2), st.lists(sentences, min_size=1, max_size=2), st.integers(1, 6))
 def test_character_ngrams_equal_counting_by_hand(references, candidates, order):
     columns = make(f"ngrams[unit=character,order={order}]").transform(group_of(references, candidates))

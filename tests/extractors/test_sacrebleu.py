@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ranker.extractors.registry import make_metric
 from ranker.extractors.sacrebleu_signature import TESTED_VERSION
 from tests.datasets import Item, dataset_of
+from tests.effort import THOROUGH, examples
 from tests.golden_values import inputs, items_of
 
 SEGMENTS = {
@@ -37,7 +38,7 @@ def check(name: str, items: list[Item], corpus: bool = True) -> None:
 
 
 @pytest.mark.parametrize("name", SEGMENTS)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(data=st.data(), references=st.integers(1, 3))
 def test_segments_and_corpora_equal_sacrebleu_by_default(name, data, references):
     items = st.tuples(st.lists(sentences, min_size=references, max_size=references), sentences)
@@ -47,8 +48,9 @@ def test_segments_and_corpora_equal_sacrebleu_by_default(name, data, references)
 @pytest.mark.parametrize("name", SEGMENTS)
 def test_golden_segments_and_corpora_equal_sacrebleu_by_default(included_golden, name):
     for group, references in (("all", 1), ("b2", None), ("b4", None)):
-        # sacreBLEU's TER takes as long for the corpus as for its segments; other tests compare it
-        check(name, items_of(included_golden, references, group), corpus=name != "ter" or group != "all")
+        # sacreBLEU's TER takes long: its values are golden ones, which other tests compare
+        if THOROUGH or name != "ter" or group == "b2":
+            check(name, items_of(included_golden, references, group), corpus=name != "ter" or group != "all")
 
 
 def test_a_corpus_without_any_4_gram_scores_0_and_its_segments_do_not():

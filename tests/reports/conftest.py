@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from ranker import Ranker, load_dataset
-from ranker.corpora.dataset import table
 from ranker.corpora.records import Candidate, Record, assemble
+from ranker.corpora.schema import table
 from ranker.evaluation.compare.result import (
     Cell,
     ComparedMetric,

@@ -12,6 +12,7 @@ import pytest
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.reports.findings import examine
 from ranker.reports.ranker_page import ranker_report
+from tests.effort import further
 from tests.reports.conftest import FINDINGS, HOSTILE
 
 CHECK = Path(__file__).parents[1].joinpath("accessibility.js").read_text(encoding="utf-8")
@@ -120,7 +121,7 @@ def wait_until(page, expression, argument=None):
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("width", [390, 768, 1280])
+@pytest.mark.parametrize("width", [390, *map(further, (768, 1280))])
 def test_nothing_overlaps_and_the_page_does_not_scroll_sideways(either, open_page, width):
     page = open_page(either, width=width)
     # the evil name would have changed it
@@ -128,7 +129,7 @@ def test_nothing_overlaps_and_the_page_does_not_scroll_sideways(either, open_pag
     assert page.evaluate(LAYOUT) == []
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (768, "light"), (1280, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), further(768, "light"), (1280, "dark")])
 def test_the_page_can_be_read_by_all(either, open_page, width, scheme):
     page = open_page(either, address="#s=de-en/20", width=width, scheme=scheme)
     page.evaluate("document.querySelectorAll('main details:not(#list details)').forEach(one => one.open = true)")

@@ -27,6 +27,7 @@ from ranker.scaling.plan import Run
 from ranker.scaling.scorers import NamedScorers
 from ranker.scaling.scoring import ScoreSegments
 from tests.command_line import Command
+from tests.effort import thorough
 
 ROOT = Path(__file__).resolve().parents[2]
 Copy = Callable[[int], Path]
@@ -108,6 +109,7 @@ def test_a_full_disk_ends_the_run_and_keeps_what_is_finished(command: Command, t
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@thorough
 def test_a_run_that_is_killed_goes_on(tmp_path):
     words = [str(ROOT / "bench" / "killed_runs.py"), str(tmp_path), "--moments", "2", "--only", "bleu", "--rows", "120"]
     printed = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -115,6 +117,7 @@ def test_a_run_that_is_killed_goes_on(tmp_path):
     assert re.fullmatch(r"bleu: killed 2 times after \[[0-9, ]+\] of 9 files: 0 problems\n", printed.stdout)
 
 
+@thorough
 def test_a_killed_worker_costs_nothing_but_time(tmp_path, shards_of):
     pytest.importorskip("distributed", reason="Dask is not installed")
     shards = Shards.open([shards_of(7)])
@@ -148,6 +151,7 @@ class SlowScores(ScoreSegments):
         return super().make(dataset, number)
 
 
+@thorough
 def test_a_scheduler_that_comes_back_gets_the_rest(tmp_path, shards_of):
     pytest.importorskip("distributed", reason="Dask is not installed")
     shards, texts = Shards.open([shards_of(28)]), []

@@ -26,6 +26,7 @@ from ranker.learning.svm import graded_pairs, polish
 from ranker.learning.svm.loss import PairLoss
 from ranker.learning.svm.pair_sums import GradedPairs
 from ranker.storage import kernels
+from tests.effort import further
 
 RUNS = 20
 
@@ -256,7 +257,9 @@ def test_the_replacement_gives_the_same_bits(compiled):
             assert results[0] == results[1], seed
 
 
-@pytest.mark.parametrize("limits", [Limits(shift_trials.TERCOM, 20, 50, 10), Limits(shift_trials.SACREBLEU, 9, 50, 10)])
+@pytest.mark.parametrize(
+    "limits", [Limits(shift_trials.TERCOM, 20, 50, 10), further(Limits(shift_trials.SACREBLEU, 9, 50, 10))]
+)
 def test_the_search_for_shifts_on_lists_finds_the_same(limits):
     """Its parts work on lists, so they are compared as a whole: columns, alignments, shifts and distances."""
     pairs = [to_search(np.random.default_rng(seed))[:2] for seed in range(RUNS)]

@@ -21,6 +21,7 @@ from ranker.tuning.iterations import IterationPlan, tune
 from ranker.tuning.mert import MertSearch
 from ranker.tuning.state import State
 from ranker.tuning.weights import Weights
+from tests.effort import further, thorough
 from tests.tuning import decoders
 from tests.tuning.lists import random_list
 
@@ -191,6 +192,7 @@ def test_a_run_needs_something_to_begin_with(pool):
         run(pool, start=None)
 
 
+@thorough
 def test_kill_9_between_iterations_loses_nothing(pool):
     whole = run(pool)
     folder, references = pool
@@ -210,7 +212,7 @@ def test_kill_9_between_iterations_loses_nothing(pool):
     assert np.abs(whole.weights.vector).sum() == pytest.approx(1)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGINT, further(signal.SIGTERM), further(signal.SIGHUP)])
 def test_a_run_that_is_stopped_ends_its_decoder_and_meanwhile_no_other_uses_its_state(pool, number):
     folder, references = pool
     (folder / "refs").write_text("".join(f"{text}\n" for text in references.references["text"]))

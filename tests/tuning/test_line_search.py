@@ -25,6 +25,7 @@ from ranker.tuning.envelope import (
 from ranker.tuning.hypotheses import StatisticsTable
 from ranker.tuning.iterations import problem_of
 from ranker.tuning.line_search import Problem
+from tests.effort import examples
 from tests.tuning.lists import random_list
 
 # metrics that look at alignments with the source have another way to the order of words, and resources are not needed;
@@ -175,7 +176,7 @@ def test_notations_are_parsed_once_and_not_at_every_line_search(monkeypatch, tex
     assert len(metric.score(statistics)) == 4
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=st.data())
 def test_sweep_is_its_plain_twin(data):
     sizes = data.draw(st.lists(st.integers(0, 5), min_size=1, max_size=4))

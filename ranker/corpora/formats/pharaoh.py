@@ -21,8 +21,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker.arrays import BoolArray, Int64Array
-from ranker.corpora.dataset import ALIGNMENT, TEXT, Dataset, view
+from ranker.corpora.dataset import Dataset, view
 from ranker.corpora.records import shown
+from ranker.corpora.schema import ALIGNMENT, TEXT
 from ranker.errors import DataError, nearest
 from ranker.files import display_name, read_text, write_bytes
 from ranker.links import Links

@@ -18,8 +18,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranker.arrays import Int64Array
-from ranker.corpora.dataset import Dataset, table
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.records import first_repeated, shown
+from ranker.corpora.schema import table
 from ranker.errors import DataError
 from ranker.files import display_name, read_text
 

@@ -30,8 +30,9 @@ import pyarrow.parquet
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora import columns as names
-from ranker.corpora.dataset import TEXT, Dataset
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.records import build_dataset, first_repeated, shown, system_stands_twice
+from ranker.corpora.schema import TEXT
 from ranker.errors import DataError
 from ranker.files import printable, read_bytes
 

@@ -25,9 +25,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ranker.corpora.dataset import SCHEMA, Dataset, table
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.languages import language_code
 from ranker.corpora.records import first_repeated, shown
+from ranker.corpora.schema import SCHEMA, table
 from ranker.errors import DataError, nearest
 
 _LOG = logging.getLogger(__name__)

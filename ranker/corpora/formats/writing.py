@@ -13,10 +13,11 @@ import numpy as np
 import pandas as pd
 
 from ranker.corpora.columns import canonical
-from ranker.corpora.dataset import ALIGNMENT, Dataset
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.preference_pairs import companion, companion_name, pairs_bytes
 from ranker.corpora.formats.reading import FORMATS, format_of
 from ranker.corpora.records import shown
+from ranker.corpora.schema import ALIGNMENT
 from ranker.errors import DataError
 from ranker.files import display_name, finish_writing, printable, write_bytes, write_together
 

@@ -10,7 +10,8 @@ import pyarrow as pa
 from numba import prange
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array
-from ranker.corpora.dataset import ALIGNMENT, TEXT, Dataset, table
+from ranker.corpora.dataset import Dataset
+from ranker.corpora.schema import ALIGNMENT, TEXT, table
 from ranker.extractors.text.ngrams import hash_slot, matches_of_tables
 from ranker.extractors.text.tokens import TokenBatch
 from ranker.storage.kernels import kernel

@@ -112,11 +112,14 @@ def test_a_part_that_does_not_fit_is_thrown_away(how, server, target, caplog):
     elif how == "range":
         server.range_header = "bytes 6999-11999/12000"
     elif how == "416":
-        answer, server.status = server.answer, 416
+        answer = server.answer
 
         def once(handler):
-            answer(handler)
-            server.status = 0
+            # before the answer is sent: the next request may come as soon as it is
+            server.answer = answer
+            server.requests.append((handler.path, dict(handler.headers.items())))
+            handler.send_response(416)
+            handler.end_headers()
 
         server.answer = once
     elif how == "address":

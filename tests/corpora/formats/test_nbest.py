@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ranker.corpora.formats.nbest import NBestList, from_columns, merge, write_nbest
 from ranker.corpora.formats.nbest_reading import read_nbest
 from ranker.errors import DataError
+from tests.effort import examples
 
 MOSES = """\
 0 ||| the  house  ||| d= 0 -1.5 LM0= -12.5 TM0= 1e-3 +2 ||| -3.75 ||| 0-0 1-1
@@ -134,7 +135,7 @@ def lists(draw):
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(nbest=lists(), compressed=st.booleans())
 def test_what_is_written_reads_back_equal(nbest, compressed, tmp_path_factory):
     path = tmp_path_factory.mktemp("nbest") / ("x.gz" if compressed else "x")

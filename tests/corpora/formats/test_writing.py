@@ -13,11 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ranker.corpora.dataset import Dataset, table
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.formats.writing import records_of, write_dataset
 from ranker.corpora.records import Candidate, Record, assemble
+from ranker.corpora.schema import table
 from ranker.errors import DataError
+from tests.effort import examples, further
 
 TRICKY = [
     "",
@@ -121,7 +123,7 @@ def corpora(draw: st.DrawFn) -> list[dict[str, Any]]:
     ]
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(corpora())
 def test_any_text_survives_or_the_format_says_what_it_cannot_hold(
     tmp_path_factory: pytest.TempPathFactory, corpus: list[dict[str, Any]]
@@ -168,7 +170,7 @@ def test_what_a_table_cannot_hold(tmp_path: Path) -> None:
         assert f"kind {kind!r} cannot be a column name" in refusal("x.csv", rated)
 
 
-@pytest.mark.parametrize("corpus", ["wmt12-rr", "wmt15-rr", "ted-fluency", "ted21-mqm"])
+@pytest.mark.parametrize("corpus", ["wmt12-rr", further("wmt15-rr"), "ted-fluency", "ted21-mqm"])
 def test_real_data_survive(corpus: str, shared: Path, tmp_path: Path) -> None:
     with gzip.open(shared / "data" / f"{corpus}.jsonl.gz", "rt", encoding="utf-8") as stream:
         lines = [next(stream) for _ in range(60)]

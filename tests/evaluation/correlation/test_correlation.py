@@ -18,6 +18,7 @@ from ranker.evaluation.correlation.pair_counts import (
     tau_b,
 )
 from ranker.evaluation.correlation.tie_calibration import calibrate
+from tests.effort import examples
 from tests.evaluation.correlation.plain import CORRELATIONS, correlate, group_correlation, grouped_table
 
 AVERAGES = {"none": "none", "item": "item", "sys": "system"}
@@ -117,7 +118,7 @@ def plainly_counted(human, scores):
     return counts
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6)), max_size=70), min_size=1, max_size=3))
 def test_counts_of_small_and_large_groups_equal_the_enumeration(groups):
     rows = np.array([row for group in groups for row in group], dtype=float).reshape(-1, 2)

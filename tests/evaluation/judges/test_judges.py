@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from ranker.corpora.dataset import Dataset, table
+from ranker.corpora.dataset import Dataset
 from ranker.corpora.records import Candidate, Record, assemble
+from ranker.corpora.schema import table
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.judges.coefficients import (
     DISTANCES,

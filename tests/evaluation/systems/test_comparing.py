@@ -7,8 +7,9 @@ import pytest
 import sacrebleu
 
 from ranker.corpora import catalogue
-from ranker.corpora.dataset import Dataset, concatenate, table
+from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.records import Candidate, Record, assemble
+from ranker.corpora.schema import table
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.systems.comparing import compare_systems
 from ranker.evaluation.systems.human_ranking import rank_systems

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bench.systems import dealt, error_rate, two_groups
+from tests.effort import further
 
 SIMULATIONS = 400
 # more than this from .05 comes up once in a thousand runs
@@ -30,7 +31,7 @@ def test_two_halves_of_the_same_system_differ_as_often_as_they_should(test):
     assert rates[0] == rates[1]
 
 
-@pytest.mark.parametrize("test", ["bs", "ar"])
+@pytest.mark.parametrize("test", ["bs", further("ar")])
 def test_any_error_among_all_pairs_is_as_rare(test):
     same = dealt(outputs(0.6, 0), 4)
     settings = {"test": test, "simulations": SIMULATIONS, "resamples": 199}

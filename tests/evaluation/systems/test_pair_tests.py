@@ -16,6 +16,7 @@ from ranker.evaluation.significance import holm
 from ranker.evaluation.systems.pair_tests import bootstrap_scores, compare_pairs, sources_needed, swapped_differences
 from ranker.extractors.registry import make_metric
 from tests.datasets import part_of_corpus
+from tests.effort import further, thorough
 from tests.evaluation.step_down import step_down_max_t
 
 METRICS = {"bleu": sacrebleu.BLEU, "chrf": sacrebleu.CHRF, "ter": sacrebleu.TER}
@@ -137,13 +138,14 @@ def check_parity(dataset, systems, metrics, test, resamples, monkeypatch):
         assert result.p[result.first == 0].tolist() == wanted[name]
 
 
-@pytest.mark.parametrize("test", ["bs", "ar"])
+@pytest.mark.parametrize("test", ["bs", further("ar")])
 def test_p_values_equal_sacrebleus_on_the_sample(test, monkeypatch):
     sample = catalogue.load("sample")
     check_parity(sample, ["sys3", "sys1", "sys4", "sys5"], ["bleu", "chrf"], test, 100, monkeypatch)
     check_parity(sample, ["sys4", "sys3"], ["ter"], test, 100, monkeypatch)
 
 
+@thorough
 def test_p_values_equal_sacrebleus_on_wmt15(shared, monkeypatch, tmp_path):
     whole = catalogue.load(part_of_corpus(shared / "data" / "wmt15-rr.jsonl.gz", tmp_path, ["de-en"], most=500))
     systems = ["Illinois.4085", "UM-nDA.4137", "dfki-experimental.4060"]

@@ -23,6 +23,7 @@ from ranker.learning.parser import parser as parsing
 from ranker.learning.parser.parser import Parses
 from ranker.storage.row_cache import RowCache
 from tests.datasets import dataset_of
+from tests.effort import examples, thorough
 
 
 def parses_of(*sentences: list[tuple[str, int, str, str]], extra: tuple[str, ...] = ()) -> Parses:
@@ -126,7 +127,7 @@ one_triplet = st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(0, 3))
 sentence = st.lists(one_triplet, max_size=12)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(sentence, st.lists(sentence, min_size=1, max_size=3))
 def test_counts_equal_brute_force(candidate, references):
     sentences = [sorted(item) for item in (candidate, *references)]
@@ -254,6 +255,7 @@ print(len(parsed), parsed.words[-2], flush=True)
 """
 
 
+@thorough
 def test_concurrent_and_killed_runs_leave_a_good_cache(tmp_path):
     environment = {**os.environ, "RANKER_CACHE": str(tmp_path)}
 

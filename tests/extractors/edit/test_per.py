@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ranker.extractors.edit.per import PositionIndependentErrorRate
 from ranker.extractors.edit.wer import WordErrorRate
 from ranker.extractors.registry import make_metric
+from tests.effort import examples
 from tests.extractors.edit_rates import score, statistics
 from tests.golden_values import SHARED_ONLY, expected, items_of
 
@@ -39,7 +40,7 @@ def test_corpora_equal_the_formula(golden, case, references, which):
         assert metric.score(total) == pytest.approx(want["rate"], abs=1e-12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.lists(sentences, min_size=1, max_size=3), sentences)
 def test_plain_bags_of_words_and_the_bound_on_wer(references, candidate):
     words = candidate.split()
@@ -53,7 +54,7 @@ def test_plain_bags_of_words_and_the_bound_on_wer(references, candidate):
     assert value <= score(WordErrorRate(), references, candidate) + 1e-12
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(sentences.filter(bool), st.randoms(use_true_random=False))
 def test_order_does_not_matter(reference, random):
     words = reference.split()

@@ -11,6 +11,7 @@ from ranker.extractors.edit.distance import edit_distance
 from ranker.extractors.edit.wer import WordErrorRate
 from ranker.extractors.registry import make_metric
 from tests.datasets import dataset_of
+from tests.effort import examples
 from tests.extractors.edit_rates import score, statistics
 from tests.golden_values import SHARED_ONLY, expected, items_of
 
@@ -25,7 +26,7 @@ def plain_distance(candidate: list[int], reference: list[int]) -> int:
     return row[-1]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.integers(0, 2**32), st.integers(1, 40), st.integers(0, 200), st.integers(0, 200))
 def test_bit_vectors_equal_the_table(seed, words, length, size):
     generator = np.random.default_rng(seed)

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from ranker.extractors.lexical.phrases import find_occurrences
 from ranker.extractors.lexical.words import share_stem, share_synset, word_tables
 from ranker.extractors.text.tokens import tokenise
+from tests.effort import examples
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(st.lists(st.sets(st.integers(0, 300), max_size=5), min_size=2, max_size=6))
 def test_words_share_what_their_sets_share(synsets):
     vocabulary = [str(word) for word in range(len(synsets))]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ranker.extractors.meteor.alignment import SearchOptions, align
 from ranker.extractors.meteor.matching import EXACT, PARAPHRASE, STEM
+from tests.effort import examples
 
 WEIGHTS = (1.0, 0.6, 0.8, 0.6)
 
@@ -92,14 +93,14 @@ def problems(draw):
     )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(problems(), st.sampled_from([1, 3, 40]), st.booleans())
 def test_equals_its_plain_twin(problem, beam, as_meteor):
     size, length, matches = problem
     assert run(size, length, matches, beam, as_meteor) == twin(size, length, matches, beam, as_meteor)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(problems())
 def test_a_wide_beam_finds_the_best_alignment(problem):
     size, length, matches = problem

@@ -10,12 +10,13 @@ from ranker.extractors.lexical.wordnet import WordNet
 from ranker.extractors.lexical.words import word_tables
 from ranker.extractors.meteor.matching import EXACT, PARAPHRASE, STEM, SYNONYM, MatchTables, list_matches
 from ranker.extractors.meteor.phrases import Paraphrases, no_paraphrases
+from tests.effort import examples
 
 VOCABULARY = ["walk", "walks", "car", "automobile", "drive", "drove"]
 WORDNET = WordNet({"car": (1, 65), "automobile": (1,), "drive": (129, 7), "walk": (129,)}, {"drove": ("drive",)}, "")
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(
     st.lists(st.integers(0, 5), max_size=7),
     st.lists(st.integers(0, 5), max_size=7),

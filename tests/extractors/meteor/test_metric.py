@@ -15,6 +15,7 @@ from ranker.extractors.meteor.metric import Meteor
 from ranker.extractors.registry import make_metric
 from ranker.extractors.text.tokens import token_batch
 from tests.datasets import dataset_of
+from tests.effort import examples
 from tests.extractors.small_wordnet import write_wordnet
 from tests.golden_values import INCLUDED, SHARED_ONLY, wordnet_of
 
@@ -188,7 +189,7 @@ def test_the_best_reference_counts_and_of_equals_the_first():
 words = st.lists(st.sampled_from(["the", "cat", "cats", "sat", "on", "a", ","]), max_size=9).map(" ".join)
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(
     st.lists(st.tuples(st.lists(words, min_size=1, max_size=3), st.lists(words, min_size=1, max_size=3)), max_size=4)
 )

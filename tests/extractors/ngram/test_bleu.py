@@ -16,6 +16,7 @@ from ranker.extractors.text.ngrams import ngram_matches
 from ranker.extractors.text.tokens import token_batch
 from tests import golden_values
 from tests.datasets import dataset_of
+from tests.effort import examples
 from tests.golden_values import SHARED_ONLY
 
 
@@ -88,7 +89,7 @@ def test_corpus_scores_equal_sacrebleu(golden: Path, inputs):
 sentences = st.lists(st.sampled_from(["a", "b", "c", "the", "cat", ".", "12,5", "x-y"]), max_size=12).map(" ".join)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.lists(sentences, min_size=1, max_size=3), sentences)
 def test_any_sentence_equals_sacrebleu(references, candidate):
     metric = Bleu()
@@ -109,7 +110,7 @@ def plain_matches(candidate: list[str], references: list[list[str]], n: int) -> 
     )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.lists(st.tuples(st.lists(sentences, max_size=3), st.lists(sentences, max_size=3)), min_size=1, max_size=3))
 def test_kernel_equals_plain_python(items):
     batch = token_batch(dataset_of(items), "none")
@@ -121,7 +122,7 @@ def test_kernel_equals_plain_python(items):
             assert row.tolist() == [plain_matches(candidate.split(), words, n) for n in range(1, 10)]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(st.lists(st.tuples(sentences, sentences), min_size=1, max_size=5), st.sampled_from(["epsilon", "add-one"]))
 def test_range_and_identity(items, smoothing):
     metric = Bleu(smoothing=smoothing)

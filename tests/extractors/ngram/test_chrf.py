@@ -12,6 +12,7 @@ from ranker.errors import OptionError
 from ranker.extractors.registry import make
 from tests import golden_values
 from tests.datasets import dataset_of
+from tests.effort import examples
 from tests.golden_values import SHARED_ONLY
 
 COLUMNS = {
@@ -60,7 +61,7 @@ def test_corpus_scores_equal_sacrebleu(golden, inputs, column):
 sentences = st.text(alphabet="ab c.,'é\u3000", max_size=12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     st.lists(
         st.tuples(st.lists(sentences, min_size=1, max_size=3), st.lists(sentences, min_size=1, max_size=3)),

@@ -15,6 +15,7 @@ from ranker.errors import OptionError
 from ranker.extractors.registry import make
 from tests import golden_values
 from tests.datasets import dataset_of
+from tests.effort import examples
 from tests.golden_values import SHARED_ONLY
 
 METRICS = {
@@ -131,7 +132,7 @@ def plain_lcs(one: list[str], other: list[str]) -> int:
 words = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=9)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(words, words, st.integers(-1, 4))
 def test_kernels_equal_plain_python(candidate, reference, distance):
     dataset = dataset_of([([" ".join(reference)], " ".join(candidate))])

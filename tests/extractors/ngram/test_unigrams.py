@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ranker.extractors.ngram.brevity import BrevityPenalty
 from ranker.extractors.registry import make_metric
 from tests.datasets import dataset_of
+from tests.effort import examples
 from tests.extractors.edit_rates import statistics
 from tests.golden_values import SHARED_ONLY, expected, inputs, items_of
 
@@ -94,7 +95,7 @@ def test_repeated_words_without_a_telling_neighbour_stay_unaligned():
 words = st.lists(st.sampled_from("abcd"), max_size=7)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(words, st.lists(words, min_size=1, max_size=3))
 @example(["a", "a", "b", "b", "b"], [["a"] * 7, ["a"]])  # F is 4/12 and 2/6: the first counts
 def test_equal_counting_by_hand(candidate, references):

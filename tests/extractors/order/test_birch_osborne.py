@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from ranker.errors import DataError, OptionError
 from ranker.extractors.order.birch_osborne import relative_orders, source_orders
 from ranker.links import make_links
+from tests.effort import examples
 
 
 def parsed(text: str) -> list[tuple[int, int]]:
@@ -89,7 +90,7 @@ PAIRS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(PAIRS, st.sampled_from(["same-key", "plus-one"]))
 def test_orders_are_their_definition(pairs, rule) -> None:
     links = make_links([pair for _, pair in pairs])
@@ -97,7 +98,7 @@ def test_orders_are_their_definition(pairs, rule) -> None:
     assert result == [plain_order(pair, length, int(rule == "plus-one")) for length, pair in pairs]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(1, 8).flatmap(lambda n: st.tuples(st.permutations(range(n)), st.permutations(range(n)))))
 def test_relative_orders_keep_matches_and_inversions(pair) -> None:
     first, second = pair

@@ -14,6 +14,7 @@ from ranker.extractors.registry import make, make_metric
 from ranker.extractors.text.ratios import brevity_penalty
 from ranker.extractors.text.repeated_words import WordOrders, align_contexts
 from tests.datasets import dataset_of
+from tests.effort import examples
 from tests.golden_values import rows_of
 
 FLAT = ["hamming", "kendall", "kendall_sqrt", "spearman", "ulam", "fuzzy"]
@@ -126,7 +127,7 @@ def plain_ranks(positions: list[int]) -> list[int]:
     return [order.index(at) for at in range(len(positions))]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(st.lists(st.lists(st.integers(0, 9), max_size=12), min_size=1, max_size=5))
 def test_ranks_equal_plain_python(rows):
     positions = np.array([position for row in rows for position in row], dtype=np.int32)
@@ -154,7 +155,7 @@ def test_gamma_rewards_swaps_over_wider_operators():
     assert scores("pef[gamma=0.5]", [swapped])[0] != scores("pef", [swapped])[0]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=8))
 def test_the_brevity_penalty_is_papinenis(lengths):
     left, right = zip(*lengths, strict=True)

@@ -21,6 +21,7 @@ from ranker.extractors.registry import make, make_metric
 from ranker.extractors.text.repeated_words import align_contexts
 from tests import golden_values
 from tests.datasets import dataset_of
+from tests.effort import examples
 from tests.golden_values import SHARED_ONLY
 from tests.scripts import module_of
 
@@ -208,7 +209,7 @@ def test_ribes_equals_plain_python(plain, random_pairs):
     np.testing.assert_allclose(scores(Ribes(), items), wanted, atol=1e-12, rtol=0)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 @given(st.lists(words, min_size=1, max_size=3), words, st.sampled_from(["nkt", "nsr[precision=.25]", "ribes"]))
 def test_the_best_reference_counts(references, candidate, name):
     metric = make_metric(name)

@@ -30,6 +30,7 @@ from ranker.extractors.paraphrase.table import Substitutions
 from ranker.extractors.registry import make
 from ranker.ranking import Ranker
 from tests.datasets import dataset_of
+from tests.effort import examples
 
 OPENINGS = ["he", "she", "our firm", "a ship", "the truck", "one man"]
 DAYS = ["today", "on monday", "in may", "again", "at noon", "by night"]
@@ -107,7 +108,7 @@ tables = st.dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(ids, ids, tables, st.lists(st.integers(0, 5), min_size=8, max_size=8))
 def test_kernels_equal_plain_python(candidate, reference, table, stems):
     rows = sorted(table.items())

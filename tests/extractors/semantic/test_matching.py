@@ -9,6 +9,7 @@ from ranker.extractors.semantic.cache import keep_columns, known_columns, text_k
 from ranker.extractors.semantic.matching import TokenVectors, match, tokens_of, word_matches
 from ranker.learning.encoder.encoder import Pieces, unit
 from ranker.storage.row_cache import RowCache
+from tests.effort import examples
 
 
 def random_tokens(lengths: list[int], seed: int, width: int = 5) -> TokenVectors:
@@ -38,7 +39,7 @@ def plain(tokens: TokenVectors, one: int, other: int) -> list[float]:
     return [precision, recall, 2 * precision * recall / (precision + recall) if joined else 0.0]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.lists(st.integers(0, 7), min_size=1, max_size=5), st.integers(0, 1000))
 def test_matching_equals_a_plain_loop(lengths, seed):
     tokens = random_tokens(lengths, seed)

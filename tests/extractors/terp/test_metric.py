@@ -20,6 +20,7 @@ from ranker.extractors.registry import make_metric
 from ranker.extractors.terp.metric import TranslationEditRatePlus
 from ranker.extractors.text.tokens import token_batch
 from tests.datasets import dataset_of
+from tests.effort import examples
 from tests.extractors.edit_rates import score, statistics
 from tests.extractors.small_wordnet import write_wordnet
 from tests.extractors.terp_plain import Plain
@@ -189,7 +190,7 @@ sentences = st.lists(st.sampled_from(WORDS), max_size=13)
 
 
 @pytest.mark.parametrize("costs", ["terp", "terpa", "terph", "ter"])
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(
     items=st.lists(st.tuples(sentences, sentences), min_size=1, max_size=4),
     beam=st.sampled_from([None, 1, 3]),
@@ -295,7 +296,7 @@ def test_two_thousand_words_with_shifts_end_soon():
     assert time.process_time() - start < 60
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 @given(
     st.lists(
         st.tuples(st.lists(sentences.map(" ".join), min_size=1, max_size=3), sentences.map(" ".join)),

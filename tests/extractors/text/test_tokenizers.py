@@ -11,6 +11,7 @@ from sacrebleu.tokenizers.tokenizer_zh import TokenizerZh
 from ranker.extractors.text import tokens as tokens_module
 from ranker.extractors.text.tokenizers import ASIAN_PUNCTUATION, SPLITTING, TOKENIZERS, WORDWISE
 from ranker.extractors.text.tokens import tokenise
+from tests.effort import examples
 
 KANA = re.compile("([\u3040-\u309f]+|[\u30a0-\u30ff]+|[\u31f0-\u31ff]+)")
 ASIAN = re.compile(
@@ -63,7 +64,7 @@ def separated(line: str, *, possessive: bool = False) -> str:
 
 
 @pytest.mark.parametrize("name", SPLITTING)
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(texts)
 @example(["1.5 1..5 a.,5 .5 5. 1.,5 ...5 1...5", ",5", "5,", "5-5 5--5 -5 a-5"])
 @example(["x's! x's. x's\ty's 5-'s 's", "'s中 'sあ アー・アあ。"])
@@ -72,13 +73,13 @@ def test_kinds_of_characters_split_as_the_rules_one_after_the_other(name, senten
 
 
 @pytest.mark.parametrize(("name", "oracle"), [("13a", Tokenizer13a), ("zh", TokenizerZh)])
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(texts)
 def test_any_unicode_text_is_split_as_by_sacrebleu(name, oracle, sentences):
     assert tokens(sentences, name) == [oracle()(sentence.rstrip()).split() for sentence in sentences]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(texts, st.sampled_from(sorted(WORDWISE)))
 def test_word_by_word_equals_sentence_by_sentence(sentences, tokenizer):
     assert tokens(sentences, tokenizer) == TOKENIZERS[tokenizer](sentences)

@@ -20,6 +20,7 @@ from ranker.extractors.registry import make_metric
 from ranker.extractors.text import trained_tokenizers
 from ranker.extractors.text.tokens import source_segments, token_batch, tokenise
 from tests.datasets import dataset_of
+from tests.effort import examples
 
 odd = st.text(alphabet="aB1\x1c\x1f\x85\u3000\u200b .,-'&;quotampl<>skiped\n\u00a0\u2028()%é中", max_size=25)
 
@@ -34,14 +35,14 @@ def tokens(sentences: list[str], tokenizer: str) -> list[list[str]]:
     return [segments.words(index) for index in range(len(sentences))]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.lists(odd, max_size=4))
 def test_13a_equals_sacrebleu(sentences):
     assert tokens(sentences, "13a") == [Tokenizer13a()(sentence.rstrip()).split() for sentence in sentences]
 
 
 @pytest.mark.parametrize("name", ["zh", "intl", "char", "none"])
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(sentences=st.lists(mixed | odd, max_size=4))
 def test_tokenizers_without_packages_equal_sacrebleu(name, sentences):
     tokenizer = _get_tokenizer(name)()

@@ -23,6 +23,7 @@ from ranker.learning.aligner.model import AlignmentModel
 from ranker.learning.aligner.training import train
 from ranker.links import alignment_error_rate, make_links
 from ranker.storage.model_files import StoredModel, read_model, write_model
+from tests.effort import thorough
 
 
 def arrays(text: ParallelText) -> tuple[np.ndarray, ...]:
@@ -162,6 +163,7 @@ def test_one_pair_alone_is_aligned_as_among_others(text: ParallelText, model: Al
         assert alone.of(0) == together.of(pair)
 
 
+@thorough
 def test_memory_grows_with_the_corpus_alone() -> None:
     peaks = []
     for size in (500, 2000):
@@ -353,6 +355,7 @@ def test_alignment_error_rate() -> None:
         make_links([[(0, 0)], [(0, -1)]])
 
 
+@thorough
 def test_german_and_english(shared: Path) -> None:
     """2,593 pairs of WMT13: in time, the likelihood never falls, and numbers are linked to themselves."""
     with gzip.open(shared / "data" / "wmt13-rr.jsonl.gz", "rt", encoding="utf-8") as lines:

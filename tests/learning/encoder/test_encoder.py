@@ -13,12 +13,13 @@ from ranker.errors import ModelError, OptionError
 from ranker.learning.encoder import encoder as encoders
 from ranker.learning.encoder import files as encoder_files
 from ranker.learning.encoder.encoder import Encoder, _batches, _windows, load
+from tests.effort import examples
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "##a", "##b", "."]
 INT = np.int32
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(st.lists(st.integers(0, 9), max_size=6), st.integers(0, 1), st.integers(0, 2), st.integers(1, 5))
 def test_windows_equal_a_plain_loop(counts, before, after, room):
     ids = np.arange(100, 100 + sum(counts), dtype=INT)

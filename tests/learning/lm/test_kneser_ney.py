@@ -19,6 +19,7 @@ from ranker.errors import DataError, OptionError
 from ranker.learning.lm.arpa import SPECIAL_WORDS, write_arpa
 from ranker.learning.lm.counts import NgramCounts, count_ngrams
 from ranker.learning.lm.kneser_ney import NgramModel, estimate, estimate_discounts, log10_scores
+from tests.effort import examples
 
 Entries = dict[str, tuple[float, float]]
 Text = tuple[np.ndarray, np.ndarray, list[str]]
@@ -218,7 +219,7 @@ def test_last_ngrams_count_as_in_lmplz() -> None:
     assert estimate(counts, like_lmplz=False).fallback_orders == (1, 2, 3)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(sentences_of_letters, st.integers(1, 6), st.randoms(use_true_random=False))
 def test_order_of_sentences_matters_to_lmplz_alone(sentences: list[list[str]], order: int, random: Random) -> None:
     values, offsets, vocabulary = tokenise(sentences)
@@ -229,7 +230,7 @@ def test_order_of_sentences_matters_to_lmplz_alone(sentences: list[list[str]], o
     np.testing.assert_array_equal(first.log10_backoff, second.log10_backoff)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(sentences_of_letters, st.integers(1, 6))
 def test_estimate_is_the_definition(sentences: list[list[str]], order: int) -> None:
     values, offsets, vocabulary = tokenise(sentences)
@@ -237,7 +238,7 @@ def test_estimate_is_the_definition(sentences: list[list[str]], order: int) -> N
     assert_same_entries(entries_of(model, vocabulary), define(sentences, order, model.discounts), 1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(sentences_of_letters, st.integers(1, 6), st.lists(st.sampled_from("abcdez"), max_size=6), st.booleans())
 def test_probabilities_sum_to_one(sentences: list[list[str]], order: int, context: list[str], start: bool) -> None:
     values, offsets, vocabulary = tokenise(sentences)
@@ -248,7 +249,7 @@ def test_probabilities_sum_to_one(sentences: list[list[str]], order: int, contex
     assert total == pytest.approx(1, abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(sentences_of_letters, st.integers(1, 6), st.lists(st.lists(st.sampled_from("abcdez"), max_size=8), max_size=5))
 def test_scorer_is_the_plain_look_up(sentences: list[list[str]], order: int, scored: list[list[str]]) -> None:
     values, offsets, vocabulary = tokenise(sentences)

@@ -11,6 +11,7 @@ from ranker.errors import DataError, OptionError
 from ranker.learning.lm.counts import NgramCounts, count_ngrams
 from ranker.learning.lm.kneser_ney import SentenceScores, estimate, log10_scores
 from ranker.learning.lm.leave_out import leave_out_scores
+from tests.effort import examples
 
 Sentences = list[list[int]]
 
@@ -30,7 +31,7 @@ def assert_same(found: SentenceScores, row: int, expected: SentenceScores) -> No
 sentence = st.lists(st.integers(0, 5), max_size=7)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     st.integers(1, 6),
     st.lists(st.tuples(sentence, st.integers(0, 3)), min_size=1, max_size=12),

@@ -14,6 +14,7 @@ from ranker.learning.lm.counts import count_ngrams
 from ranker.learning.lm.kneser_ney import estimate, log10_scores
 from ranker.learning.lm.leave_out import leave_out_scores
 from ranker.learning.lm.merging import MergedCounts, PartCounts, is_merged, merge
+from tests.effort import examples
 from tests.learning.lm.test_kneser_ney import sentences_of_letters, tokenise
 
 Sentences = list[list[str]]
@@ -30,7 +31,7 @@ def merged(parts: list[Sentences], order: int, folder: Path, *, model: bool = Tr
     return MergedCounts(folder)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.lists(sentences_of_letters, min_size=2, max_size=4),
     sentences_of_letters,

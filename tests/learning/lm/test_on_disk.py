@@ -14,6 +14,7 @@ from ranker.errors import DataError, OptionError
 from ranker.learning.lm.counts import count_ngrams
 from ranker.learning.lm.kneser_ney import estimate, log10_scores
 from ranker.learning.lm.on_disk import Batch, rows_for, train
+from tests.effort import examples, further
 from tests.learning.lm.test_kneser_ney import (
     assert_same_entries,
     entries_of,
@@ -33,7 +34,7 @@ def random_sentences(number: int, seed: int = 5) -> list[list[str]]:
     return [[f"w{word}" for word in generator.geometric(0.2, size=length)] for length in lengths]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(sentences_of_letters, st.integers(2, 6), st.integers(1, 40))
 def test_equals_the_estimator_in_memory(tmp_path_factory, sentences, order, rows) -> None:
     path = tmp_path_factory.mktemp("lm") / "model.arpa"
@@ -49,7 +50,7 @@ def test_equals_the_estimator_in_memory(tmp_path_factory, sentences, order, rows
     assert (model.sentences, model.tokens) == (len(sentences), len(values))
 
 
-@pytest.mark.parametrize("order", [2, 3, 5])
+@pytest.mark.parametrize("order", [2, 3, further(5)])
 def test_same_bytes_whatever_is_worked_on_at_a_time(tmp_path: Path, order: int) -> None:
     sentences = random_sentences(300)
     for rows in (17, 100, 1_000, 100_000):

@@ -17,6 +17,7 @@ from ranker.learning.parser import parser as parsing
 from ranker.learning.parser.conllu import Sentence, read_conllu
 from ranker.learning.parser.parser import DependencyParser, Parses
 from ranker.learning.parser.scores import score_text, score_words
+from tests.effort import thorough
 
 SHIPPED = share.directory("models") / "parser-en"
 SENTENCES = [
@@ -54,6 +55,7 @@ def same(first: Parses, second: Parses) -> bool:
     )
 
 
+@thorough
 def test_the_shipped_parser_is_as_good_as_its_card_says(parser: DependencyParser, held_out: list[Sentence]) -> None:
     on_card = json.loads((SHIPPED / "meta.json").read_text(encoding="utf-8"))["performance"]["test"]
     scores = score_words(parser, held_out)

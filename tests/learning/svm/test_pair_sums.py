@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ranker.learning.svm.graded_pairs import plan_cuts, sort_by_grade
 from ranker.learning.svm.loss import PairLoss
 from ranker.learning.svm.pair_sums import GradedPairs, PairSet, WeightedPairs
+from tests.effort import examples
 
 LOSSES = [
     PairLoss(np.inf, 3.0, 0.0),
@@ -85,7 +86,7 @@ def problems(draw):
     return offsets, grades, scores, rows, draw(st.sampled_from(LOSSES))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(problems())
 def test_taking_pairs_sweeping_and_listing_agree_with_the_plain_twin(problem):
     offsets, grades, scores, rows, loss = problem
@@ -102,7 +103,7 @@ def test_taking_pairs_sweeping_and_listing_agree_with_the_plain_twin(problem):
         assert_same(pair_set, expected, scores, rows, loss)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(problems(), st.data())
 def test_listed_pairs_count_with_their_weights_and_may_repeat_or_contradict(problem, data):
     offsets, _, scores, rows, loss = problem
