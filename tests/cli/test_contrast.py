@@ -13,6 +13,7 @@ import pytest
 
 from ranker.cli.main import run
 from tests.cli.conftest import Refused
+from tests.effort import thorough
 
 Printed = Callable[..., str]
 LINES = {
@@ -127,6 +128,7 @@ def test_hostile_texts_and_names_are_printed_harmlessly(printed: Printed) -> Non
     assert document["first"] == "A\x1b]0;x"
 
 
+@thorough
 def test_the_report_holds_more_than_the_tables(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or True)

@@ -16,7 +16,7 @@ import pytest
 
 from ranker.cli.main import run
 from tests.cli.conftest import everything
-from tests.effort import further
+from tests.effort import further, thorough
 
 COMMAND = [sys.executable, "-m", "ranker.cli.main"]
 
@@ -33,6 +33,7 @@ def test_a_refusal_in_a_process_of_its_own(folder: Path) -> None:
     assert not list(folder.glob("*.model"))
 
 
+@thorough
 def test_a_closed_standard_input(folder: Path) -> None:
     done = subprocess.run(
         ["sh", "-c", f"exec {' '.join(COMMAND)} rank - -m bleu <&-"], capture_output=True, text=True, check=False
@@ -68,7 +69,8 @@ def test_output_that_cannot_be_written(long_output: str) -> None:
     assert re.fullmatch(r"ranker: error: [^\n]+\n", done.stderr)
 
 
-@pytest.mark.parametrize("output", ["table", further("jsonl")])
+@thorough
+@pytest.mark.parametrize("output", ["table", "jsonl"])
 def test_output_in_another_encoding(output: str, folder: Path) -> None:
     records = [{"source": "句 999", "references": ["a b"], "candidates": {"A": "a é", "B": "b"}}]
     (folder / "wide.json").write_text(json.dumps(records))

@@ -174,11 +174,11 @@ def test_bad_values_of_megabytes_are_not_shown_whole(name: str, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("name", "raw", "line"),
     [
-        ("x.csv", "," * 2_000_000 + "\n", 1),
+        further("x.csv", "," * 2_000_000 + "\n", 1),
         ("x.csv", "source,system,text," + "," * 2_000_000, 1),
         ("x.csv", ",".join(["source,system,text", *map(str, range(300_000)), "7"]), 1),
         further("x.csv", "source,system,text\n" + "," * 2_000_000, 2),
-        ("x.tsv", "source\tsystem\ttext\n" + "\t" * 2_000_000, 2),
+        further("x.tsv", "source\tsystem\ttext\n" + "\t" * 2_000_000, 2),
         ("x.jsonl", "[" * 4_000_000, 1),
         ("x.jsonl", '{"a":' * 2_000_000, 1),
         ("x.json", "[" + "\n" * 2_000_000, 2_000_001),
@@ -187,7 +187,7 @@ def test_bad_values_of_megabytes_are_not_shown_whole(name: str, tmp_path: Path) 
         ("x.jsonl", json.dumps({"src": "", "tgt": [{"system": str(n // 2), "text": ""} for n in range(60_000)]}), 1),
         ("x.jsonl", f'{{"src": {"1" * 10_000_000}}}', 1),
         ("x.jsonl", f'{{"src": "{"x" * 10_000_000}', 1),
-        ("x.jsonl", '{"src": "", "mt": ""}\n' * 20_000 + "x", 20_001),
+        further("x.jsonl", '{"src": "", "mt": ""}\n' * 20_000 + "x", 20_001),
         ("x.csv", "source,system,text\n" + '"' * 10_000_001, 2),
     ],
     ids=lambda value: ascii(value[-12:]) if isinstance(value, str) else "",

@@ -13,6 +13,7 @@ from ranker.extractors.lexical import wordnet
 from ranker.extractors.lexical.wordnet import find_wordnet
 from ranker.extractors.registry import make
 from tests.datasets import part_of_corpus
+from tests.effort import thorough
 from tests.extractors.small_wordnet import write_wordnet
 
 
@@ -65,6 +66,7 @@ def test_gamma_of_every_language_pair(experiment, name):
     assert len({row["aa-en"] for row in result.rows}) > 1
 
 
+@thorough
 def test_plots_are_drawn_the_same_each_time(experiment, tmp_path):
     for name in ("a.svg", "b.svg", "a.png", "b.png", "a.pdf", "b.pdf"):
         plot(experiment, tmp_path / name)

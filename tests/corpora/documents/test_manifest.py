@@ -22,6 +22,7 @@ from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.records import assemble
 from ranker.errors import DataError, MissingError
 from tests.corpora.stories import FILES, MANIFEST, SCORES, story, write_corpus
+from tests.effort import thorough
 
 SENTENCES = share.directory("data") / "sample" / "sentences.jsonl"
 
@@ -128,6 +129,7 @@ def test_train_and_rank_across_years(ranker, tmp_path, monkeypatch) -> None:
     assert re.search(r"acl05 +yes +zh-en", ranker("data", "list"))
 
 
+@thorough
 def test_experiment_across_years(ranker, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("RANKER_DATA", str(tmp_path))
     for name in SHAPES:

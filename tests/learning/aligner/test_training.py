@@ -113,6 +113,7 @@ def test_jumps_that_run_backwards_are_learnt() -> None:
     assert result.of(0) == [(i, 5 - i) for i in range(6)]
 
 
+@thorough
 def test_fewer_errors_than_ibm_model_1(text: ParallelText, model: AlignmentModel) -> None:
     def errors(made: AlignmentModel) -> float:
         return alignment_error_rate(made.align(*arrays(text)), text.links)

@@ -16,6 +16,7 @@ from ranker.learning.parser.conllu import parse_conllu
 from ranker.learning.parser.options import ParserOptions
 from ranker.learning.parser.scores import score_text, score_words
 from ranker.learning.parser.training import train
+from tests.effort import thorough
 
 SMALL = ParserOptions(epochs=1, width=16, depth=1, rows=(100, 50, 50, 50), hidden=16, batch_words=60)
 
@@ -97,6 +98,7 @@ def test_the_words_of_the_treebank_are_not_in_the_vocabulary(trained: Path) -> N
     assert "child" not in strings
 
 
+@thorough
 def test_same_seed_same_bytes_and_the_callers_generators_untouched(treebank: Path, tmp_path: Path) -> None:
     random.seed(5)
     np.random.seed(5)  # noqa: NPY002
