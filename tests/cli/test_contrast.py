@@ -103,6 +103,7 @@ def test_words_of_a_training_text(printed: Printed) -> None:
     assert "F1 of words by how often train.txt has them" in text
 
 
+@thorough
 def test_parts_of_speech_and_documents(printed: Printed) -> None:
     text = printed("sample", "sys1", "sys5", "--resamples", "20", "--segments", "1", "--ngrams", "1")
     assert "F1 of words by part of speech, the 6 of " in text

@@ -17,8 +17,9 @@ from ranker.corpora.judgements import human_scores
 from ranker.corpora.records import Candidate, Record, assemble
 from tests.collect.conftest import EVIL, serving, small
 from tests.collect.test_quality import careful, careless, judge_in_file
-from tests.effort import further
+from tests.effort import thorough
 
+pytestmark = thorough
 CHECK = Path(__file__).parents[1].joinpath("accessibility.js").read_text(encoding="utf-8")
 
 
@@ -50,11 +51,7 @@ def start(page, address, link):
 
 @pytest.mark.parametrize(
     ("kind", "width"),
-    [
-        ("ranking", 390),
-        ("score", 1280),
-        *(further(*case) for case in (("ranking", 1280), ("pairwise", 390), ("fluency", 1280), ("adequacy", 390))),
-    ],
+    [("ranking", 390), ("ranking", 1280), ("pairwise", 390), ("fluency", 1280), ("adequacy", 390), ("score", 1280)],
 )
 def test_a_whole_campaign_by_mouse(campaign, open_page, kind, width):
     path, created = campaign(kind, data=small(sources=2))
@@ -93,7 +90,7 @@ KEYS = {
 }
 
 
-@pytest.mark.parametrize("kind", [kind if kind == "ranking" else further(kind) for kind in KINDS])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_whole_campaign_by_keyboard(campaign, open_page, kind):
     path, created = campaign(kind, data=small(sources=2))
     keys, expected = KEYS[kind]
@@ -178,7 +175,7 @@ def test_an_earlier_page_answered_again_by_the_back_button(campaign, open_page):
     ("pair", "source", "target", "directions"),
     [
         ("ar-he", "مرحبا بالعالم", "שלום עולם", ["rtl", "rtl"]),
-        further("zh-ja", "你好，世界。", "こんにちは世界", ["ltr", "ltr"]),
+        ("zh-ja", "你好，世界。", "こんにちは世界", ["ltr", "ltr"]),
         (None, "x", "y", ["auto", "auto"]),
     ],
 )
@@ -203,13 +200,7 @@ def test_right_to_left_and_cjk_text(campaign, open_page, pair, source, target, d
 
 @pytest.mark.parametrize(
     ("kind", "width", "scheme"),
-    [
-        ("ranking", 390, "dark"),
-        ("pairwise", 1280, "light"),
-        further("ranking", 1280, "light"),
-        further("score", 390, "light"),
-        further("pairwise", 1280, "dark"),
-    ],
+    [("ranking", 390, "dark"), ("ranking", 1280, "light"), ("score", 390, "light"), ("pairwise", 1280, "dark")],
 )
 def test_labels_contrast_and_layout(campaign, open_page, kind, width, scheme):
     data = assemble([Record(EVIL * 3, [EVIL], [Candidate(f"{n}", EVIL + "w" * 90 * n) for n in range(5)])], EVIL)

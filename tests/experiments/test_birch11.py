@@ -14,6 +14,7 @@ from ranker.experiments.birch11_baselines import baselines, meteor_notation, met
 from ranker.experiments.tuned_choices import TuningSettings
 from ranker.extractors.registry import make_metric
 from tests.datasets import part_of_corpus
+from tests.effort import thorough
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +122,7 @@ def test_scores_without_preferences_are_refused():
         run(catalogue.load("sample"), [])
 
 
+@thorough
 def test_reordering_of_real_language_pairs(shared, tmp_path):
     """German moves more than Spanish, and about as much as the paper says."""
     data = catalogue.load(part_of_corpus(shared / "data" / "wmt12-rr.jsonl.gz", tmp_path, ["de-en", "es-en"], step=6))

@@ -12,9 +12,10 @@ import pytest
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.reports.findings import examine
 from ranker.reports.ranker_page import ranker_report
-from tests.effort import further, thorough
+from tests.effort import thorough
 from tests.reports.conftest import FINDINGS, HOSTILE
 
+pytestmark = thorough
 CHECK = Path(__file__).parents[1].joinpath("accessibility.js").read_text(encoding="utf-8")
 LAYOUT = """() => {
   document.querySelectorAll("main details").forEach(one => one.open = true);
@@ -121,7 +122,7 @@ def wait_until(page, expression, argument=None):
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("width", [390, *map(further, (768, 1280))])
+@pytest.mark.parametrize("width", [390, 768, 1280])
 def test_nothing_overlaps_and_the_page_does_not_scroll_sideways(either, open_page, width):
     page = open_page(either, width=width)
     # the evil name would have changed it
@@ -129,14 +130,13 @@ def test_nothing_overlaps_and_the_page_does_not_scroll_sideways(either, open_pag
     assert page.evaluate(LAYOUT) == []
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), further(768, "light"), further(1280, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (768, "light"), (1280, "dark")])
 def test_the_page_can_be_read_by_all(either, open_page, width, scheme):
     page = open_page(either, address="#s=de-en/20", width=width, scheme=scheme)
     page.evaluate("document.querySelectorAll('main details:not(#list details)').forEach(one => one.open = true)")
     assert page.evaluate(CHECK) == []
 
 
-@thorough
 def test_printing_opens_the_sources(report, open_page):
     page = open_page(report)
     printed = page.pdf()
@@ -156,7 +156,6 @@ CLICKED = """() => [...document.querySelectorAll("main > section table")]
   }))"""
 
 
-@thorough
 def test_a_click_on_a_head_sorts_the_table(either, open_page):
     page = open_page(either)
     page.evaluate("document.querySelectorAll('main details').forEach(one => one.open = true)")
@@ -177,7 +176,6 @@ def test_a_click_on_a_head_sorts_the_table(either, open_page):
     assert numeric > 0
 
 
-@thorough
 def test_the_first_column_stays_and_a_hint_says_that_a_table_goes_on(report, open_page):
     page = open_page(report, width=390)
     page.evaluate("document.querySelectorAll('main details').forEach(one => one.open = true)")
@@ -194,7 +192,6 @@ def test_the_first_column_stays_and_a_hint_says_that_a_table_goes_on(report, ope
     assert all(stays for *_, stays in result)
 
 
-@thorough
 def test_a_large_report_is_small_opens_fast_and_answers_fast(large, open_page):
     assert large.stat().st_size < 12e6
     page = open_page(large)
@@ -243,7 +240,6 @@ def test_search_finds_words_of_all_texts(report, preferred, open_page):
     assert page.inner_text("#found").split(" ")[0] in ("20", "40")
 
 
-@thorough
 def test_everything_by_keyboard(large, open_page):
     page = open_page(large)
     press = page.keyboard.press
@@ -287,7 +283,6 @@ def test_everything_by_keyboard(large, open_page):
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
-@thorough
 def test_a_link_opens_its_source(large, open_page):
     page = open_page(large, address="#s=zh-en/23-119")
     assert page.locator("#list details[open]").get_attribute("data-key") == "zh-en/23-119"
@@ -343,7 +338,6 @@ def test_without_scripts_all_tables_are_there_and_a_line_says_what_is_not(report
     assert not page.locator("noscript .note").is_visible()
 
 
-@thorough
 def test_sources_of_compared_systems_are_ranked_by_the_first_metric(systems_page, compared_systems, open_page):
     page = open_page(systems_page, address="#s=de-en/20")
     source = page.locator("#list details[open]").first
@@ -364,7 +358,6 @@ def test_sources_of_compared_systems_are_ranked_by_the_first_metric(systems_page
     assert first.get_attribute("data-key") == apart.key
 
 
-@thorough
 def test_pages_of_systems_have_their_tables_without_scripts(systems_page, open_page):
     page = open_page(systems_page, java_script_enabled=False)
     # of every language pair and metric: systems, pairs, and the details of BLEU; then the correlations

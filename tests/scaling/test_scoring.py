@@ -25,6 +25,7 @@ from ranker.scaling import plan
 from ranker.scaling.engines import Engine
 from ranker.scaling.plan import Run
 from tests.command_line import Command
+from tests.effort import thorough
 from tests.scaling.conftest import dask_scheduler
 
 METRICS = "bleu,chrf,ter,nist,perp[leave_out=true,oov=true],meteor,rouge_l"
@@ -85,6 +86,7 @@ def test_ranks_are_those_of_the_whole(command: Command, tmp_path, shards_of, ran
     assert is_ranked_so(tmp_path, ranked)
 
 
+@thorough
 def test_dask_writes_the_same_files(command: Command, tmp_path, shards_of, scheduler, ranked):
     folders = [tmp_path / "local", tmp_path / "dask"]
     words = ("rank", shards_of(7), "--model", "full-any")

@@ -133,6 +133,7 @@ def test_aligning_new_sentences_of_the_same_languages(text: ParallelText) -> Non
     assert alignment_error_rate(model.align(*arrays(new)), new.links) < 0.12
 
 
+@thorough
 def test_threads_and_batches_change_nothing(
     text: ParallelText, model: AlignmentModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
