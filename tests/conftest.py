@@ -45,15 +45,10 @@ COMPILED = frozenset({"extractors", "learning", "evaluation", "tuning"})
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Declare the mark of tests that are left out unless everything is to be tried."""
-    config.addinivalue_line("markers", "thorough: left out unless RANKER_THOROUGH is set")
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what takes long, unless everything is to be tried."""
-    if not THOROUGH:
-        left_out = [item for item in items if item.get_closest_marker("thorough")]
+    left_out = [] if THOROUGH else [item for item in items if item.get_closest_marker("thorough")]
+    if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("thorough")]
 

@@ -10,7 +10,7 @@ import pytest
 THOROUGH = bool(os.environ.get("RANKER_THOROUGH"))
 
 thorough = pytest.mark.thorough
-"""Takes long, and tries what a quicker test tries with more data, other sizes or another place for the fault."""
+"""Takes long: most try what a quicker test tries with more data, other sizes or another fault, some need a browser."""
 
 
 def further(*case: object) -> Any:

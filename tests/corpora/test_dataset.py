@@ -71,6 +71,20 @@ def test_tables_have_the_columns_and_types_of_the_schema():
         table("references", {"source": ["no number"]})
 
 
+@pytest.mark.parametrize("name", SCHEMA)
+def test_empty_tables_do_not_share_changes(name):
+    first = table(name)
+    first["more"] = []
+    first.index.name = "row"
+    again = table(name)
+    assert (list(again), again.index.name, len(again)) == (list(SCHEMA[name]), None, 0)
+
+
+def test_columns_of_unequal_length_are_refused():
+    with pytest.raises(ValueError, match="same length"):
+        table("references", {"source": [0, 1], "text": ["a"]})
+
+
 def test_offsets_are_the_blocks_of_every_source():
     dataset = small()
     assert len(dataset) == 7
