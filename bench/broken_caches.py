@@ -28,7 +28,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import numba
 import numpy as np
 
 from ranker.extractors.dependency.cache import origin_of, parse
@@ -247,8 +246,6 @@ def main() -> None:
     parser.add_argument("--cuts", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    # OpenMP allows no copies of a process that used it
-    numba.config.THREADING_LAYER = "workqueue"
     os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
     counts: dict[str, list[int]] = {}
     with tempfile.TemporaryDirectory() as place:

@@ -39,7 +39,7 @@ SECONDS = 10.0
 COMPILING = 60.0
 """How much longer the first use of a kernel may take."""
 _PATIENCE = 12
-_ONE_THREAD = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 def input_of(form: Format, name: str, seed: int, number: int) -> bytes:
@@ -52,7 +52,9 @@ def input_of(form: Format, name: str, seed: int, number: int) -> bytes:
 def _work(pipe: Connection, made: dict[str, Format], seed: int) -> None:
     """Answer requests (format, number, whether to make it smaller) until the pipe is closed."""
     from ranker.corpora import catalogue
+    from ranker.threads import set_jobs
 
+    set_jobs(1)
     # the same for all inputs, and read anew by every command
     catalogue.cards = functools.cache(catalogue.cards)  # type: ignore[misc]
     folder = Path(tempfile.mkdtemp(prefix="fuzz-"))

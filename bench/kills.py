@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.kill_inputs import CORPUS, prepare, serving, use_served
+from ranker.threads import set_jobs
 
 STEPS = ("mkdir", "rename", "replace", "rmdir", "unlink", "fsync")
 """Functions of `os` that change what is in a folder, or wait for the disk."""
@@ -313,10 +314,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", help="commands, separated by commas")
     options = parser.parse_args(arguments)
-    # OpenMP allows no copies of a process that used it
-    os.environ.update(
-        NUMBA_NUM_THREADS="1", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", NUMBA_THREADING_LAYER="workqueue"
-    )
+    os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    set_jobs(1)
     names = options.only.split(",") if options.only else list(CASES)
     wrong = False
     with tempfile.TemporaryDirectory() as folder:

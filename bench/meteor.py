@@ -35,14 +35,14 @@ def locate(name: str) -> str:
 
 def measure_speed(task: tuple[str, str]) -> tuple[int, float, float]:
     """Score a corpus once; return candidates, seconds and the most memory held, in megabytes."""
-    import numba
     import numpy as np
 
     from ranker.corpora.formats.reading import read_dataset
     from ranker.corpora.judgements import judged
     from ranker.extractors.registry import make_metric
+    from ranker.threads import set_jobs
 
-    numba.set_num_threads(1)
+    set_jobs(1)
     name, text = task
     dataset = read_dataset(locate(name))
     dataset = dataset.select_candidates(judged(dataset))

@@ -11,11 +11,11 @@ import sys
 import time
 from collections.abc import Callable
 
-import numba
 import numpy as np
 import scipy.stats
 
 from ranker.extractors.order.scores import NAMES, permutation_scores
+from ranker.threads import jobs
 
 
 def best_of(runs: int, work: Callable[[], object]) -> float:
@@ -43,7 +43,7 @@ def main() -> None:
     random = rng.permuted(identity, axis=1).ravel()
     near = rng.normal(identity, 2).argsort(axis=1).argsort(axis=1).ravel()
     offsets = np.arange(options.items + 1) * options.length
-    print(f"{options.items:,} permutations of length {options.length}, {numba.get_num_threads()} threads, seconds\n")
+    print(f"{options.items:,} permutations of length {options.length}, {jobs()} threads, seconds\n")
     print("| score | random | near the identity |\n|---|---|---|")
     for name in NAMES:
         times = [

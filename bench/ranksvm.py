@@ -18,13 +18,13 @@ import time
 import warnings
 from collections.abc import Callable
 
-import numba
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.learning.svm.ranksvm import RankSVM
+from ranker.threads import jobs
 
 COLUMNS = 20
 GROUP = 10
@@ -145,7 +145,7 @@ def main() -> None:
     options = parser.parse_args()
     # LinearSVC gives up after 1000 passes; how far it then is above the minimum is in the table.
     warnings.simplefilter("ignore", ConvergenceWarning)
-    print(f"{numba.get_num_threads()} threads for ranker")
+    print(f"{jobs()} threads for ranker")
     X, y = candidates(2000)
     RankSVM().fit(X, y, np.arange(2000) // GROUP)  # compile or load the kernels
     RankSVM().fit(X, pairs=list_pairs(y))

@@ -16,13 +16,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numba
 import numpy as np
 
 from ranker.corpora.formats.reading import read_dataset
 from ranker.extractors.order.ribes import Ribes
 from ranker.extractors.registry import make_metric
 from ranker.extractors.text.tokens import TokenBatch, token_batch
+from ranker.threads import jobs, set_jobs
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 
@@ -118,13 +118,13 @@ def main() -> None:
     few = min(options.plain, size)
     plain_time, plain = best_of(2, plain_scores(batch, few))
     plain_speed = few / plain_time
-    threads = numba.get_num_threads()
+    threads = jobs()
     print(f"{dataset.name}: {size:,} candidates; plain Python {plain_speed:,.0f} sentences/s on the first {few:,}")
     print("\n| metric | threads | sentences/s | : plain Python RIBES | largest difference |\n|---|---|---|---|---|")
     others = ("nkt", "nsr", "kendall", "pef", "kendall[alpha=0.5]", "lrscore[alignment=isozaki]")
     for metric in (Ribes(), *(make_metric(name) for name in others)):
         for count in sorted({1, threads}):
-            numba.set_num_threads(count)
+            set_jobs(count)
             metric.statistics(dataset)  # compile or load the kernels
             times = []
             for _ in range(options.runs):

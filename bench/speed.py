@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numba
 import numpy as np
 import sacrebleu
 
@@ -22,6 +21,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.judgements import judged
 from ranker.extractors.ngram.bleu import Bleu
+from ranker.threads import jobs
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 
@@ -55,7 +55,7 @@ def main() -> None:
     options = parser.parse_args()
     whole = read_dataset(options.corpus)
     dataset = whole.select_candidates(judged(whole))
-    print(f"{dataset.name}: {len(dataset):,} judged candidates, {numba.get_num_threads()} threads for ranker")
+    print(f"{dataset.name}: {len(dataset):,} judged candidates, {jobs()} threads for ranker")
     print(
         "\n| metric | ranker with tokenisation : sacreBLEU | from a ready TokenBatch : sacreBLEU | largest difference |"
     )

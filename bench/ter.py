@@ -20,6 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ranker.threads import set_jobs
+
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 PEER = "sacreBLEU"
 SAME_SEARCH = "ter"
@@ -75,11 +77,11 @@ def in_process(
     """Run `measure` in a process of its own."""
     most = options.sample if name == PEER else options.most
     arguments = [options.corpus, "--worker", name, "--most", str(most), "--runs", str(options.runs)]
+    arguments += ["--threads", str(threads)]
     run = subprocess.run(
         [sys.executable, __file__, *arguments, "--output", str(output)],
         check=True,
         stdout=subprocess.PIPE,
-        env={**os.environ, "NUMBA_NUM_THREADS": str(threads)},
     )
     return json.loads(run.stdout), np.load(output)
 
@@ -92,9 +94,11 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=10**9, help="score only so many candidates")
     parser.add_argument("--sample", type=int, default=10**9, help="let sacreBLEU score only so many candidates")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
+    parser.add_argument("--threads", type=int, default=1, help=argparse.SUPPRESS)
     parser.add_argument("--output", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
+        set_jobs(options.threads)
         return measure(options.worker, options.corpus, options.most, options.runs, options.output)
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "scores.npy"

@@ -15,7 +15,6 @@ import sys
 import time
 from pathlib import Path
 
-import numba
 import numpy as np
 
 from ranker.corpora.dataset import Dataset
@@ -24,6 +23,7 @@ from ranker.corpora.judgements import judged
 from ranker.evaluation.compare.evaluation import evaluate
 from ranker.extractors.base import Metric
 from ranker.extractors.registry import make_metric
+from ranker.threads import set_jobs
 
 SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 METRICS = (
@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--corpora", nargs="*", default=["wmt12-rr", "wmt13-rr", "wmt14-rr"])
     options = parser.parse_args()
-    numba.set_num_threads(1)
+    set_jobs(1)
     dataset, metrics = read(options.speed), [make_metric(text) for text in options.metrics]
     print(f"| metric | a second, {len(dataset):,} candidates | time of the first |\n|---|---|---|")
     times = [seconds(metric, dataset, options.runs) for metric in metrics]

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import prange
 
-from ranker.arrays import FloatArray, Int32Array, Int64Array, offsets_of
+from ranker.arrays import Float32Array, FloatArray, Int32Array, Int64Array, offsets_of
 from ranker.storage.kernels import kernel
 
-Numbers = FloatArray | Int32Array | Int64Array
+Numbers = FloatArray | Float32Array | Int32Array | Int64Array
 
 TIE = 1e-10
 """Neighbouring scores of a group that differ by at most this tie; see `merge_ties`."""
@@ -76,6 +75,15 @@ def _sort(values: FloatArray, order: Int64Array) -> int:
 
 
 @kernel
+def stable_order(values: Numbers) -> Int64Array:
+    """Return the places of all `values` in ascending order, equal ones as they stand.
+
+    Numba compiles a sort anew for every kernel that has one, for seconds; this one is on disk for all of them.
+    """
+    return np.argsort(values, kind="mergesort")
+
+
+@kernel
 def sort_counting(values: Numbers, spare: Numbers) -> int:
     """Sort `values` by merging and return how many pairs were in strictly descending order; `spare` is as long."""
     size, width, inversions = len(values), 1, 0
@@ -104,9 +112,9 @@ def _ties(before: float, value: float, tie: float) -> bool:
     return value - before <= tie or value == before
 
 
-@kernel(parallel=True, elements=200_000)
+@kernel(elements=200_000, offsets=("offsets",))
 def _merge(values: FloatArray, offsets: Int64Array, order: Int64Array) -> None:
-    for group in prange(len(offsets) - 1):
+    for group in range(len(offsets) - 1):
         start, stop = offsets[group], offsets[group + 1]
         own, rows = values[start:stop], order[start:stop]
         # the value before merging, because ties chain
@@ -153,22 +161,24 @@ def _rank_block(values: FloatArray, tie: float, order: Int64Array, ranks: FloatA
         start = stop
 
 
-@kernel(parallel=True, elements=200_000)
+@kernel(elements=200_000, offsets=("offsets",))
 def _average_ranks(values: FloatArray, offsets: Int64Array, tie: float) -> FloatArray:
-    ranks = np.full(len(values), np.nan)
-    order = np.empty(len(values), dtype=np.int64)
-    for group in prange(len(offsets) - 1):
+    base = offsets[0]
+    ranks = np.full(offsets[-1] - base, np.nan)
+    order = np.empty(len(ranks), dtype=np.int64)
+    for group in range(len(offsets) - 1):
         start, stop = offsets[group], offsets[group + 1]
-        _rank_block(values[start:stop], tie, order[start:stop], ranks[start:stop])
+        own = slice(start - base, stop - base)
+        _rank_block(values[start:stop], tie, order[own], ranks[own])
     return ranks
 
 
-@kernel(parallel=True, elements=200_000)
+@kernel(elements=200_000, offsets=("offsets",))
 def _correlate(
     first: FloatArray, second: FloatArray, offsets: Int64Array, tie_corrected: bool, constant: bool
 ) -> FloatArray:
     result = np.empty(len(offsets) - 1)
-    for group in prange(len(offsets) - 1):
+    for group in range(len(offsets) - 1):
         start, stop = offsets[group], offsets[group + 1]
         size = stop - start
         mean = 0.5 * (size + 1)

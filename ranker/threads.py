@@ -1,9 +1,15 @@
-"""How many threads or processes to use: one setting for the whole program."""
+"""How many threads or processes to use, one setting for the whole program, and threads that share work."""
 
 from __future__ import annotations
 
+import functools
+import math
 import os
-import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 
 _jobs: int | None = None
 
@@ -12,13 +18,6 @@ def set_jobs(jobs: int) -> None:
     """Use `jobs` threads or worker processes from now on."""
     global _jobs
     _jobs = jobs
-    if "numba" in sys.modules:
-        import numba
-
-        numba.set_num_threads(min(jobs, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
-    else:
-        # read once, when numba is imported
-        os.environ["NUMBA_NUM_THREADS"] = str(jobs)
 
 
 def jobs() -> int:
@@ -28,3 +27,78 @@ def jobs() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+@contextmanager
+def using(jobs: int) -> Iterator[None]:
+    """Use `jobs` threads or worker processes inside the block."""
+    global _jobs
+    before, _jobs = _jobs, jobs
+    try:
+        yield
+    finally:
+        _jobs = before
+
+
+class _Thread(threading.local):
+    """Whether this thread runs a block, so that others are at work beside it."""
+
+    busy = False
+
+
+_thread = _Thread()
+
+
+SMALL_WORK = 300_000.0
+"""Nanoseconds or so of work below which starting threads costs more than they save."""
+
+
+def for_each_block(run: Callable[[int], None], n_blocks: int, work: float = math.inf) -> None:
+    """Call `run` for every block, in threads; it should spend its time without the interpreter's lock.
+
+    Threads take the next block as they finish one: a division in advance waits for the slowest thread, which on a busy
+    machine cost more than the threads saved. Inside a block there are no further threads.
+
+    Parameters
+    ----------
+    run : callable
+        Takes the number of a block.
+    n_blocks : int
+    work : float
+        Cost of all blocks together, in units of about a nanosecond.
+    """
+    n_threads = 1 if _thread.busy or work < SMALL_WORK else min(n_blocks, jobs())
+    waiting = deque(range(n_blocks))
+
+    def run_waiting() -> None:
+        busy, _thread.busy = _thread.busy, True
+        try:
+            while True:
+                try:
+                    block = waiting.popleft()
+                except IndexError:
+                    return
+                run(block)
+        finally:
+            # after an error or Ctrl-C, the others end with the blocks that they are at
+            waiting.clear()
+            _thread.busy = busy
+
+    helpers = [_helpers(n_threads - 1).submit(run_waiting) for _ in range(n_threads - 1)]
+    try:
+        run_waiting()
+    finally:
+        wait(helpers)
+    for helper in helpers:
+        helper.result()
+
+
+@functools.cache
+def _helpers(n_threads: int) -> ThreadPoolExecutor:
+    """Return threads that stay, because starting some takes as long as a small kernel."""
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="ranker")
+
+
+if hasattr(os, "register_at_fork"):
+    # A forked process has the pool but not its threads, and would wait for them for ever.
+    os.register_at_fork(after_in_child=_helpers.cache_clear)

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import MagicMock
 
-import numba
 import pytest
 
 from bench import fuzz
 from bench.fuzzing.checking import Outcome
+from ranker import threads
 from ranker.corpora import catalogue
 from tests.effort import THOROUGH
 
@@ -26,10 +26,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, fuzz.Format]:
 def _small_inputs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As in a run of the fuzzer: one thread, and cards read once."""
     monkeypatch.setattr(catalogue, "cards", functools.cache(catalogue.cards))
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    yield
-    numba.set_num_threads(before)
+    with threads.using(1):
+        yield
 
 
 @pytest.mark.parametrize("part", range(4))

@@ -23,15 +23,23 @@ from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 from numba import njit
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 from ranker import progress
+from ranker.threads import for_each_block, jobs
 
 F = TypeVar("F", bound=Callable[..., Any])
 Mode = Literal["auto", "compiled", "plain"]
 
 ELEMENTS = 8_192
 """Array elements that a kernel takes in one process before it is compiled, unless it says otherwise."""
+
+ROWS = 16
+"""Rows that are worth a thread's attention."""
+
+_PARTS = 16
+"""Parts of the rows for each thread, so that none waits long for another."""
 
 _compiled = 0
 _seen: Counter[int] = Counter()
@@ -56,15 +64,15 @@ class Kernel(CPUDispatcher):
     tables: frozenset[int]
     size: Callable[..., int] | None
     plain: Callable[..., Any]
+    rows: tuple[int, ...]
+    offsets: tuple[int, ...]
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the compiled function or the plain one."""
         if _state.plain:
             return self._without_kernels(*arguments)
-        if self.overloads and _mode != "plain":
-            return super().__call__(*arguments)
-        if not self._stays_plain(arguments):
-            return super().__call__(*arguments)
+        if (self.overloads and _mode != "plain") or not self._stays_plain(arguments):
+            return self._in_parts(arguments)
         _state.plain = True
         try:
             # what wraps round in compiled integers does so here, with a warning of NumPy's
@@ -72,6 +80,38 @@ class Kernel(CPUDispatcher):
                 return self._without_kernels(*arguments)
         finally:
             _state.plain = False
+
+    def _in_parts(self, arguments: tuple[Any, ...]) -> Any:
+        """Call the compiled function, in threads for parts of the rows if there are many."""
+        count, threads = self._count_rows(arguments), jobs()
+        parts = min(count // ROWS, _PARTS * threads) if threads > 1 else 1
+        if parts < 2:
+            return super().__call__(*arguments)
+        if not self.overloads:
+            # here rather than in a helper, so that Ctrl-C stops it
+            self.compile(tuple(map(self.typeof_pyval, arguments)))
+        bounds = [count * part // parts for part in range(parts + 1)]
+        results: list[Any] = [None] * parts
+        call = super().__call__
+
+        def run(part: int) -> None:
+            own = list(arguments)
+            start, stop = bounds[part], bounds[part + 1]
+            for place in self.rows:
+                own[place] = own[place][start:stop]
+            for place in self.offsets:
+                own[place] = own[place][start : stop + 1]
+            results[part] = call(*own)
+
+        for_each_block(run, parts)
+        if isinstance(results[0], tuple):
+            return tuple(map(np.concatenate, zip(*results, strict=True)))
+        return None if results[0] is None else np.concatenate(results)
+
+    def _count_rows(self, arguments: tuple[Any, ...]) -> int:
+        if self.rows:
+            return len(arguments[self.rows[0]])
+        return len(arguments[self.offsets[0]]) - 1 if self.offsets else 0
 
     @functools.cached_property
     def _without_kernels(self) -> Any:
@@ -83,10 +123,12 @@ class Kernel(CPUDispatcher):
     def compile(self, signature: Any) -> Any:
         """Compile for arguments of the types of `signature`, unless that is on disk."""
         global _compiled
-        if not self._is_on_disk():
-            _compiled += 1
-            progress.report("kernels compiled, once", _compiled, 0)
-        return super().compile(signature)
+        # of several threads that ask for the same, the first compiles
+        with global_compiler_lock:
+            if signature not in self.overloads and not self._is_on_disk():
+                _compiled += 1
+                progress.report("kernels compiled, once", _compiled, 0)
+            return super().compile(signature)
 
     def _stays_plain(self, arguments: tuple[Any, ...]) -> bool:
         if _mode != "auto" or not self.elements:
@@ -144,6 +186,8 @@ def kernel(
     tables: Sequence[str] = (),
     size: Callable[..., int] | None = None,
     plain: Callable[..., Any] | None = None,
+    rows: Sequence[str] = (),
+    offsets: Sequence[str] = (),
     **options: Any,
 ) -> Callable[[F], F]: ...
 
@@ -155,6 +199,8 @@ def kernel(
     tables: Sequence[str] = (),
     size: Callable[..., int] | None = None,
     plain: Callable[..., Any] | None = None,
+    rows: Sequence[str] = (),
+    offsets: Sequence[str] = (),
     **options: Any,
 ) -> Any:
     """Decorate a function that numba compiles, keeps on disk and runs without the interpreter's lock.
@@ -172,11 +218,18 @@ def kernel(
         Takes the arguments, and returns how much there is to do; by default the elements of the array arguments.
     plain : callable, optional
         Gives the same bits faster without numba, with NumPy or on lists; by default the function itself.
+    rows : sequence of str
+        Array arguments with one row for each thing to do. If there are many, threads get slices of them, and what they
+        return, arrays with as many rows, is joined; what they write to other arguments must be of their own rows.
+    offsets : sequence of str
+        Array arguments that have one more, where each thing to do begins and ends; they are cut up with the rows.
     **options
-        Further options of ``numba.njit``, as ``parallel=True``.
+        Further options of ``numba.njit``.
     """
     if function is None:
-        return functools.partial(kernel, elements=elements, tables=tables, size=size, plain=plain, **options)
+        return functools.partial(
+            kernel, elements=elements, tables=tables, size=size, plain=plain, rows=rows, offsets=offsets, **options
+        )
     compiled: Any = njit(cache=True, nogil=True, **options)(function)
     if not hasattr(compiled, "py_func"):
         # with NUMBA_DISABLE_JIT it is the function itself
@@ -185,6 +238,7 @@ def kernel(
     compiled.__class__ = Kernel
     compiled.elements, compiled.tables = elements, frozenset(map(names.index, tables))
     compiled.size, compiled.plain = size, plain or function
+    compiled.rows, compiled.offsets = tuple(map(names.index, rows)), tuple(map(names.index, offsets))
     return compiled
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from ranker.arrays import FloatArray, Int64Array
-from ranker.ranks import TIE
+from ranker.ranks import TIE, stable_order
 from ranker.storage.kernels import kernel
 
 
@@ -96,7 +96,7 @@ def order_in_blocks(values: FloatArray, offsets: Int64Array) -> Int64Array:
     result = np.empty(len(values), dtype=np.int64)
     for block in range(len(offsets) - 1):
         start, stop = offsets[block], offsets[block + 1]
-        result[start:stop] = start + np.argsort(values[start:stop], kind="mergesort")
+        result[start:stop] = start + stable_order(values[start:stop])
     return result
 
 

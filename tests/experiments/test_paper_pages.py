@@ -84,9 +84,8 @@ def corpora(shared, tmp_path_factory) -> dict[str, Path]:
 @pytest.fixture
 def one_thread():
     """Starting threads costs more than it gains on so little."""
-    before = threads.jobs()
-    yield ["--jobs", "1"]
-    threads.set_jobs(before)
+    with threads.using(1):
+        yield ["--jobs", "1"]
 
 
 @pytest.mark.skipif(not DOCS.is_dir(), reason="documents are not part of the wheel")

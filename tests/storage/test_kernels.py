@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import ranker
+from ranker import threads
 from ranker.extractors import registry
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.storage import kernels
@@ -38,9 +39,13 @@ def total(values, table):
 
 
 @pytest.fixture(scope="module")
-def dataset():
-    whole = ranker.load_dataset("sample")
-    return whole.select_sources(np.arange(len(whole.sources)) < 1)
+def sample():
+    return ranker.load_dataset("sample")
+
+
+@pytest.fixture(scope="module")
+def dataset(sample):
+    return sample.select_sources(np.arange(len(sample.sources)) < 1)
 
 
 def test_few_elements_are_not_worth_compiling(automatic):
@@ -77,6 +82,78 @@ def test_a_kernel_that_may_differ_is_always_compiled(automatic):
     added = kernel(total, elements=0)
     assert added(np.arange(10), np.zeros(3)) == 90
     assert len(added.signatures) == 1
+
+
+def sums(values, offsets, scale, written):
+    result = np.zeros(len(offsets) - 1)
+    for row in range(len(result)):
+        for place in range(offsets[row], offsets[row + 1]):
+            result[row] += scale[row] * values[place]
+        written[row] = offsets[row + 1] - offsets[row]
+    return result, result > 0
+
+
+def places(values, offsets):
+    if offsets[-1] > len(values):
+        raise ValueError("beyond the end")
+    for row in range(len(offsets) - 1):
+        values[offsets[row] : offsets[row + 1]] = len(values[offsets[row] : offsets[row + 1]])
+
+
+@pytest.mark.parametrize("count", [0, 1, 2 * kernels.ROWS - 1, 2 * kernels.ROWS, 1000])
+@pytest.mark.parametrize("jobs", [1, 2, 5])
+def test_threads_share_the_rows_and_what_they_return_is_joined(automatic, count, jobs):
+    rng = np.random.default_rng(count)
+    offsets = np.append(0, np.cumsum(rng.integers(0, 4, count)))
+    values, scale = rng.random(offsets[-1]), rng.random(count)
+    made = {}
+    for name, function in (
+        ("whole", sums),
+        ("parts", kernel(elements=0, rows=("scale", "written"), offsets=("offsets",))(sums)),
+    ):
+        written = np.zeros(count, dtype=np.int64)
+        with threads.using(jobs):
+            made[name] = [*function(values, offsets, scale, written), written]
+    for expected, found in zip(made["whole"], made["parts"], strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_rows_are_written_in_place_and_an_error_in_one_part_is_raised(automatic):
+    fill = kernel(elements=0, offsets=("offsets",))(places)
+    offsets = np.arange(0, 2001, 2)
+    values = np.zeros(2000)
+    with threads.using(2):
+        assert fill(values, offsets) is None
+        assert set(values) == {2}
+        with pytest.raises(ValueError, match="beyond the end"):
+            fill(values[:1990], offsets)
+
+
+def test_rows_that_are_few_or_one_thread_are_one_call(automatic, monkeypatch):
+    monkeypatch.setattr(kernels, "for_each_block", lambda *_: pytest.fail("threads"))
+    scale = kernel(elements=0, offsets=("offsets",))(places)
+    with threads.using(4):
+        scale(np.zeros(100), np.arange(2 * kernels.ROWS))
+    with threads.using(1):
+        scale(np.zeros(100), np.arange(101))
+
+
+def test_threads_that_need_the_same_kernel_count_it_once(automatic):
+    added = kernel(elements=0)(total)
+    before = kernels.compiled()
+    with threads.using(4):
+        threads.for_each_block(lambda _: added(np.arange(4), np.zeros(1)), 8)
+    assert kernels.compiled() == before + 1
+
+
+@pytest.mark.parametrize("text", CHECKED)
+def test_any_number_of_threads_gives_the_same_bits(sample, text):
+    extractor = registry.make(text)
+    found = set()
+    for jobs in (1, 3):
+        with kernels.using("compiled"), threads.using(jobs):
+            found.add(extractor.fit(sample).transform(dataclasses.replace(sample)).tobytes())
+    assert len(found) == 1
 
 
 @pytest.mark.parametrize("text", CHECKED)

@@ -132,11 +132,11 @@ def to_choose(random):
 
 
 def to_count_matches(random):
-    candidate, reference, _, (words, _) = to_match(random)
+    candidate, reference, _, tables = to_match(random)
     options = to_choose(random)[-1]
     values, offsets = np.concatenate([candidate, reference]), offsets_of([len(candidate), len(reference)])
     pairs = np.array([[0, 1], [1, 1], [1, 0]])
-    return values, offsets, pairs, words, no_paraphrases(2), random.random(8) < 0.5, options
+    return values, offsets, pairs, tables, random.random(8) < 0.5, options
 
 
 def to_match_keys(random):
@@ -196,7 +196,7 @@ def to_order(random):
     values, offsets = sentences(random, 8)
     candidate, reference = random.integers(0, 8, (2, 6))
     starts = offsets_of(np.diff(offsets)[candidate])
-    options = int(random.choice([2, 100])), bool(random.integers(2)), int(random.integers(1, 5))
+    options = int(random.choice([2, 100])), bool(random.integers(2))
     room = np.zeros(starts[-1], dtype=np.int32), np.zeros(6, dtype=np.int64)
     return values, offsets, candidate, reference, 6, *options, starts, *room
 

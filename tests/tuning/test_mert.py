@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ranker import threads
 from ranker.errors import OptionError
 from ranker.extractors.registry import make_metric
 from ranker.extractors.scorers import MetricScorer
-from ranker.threads import set_jobs
 from ranker.tuning.hypotheses import StatisticsTable
 from ranker.tuning.iterations import IterationPlan, problem_of, tune
 from ranker.tuning.mert import MertSearch, optimise
@@ -47,9 +47,8 @@ def test_the_same_seed_gives_the_same_bytes_with_any_number_of_threads():
     space = weight_space(nbest.layout, np.ones(4))
     result = []
     for jobs in (1, 3, 1):
-        set_jobs(jobs)
-        result.append(optimise(search_problem, space, MertSearch(restarts=5, seed=7)))
-    set_jobs(2)
+        with threads.using(jobs):
+            result.append(optimise(search_problem, space, MertSearch(restarts=5, seed=7)))
     assert len({left.weights.tobytes() for left in result}) == 1
     right = optimise(search_problem, space, MertSearch(restarts=5, seed=8))
     assert [climb.start.tolist() for climb in right.climbs] != [climb.start.tolist() for climb in result[0].climbs]

@@ -10,11 +10,10 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from numba import prange
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import OptionError
-from ranker.ranks import sort_counting
+from ranker.ranks import sort_counting, stable_order
 from ranker.storage.kernels import kernel
 
 TauVariant = Literal["wmt12", "wmt13", "wmt14", "xties"]
@@ -52,8 +51,8 @@ def _tied(values: FloatArray) -> int:
 def _count_large(human: FloatArray, scores: FloatArray, counts: Int64Array) -> None:
     """Knight's way (1966): discordant pairs are the inversions of one side when the rows are sorted by the other."""
     size = len(human)
-    order = np.argsort(scores, kind="mergesort")
-    order = order[np.argsort(human[order], kind="mergesort")]
+    order = stable_order(scores)
+    order = order[stable_order(human[order])]
     by_human, by_score = human[order], scores[order]
     tied_in_both = run = 0
     for place in range(1, size):
@@ -92,10 +91,10 @@ def _pairs_to_count(human: FloatArray, scores: FloatArray, offsets: Int64Array, 
     return int((sizes * sizes + 1000 * sizes).sum())
 
 
-@kernel(elements=10_000_000, parallel=True, size=_pairs_to_count, plain=_count_by_rows)
+@kernel(elements=10_000_000, size=_pairs_to_count, plain=_count_by_rows, offsets=("offsets",))
 def _count(human: FloatArray, scores: FloatArray, offsets: Int64Array, epsilon: float, large: int) -> Int64Array:
     counts = np.zeros((len(offsets) - 1, 5), dtype=np.int64)
-    for group in prange(len(offsets) - 1):
+    for group in range(len(offsets) - 1):
         start, stop = offsets[group], offsets[group + 1]
         if stop - start > large and epsilon == 0.0:
             _count_large(human[start:stop], scores[start:stop], counts[group])

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import prange
 
 from ranker.arrays import FloatArray, Int64Array, offsets_of
 from ranker.storage.kernels import kernel
@@ -36,7 +35,7 @@ class Calibration:
     groups: int
 
 
-@kernel(elements=50_000, parallel=True)
+@kernel(elements=50_000, offsets=("offsets", "starts"))
 def _pairs(
     human: FloatArray,
     scores: FloatArray,
@@ -50,7 +49,7 @@ def _pairs(
     Return the share of pairs of every group on which people and scores agree if only equal scores tie.
     """
     correct = np.zeros(len(offsets) - 1)
-    for group in prange(len(offsets) - 1):
+    for group in range(len(offsets) - 1):
         pair = starts[group]
         share = 1.0 / max(starts[group + 1] - pair, 1)
         for first in range(offsets[group], offsets[group + 1]):

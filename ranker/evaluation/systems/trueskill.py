@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import prange
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.storage.kernels import kernel
@@ -104,7 +103,7 @@ def _surprise(apart: float, margin: float, tie: bool) -> tuple[float, float]:
     return (mean if apart >= 0.0 else -mean), shrink
 
 
-@kernel(elements=0, parallel=True)
+@kernel(elements=0, rows=("orders",))
 def _rate(
     first: Int64Array,
     second: Int64Array,
@@ -118,7 +117,7 @@ def _rate(
 ) -> tuple[FloatArray, FloatArray]:
     skill = np.zeros((len(orders), systems))
     variance = np.full((len(orders), systems), sigma * sigma)
-    for run in prange(len(orders)):
+    for run in range(len(orders)):
         for place in range(orders.shape[1]):
             comparison = orders[run, place]
             if comparison < 0:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
-from numba import prange
 
 from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
 from ranker.corpora.dataset import Dataset, view
@@ -228,7 +227,7 @@ def _blocks(types: npt.NDArray[np.int8], start: int, stop: int) -> Int64Array:
     return bounds
 
 
-@kernel(elements=50_000, parallel=True)
+@kernel(elements=50_000, rows=("candidate", "candidate_source"))
 def _match(
     types: npt.NDArray[np.int8],
     head: Int32Array,
@@ -242,7 +241,7 @@ def _match(
 ) -> tuple[FloatArray, FloatArray]:
     counts = np.zeros((len(candidate), len(TYPES), 3))
     ratios = np.zeros((len(candidate), len(TYPES), 3))
-    for row in prange(len(candidate)):
+    for row in range(len(candidate)):
         candidate_blocks = _blocks(types, offsets[candidate[row]], offsets[candidate[row] + 1])
         source = candidate_source[row]
         first, last = reference_offsets[source], reference_offsets[source + 1]

@@ -8,7 +8,6 @@ costs of insertion, deletion and substitution.
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from ranker.arrays import Int32Array, Int64Array, UInt64Array
 from ranker.storage.kernels import kernel
@@ -140,7 +139,7 @@ def edit_distance(candidate: Int32Array, reference: Int32Array) -> int:
     return distance
 
 
-@kernel(parallel=True)
+@kernel(rows=("first", "second"))
 def edit_distances(values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array) -> Int64Array:
     """Return the edit distance of every pair of sentences in CSR form, shape (pairs,).
 
@@ -152,7 +151,7 @@ def edit_distances(values: Int32Array, offsets: Int64Array, first: Int64Array, s
         The sentences of every pair.
     """
     result = np.empty(len(first), dtype=np.int64)
-    for pair in prange(len(first)):
+    for pair in range(len(first)):
         result[pair] = edit_distance(
             values[offsets[first[pair]] : offsets[first[pair] + 1]],
             values[offsets[second[pair]] : offsets[second[pair] + 1]],

@@ -8,7 +8,6 @@ distance.
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from ranker.arrays import Int32Array, Int64Array
 from ranker.extractors.edit.shift_trials import TERCOM, Limits, ShiftSearch, realign, start_search, try_shift
@@ -191,7 +190,7 @@ def shift_edits(candidate: Int32Array, reference: Int32Array, limits: Limits) ->
     return distance + shifts
 
 
-@kernel(elements=50_000, parallel=True)
+@kernel(elements=50_000, rows=("first", "second"))
 def shift_edits_of_pairs(
     values: Int32Array,
     offsets: Int64Array,
@@ -210,7 +209,7 @@ def shift_edits_of_pairs(
     limits : Limits
     """
     result = np.empty(len(first), dtype=np.int64)
-    for pair in prange(len(first)):
+    for pair in range(len(first)):
         candidate = values[offsets[first[pair]] : offsets[first[pair] + 1]]
         reference = values[offsets[second[pair]] : offsets[second[pair] + 1]]
         result[pair] = shift_edits(candidate, reference, limits)

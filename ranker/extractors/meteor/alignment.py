@@ -19,12 +19,10 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import prange
 
 from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
-from ranker.extractors.lexical.words import WordTables
 from ranker.extractors.meteor.matching import MatchTables, list_matches, matches_by_word, words_alone_match
-from ranker.extractors.meteor.phrases import Paraphrases
+from ranker.ranks import stable_order
 from ranker.storage.kernels import kernel
 
 STATISTICS = 21
@@ -310,14 +308,17 @@ def _statistics_on_lists(
     values: Int32Array,
     offsets: Int64Array,
     pairs: Int64Array,
-    words: WordTables,
-    paraphrases: Paraphrases,
+    tables: MatchTables,
     is_function: BoolArray,
     options: SearchOptions,
 ) -> FloatArray:
     """Return what `alignment_statistics` does, on lists."""
-    tables = MatchTables(words, paraphrases)
-    listed, bounds, stems, functional = values.tolist(), offsets.tolist(), words.stems.tolist(), is_function.tolist()
+    listed, bounds, stems, functional = (
+        values.tolist(),
+        offsets.tolist(),
+        tables.words.stems.tolist(),
+        is_function.tolist(),
+    )
     rows = []
     for first, second in pairs.tolist():
         candidate, reference = (listed[bounds[sentence] : bounds[sentence + 1]] for sentence in (first, second))
@@ -343,13 +344,12 @@ def _statistics_on_lists(
     return np.array(rows, dtype=np.float64).reshape(-1, STATISTICS)
 
 
-@kernel(elements=50_000, parallel=True, plain=_statistics_on_lists)
+@kernel(elements=50_000, plain=_statistics_on_lists, rows=("pairs",))
 def alignment_statistics(
     values: Int32Array,
     offsets: Int64Array,
     pairs: Int64Array,
-    words: WordTables,
-    paraphrases: Paraphrases,
+    tables: MatchTables,
     is_function: BoolArray,
     options: SearchOptions,
 ) -> FloatArray:
@@ -361,8 +361,7 @@ def alignment_statistics(
         Sentences in CSR form.
     pairs : int64 array, shape (pairs, 2)
         Rows of a candidate and of a reference among the sentences.
-    words, paraphrases
-        The fields of `MatchTables`: numba takes no tuple of tuples into a parallel loop.
+    tables : MatchTables
     is_function : bool array, shape (words,)
     options : SearchOptions
 
@@ -372,13 +371,13 @@ def alignment_statistics(
         See `STATISTICS`.
     """
     rows = np.zeros((len(pairs), STATISTICS), dtype=np.float64)
-    for pair in prange(len(pairs)):
+    for pair in range(len(pairs)):
         first, second = pairs[pair]
         candidate, reference = (
             values[offsets[first] : offsets[first + 1]],
             values[offsets[second] : offsets[second + 1]],
         )
-        match_offsets, matches = list_matches(candidate, reference, (first, second), MatchTables(words, paraphrases))
+        match_offsets, matches = list_matches(candidate, reference, (first, second), tables)
         chunks, places, chosen = align(len(candidate), len(reference), match_offsets, matches, options)
         row = rows[pair]
         row[0], row[1], row[4] = len(candidate), len(reference), chunks
@@ -396,13 +395,12 @@ def alignment_statistics(
     return rows
 
 
-@kernel(parallel=True)
+@kernel(rows=("pairs",), offsets=("bounds",))
 def alignment_orders(
     values: Int32Array,
     offsets: Int64Array,
     pairs: Int64Array,
-    words: WordTables,
-    paraphrases: Paraphrases,
+    tables: MatchTables,
     options: SearchOptions,
     bounds: Int64Array,
 ) -> tuple[Int32Array, Int64Array]:
@@ -410,7 +408,7 @@ def alignment_orders(
 
     Parameters
     ----------
-    values, offsets, pairs, words, paraphrases, options
+    values, offsets, pairs, tables, options
         As for `alignment_statistics`.
     bounds : int64 array, shape (pairs + 1,)
         Where the order of each pair begins in the result: room for as many matches as the shorter sentence has words.
@@ -422,22 +420,23 @@ def alignment_orders(
     counts : int64 array, shape (pairs,)
         Number of matches of every pair, which is how much of its room is used.
     """
-    ranks = np.zeros(bounds[-1], dtype=np.int32)
+    base = bounds[0]
+    ranks = np.zeros(bounds[-1] - base, dtype=np.int32)
     counts = np.zeros(len(pairs), dtype=np.int64)
-    for pair in prange(len(pairs)):
+    for pair in range(len(pairs)):
         first, second = pairs[pair]
         candidate, reference = (
             values[offsets[first] : offsets[first + 1]],
             values[offsets[second] : offsets[second + 1]],
         )
-        match_offsets, matches = list_matches(candidate, reference, (first, second), MatchTables(words, paraphrases))
+        match_offsets, matches = list_matches(candidate, reference, (first, second), tables)
         _, _, chosen = align(len(candidate), len(reference), match_offsets, matches, options)
         # the matches come in the order of the reference
         starts = np.empty(len(chosen), dtype=np.int64)
         for index in range(len(chosen)):
             starts[index] = matches[chosen[index], 0]
-        order = np.argsort(starts)
+        order = stable_order(starts)
         counts[pair] = len(order)
         for place in range(len(order)):
-            ranks[bounds[pair] + place] = order[place]
+            ranks[bounds[pair] - base + place] = order[place]
     return ranks, counts

@@ -322,7 +322,7 @@ class Meteor(Metric):
                 batch.segments.values,
                 batch.segments.offsets,
                 distinct,
-                *self._tables(batch.segments, language),
+                self._tables(batch.segments, language),
                 self._search_options(language),
                 bounds,
             )
@@ -427,7 +427,7 @@ class Meteor(Metric):
             segments.values,
             segments.offsets,
             pairs,
-            *self._tables(segments, language),
+            self._tables(segments, language),
             is_among(segments.vocabulary, words),
             self._search_options(language),
         )

@@ -25,11 +25,11 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from numba import prange
 
 from ranker.arrays import Int32Array, Int64Array, offsets_of
 from ranker.errors import DataError, OptionError
 from ranker.links import Links
+from ranker.ranks import stable_order
 from ranker.storage.kernels import kernel
 
 Rule = Literal["same-key", "plus-one"]
@@ -50,31 +50,33 @@ def _keys(source: Int32Array, target: Int32Array, first: int, last: int, step: i
             keys[word] = keys[word - 1] + step
 
 
-@kernel(elements=0, parallel=True)
+@kernel(elements=0, offsets=("link_offsets", "offsets"))
 def _source_orders(
     source: Int32Array, target: Int32Array, link_offsets: Int64Array, offsets: Int64Array, step: int
 ) -> Int32Array:
-    ranks = np.empty(offsets[-1], dtype=np.int32)
-    for pair in prange(len(offsets) - 1):
+    base = offsets[0]
+    ranks = np.empty(offsets[-1] - base, dtype=np.int32)
+    for pair in range(len(offsets) - 1):
         start, stop = offsets[pair], offsets[pair + 1]
         if stop > start:
             keys = np.empty(stop - start, dtype=np.int64)
             _keys(source, target, link_offsets[pair], link_offsets[pair + 1], step, keys)
-            order = np.argsort(keys, kind="mergesort")
+            order = stable_order(keys)
             for rank in range(len(order)):
-                ranks[start + order[rank]] = rank
+                ranks[start - base + order[rank]] = rank
     return ranks
 
 
-@kernel(elements=0, parallel=True)
+@kernel(elements=0, rows=("candidate", "reference"), offsets=("result_offsets",))
 def _relative_orders(
     values: Int32Array, offsets: Int64Array, candidate: Int64Array, reference: Int64Array, result_offsets: Int64Array
 ) -> Int32Array:
-    relative = np.empty(result_offsets[-1], dtype=np.int32)
-    for row in prange(len(candidate)):
+    base = result_offsets[0]
+    relative = np.empty(result_offsets[-1] - base, dtype=np.int32)
+    for row in range(len(candidate)):
         first, second = offsets[candidate[row]], offsets[reference[row]]
         for word in range(result_offsets[row + 1] - result_offsets[row]):
-            relative[result_offsets[row] + values[second + word]] = values[first + word]
+            relative[result_offsets[row] - base + values[second + word]] = values[first + word]
     return relative
 
 

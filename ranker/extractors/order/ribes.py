@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba import prange
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.corpora.dataset import Dataset
@@ -21,10 +20,10 @@ from ranker.ranks import group_spearman, sort_counting
 from ranker.storage.kernels import kernel
 
 
-@kernel(elements=300_000, parallel=True)
+@kernel(elements=300_000, offsets=("offsets",))
 def _ascending_pairs(positions: Int32Array, offsets: Int64Array) -> Int64Array:
     counts = np.zeros(len(offsets) - 1, dtype=np.int64)
-    for pair in prange(len(counts)):
+    for pair in range(len(counts)):
         # strictly ascending pairs are the inversions of the sequence read backwards
         backwards = positions[offsets[pair] : offsets[pair + 1]][::-1].copy()
         counts[pair] = sort_counting(backwards, np.empty_like(backwards))

@@ -48,9 +48,9 @@ from ranker.extractors.order.tree_scores import (
     make_tables,
     tree_value,
 )
-from ranker.learning.svm.pair_sums import for_each_block
 from ranker.ranks import sort_counting
 from ranker.storage.kernels import kernel
+from ranker.threads import for_each_block
 
 _SEQUENCE = {"hamming": 0, "kendall": 1, "kendall_sqrt": 2, "spearman": 3, "ulam": 4, "fuzzy": 5}
 _HAMMING, _KENDALL, _KENDALL_SQRT, _SPEARMAN, _ULAM, _FUZZY = range(6)

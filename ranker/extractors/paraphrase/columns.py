@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from ranker import notation, progress
-from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
+from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset, view
 from ranker.errors import ModelError, OptionError
 from ranker.extractors.base import Extractor, FitScope, FittedExtractor
@@ -365,7 +365,7 @@ class _TrainingSentences:
         pairs = sentence[different]
         values = rank[segments.values]
         known = WordFacts(words.stems[order], words.replaceable[order])
-        starts, places, closeness = residual_pairs(
+        sizes, places, closeness = residual_pairs(
             values, segments.offsets, pairs[:, 0].copy(), pairs[:, 1].copy(), known, _STEEPNESS
         )
         references = np.unique(batch.reference)
@@ -373,7 +373,7 @@ class _TrainingSentences:
         once = np.unique((text << 32) | rank[segments.take(references)[0]])
         return cls(
             [segments.vocabulary[word] for word in order.tolist()],
-            Cooccurrences.of(starts, places, closeness),
+            Cooccurrences.of(offsets_of(sizes), places, closeness),
             fold[pairs[:, 1]],
             (once & 0xFFFFFFFF).astype(np.int32),
             fold[references[once >> 32]],

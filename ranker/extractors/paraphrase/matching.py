@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import prange
 
 from ranker.arrays import BoolArray, Float32Array, FloatArray, Int32Array, Int64Array
+from ranker.ranks import stable_order
 from ranker.storage.kernels import kernel
 
 REACH = 0.4
@@ -95,7 +95,7 @@ def _match_keys(
 ) -> None:
     """Match the free words with equal keys."""
     size, length = len(candidate), len(reference)
-    order = np.argsort(reference, kind="mergesort")
+    order = stable_order(reference)
     keys = reference[order]
     for i in range(size):
         if partner[i] >= 0:
@@ -178,7 +178,7 @@ def _residual_pairs(
     return count
 
 
-@kernel(elements=0, parallel=True)
+@kernel(elements=0, rows=("candidate", "reference"))
 def residual_pairs(
     values: Int32Array,
     offsets: Int64Array,
@@ -201,27 +201,29 @@ def residual_pairs(
 
     Returns
     -------
-    starts : int64 array, shape (pairs + 1,)
-        Rows of every pair of sentences.
+    sizes : int64 array, shape (pairs,)
+        Number of rows of every pair of sentences.
     places : int32 array, shape (rows, 4)
         Candidate word, reference word, and where they stand in their sentences.
     closeness : float32 array, shape (rows,)
     """
-    starts = np.zeros(len(candidate) + 1, dtype=np.int64)
+    sizes = np.zeros(len(candidate), dtype=np.int64)
     nothing, none = np.zeros((0, 4), dtype=np.int32), np.zeros(0, dtype=np.float32)
-    for pair in prange(len(candidate)):
+    for pair in range(len(candidate)):
         candidate_words = values[offsets[candidate[pair]] : offsets[candidate[pair] + 1]]
         reference_words = values[offsets[reference[pair]] : offsets[reference[pair] + 1]]
-        starts[pair + 1] = _residual_pairs(candidate_words, reference_words, words, nothing, none, steepness)
-    starts = np.cumsum(starts)
-    places = np.empty((starts[-1], 4), dtype=np.int32)
-    closeness = np.empty(starts[-1], dtype=np.float32)
-    for pair in prange(len(candidate)):
+        sizes[pair] = _residual_pairs(candidate_words, reference_words, words, nothing, none, steepness)
+    total = sizes.sum()
+    places = np.empty((total, 4), dtype=np.int32)
+    closeness = np.empty(total, dtype=np.float32)
+    start = 0
+    for pair in range(len(candidate)):
         candidate_words = values[offsets[candidate[pair]] : offsets[candidate[pair] + 1]]
         reference_words = values[offsets[reference[pair]] : offsets[reference[pair] + 1]]
-        block = slice(starts[pair], starts[pair + 1])
+        block = slice(start, start + sizes[pair])
         _residual_pairs(candidate_words, reference_words, words, places[block], closeness[block], steepness)
-    return starts, places, closeness
+        start += sizes[pair]
+    return sizes, places, closeness
 
 
 def _substitute_on_lists(
@@ -299,8 +301,8 @@ def substitute(
             rows[count], columns[count], distances[count] = i, j, distance
             likeness[count] = table.similarity[table.offsets[first] + place]
             count += 1
-    order = np.argsort(distances[:count], kind="mergesort")
-    order = order[np.argsort(-likeness[order], kind="mergesort")]
+    order = stable_order(distances[:count])
+    order = order[stable_order(-likeness[order])]
     for row in order:
         i, j = rows[row], columns[row]
         if partner[i] < 0 and not taken[j]:
@@ -308,7 +310,7 @@ def substitute(
     return similarity
 
 
-@kernel(elements=50_000, parallel=True)
+@kernel(elements=50_000, rows=("candidate", "reference"))
 def compare(
     values: Int32Array,
     offsets: Int64Array,
@@ -337,7 +339,7 @@ def compare(
         reference's; weight matched on the side of the candidate and on that of the reference.
     """
     sums = np.zeros((len(candidate), SUMS))
-    for pair in prange(len(candidate)):
+    for pair in range(len(candidate)):
         candidate_words = values[offsets[candidate[pair]] : offsets[candidate[pair] + 1]]
         reference_words = values[offsets[reference[pair]] : offsets[reference[pair] + 1]]
         row = sums[pair]

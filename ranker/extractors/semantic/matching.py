@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import prange
 
 from ranker.arrays import Float32Array, FloatArray, Int32Array, Int64Array, offsets_of
 from ranker.learning.encoder.encoder import Pieces, unit
@@ -97,7 +96,7 @@ def match(tokens: TokenVectors, candidate: Int64Array, target: Int64Array) -> Fl
     return _match(tokens.vectors, tokens.weights, tokens.offsets, candidate, target)
 
 
-@kernel(elements=0, parallel=True, fastmath={"reassoc", "contract"})
+@kernel(elements=0, rows=("candidate", "target"), fastmath={"reassoc", "contract"})
 def _match(
     vectors: Float32Array,
     weights: FloatArray,
@@ -106,7 +105,7 @@ def _match(
     target: Int64Array,
 ) -> FloatArray:
     result = np.zeros((len(candidate), 3))
-    for pair in prange(len(candidate)):
+    for pair in range(len(candidate)):
         candidate_tokens = np.arange(offsets[candidate[pair]], offsets[candidate[pair] + 1])
         target_tokens = np.arange(offsets[target[pair]], offsets[target[pair] + 1])
         candidate_weight, target_weight = weights[candidate_tokens].sum(), weights[target_tokens].sum()

@@ -175,7 +175,7 @@ class TranslationEditRatePlus(Metric):
             batch.candidate[pairs.candidate],
             batch.reference[pairs.reference],
             rows,
-            *model,
+            model,
         )
         return fewest_edits(batch, pairs, spent)
 

@@ -119,5 +119,5 @@ def _edits(words: Int32Array, ends: Int64Array, phrases: Sequence[Phrase], model
         pairs,
         pairs + len(phrases),
         np.zeros(len(phrases), dtype=np.int64),
-        *model._replace(phrases=no_phrases()),
+        model._replace(phrases=no_phrases()),
     )

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from ranker.arrays import BoolArray, FloatArray, Int32Array, Int64Array
-from ranker.extractors.lexical.words import WordTables
 from ranker.extractors.terp.alignment import (
     Lattice,
     LatticeAlignment,
@@ -344,17 +342,14 @@ def edit_path(
     return order, read_steps(sentences, base)
 
 
-@kernel(parallel=True)
+@kernel(rows=("first", "second", "rows"))
 def edit_costs(
     values: Int32Array,
     offsets: Int64Array,
     first: Int64Array,
     second: Int64Array,
     rows: Int64Array,
-    words: WordTables,
-    is_stop: BoolArray,
-    phrases: PhraseTable,
-    costs: SearchCosts,
+    model: EditModel,
 ) -> FloatArray:
     """Return `edit_cost` of every pair of sentences in CSR form, shape (pairs,).
 
@@ -366,12 +361,11 @@ def edit_costs(
         Candidate and reference of every pair.
     rows : int64 array, shape (pairs,)
         Row of the reference in the phrase table.
-    words, is_stop, phrases, costs
-        The fields of an `EditModel`: numba takes no tuple of tuples into a parallel loop.
+    model : EditModel
     """
     result = np.empty(len(first))
-    for pair in prange(len(first)):
+    for pair in range(len(first)):
         candidate = values[offsets[first[pair]] : offsets[first[pair] + 1]]
         reference = values[offsets[second[pair]] : offsets[second[pair] + 1]]
-        result[pair] = edit_cost(candidate, reference, rows[pair], EditModel(words, is_stop, phrases, costs))
+        result[pair] = edit_cost(candidate, reference, rows[pair], model)
     return result

@@ -8,7 +8,6 @@ whose prefix or last word the references lack cannot match.
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from ranker.arrays import Int32Array, Int64Array, take_rows
 from ranker.extractors.text.tokens import TokenBatch
@@ -154,7 +153,7 @@ def matches_of_tables(
     return result
 
 
-@kernel(parallel=True, elements=800_000, plain=matches_of_tables)
+@kernel(elements=800_000, plain=matches_of_tables, offsets=("candidate_offsets", "reference_offsets"))
 def _matches(
     values: Int32Array,
     offsets: Int64Array,
@@ -164,8 +163,9 @@ def _matches(
     reference_offsets: Int64Array,
     order: int,
 ) -> Int64Array:
-    result = np.zeros((len(candidate), order), dtype=np.int64)
-    for source in prange(len(candidate_offsets) - 1):
+    base = candidate_offsets[0]
+    result = np.zeros((candidate_offsets[-1] - base, order), dtype=np.int64)
+    for source in range(len(candidate_offsets) - 1):
         first, last = candidate_offsets[source], candidate_offsets[source + 1]
         if first < last:
             _count_source(
@@ -174,7 +174,7 @@ def _matches(
                 reference[reference_offsets[source] : reference_offsets[source + 1]],
                 candidate[first:last],
                 order,
-                result[first:last],
+                result[first - base : last - base],
             )
     return result
 

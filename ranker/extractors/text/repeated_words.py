@@ -18,17 +18,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numba import get_num_threads, prange
 
 from ranker.arrays import Int32Array, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset, view
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.tokens import Tokenizer, token_batch
+from ranker.ranks import stable_order
 from ranker.storage.kernels import kernel
 
 Contexts = Literal["isozaki", "ribes"]
-
-_CHUNKS_PER_THREAD = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +92,6 @@ def align_contexts(
         len(batch.segments.vocabulary),
         longest,
         contexts == "isozaki",
-        get_num_threads() * _CHUNKS_PER_THREAD,
         starts,
         room,
         aligned,
@@ -203,7 +200,6 @@ def _align_pairs_on_lists(
     vocabulary: int,
     longest: int,
     right_first: bool,
-    chunks: int,
     starts: Int64Array,
     positions: Int32Array,
     aligned: Int64Array,
@@ -224,7 +220,7 @@ def _align_pairs_on_lists(
                 first[word] = -1
 
 
-@kernel(elements=500_000, parallel=True, plain=_align_pairs_on_lists)
+@kernel(elements=500_000, plain=_align_pairs_on_lists, rows=("candidate", "reference", "aligned"), offsets=("starts",))
 def _align_pairs(
     values: Int32Array,
     offsets: Int64Array,
@@ -233,7 +229,6 @@ def _align_pairs(
     vocabulary: int,
     longest: int,
     right_first: bool,
-    chunks: int,
     starts: Int64Array,
     positions: Int32Array,
     aligned: Int64Array,
@@ -241,40 +236,39 @@ def _align_pairs(
     longest_sentence = 0
     for sentence in range(len(offsets) - 1):
         longest_sentence = max(longest_sentence, offsets[sentence + 1] - offsets[sentence])
-    # prange runs over chunks because each needs tables as large as the vocabulary
-    for chunk in prange(chunks):
-        first_candidate = np.full(vocabulary, -1, dtype=np.int32)
-        first_reference = np.full(vocabulary, -1, dtype=np.int32)
-        next_candidate = np.empty(longest_sentence, dtype=np.int32)
-        next_reference = np.empty(longest_sentence, dtype=np.int32)
-        for pair in range(chunk * len(candidate) // chunks, (chunk + 1) * len(candidate) // chunks):
-            candidate_words = values[offsets[candidate[pair]] : offsets[candidate[pair] + 1]]
-            reference_words = values[offsets[reference[pair]] : offsets[reference[pair] + 1]]
-            _index(candidate_words, first_candidate, next_candidate)
-            _index(reference_words, first_reference, next_reference)
-            aligned[pair] = _align(
-                candidate_words,
-                reference_words,
-                first_candidate,
-                next_candidate,
-                first_reference,
-                next_reference,
-                longest,
-                right_first,
-                positions[starts[pair] : starts[pair + 1]],
-            )
-            for word in candidate_words:
-                first_candidate[word] = -1
-            for word in reference_words:
-                first_reference[word] = -1
+    first_candidate = np.full(vocabulary, -1, dtype=np.int32)
+    first_reference = np.full(vocabulary, -1, dtype=np.int32)
+    next_candidate = np.empty(longest_sentence, dtype=np.int32)
+    next_reference = np.empty(longest_sentence, dtype=np.int32)
+    for pair in range(len(candidate)):
+        candidate_words = values[offsets[candidate[pair]] : offsets[candidate[pair] + 1]]
+        reference_words = values[offsets[reference[pair]] : offsets[reference[pair] + 1]]
+        _index(candidate_words, first_candidate, next_candidate)
+        _index(reference_words, first_reference, next_reference)
+        aligned[pair] = _align(
+            candidate_words,
+            reference_words,
+            first_candidate,
+            next_candidate,
+            first_reference,
+            next_reference,
+            longest,
+            right_first,
+            positions[starts[pair] : starts[pair + 1]],
+        )
+        for word in candidate_words:
+            first_candidate[word] = -1
+        for word in reference_words:
+            first_reference[word] = -1
 
 
-@kernel(elements=500_000, parallel=True)
+@kernel(elements=500_000, offsets=("offsets",))
 def _ranks(positions: Int32Array, offsets: Int64Array) -> Int32Array:
-    ranks = np.empty(len(positions), dtype=np.int32)
-    for pair in prange(len(offsets) - 1):
+    base = offsets[0]
+    ranks = np.empty(offsets[-1] - base, dtype=np.int32)
+    for pair in range(len(offsets) - 1):
         start, stop = offsets[pair], offsets[pair + 1]
-        order = np.argsort(positions[start:stop], kind="mergesort")
+        order = stable_order(positions[start:stop])
         for rank in range(len(order)):
-            ranks[start + order[rank]] = rank
+            ranks[start - base + order[rank]] = rank
     return ranks

@@ -6,7 +6,6 @@ Kernels over pairs of sentences in CSR form: entry ``i`` compares sentence ``fir
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.storage.kernels import kernel
@@ -38,11 +37,11 @@ def _lcs(left: Int32Array, right: Int32Array) -> np.int64:
     return np.int64(best[len(left) % 2, len(right)])
 
 
-@kernel(elements=40_000, parallel=True)
+@kernel(elements=40_000, rows=("first", "second"))
 def lcs_lengths(values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array) -> Int64Array:
     """Return the length of the longest common subsequence of every pair, shape (pairs,)."""
     result = np.empty(len(first), dtype=np.int64)
-    for pair in prange(len(first)):
+    for pair in range(len(first)):
         left = values[offsets[first[pair]] : offsets[first[pair] + 1]]
         right = values[offsets[second[pair]] : offsets[second[pair] + 1]]
         result[pair] = _lcs(left, right)
@@ -119,7 +118,7 @@ def _weighted_lcs(left: Int32Array, right: Int32Array, weight: float) -> float:
     return total + ((1.0 * length) ** weight if length else 0.0)
 
 
-@kernel(elements=40_000, parallel=True)
+@kernel(elements=40_000, rows=("first", "second"))
 def weighted_lcs(
     values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, weight: float
 ) -> FloatArray:
@@ -129,7 +128,7 @@ def weighted_lcs(
     sentence, whether or not they are in the first.
     """
     result = np.empty(len(first))
-    for pair in prange(len(first)):
+    for pair in range(len(first)):
         left = values[offsets[first[pair]] : offsets[first[pair] + 1]]
         right = values[offsets[second[pair]] : offsets[second[pair] + 1]]
         result[pair] = _weighted_lcs(left, right, weight)
@@ -168,7 +167,7 @@ def _common(left: Int64Array, right: Int64Array) -> int:
     return size
 
 
-@kernel(parallel=True)
+@kernel(rows=("first", "second"))
 def skip_bigram_counts(
     values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, distance: int
 ) -> Int64Array:
@@ -180,14 +179,14 @@ def skip_bigram_counts(
         Matched, in the first sentence, in the second.
     """
     result = np.empty((len(first), 3), dtype=np.int64)
-    for pair in prange(len(first)):
+    for pair in range(len(first)):
         left = _skip_bigrams(values[offsets[first[pair]] : offsets[first[pair] + 1]], distance)
         right = _skip_bigrams(values[offsets[second[pair]] : offsets[second[pair] + 1]], distance)
         result[pair] = _common(left, right), len(left), len(right)
     return result
 
 
-@kernel(parallel=True)
+@kernel(rows=("first", "second"))
 def common_words(
     values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, dropped: int
 ) -> Int64Array:
@@ -198,7 +197,7 @@ def common_words(
     int64 array, shape (pairs,)
     """
     result = np.empty(len(first), dtype=np.int64)
-    for pair in prange(len(first)):
+    for pair in range(len(first)):
         start, stop = offsets[first[pair]], offsets[first[pair] + 1]
         left = np.sort(values[start : max(start, stop - dropped)].astype(np.int64))
         start, stop = offsets[second[pair]], offsets[second[pair] + 1]
@@ -232,13 +231,13 @@ def _run_sum(left: Int32Array, right: Int32Array, exponent: float) -> float:
         free_right[end_right - longest : end_right] = False
 
 
-@kernel(parallel=True)
+@kernel(rows=("first", "second"))
 def run_sums(
     values: Int32Array, offsets: Int64Array, first: Int64Array, second: Int64Array, exponent: float
 ) -> FloatArray:
     """Return the sum over greedily matched runs of their lengths to the power `exponent`, for every pair."""
     result = np.empty(len(first))
-    for pair in prange(len(first)):
+    for pair in range(len(first)):
         left = values[offsets[first[pair]] : offsets[first[pair] + 1]]
         right = values[offsets[second[pair]] : offsets[second[pair] + 1]]
         result[pair] = _run_sum(left, right, exponent)

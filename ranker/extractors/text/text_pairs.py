@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numba import prange
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.corpora.dataset import Dataset
@@ -273,7 +272,7 @@ def _pair_matches_of_tables(
     return matches_of_tables(values, offsets, sentences[candidate], sentences[reference], each, each, order)
 
 
-@kernel(parallel=True, elements=400_000, plain=_pair_matches_of_tables)
+@kernel(elements=400_000, plain=_pair_matches_of_tables, rows=("firsts", "lasts"), offsets=("bounds",))
 def _pair_matches(
     values: Int32Array,
     offsets: Int64Array,
@@ -285,8 +284,8 @@ def _pair_matches(
     reference: Int64Array,
     order: int,
 ) -> Int64Array:
-    result = np.zeros((len(candidate), order), dtype=np.int64)
-    for source in prange(len(firsts)):
+    result = np.zeros((bounds[-1] - bounds[0], order), dtype=np.int64)
+    for source in range(len(firsts)):
         pairs = slice(bounds[source], bounds[source + 1])
         _source_pairs(
             values,
@@ -296,7 +295,7 @@ def _pair_matches(
             reference[pairs],
             firsts[source],
             order,
-            result[pairs],
+            result[pairs.start - bounds[0] : pairs.stop - bounds[0]],
         )
     return result
 
@@ -338,7 +337,7 @@ def _source_sums(
             matches[text, n] = shared
 
 
-@kernel(parallel=True)
+@kernel(offsets=("candidate_offsets",))
 def _summed_matches(
     values: Int32Array,
     offsets: Int64Array,
@@ -347,8 +346,11 @@ def _summed_matches(
     weight: FloatArray,
     order: int,
 ) -> FloatArray:
-    result = np.zeros((len(sentences), order))
-    for source in prange(len(candidate_offsets) - 1):
+    base = candidate_offsets[0]
+    result = np.zeros((candidate_offsets[-1] - base, order))
+    for source in range(len(candidate_offsets) - 1):
         rows = slice(candidate_offsets[source], candidate_offsets[source + 1])
-        _source_sums(values, offsets, sentences[rows], weight[rows], order, result[rows])
+        _source_sums(
+            values, offsets, sentences[rows], weight[rows], order, result[rows.start - base : rows.stop - base]
+        )
     return result

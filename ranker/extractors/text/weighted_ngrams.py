@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import prange
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.extractors.text.ngrams import words_left
 from ranker.extractors.text.tokens import Segments, TokenBatch
 from ranker.learning.lm.merging import MergedCounts
+from ranker.ranks import stable_order
 from ranker.storage.kernels import kernel
 
 
@@ -92,7 +92,7 @@ class ReferenceNgrams:
         return levels
 
 
-@kernel(parallel=True)
+@kernel(offsets=("candidate_offsets", "reference_offsets"))
 def _weighted_matches(
     ids: Int64Array,
     offsets: Int64Array,
@@ -102,8 +102,9 @@ def _weighted_matches(
     reference_offsets: Int64Array,
     weight: FloatArray,
 ) -> FloatArray:
-    result = np.zeros(len(candidate))
-    for source in prange(len(candidate_offsets) - 1):
+    base = candidate_offsets[0]
+    result = np.zeros(candidate_offsets[-1] - base)
+    for source in range(len(candidate_offsets) - 1):
         first, last = reference_offsets[source], reference_offsets[source + 1]
         size = 0
         for at in range(first, last):
@@ -124,7 +125,7 @@ def _weighted_matches(
                     most[total] = stop - position
                     total += 1
                 position = stop
-        order = np.argsort(known[:total])
+        order = stable_order(known[:total])
         known = known[:total][order]
         most = most[:total][order]
         for row in range(candidate_offsets[source], candidate_offsets[source + 1]):
@@ -141,7 +142,7 @@ def _weighted_matches(
                     while at < total and known[at] == gram:
                         allowed = max(allowed, most[at])
                         at += 1
-                    result[row] += weight[gram] * min(stop - position, allowed)
+                    result[row - base] += weight[gram] * min(stop - position, allowed)
                 position = stop
     return result
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
-from ranker.arrays import FloatArray, Int32Array
+from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.learning.aligner.hmm import JUMPS, HmmTables, RealArray, find_entry, hmm
 from ranker.learning.aligner.pairs import Pairs
 from ranker.storage.kernels import kernel
@@ -92,12 +91,17 @@ def _pair_posteriors(
             product[i * columns + j] = onto[j, i] * back[i, j]
 
 
-@kernel(elements=0, parallel=True)
+@kernel(elements=0, rows=("which",))
 def link_posteriors(
-    pairs: Pairs, tables: HmmTables, words: KnownWords, null_probability: float, product: FloatArray
+    pairs: Pairs,
+    tables: HmmTables,
+    words: KnownWords,
+    null_probability: float,
+    product: FloatArray,
+    which: Int64Array,
 ) -> None:
-    """Write, for every cell, the product of its link's posteriors in the two directions."""
-    for pair in prange(len(pairs.cell_offsets) - 1):
+    """Write, for every cell of the pairs numbered `which`, the product of its link's posteriors in both directions."""
+    for pair in which:
         source = pairs.source[pairs.source_offsets[pair] : pairs.source_offsets[pair + 1]]
         target = pairs.target[pairs.target_offsets[pair] : pairs.target_offsets[pair + 1]]
         if len(source) and len(target):

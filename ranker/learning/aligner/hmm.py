@@ -19,11 +19,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
 from ranker.arrays import Float32Array, FloatArray, Int32Array, Int64Array
 from ranker.learning.aligner.pairs import Pairs
 from ranker.storage.kernels import kernel
+from ranker.threads import for_each_block
 
 RealArray = FloatArray | Float32Array
 
@@ -65,7 +65,6 @@ class Expectations(NamedTuple):
     log_likelihood: FloatArray
 
 
-@kernel(elements=0, parallel=True)
 def cooccurrences(
     pairs: Pairs, order: Int64Array, starts: Int64Array, pair_of: Int32Array, offsets: Int64Array, columns: Int32Array
 ) -> Int64Array:
@@ -73,30 +72,43 @@ def cooccurrences(
 
     ``order[starts[w]:starts[w + 1]]`` are the tokens of source word ``w``, ``pair_of`` their pairs.
     """
-    words = len(starts) - 1
-    sizes = np.zeros(words, dtype=np.int64)
-    target_words = 1 + (pairs.target.max() if len(pairs.target) else 0)
-    for block in prange(_BLOCKS):
-        seen = np.full(target_words, -1, dtype=np.int32)
-        for word in range(block, words, _BLOCKS):
-            size = 0
-            last = -1
-            for place in range(starts[word], starts[word + 1]):
-                pair = pair_of[order[place]]
-                if pair == last:
-                    continue
-                last = pair
-                for position in range(pairs.target_offsets[pair], pairs.target_offsets[pair + 1]):
-                    target_word = pairs.target[position]
-                    if seen[target_word] != word:
-                        seen[target_word] = word
-                        if len(columns):
-                            columns[offsets[word] + size] = target_word
-                        size += 1
-            sizes[word] = size
-            if len(columns):
-                columns[offsets[word] : offsets[word] + size] = np.sort(columns[offsets[word] : offsets[word] + size])
+    sizes = np.zeros(len(starts) - 1, dtype=np.int64)
+    for_each_block(lambda block: _meet(block, pairs, order, starts, pair_of, offsets, columns, sizes), _BLOCKS)
     return sizes
+
+
+@kernel(elements=0)
+def _meet(
+    block: int,
+    pairs: Pairs,
+    order: Int64Array,
+    starts: Int64Array,
+    pair_of: Int32Array,
+    offsets: Int64Array,
+    columns: Int32Array,
+    sizes: Int64Array,
+) -> None:
+    """Do what `cooccurrences` does, for one of `_BLOCKS` blocks of source words."""
+    target_words = 1 + (pairs.target.max() if len(pairs.target) else 0)
+    seen = np.full(target_words, -1, dtype=np.int32)
+    for word in range(block, len(sizes), _BLOCKS):
+        size = 0
+        last = -1
+        for place in range(starts[word], starts[word + 1]):
+            pair = pair_of[order[place]]
+            if pair == last:
+                continue
+            last = pair
+            for position in range(pairs.target_offsets[pair], pairs.target_offsets[pair + 1]):
+                target_word = pairs.target[position]
+                if seen[target_word] != word:
+                    seen[target_word] = word
+                    if len(columns):
+                        columns[offsets[word] + size] = target_word
+                    size += 1
+        sizes[word] = size
+        if len(columns):
+            columns[offsets[word] : offsets[word] + size] = np.sort(columns[offsets[word] : offsets[word] + size])
 
 
 @kernel(elements=0)
@@ -315,16 +327,22 @@ def _expect_pair(
             batch.backward[cell] = product if agreement else back[i, j]
 
 
-@kernel(elements=0, parallel=True)
+@kernel(elements=0, rows=("which",))
 def expect(
-    pairs: Pairs, tables: HmmTables, null_probability: float, with_jumps: bool, agreement: bool, batch: Expectations
+    pairs: Pairs,
+    tables: HmmTables,
+    null_probability: float,
+    with_jumps: bool,
+    agreement: bool,
+    batch: Expectations,
+    which: Int64Array,
 ) -> None:
-    """Write what all `pairs` contribute, whose cells, tokens and pairs `batch` has room for.
+    """Write what the pairs numbered `which` contribute, whose cells, tokens and pairs `batch` has room for.
 
     With `agreement` both directions get the product of their link posteriors (Liang, Taskar and Klein 2006, section
     4.2). Null and the jumps have no counterpart in the other direction, so they keep the posteriors of their own.
     """
-    for pair in prange(len(pairs.cell_offsets) - 1):
+    for pair in which:
         _expect_pair(pairs, tables, null_probability, with_jumps, agreement, batch, pair)
 
 
@@ -334,16 +352,18 @@ def _add(amounts: FloatArray, places: Int64Array | Int32Array, totals: RealArray
         totals[places[index]] += amounts[index]
 
 
-@kernel(elements=0, parallel=True)
 def collect(pairs: Pairs, batch: Expectations, totals: HmmTables) -> None:
     """Add the word expectations of a batch to `totals`, each direction on its own thread, in the order of the cells."""
-    for direction in prange(2):
+
+    def add(direction: int) -> None:
         if direction == 0:
             _add(batch.forward, batch.entries, totals.forward)
             _add(batch.null_target, pairs.target, totals.null_target)
         else:
             _add(batch.backward, batch.entries, totals.backward)
             _add(batch.null_source, pairs.source, totals.null_source)
+
+    for_each_block(add, 2)
 
 
 @kernel(elements=0)

@@ -121,7 +121,9 @@ class AlignmentModel:
         links = [np.zeros((3, 0), dtype=np.int64)]
         for first, batch in batches(pairs):
             product = np.zeros(batch.cell_offsets[-1])
-            link_posteriors(batch, self.tables, words, self.null_probability, product)
+            link_posteriors(
+                batch, self.tables, words, self.null_probability, product, np.arange(len(batch.cell_offsets) - 1)
+            )
             cells = np.flatnonzero(product >= threshold)
             pair = np.searchsorted(batch.cell_offsets, cells, side="right") - 1
             position = np.divmod(cells - batch.cell_offsets[pair], np.diff(batch.target_offsets)[pair])

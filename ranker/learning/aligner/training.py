@@ -105,7 +105,9 @@ def _iterate(
     log_likelihood = np.zeros(2)
     for _, batch in batches(pairs):
         expectations = _room(batch)
-        expect(batch, tables, null_probability, with_jumps, agreement, expectations)
+        expect(
+            batch, tables, null_probability, with_jumps, agreement, expectations, np.arange(len(batch.cell_offsets) - 1)
+        )
         collect(batch, expectations, following)
         log_likelihood += expectations.log_likelihood.sum(axis=0)
         if with_jumps:

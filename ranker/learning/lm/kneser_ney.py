@@ -21,7 +21,6 @@ from typing import cast
 
 import numpy as np
 import numpy.typing as npt
-from numba import prange
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.errors import DataError, OptionError
@@ -293,7 +292,11 @@ def find_child(first_child: Int32Array, word: Int32Array, node: int, wanted: int
     return child
 
 
-@kernel(elements=50_000, parallel=True, tables=("first_child", "word", "suffix", "log10_prob", "log10_backoff"))
+@kernel(
+    elements=50_000,
+    tables=("first_child", "word", "suffix", "log10_prob", "log10_backoff"),
+    offsets=("offsets",),
+)
 def _score(
     words: Int32Array,
     offsets: Int64Array,
@@ -308,7 +311,7 @@ def _score(
     totals = np.zeros(sentences)
     unknown = np.zeros(sentences, dtype=np.int64)
     matched = np.zeros(sentences, dtype=np.int64)
-    for sentence in prange(sentences):
+    for sentence in range(sentences):
         node, length = SENTENCE_START, 1
         total, missing, lengths = 0.0, 0, 0
         for position in range(offsets[sentence], offsets[sentence + 1] + 1):

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.learning.svm.loss import PairLoss
+from ranker.ranks import stable_order
 from ranker.storage.kernels import kernel
 
 
@@ -53,7 +54,7 @@ def sort_by_grade(order: Int64Array, offsets: Int64Array, grades: FloatArray) ->
     for group in range(len(offsets) - 1):
         rows = order[offsets[group] : offsets[group + 1]]
         if len(rows) > 32:
-            rows[:] = rows[np.argsort(-grades[rows], kind="mergesort")]
+            rows[:] = rows[stable_order(-grades[rows])]
             continue
         for position in range(1, len(rows)):
             row = rows[position]
@@ -277,7 +278,7 @@ def _sweep_alphas(
     cuts: Int64Array, scores: FloatArray, loss: PairLoss, row_alpha: FloatArray, totals: FloatArray
 ) -> None:
     """Add the alphas of a group's pairs to `row_alpha` (n,) and to the three `totals`."""
-    order = np.argsort(scores, kind="mergesort")
+    order = stable_order(scores)
     spare = np.empty_like(order)
     for cut in range(len(cuts)):
         low, middle, high = cuts[cut]
@@ -291,7 +292,7 @@ def _sweep_laplacian(
     cuts: Int64Array, scores: FloatArray, rows: FloatArray, width: float, product: FloatArray, touched: BoolArray
 ) -> None:
     """Add ``L rows`` to `product` (n, d), with L the Laplacian of a group's pairs in the zone; mark touched rows."""
-    order = np.argsort(scores, kind="mergesort")
+    order = stable_order(scores)
     spare = np.empty_like(order)
     for cut in range(len(cuts)):
         low, middle, high = cuts[cut]

@@ -45,8 +45,9 @@ from threadpoolctl import ThreadpoolController
 from ranker.arrays import FloatArray
 from ranker.errors import DataError
 from ranker.learning.svm.loss import PairLoss, Totals
-from ranker.learning.svm.pair_sums import PairSet, WeightedPairs, count_blocks, for_each_block
+from ranker.learning.svm.pair_sums import PairSet, WeightedPairs, count_blocks
 from ranker.learning.svm.polish import exact_product, polish, rounded
+from ranker.threads import for_each_block
 
 LossName = Literal["hinge", "squared_hinge"]
 

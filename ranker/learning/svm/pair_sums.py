@@ -23,14 +23,9 @@ a bit of the result.
 
 from __future__ import annotations
 
-import functools
-import os
-from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, cast
 
-import numba
 import numpy as np
 
 from ranker.arrays import BoolArray, FloatArray, Int64Array, offsets_of
@@ -38,15 +33,13 @@ from ranker.learning.svm.graded_pairs import Groups, graded_alphas, graded_lapla
 from ranker.learning.svm.loss import PairLoss, Totals, Wins
 from ranker.learning.svm.tight_pairs import graded_tight, listed_tight
 from ranker.storage.kernels import kernel
+from ranker.threads import for_each_block
 
 BLOCKS = 64
 """Units of parallel work at most; not the number of threads, because the order of additions depends on it."""
 
 BLOCK_WORK = 5_000.0
 """Pairs for which a block of its own is worth its call."""
-
-SMALL_WORK = 300_000.0
-"""Pairs (times columns) below which starting threads costs more than they save."""
 
 LARGE_GROUP = 128
 """Groups with more rows than this are swept; up to it running over the pairs is faster."""
@@ -218,48 +211,6 @@ def _equal_blocks(cost: FloatArray) -> Int64Array:
 def count_blocks(work: float) -> int:
     """Return the number of blocks for so much work, the same for any number of threads."""
     return int(min(max(work / BLOCK_WORK, 1.0), BLOCKS))
-
-
-def for_each_block(run: Callable[[int], None], n_blocks: int, work: float) -> None:
-    """Call `run` for every block, in threads if that pays; it should spend its time without the interpreter's lock.
-
-    Threads take the next block as they finish one: a static division, as in numba's own parallel loops, waits for
-    the slowest thread, which on a busy machine cost more than the threads saved.
-
-    Parameters
-    ----------
-    run : callable
-        Takes the number of a block.
-    n_blocks : int
-    work : float
-        Cost of all blocks together, in units of about a nanosecond.
-    """
-    waiting = deque(range(n_blocks))
-
-    def run_waiting() -> None:
-        while True:
-            try:
-                block = waiting.popleft()
-            except IndexError:
-                return
-            run(block)
-
-    n_threads = 1 if work < SMALL_WORK else min(n_blocks, numba.get_num_threads())
-    helpers = [_helpers(n_threads - 1).submit(run_waiting) for _ in range(n_threads - 1)]
-    run_waiting()
-    for helper in helpers:
-        helper.result()
-
-
-@functools.cache
-def _helpers(n_threads: int) -> ThreadPoolExecutor:
-    """Return threads that stay, because starting some takes as long as a small kernel."""
-    return ThreadPoolExecutor(n_threads, thread_name_prefix="ranker")
-
-
-if hasattr(os, "register_at_fork"):
-    # A forked process has the pool but not its threads, and would wait for them for ever.
-    os.register_at_fork(after_in_child=_helpers.cache_clear)
 
 
 @kernel(elements=0)

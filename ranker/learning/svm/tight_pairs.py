@@ -10,6 +10,7 @@ import numpy as np
 from ranker.arrays import FloatArray, Int64Array
 from ranker.learning.svm.graded_pairs import Groups, divide
 from ranker.learning.svm.loss import Wins
+from ranker.ranks import stable_order
 from ranker.storage.kernels import kernel
 
 
@@ -39,7 +40,7 @@ def graded_tight(
                         size += 1
             continue
         own = scores[first:last]
-        order = np.argsort(own, kind="mergesort")
+        order = stable_order(own)
         spare = np.empty_like(order)
         for cut in range(groups.cut_offsets[group], groups.cut_offsets[group + 1]):
             low, middle, high = groups.cuts[cut]

@@ -9,13 +9,13 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ranker import threads
 from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import DataError, OptionError
 from ranker.extractors.order.scores import NAMES, check_permutations, permutation_scores
@@ -203,12 +203,8 @@ def test_a_batch_is_its_items_one_by_one_whatever_the_type_and_threads(name):
     for kind in (np.int8, np.uint16, np.int32, np.uint64):
         np.testing.assert_array_equal(permutation_scores(name, values.astype(kind), offsets.astype(np.int32)), scores)
     np.testing.assert_array_equal(permutation_scores(name, np.repeat(values, 2)[::2], offsets), scores)
-    threads = numba.get_num_threads()
-    try:
-        numba.set_num_threads(1)
+    with threads.using(1):
         np.testing.assert_array_equal(permutation_scores(name, values, offsets), scores)
-    finally:
-        numba.set_num_threads(threads)
 
 
 @pytest.mark.parametrize(

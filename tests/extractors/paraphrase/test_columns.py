@@ -281,8 +281,8 @@ def test_long_sentences_stay_linear():
     data = dataset_of([([" ".join(f"r{n}" for n in range(size))], " ".join(f"c{n}" for n in range(size)))])
     words = WordFacts(np.arange(2 * size, dtype=np.int32), np.ones(2 * size, dtype=bool))
     values, offsets = np.arange(2 * size, dtype=np.int32), np.array([0, size, 2 * size])
-    starts, places, _ = residual_pairs(values, offsets, np.array([0]), np.array([1]), words, 8.0)
-    assert starts[-1] <= size * (2 * WINDOW + 1)
+    sizes, places, _ = residual_pairs(values, offsets, np.array([0]), np.array([1]), words, 8.0)
+    assert sizes[0] <= size * (2 * WINDOW + 1)
     assert np.abs(places[:, 2] - places[:, 3]).max() == WINDOW
     assert Paraphrase().fit(data).transform(data)[0, 0] == 0
 

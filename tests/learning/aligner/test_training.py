@@ -10,11 +10,11 @@ import time
 import tracemalloc
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 
 from bench.simulated_alignments import ParallelText, simulate_parallel_text
+from ranker import threads
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.learning.aligner import pairs as alignment_pairs
 from ranker.learning.aligner.decoding import FLOOR
@@ -138,12 +138,8 @@ def test_threads_and_batches_change_nothing(
     text: ParallelText, model: AlignmentModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model.save(tmp_path / "a")
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
+    with threads.using(1):
         train(*arrays(text)).save(tmp_path / "b")
-    finally:
-        numba.set_num_threads(before)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     monkeypatch.setattr(alignment_pairs, "_BATCH", 5000)
     again = train(*arrays(text))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from itertools import pairwise, product
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ranker import threads
 from ranker.learning.svm.graded_pairs import plan_cuts, sort_by_grade
 from ranker.learning.svm.loss import PairLoss
 from ranker.learning.svm.pair_sums import GradedPairs, PairSet, WeightedPairs
@@ -178,7 +178,6 @@ def test_sorting_by_grade_is_stable_inside_groups(groups):
     assert order.tolist() == expected
 
 
-@pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="needs two threads")
 @pytest.mark.parametrize("kind", ["taken", "swept", "listed"])
 def test_the_number_of_threads_changes_no_bit(kind):
     rng = np.random.default_rng(0)
@@ -193,14 +192,10 @@ def test_the_number_of_threads_changes_no_bit(kind):
     else:
         pair_set = GradedPairs(offsets, grades, large_group=0 if kind == "swept" else 100)
     outcomes = []
-    for threads in (1, 2):
-        before = numba.get_num_threads()
-        numba.set_num_threads(threads)
-        try:
+    for count in (1, 2):
+        with threads.using(count):
             row_alpha, totals = pair_set.alphas(scores, LOSSES[2])
             outcomes.append((row_alpha.tobytes(), totals, pair_set.curvature(scores, rows, 0.25).tobytes()))
-        finally:
-            numba.set_num_threads(before)
     assert outcomes[0] == outcomes[1]
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from ranker import threads
 from ranker.learning.svm import newton, polish
 from ranker.learning.svm.polish import exact_product, rounded
 from ranker.learning.svm.ranksvm import RankSVM
@@ -55,18 +55,13 @@ def test_a_swept_group_has_the_bytes_of_its_listed_pairs(loss):
     assert {item.coef_.tobytes() for item in result} == {result[0].coef_.tobytes()}
 
 
-@pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="needs two threads")
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_number_of_threads_changes_no_bit_of_whole_columns(loss):
     X, y, groups = problem(5, n=20_000, n_groups=1000)
     coefs = set()
-    for threads in (1, 2):
-        before = numba.get_num_threads()
-        numba.set_num_threads(threads)
-        try:
+    for count in (1, 2):
+        with threads.using(count):
             coefs.add(RankSVM(loss=loss).fit(np.round(X), y, groups).coef_.tobytes())
-        finally:
-            numba.set_num_threads(before)
     assert len(coefs) == 1
 
 

@@ -6,7 +6,6 @@ import doctest
 import json
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 import sklearn
@@ -18,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from ranker import threads
 from ranker.errors import DataError, OptionError
 from ranker.learning.svm import fitting, judgements, ranksvm, scoring
 from ranker.learning.svm.newton import minimise
@@ -180,18 +180,13 @@ def test_starting_from_a_sample_changes_the_way_and_not_the_optimum(loss, n_grou
         assert started.objective_ == pytest.approx(expected.objective_, rel=2e-8)
 
 
-@pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="needs two threads")
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_number_of_threads_changes_no_bit(loss):
     X, y, groups = problem(5, n=80_000, n_groups=4000)
     coefs = []
-    for threads in (1, 2):
-        before = numba.get_num_threads()
-        numba.set_num_threads(threads)
-        try:
+    for count in (1, 2):
+        with threads.using(count):
             coefs.append(RankSVM(loss=loss).fit(X, y, groups).coef_.tobytes())
-        finally:
-            numba.set_num_threads(before)
     assert coefs[0] == coefs[1]
 
 

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+import time
+
+import pytest
+
+from ranker import threads
+from ranker.threads import SMALL_WORK, for_each_block
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 5])
+@pytest.mark.parametrize("n_blocks", [0, 1, 2, 30])
+def test_every_block_is_done_once(jobs, n_blocks):
+    done = []
+    with threads.using(jobs):
+        for_each_block(done.append, n_blocks)
+    assert sorted(done) == list(range(n_blocks))
+
+
+def test_threads_work_at_once_and_take_the_next_block_when_they_are_done():
+    both = threading.Barrier(2)
+    done = {}
+
+    def run(block):
+        if block < 2:
+            both.wait(10)
+        done.setdefault(threading.get_ident(), []).append(block)
+
+    with threads.using(2):
+        for_each_block(run, 10)
+    assert len(done) == 2
+    assert sorted(itertools.chain(*done.values())) == list(range(10))
+
+
+@pytest.mark.parametrize("setting", ["little work", "one thread", "inside a block"])
+def test_one_thread_does_all_in_order(setting):
+    seen = []
+
+    def run(block):
+        seen.append((threading.get_ident(), block))
+
+    if setting == "inside a block":
+        with threads.using(4):
+            for_each_block(lambda _: for_each_block(run, 5), 1)
+    else:
+        with threads.using(1 if setting == "one thread" else 4):
+            for_each_block(run, 5, SMALL_WORK / 2 if setting == "little work" else SMALL_WORK)
+    assert seen == [(threading.get_ident(), block) for block in range(5)]
+
+
+def test_blocks_inside_blocks_of_other_threads_wait_for_nobody():
+    with threads.using(3):
+        for_each_block(lambda _: for_each_block(lambda _: time.sleep(0.001), 4), 12)
+
+
+@pytest.mark.parametrize("wrong", [0, 7])
+def test_an_error_is_raised_once_nothing_is_at_work_any_more(wrong):
+    at_work, after = set(), []
+
+    def run(block):
+        at_work.add(block)
+        try:
+            if block == wrong:
+                raise ValueError(f"block {block}")
+            time.sleep(0.002)
+        finally:
+            at_work.discard(block)
+
+    with threads.using(3), pytest.raises(ValueError, match=f"block {wrong}"):
+        for_each_block(run, 1000)
+    assert not at_work
+    with threads.using(3):
+        for_each_block(after.append, 10)
+    assert sorted(after) == list(range(10))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_forked_process_starts_threads_of_its_own():
+    with threads.using(2):
+        for_each_block(lambda _: time.sleep(0.001), 4)
+        child = os.fork()
+        if not child:
+            done = []
+            for_each_block(done.append, 4)
+            os._exit(0 if sorted(done) == [0, 1, 2, 3] else 1)
+        deadline = time.monotonic() + 30
+        while not (ended := os.waitpid(child, os.WNOHANG))[0] and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert ended[0] == child
+    assert os.waitstatus_to_exitcode(ended[1]) == 0
+
+
+def test_the_setting_holds_inside_the_block_only():
+    before = threads.jobs()
+    with threads.using(before + 3):
+        assert threads.jobs() == before + 3
+    assert threads.jobs() == before
