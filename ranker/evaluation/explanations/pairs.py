@@ -398,7 +398,8 @@ def round_to_sum(values: Sequence[float], total: float, digits: int) -> list[flo
     unit = 10.0**-digits
     scaled = [value / unit for value in values]
     floors = [math.floor(value) for value in scaled]
-    missing = round(total / unit) - sum(floors)
+    # the total as it is written: 0.905 is 0.91, but 90.5 hundredths are 90
+    missing = round(round(total, digits) / unit) - sum(floors)
     order = sorted(range(len(values)), key=lambda place: floors[place] - scaled[place])
     for place in order[: max(missing, 0)]:
         floors[place] += 1
