@@ -15,7 +15,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.evaluation.choices import Level
 from ranker.evaluation.systems.levels import Units, documents
 from ranker.extractors.base import join_notes
-from ranker.extractors.scorers import Scorer, rank_by
+from ranker.extractors.scorers import rank_by
 from ranker.scaling.plan import Run
 from ranker.scaling.references import AllReferences
 from ranker.scaling.scorers import NamedScorers
@@ -148,11 +148,6 @@ def totals(run: Run, names: list[str], level: Level) -> tuple[Units, dict[str, F
     }
     units = Units(level, pd.DataFrame({**columns, "segments": sizes[rows_of]}), np.arange(len(order)))
     return units, {name: values[rows_of] for name, values in sums.items()}
-
-
-def unit_rows(units: Units, sums: dict[str, FloatArray], scorers: tuple[Scorer, ...]) -> dict[str, FloatArray]:
-    """Return the scores of documents or systems by the names of the scorers."""
-    return {scorer.name: units.score(scorer, sums[scorer.name]) for scorer in scorers}
 
 
 def _unit_keys(level: Level) -> tuple[str, ...]:

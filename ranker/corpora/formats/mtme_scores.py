@@ -95,8 +95,8 @@ def format_scores(scores: Mapping[str, Sequence[float | None]], file: str | None
     return "".join(line + "\n" for line in lines)
 
 
-def score_file_name(metric: str, references: Sequence[str | None] | None, level: str) -> str:
-    """Return the name of a score file.
+def stem(metric: str, references: Sequence[str | None] | None) -> str:
+    """Return the name of a score file up to its level: the metric and the references.
 
     Parameters
     ----------
@@ -104,13 +104,7 @@ def score_file_name(metric: str, references: Sequence[str | None] | None, level:
         Characters that have no place in the name of a file become ``_``.
     references : sequence of str or None
         Names of the references used; none at all if none is needed, None if they differ from source to source.
-    level : {"segment", "document", "system"}
     """
-    return f"{stem(metric, references)}.{SUFFIXES[level]}.score"
-
-
-def stem(metric: str, references: Sequence[str | None] | None) -> str:
-    """Return the name of a score file up to its level: the metric and the references."""
     return f"{_NOT_IN_FILE_NAMES.sub('_', metric)}-{_reference_set(references)}"
 
 

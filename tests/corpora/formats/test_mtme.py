@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ranker.corpora.catalogue import load
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.formats.mtme import read_mtme
-from ranker.corpora.formats.mtme_scores import format_scores, parse_scores, score_file_name
+from ranker.corpora.formats.mtme_scores import format_scores, parse_scores, stem
 from ranker.corpora.formats.reading import read_dataset
 from ranker.corpora.formats.writing import write_dataset
 from ranker.corpora.judgements import human_scores
@@ -193,15 +193,15 @@ def test_scores_that_are_no_numbers_are_missing() -> None:
 @pytest.mark.parametrize(
     ("metric", "references", "name"),
     [
-        ("bleu", ["refA"], "bleu-refA.seg.score"),
-        ("bleu[order=2]", ["refA", "refB"], "bleu[order=2]-refA.refB.seg.score"),
-        ("lrscore[aligner=a b/c.align]", [None], "lrscore[aligner=a_b_c.align]-all.seg.score"),
-        ("bleu", None, "bleu-all.seg.score"),
-        ("bleu", [], "bleu-src.seg.score"),
-        ("bleu", ["ref-A"], "bleu-all.seg.score"),
-        ("bleu", ["all"], "bleu-all.seg.score"),
-        ("bleu", ["refA", None], "bleu-all.seg.score"),
+        ("bleu", ["refA"], "bleu-refA"),
+        ("bleu[order=2]", ["refA", "refB"], "bleu[order=2]-refA.refB"),
+        ("lrscore[aligner=a b/c.align]", [None], "lrscore[aligner=a_b_c.align]-all"),
+        ("bleu", None, "bleu-all"),
+        ("bleu", [], "bleu-src"),
+        ("bleu", ["ref-A"], "bleu-all"),
+        ("bleu", ["all"], "bleu-all"),
+        ("bleu", ["refA", None], "bleu-all"),
     ],
 )
 def test_names_of_score_files(metric: str, references: list[str | None] | None, name: str) -> None:
-    assert score_file_name(metric, references, "segment") == name
+    assert stem(metric, references) == name
