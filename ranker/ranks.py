@@ -213,9 +213,18 @@ def average_ranks(values: npt.ArrayLike, offsets: npt.ArrayLike, *, tie: float =
     -------
     float array, shape (n,)
         NaN where the value is.
+
+    Raises
+    ------
+    ValueError
+        If the offsets do not run from 0 to the number of rows.
     """
-    rows = np.ascontiguousarray(values, dtype=np.float64)
-    return _average_ranks(rows, np.ascontiguousarray(offsets, dtype=np.int64), tie)
+    rows, bounds = np.ascontiguousarray(values, dtype=np.float64), np.ascontiguousarray(offsets, dtype=np.int64)
+    if bounds[0] != 0 or bounds[-1] != len(rows):
+        raise ValueError(
+            f"offsets from {bounds[0]} to {bounds[-1]}, expected from 0 to the number of rows, {len(rows)}"
+        )
+    return _average_ranks(rows, bounds, tie)
 
 
 def group_spearman(

@@ -8,8 +8,8 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
 
 _jobs: int | None = None
 
@@ -21,12 +21,16 @@ def set_jobs(jobs: int) -> None:
 
 
 def jobs() -> int:
-    """Return the number of threads or worker processes to use; by default all cores this process may use."""
+    """Return the number of threads or worker processes to use.
+
+    By default they are all cores that this process may use, and not more than `NUMBA_NUM_THREADS`: by that variable
+    joblib tells its processes that they share the cores.
+    """
     if _jobs is not None:
         return _jobs
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    most = os.environ.get("NUMBA_NUM_THREADS", "")
+    return min(cores, int(most)) if most.isdecimal() and int(most) else cores
 
 
 @contextmanager
@@ -67,7 +71,8 @@ def for_each_block(run: Callable[[int], None], n_blocks: int, work: float = math
     work : float
         Cost of all blocks together, in units of about a nanosecond.
     """
-    n_threads = 1 if _thread.busy or work < SMALL_WORK else min(n_blocks, jobs())
+    most = jobs()
+    n_threads = 1 if _thread.busy or work < SMALL_WORK else min(n_blocks, most)
     waiting = deque(range(n_blocks))
 
     def run_waiting() -> None:
@@ -84,12 +89,19 @@ def for_each_block(run: Callable[[int], None], n_blocks: int, work: float = math
             waiting.clear()
             _thread.busy = busy
 
-    helpers = [_helpers(n_threads - 1).submit(run_waiting) for _ in range(n_threads - 1)]
+    helpers: list[Future[None]] = []
     try:
+        # no more threads can be started, at the end of the process for one: those there are do it
+        with suppress(RuntimeError):
+            for _ in range(n_threads - 1):
+                helpers.append(_helpers(most - 1).submit(run_waiting))
         run_waiting()
     finally:
-        wait(helpers)
-    for helper in helpers:
+        waiting.clear()
+        # helpers that are still at work for another thread have nothing left to do here
+        begun = [helper for helper in helpers if not helper.cancel()]
+        wait(begun)
+    for helper in begun:
         helper.result()
 
 

@@ -139,3 +139,9 @@ def test_sorting_counts_the_inversions(values, dtype):
     inversions = sum(before > after for place, after in enumerate(values) for before in values[:place])
     assert sort_counting(example, np.empty_like(example)) == inversions
     assert example.tolist() == sorted(values)
+
+
+@pytest.mark.parametrize("offsets", [[1, 3], [0, 2], [0, 4]])
+def test_offsets_that_do_not_cover_all_rows_are_refused(offsets):
+    with pytest.raises(ValueError, match=r"expected from 0 to the number of rows, 3"):
+        average_ranks([1.0, 2.0, 3.0], offsets)

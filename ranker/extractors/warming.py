@@ -17,7 +17,7 @@ from ranker.extractors import registry
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.learning.svm.ranksvm import RankSVM
 from ranker.storage import kernels
-from ranker.threads import jobs
+from ranker.threads import jobs, set_jobs
 
 METRICS = ("bleu", "chrf", "ter")
 _RANKING = "ranking SVM"
@@ -47,7 +47,8 @@ def warm_up() -> int:
 def _share(work: list[str]) -> int:
     """Let processes do all tasks, and return how many kernels they compiled."""
     count = 0
-    with ProcessPoolExecutor(min(jobs(), len(work)), multiprocessing.get_context("spawn")) as pool:
+    spawned = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(jobs(), len(work)), spawned, initializer=set_jobs, initargs=(1,)) as pool:
         try:
             with _interrupts_held():
                 futures = [pool.submit(_compile, task) for task in work]

@@ -35,8 +35,8 @@ Mode = Literal["auto", "compiled", "plain"]
 ELEMENTS = 8_192
 """Array elements that a kernel takes in one process before it is compiled, unless it says otherwise."""
 
-ROWS = 16
-"""Rows that are worth a thread's attention."""
+_WORTHWHILE = 32
+"""Parts that are worth a thread's attention if a kernel takes as many elements as are worth compiling it."""
 
 _PARTS = 16
 """Parts of the rows for each thread, so that none waits long for another."""
@@ -82,14 +82,19 @@ class Kernel(CPUDispatcher):
             _state.plain = False
 
     def _in_parts(self, arguments: tuple[Any, ...]) -> Any:
-        """Call the compiled function, in threads for parts of the rows if there are many."""
-        count, threads = self._count_rows(arguments), jobs()
-        parts = min(count // ROWS, _PARTS * threads) if threads > 1 else 1
+        """Call the compiled function, in threads for parts of the rows if there is enough to do."""
+        count, threads = self._count_rows(arguments), 1
+        if count > 1:
+            threads = jobs()
+        if threads == 1:
+            return super().__call__(*arguments)
+        parts = min(count, _PARTS * threads, _WORTHWHILE * self._size(arguments) // (self.elements or ELEMENTS))
         if parts < 2:
             return super().__call__(*arguments)
-        if not self.overloads:
+        types = tuple(map(self.typeof_pyval, arguments))
+        if types not in self.overloads:
             # here rather than in a helper, so that Ctrl-C stops it
-            self.compile(tuple(map(self.typeof_pyval, arguments)))
+            self.compile(types)
         bounds = [count * part // parts for part in range(parts + 1)]
         results: list[Any] = [None] * parts
         call = super().__call__
@@ -219,7 +224,7 @@ def kernel(
     plain : callable, optional
         Gives the same bits faster without numba, with NumPy or on lists; by default the function itself.
     rows : sequence of str
-        Array arguments with one row for each thing to do. If there are many, threads get slices of them, and what they
+        Array arguments with one row for each thing to do. If there is much, threads get slices of them, and what they
         return, arrays with as many rows, is joined; what they write to other arguments must be of their own rows.
     offsets : sequence of str
         Array arguments that have one more, where each thing to do begins and ends; they are cut up with the rows.

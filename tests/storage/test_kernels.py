@@ -100,7 +100,7 @@ def places(values, offsets):
         values[offsets[row] : offsets[row + 1]] = len(values[offsets[row] : offsets[row + 1]])
 
 
-@pytest.mark.parametrize("count", [0, 1, 2 * kernels.ROWS - 1, 2 * kernels.ROWS, 1000])
+@pytest.mark.parametrize("count", [0, 1, 2, 31, 1000])
 @pytest.mark.parametrize("jobs", [1, 2, 5])
 def test_threads_share_the_rows_and_what_they_return_is_joined(automatic, count, jobs):
     rng = np.random.default_rng(count)
@@ -129,13 +129,26 @@ def test_rows_are_written_in_place_and_an_error_in_one_part_is_raised(automatic)
             fill(values[:1990], offsets)
 
 
-def test_rows_that_are_few_or_one_thread_are_one_call(automatic, monkeypatch):
+def test_little_to_do_and_one_row_and_one_thread_are_one_call(automatic, monkeypatch):
     monkeypatch.setattr(kernels, "for_each_block", lambda *_: pytest.fail("threads"))
-    scale = kernel(elements=0, offsets=("offsets",))(places)
+    fill = kernel(elements=0, offsets=("offsets",))(places)
     with threads.using(4):
-        scale(np.zeros(100), np.arange(2 * kernels.ROWS))
+        fill(np.zeros(100), np.arange(50))
+        fill(np.zeros(100_000), np.array([0, 100_000]))
     with threads.using(1):
-        scale(np.zeros(100), np.arange(101))
+        fill(np.zeros(100_000), np.arange(100_001))
+
+
+@pytest.mark.parametrize("size", [None, lambda *_: 100_000])
+def test_threads_share_a_few_rows_that_take_long(automatic, monkeypatch, size):
+    parts = []
+    monkeypatch.setattr(kernels, "for_each_block", lambda run, n_blocks: parts.extend(map(run, range(n_blocks))))
+    fill = kernel(elements=0, size=size, offsets=("offsets",))(places)
+    values = np.zeros(30 if size else 30_000)
+    with threads.using(4):
+        fill(values, np.array([0, 1, 2, 3]) * (len(values) // 3))
+    assert len(parts) == 3
+    assert set(values) == {len(values) // 3}
 
 
 def test_threads_that_need_the_same_kernel_count_it_once(automatic):
@@ -147,7 +160,8 @@ def test_threads_that_need_the_same_kernel_count_it_once(automatic):
 
 
 @pytest.mark.parametrize("text", CHECKED)
-def test_any_number_of_threads_gives_the_same_bits(sample, text):
+def test_any_number_of_threads_gives_the_same_bits(sample, text, monkeypatch):
+    monkeypatch.setattr(kernels, "_WORTHWHILE", 10**9)
     extractor = registry.make(text)
     found = set()
     for jobs in (1, 3):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ranker.arrays import FloatArray, Int32Array, Int64Array
 from ranker.learning.aligner.hmm import JUMPS, HmmTables, RealArray, find_entry, hmm
-from ranker.learning.aligner.pairs import Pairs
+from ranker.learning.aligner.pairs import Pairs, count_cells
 from ranker.storage.kernels import kernel
 
 FLOOR = 1e-7
@@ -91,7 +91,7 @@ def _pair_posteriors(
             product[i * columns + j] = onto[j, i] * back[i, j]
 
 
-@kernel(elements=0, rows=("which",))
+@kernel(elements=0, size=count_cells, rows=("which",))
 def link_posteriors(
     pairs: Pairs,
     tables: HmmTables,

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ranker.arrays import Float32Array, FloatArray, Int32Array, Int64Array
-from ranker.learning.aligner.pairs import Pairs
+from ranker.learning.aligner.pairs import Pairs, count_cells
 from ranker.storage.kernels import kernel
 from ranker.threads import for_each_block
 
@@ -327,7 +327,7 @@ def _expect_pair(
             batch.backward[cell] = product if agreement else back[i, j]
 
 
-@kernel(elements=0, rows=("which",))
+@kernel(elements=0, size=count_cells, rows=("which",))
 def expect(
     pairs: Pairs,
     tables: HmmTables,

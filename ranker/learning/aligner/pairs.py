@@ -25,6 +25,11 @@ class Pairs(NamedTuple):
     cell_offsets: Int64Array
 
 
+def count_cells(pairs: Pairs, *_: object) -> int:
+    """Return the number of cells of all pairs."""
+    return int(pairs.cell_offsets[-1])
+
+
 def make_pairs(
     source_values: npt.ArrayLike,
     source_offsets: npt.ArrayLike,
