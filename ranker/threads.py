@@ -99,9 +99,9 @@ def for_each_block(run: Callable[[int], None], n_blocks: int, work: float = math
     finally:
         waiting.clear()
         # helpers that are still at work for another thread have nothing left to do here
-        begun = [helper for helper in helpers if not helper.cancel()]
-        wait(begun)
-    for helper in begun:
+        at_work = [helper for helper in helpers if not helper.cancel()]
+        wait(at_work)
+    for helper in at_work:
         helper.result()
 
 

@@ -44,7 +44,7 @@ def test_progress_names_what_is_waited_for(monkeypatch):
     reports = []
     monkeypatch.setattr(warming, "tasks", lambda: ["bleu", "chrf"])
     monkeypatch.setattr(warming, "_compile", lambda task: 2)
-    monkeypatch.setattr(warming, "ProcessPoolExecutor", lambda *_: ThreadPoolExecutor(1))
+    monkeypatch.setattr(warming, "ProcessPoolExecutor", lambda *_, **__: ThreadPoolExecutor(1))
     with progress.listening(lambda *report: reports.append(report)):
         assert warming.warm_up() == 4
     assert reports == [("compiling kernels of features, once", done, 2) for done in (1, 2)]
