@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numba
 import numpy as np
@@ -100,22 +101,19 @@ def places(values, offsets):
         values[offsets[row] : offsets[row + 1]] = len(values[offsets[row] : offsets[row + 1]])
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 31, 1000])
-@pytest.mark.parametrize("jobs", [1, 2, 5])
-def test_threads_share_the_rows_and_what_they_return_is_joined(automatic, count, jobs):
-    rng = np.random.default_rng(count)
-    offsets = np.append(0, np.cumsum(rng.integers(0, 4, count)))
-    values, scale = rng.random(offsets[-1]), rng.random(count)
-    made = {}
-    for name, function in (
-        ("whole", sums),
-        ("parts", kernel(elements=0, rows=("scale", "written"), offsets=("offsets",))(sums)),
-    ):
-        written = np.zeros(count, dtype=np.int64)
-        with threads.using(jobs):
-            made[name] = [*function(values, offsets, scale, written), written]
-    for expected, found in zip(made["whole"], made["parts"], strict=True):
-        np.testing.assert_array_equal(found, expected)
+def test_threads_share_the_rows_and_what_they_return_is_joined(automatic):
+    shared = kernel(elements=0, rows=("scale", "written"), offsets=("offsets",))(sums)
+    for count, jobs in itertools.product((0, 1, 2, 31, 1000), (1, 2, 5)):
+        rng = np.random.default_rng(count)
+        offsets = np.append(0, np.cumsum(rng.integers(0, 4, count)))
+        values, scale = rng.random(offsets[-1]), rng.random(count)
+        made = []
+        for function in (sums, shared):
+            written = np.zeros(count, dtype=np.int64)
+            with threads.using(jobs):
+                made.append([*function(values, offsets, scale, written), written])
+        for expected, found in zip(*made, strict=True):
+            np.testing.assert_array_equal(found, expected)
 
 
 def test_rows_are_written_in_place_and_an_error_in_one_part_is_raised(automatic):
