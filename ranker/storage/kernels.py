@@ -83,12 +83,10 @@ class Kernel(CPUDispatcher):
 
     def _in_parts(self, arguments: tuple[Any, ...]) -> Any:
         """Call the compiled function, in threads for parts of the rows if there is enough to do."""
-        count, threads = self._count_rows(arguments), 1
-        if count > 1:
-            threads = jobs()
-        if threads == 1:
-            return super().__call__(*arguments)
-        parts = min(count, _PARTS * threads, _WORTHWHILE * self._size(arguments) // (self.elements or ELEMENTS))
+        count, parts = self._count_rows(arguments), 1
+        if count > 1 and (threads := jobs()) > 1:
+            worthwhile = _WORTHWHILE * self._size(arguments) // (self.elements or ELEMENTS)
+            parts = min(count, _PARTS * threads, worthwhile)
         if parts < 2:
             return super().__call__(*arguments)
         types = tuple(map(self.typeof_pyval, arguments))
