@@ -50,14 +50,6 @@ OFFICIAL = "segment.tau.official"
 OF_SCORES = "segment.tau.scores"
 SPEARMAN = "segment.spearman"
 ALPHA = 0.05
-PEERS = (
-    ("sacreBLEU 2.6.0 sentence BLEU, exp", ".218", ".210", ".272", ".326", ".275", "-"),
-    ("sacreBLEU 2.6.0 sentence BLEU, add-1", ".217", ".211", ".274", ".333", ".279", ".326"),
-    ("RIBES 1.03.1", ".206", ".193", ".270", ".328", ".275", ".325"),
-    ("METEOR 1.5, exact, stem and synonym", ".255", ".260", ".342", ".401", ".355", ".407"),
-    ("BEER 2.0, published weights", "-", "-", ".343", ".414", ".357", ".406"),
-)
-"""Other programs: tau of 2012, 2013, 2014, 2015 official and primary, Spearman of 2015."""
 INTRODUCTION = """\
 # Leaderboard
 
@@ -90,10 +82,6 @@ REMARKS = {
     "have the same form.",
     TWO_SYSTEMS: "The table above without the system from Arabic; not in the mean over corpora.",
 }
-APART = (
-    "Results of other programs, run separately and not by the command above, on the same judged candidates with one "
-    "reference and the same tau."
-)
 
 
 def check_rows(metrics: Sequence[str]) -> None:
@@ -226,8 +214,6 @@ def page(
         if corpus.name == NORMALISED and more is not None:
             lines += corpus_table(more, read(TWO_SYSTEMS), rows, [])
     lines += ["", *with_less.section(board, with_less.CORPORA, settings.resamples)]
-    head = ["program", "wmt12", "wmt13", "wmt14", "wmt15 official", "wmt15 primary", "wmt15 Spearman"]
-    lines += ["", "## Other programs on the same data", "", APART, "", *table(head, PEERS)]
     return "\n".join([*lines, "", f"`{found.signature}`"]) + "\n"
 
 

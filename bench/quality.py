@@ -1,41 +1,34 @@
 """Agreement with people beside other metrics: `python bench/quality.py --train A --test B --features F ...`.
 
 Trains one ranker for each --features on the --train corpora, then compares it and sacreBLEU's BLEU, chrF and TER with
-the human judgements of each --test corpus, on the same candidates. Corpora are names, files, or NAME-rr of the shared
-data ($RANKER_SHARED/data). Needs the extra ``bench``. Every look at a test corpus is a look: count them.
+the human judgements of each --test corpus, on the same candidates. Corpora are names, or files of the shared data
+($RANKER_SHARED/data). Needs the extra ``bench``. Every look at a test corpus is a look: count them.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import sacrebleu
 
+from bench.board import locate
 from ranker.arrays import FloatArray
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import judged
+from ranker.errors import RankerError
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.compare.evaluation import evaluate
 from ranker.ranking import Ranker
 
-SHARED = Path(os.environ.get("RANKER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 PEERS: dict[str, Callable[[], sacrebleu.metrics.base.Metric]] = {
     "bleu": lambda: sacrebleu.metrics.BLEU(effective_order=True),
     "chrf": sacrebleu.metrics.CHRF,
     "ter": sacrebleu.metrics.TER,
 }
-
-
-def locate(name: str) -> str:
-    """Return the shared corpus of that name, or the name itself."""
-    path = SHARED / "data" / f"{name}.jsonl.gz"
-    return str(path) if path.is_file() else name
 
 
 def read(names: list[str], lp: list[str]) -> Dataset:
@@ -65,8 +58,8 @@ def show(estimate: Estimate | None) -> str:
 def main() -> None:
     """Train, compare and print one table a test corpus."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--train", nargs="+", default=["wmt12-rr", "wmt13-rr", "wmt14-rr"])
-    parser.add_argument("--test", nargs="+", default=["wmt15-rr"])
+    parser.add_argument("--train", nargs="+", default=["wmt12", "wmt13", "wmt14"])
+    parser.add_argument("--test", nargs="+", default=["wmt15"])
     parser.add_argument(
         "--features", nargs="+", default=["bleu[smoothing=epsilon]", "bleu[smoothing=add-one]", "bleu1-4"]
     )
@@ -102,4 +95,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        main()
+    except RankerError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import doctest
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -48,6 +51,17 @@ def test_everything_registered_is_in_the_reference(reference):
         assert f"\n# `{name}`\n" in "\n" + reference[f"reference/metrics/{name}.md"]
     assert set(re.findall("^## `(.*)`$", reference["reference/feature-sets.md"], re.MULTILINE)) == set(declarations())
     assert set(re.findall("^## `(.*)`$", reference["reference/corpora.md"], re.MULTILINE)) == set(catalogue.cards())
+
+
+@in_checkout
+def test_the_command_for_the_table_of_quality_says_which_corpus_is_missing(tmp_path):
+    """The page on quality prints this command, and most readers lack the corpora."""
+    environment = os.environ | {"RANKER_SHARED": str(tmp_path), "XDG_DATA_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, str(ROOT / "bench" / "quality.py"), "--features", "bleu1-4"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: corpus 'wmt12' is not on this machine")
+    assert "Traceback" not in done.stderr
 
 
 @in_checkout
