@@ -92,8 +92,16 @@ def command(
     scorer, dataset = chosen(
         model,
         metric,
-        lambda: read_input(
-            data or [], source, references, translations, lp, kind=kind, parts=parts, no_references=no_references
+        lambda extractors: read_input(
+            data or [],
+            source,
+            references,
+            translations,
+            lp,
+            kind=kind,
+            parts=parts,
+            no_references=no_references,
+            extractors=extractors,
         ),
         given,
     )

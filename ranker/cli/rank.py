@@ -89,7 +89,15 @@ def command(
     scorer, dataset = chosen(
         model,
         metric,
-        lambda: read_input(data or [], source, references, translations, lp, no_references=no_references),
+        lambda extractors: read_input(
+            data or [],
+            source,
+            references,
+            translations,
+            lp,
+            no_references=no_references,
+            extractors=extractors,
+        ),
         given,
     )
     import numpy as np

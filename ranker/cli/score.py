@@ -100,7 +100,8 @@ def command(
         if run is not None:
             _score_shards(run, listed(metric), model, to_score, form, output, percent=percent)
             return
-    dataset = read_input(data or [], source, references, translations, lp)
+    members = [part for scorer in scorers.values() for part in scorer.members]
+    dataset = read_input(data or [], source, references, translations, lp, extractors=members)
     from ranker.evaluation.systems.levels import Units
 
     with working("scoring"):
