@@ -27,8 +27,7 @@ COMMANDS = {
     "bleu": ["score", "--metric", "bleu"],
     "score": ["score", "--metric", "bleu,chrf,ter"],
     "rank": ["rank", "--model", "full-any"],
-    "learnt": ["score", "--metric", "nist,perp"],
-    "dask": ["score", "--metric", "bleu", "--engine", "dask", "--workers", "2"],
+    "dask": ["score", "--metric", "bleu", "--workers", "2"],
 }
 
 
@@ -39,7 +38,7 @@ class Moment:
     Parameters
     ----------
     files : int
-        Finished files, of all stages, that are waited for.
+        Finished files that are waited for.
     seconds : float
         How much longer it runs.
     """
@@ -98,7 +97,7 @@ def _command(words: list[str]) -> int:
 
 
 def finished_files(out: Path) -> dict[str, os.stat_result]:
-    """Return the finished files of all stages below a folder."""
+    """Return the finished files below a folder."""
     finished = {}
     for folder, folders, names in os.walk(out):
         folders[:] = [name for name in folders if not name.startswith(".")]

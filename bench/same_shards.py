@@ -15,7 +15,7 @@ import json
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,13 +25,12 @@ import pandas as pd
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-METRICS = ("bleu", "chrf", "ter", "nist", "perp", "perp[leave_out=true,oov=true]", "meteor", "rouge_l")
+METRICS = ("bleu", "chrf", "ter", "perp[model=shipped]", "meteor", "rouge_l")
 PARSED = ("hi-en",)
 KEYS = ["lp", "seg_id", "system"]
-EXPLAINED = ("7", "23")
-"""seg_ids."""
 SHARDS = 7
-KINDS = ("scores", "ranks, full-any", "ranks, full", "explanations", "language model", "evaluation", "training")
+ALLOWED = 1e-9
+KINDS = ("scores", "ranks, full-any", "ranks, full", "evaluation")
 Values = dict[str, np.ndarray]
 
 
@@ -146,67 +145,6 @@ def evaluation(data: Sequence[str], more: Sequence[str]) -> Values:
     return {"figures": np.array(list(_numbers(document["rows"])))}
 
 
-def training(data: Sequence[str], model: Path, more: Sequence[str]) -> Values:
-    """Return the weights of a ranker, and their certificate."""
-    from ranker.ranking import Ranker
-
-    run("train", *data, "--features", "lexical-small", "--folds", "0", "--model", str(model), *more)
-    ranker = Ranker.load(model)
-    learnt = ranker.training
-    certificate = {} if learnt is None else {name: getattr(learnt, name) for name in ("C", "objective", "duality_gap")}
-    return {
-        "weights": ranker.weights,
-        "mean": ranker.mean,
-        "scale": ranker.scale,
-        "certificate": np.array(list(certificate.values()), dtype=np.float64),
-    }
-
-
-def explanations(data: Sequence[str], more: Sequence[str]) -> Values:
-    """Return explanations of some sources as they are printed."""
-    lines: list[str] = []
-    for seg_id in EXPLAINED:
-        words = ("--model", "full-any", "--seg-id", seg_id, "--format", "jsonl")
-        lines += run("explain", *data, *words, *more).splitlines()
-    return {"lines": np.array(sorted(lines))}
-
-
-def language_model(datasets: Iterable[Any]) -> Values:
-    """Return the n-grams of the references' language model, each with its probability and back-off weight.
-
-    A shard has those of the n-grams that occur in its sentences.
-    """
-    from ranker.extractors.fluency.columns import Perplexity
-
-    figures: dict[str, tuple[float, float]] = {}
-    for dataset in datasets:
-        learnt: Any = Perplexity().fit(dataset)
-        model, words = learnt.learnt.model, learnt.learnt.vocabulary
-        named = ["", "<unk>", "<s>", "</s>", *(words[number] for number in model.trie.word_ids.tolist())]
-        for order in range(1, model.trie.order + 1):
-            nodes = model.trie.nodes(order)
-            numbers = zip(model.log10_prob[nodes].tolist(), model.log10_backoff[nodes].tolist(), strict=True)
-            for row, pair in zip(model.trie.ngrams(order).tolist(), numbers, strict=True):
-                key = " ".join(named[word] for word in row)
-                if figures.setdefault(key, pair) != pair:
-                    raise ValueError(f"{key}: {pair} in one shard, {figures[key]} in another")
-    keys = sorted(figures)
-    prob, backoff = np.array([figures[key] for key in keys]).T
-    return {"n-grams": np.array(keys), "probabilities": prob, "back-off": backoff}
-
-
-def shards_within(shards: Any, folder: Path) -> Iterator[Any]:
-    """Yield all shards, each with what it has to know of the references of all."""
-    from ranker.extractors.fluency.columns import Perplexity
-    from ranker.scaling.engines import Engine
-    from ranker.scaling.plan import Run
-
-    run_of_all = Run(shards, folder, Engine(), lambda _: None)
-    whole = run_of_all.count_references(run_of_all.collect_references(), [Perplexity()])
-    for number in range(len(shards)):
-        yield shards.read(number).within(whole.sums)
-
-
 def _numbers(value: object) -> Iterator[float]:
     if isinstance(value, dict | list):
         for part in value.values() if isinstance(value, dict) else value:
@@ -289,33 +227,26 @@ def in_order_of(division: Division, folder: Path) -> str:
 def compare(data: str, folder: Path, addresses: dict[int, str], kinds: Sequence[str]) -> dict[str, Comparison]:
     """Compare results of one corpus: those of `KINDS` that are named in `kinds`."""
     from ranker.corpora import catalogue
-    from ranker.corpora.shards.shards import Shards
 
     dataset = catalogue.load(data)
     lps = set(dataset.sources["lp"].dropna())
     parsed = [lp for lp in PARSED if lp in lps] or sorted(lps)
-    out, model = folder / "out", folder / "one.model"
+    out = folder / "out"
     folder.mkdir(parents=True, exist_ok=True)
 
     def unsharded(file: str) -> dict[str, Callable[[], Values]]:
         return {
             "scores": lambda: by_candidate(segment_scores(dataset)),
             "ranks, full-any": lambda: by_candidate(ranking(dataset, "full-any")),
-            "explanations": lambda: explanations([file], []),
-            "language model": lambda: language_model([dataset]),
             "evaluation": lambda: evaluation([file], []),
-            "training": lambda: training([file], model, []),
         }
 
     def sharded(division: Division) -> dict[str, Callable[[], Values]]:
-        words, engine, shards = division.data, division.engine, Shards.open(division.data)
+        words, engine = division.data, division.engine
         return {
             "scores": lambda: scores(words, engine, out / "scores"),
             "ranks, full-any": lambda: ranks(words, engine, out / "ranks", "full-any"),
-            "explanations": lambda: explanations(words, engine),
-            "language model": lambda: language_model(shards_within(shards, out / "model")),
             "evaluation": lambda: evaluation(words, engine),
-            "training": lambda: training(words, model, engine),
         }
 
     results = {name: Comparison(make()) for name, make in unsharded(data).items() if name in kinds}
@@ -323,11 +254,11 @@ def compare(data: str, folder: Path, addresses: dict[int, str], kinds: Sequence[
         print(f"{data}: {division.name}", file=sys.stderr)
         _emptied(out)
         for name, make in sharded(division).items():
-            if name not in kinds or (name == "language model" and division.engine):
+            if name not in kinds:
                 continue
             comparison = results[name]
-            if name in ("evaluation", "training") and not division.same_order:
-                # intervals and folds depend on the order of the sources
+            if name == "evaluation" and not division.same_order:
+                # intervals depend on the order of the sources
                 comparison = Comparison(unsharded(in_order_of(division, folder))[name]())
                 results[f"{name}, another order"] = comparison
             comparison.add(division.name, make())
@@ -367,8 +298,7 @@ def main() -> None:
                 same = "the same bytes" if not comparison.different else f"other bytes: {comparison.different}"
                 facts = f"{comparison.runs} runs, {values:,} values, largest difference {comparison.difference:.2g}"
                 print(f"{Path(data).name}, {name}: {facts}, {same}", flush=True)
-                allowed = 1e-9 if name.startswith("training") else 0.0
-                failed = failed or comparison.difference > allowed
+                failed = failed or comparison.difference > ALLOWED
             print(f"{Path(data).name}: {time.process_time() - started:.0f} s without workers", file=sys.stderr)
     raise SystemExit(int(failed))
 

@@ -10,6 +10,7 @@ processor. ``python bench/scale.py workers SHARDS FOLDER`` compares numbers of D
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import shutil
 import subprocess
@@ -121,8 +122,8 @@ def measure(folder: Path, sizes: list[int], workers: list[int], per_shard: int) 
         for name, words in COMMANDS.items():
             for processes in workers:
                 shutil.rmtree(out, ignore_errors=True)
-                engine = ["--engine", "dask", "--workers", str(processes)] if processes else []
-                used = timed([words[0], str(shards), *words[1:], "--out", str(out), *engine])
+                dask = ["--workers", str(processes)] if processes else []
+                used = timed([words[0], str(shards), *words[1:], "--out", str(out), *dask])
                 add(name, rows, used, processes, out)
     return result
 
@@ -133,29 +134,28 @@ def processor_time() -> float:
 
 
 def scale_workers(shards: Path, folder: Path, workers: list[int]) -> None:
-    """Print for numbers of Dask workers, a thread each, the wall time of a stage and the longest path.
+    """Print for numbers of Dask workers, a thread each, the wall time and the longest path.
 
     That path is the processor time of the client and one worker: the wall time with a core for each and nothing else.
     """
     from ranker.corpora.shards.shards import Shards
-    from ranker.scaling.engines import Engine
-    from ranker.scaling.plan import Run
-    from ranker.scaling.scorers import NamedScorers
-    from ranker.scaling.scoring import ScoreSegments
+    from ranker.scaling.cluster import dask_client
+    from ranker.scaling.parts import process
+    from ranker.scaling.tables import NamedScorers, segment_scores
     from ranker.threads import set_jobs
 
     data = Shards.open([str(shards)])
     if data is None:
         raise SystemExit(f"{shards}: no shards")
-    stage = ScoreSegments(NamedScorers.of(["bleu", "chrf", "ter"], None))
+    named = NamedScorers.of(["bleu", "chrf", "ter"], None)
+    make = functools.partial(segment_scores, named)
     for number in workers:
         set_jobs(number)
         out = folder / f"workers-{number}"
         shutil.rmtree(out, ignore_errors=True)
-        with Engine("dask", number, say=lambda _: None) as engine:
-            client, _ = engine._connected()
+        with dask_client(number, None) as client:
             before, begun, started = client.run(processor_time), time.process_time(), time.monotonic()
-            Run(data, out, engine, lambda _: None).map(stage, out)
+            process(data, make, named.signature(), out, client, threads=1)
             seconds = time.monotonic() - started
             after, ended = client.run(processor_time), time.process_time()
         used = sorted((round(after[name] - before[name], 1) for name in after), reverse=True)
@@ -187,7 +187,7 @@ def main() -> None:
     measuring = commands.add_parser("measure")
     measuring.add_argument("folder", type=Path)
     measuring.add_argument("--rows", default="100000,1000000")
-    measuring.add_argument("--workers", default="0", help="numbers of Dask workers; 0 is the local engine")
+    measuring.add_argument("--workers", default="0", help="numbers of Dask workers; 0 is this process")
     measuring.add_argument("--per-shard", type=int, default=100_000)
     scaling = commands.add_parser("workers")
     scaling.add_argument("shards", type=Path)

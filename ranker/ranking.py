@@ -23,6 +23,7 @@ from ranker.corpora.judgements import judged, resolve_kind
 from ranker.errors import ModelError, OptionError, counted
 from ranker.extractors.base import Extractor, FeatureFamily, join_notes, mean_score
 from ranker.extractors.feature_sets import FeatureSet
+from ranker.extractors.given import with_given_scores
 from ranker.extractors.needs import usable
 from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.extractors.registry import make_metric
@@ -114,7 +115,8 @@ class Ranker(LabelledScores):
         """Learn as `fit` does, and return what was learnt from, for a cross-validation."""
         settings = self.settings
         kind = resolve_kind(dataset, settings.kind)
-        judged_candidates = dataset.select_candidates(judged(dataset, kind), peers=True)
+        scored = with_given_scores(dataset, self.feature_set.members)
+        judged_candidates = scored.select_candidates(judged(dataset, kind), peers=True)
         added = ReferenceCandidates.of(judged_candidates, kind) if settings.references_as_candidates else None
         outputs = added.outputs if added else judged_candidates
         notes: tuple[str, ...] = ()
@@ -122,25 +124,17 @@ class Ranker(LabelledScores):
             features, notes = standard_features(outputs)
             self.feature_set = FeatureSet.parse(features)
         start = self.base.weight_sets if self.base else None
-        fitted, table = TrainingTable.of(self.feature_set, outputs, kind, settings.pairs, added, start)
-        return self.fit_columns(fitted, table, dataset.fingerprint, notes)
-
-    def fit_columns(
-        self, features: FeatureSet, table: TrainingTable, data_hash: str, notes: tuple[str, ...] = ()
-    ) -> TrainingTable:
-        """Learn from columns as the fitted `features` made them, and return the table with standardised columns."""
-        self.feature_set = features
+        self.feature_set, table = TrainingTable.of(self.feature_set, outputs, kind, settings.pairs, added, start)
         if self.base is None:
             self.mean, self.scale = standardiser(table.columns)
         table = dataclasses.replace(table, columns=standardised(table.columns, self.mean, self.scale))
         targets = "+".join(sorted(set(table.dataset.target_languages) - {""})) or None
-        start = self.base.weight_sets if self.base else None
-        sets = start or WeightSets.of(features, by_language=targets == ENGLISH)
+        sets = start or WeightSets.of(self.feature_set, by_language=targets == ENGLISH)
         base = self.base.name if self.base else None
         learnt = learn_weights(table, sets, self.settings, base=base)
         self.weight_sets = learnt.weight_sets
         self.training_notes = (*notes, *filter(None, [learnt.note]))
-        self.training = learnt.training(table, self.settings, data_hash=data_hash, targets=targets, base=base)
+        self.training = learnt.training(table, self.settings, data_hash=dataset.fingerprint, targets=targets, base=base)
         self._stored = None
         return table
 

@@ -29,7 +29,6 @@ from ranker.extractors.target_language import ENGLISH
 from ranker.extractors.weight_sets import WeightSets
 from ranker.ranks import merge_ties
 from ranker.settings import AUTO, GIVEN, GRADED, ONE_SOURCE, SEARCHED, Loss, PairCounting, Settings, Training
-from ranker.storage.mapped import made_by_rows, sum_of_rows, take_columns
 
 if TYPE_CHECKING:
     from ranker.learning.svm.fitting import FittedWeights
@@ -213,45 +212,13 @@ class TrainingTable:
         matrix = _filled(matrix, features.columns_of(known)[together.candidate_source])
         return features, cls(together, kind, targets, matrix, len(added.others) if added else None, place)
 
-    @classmethod
-    def of_columns(
-        cls,
-        features: FeatureSet,
-        outputs: Dataset,
-        kind: str,
-        pairs: PairCounting,
-        columns: FloatArray,
-        known: BoolArray,
-    ) -> TrainingTable:
-        """Return what is to be learnt from columns that are made already.
-
-        Parameters
-        ----------
-        features : FeatureSet
-        outputs : Dataset
-            All judged. Neither texts nor references are looked at.
-        kind, pairs : str
-            As of `of`.
-        columns : float array, shape (candidates, columns)
-        known : bool array, shape (sources, extractors)
-            Which extractors each source has what is needed for; see `ranker.extractors.needs.usable`.
-
-        Raises
-        ------
-        DataError
-            If the judgements order nothing.
-        """
-        targets = TrainingTargets.of(outputs, kind, pairs)
-        return cls(outputs, kind, targets, _filled(columns, features.columns_of(known)[outputs.candidate_source]))
-
 
 def _filled(matrix: FloatArray, known: BoolArray) -> FloatArray:
     """Return the columns with their mean where they are not known, so that they tell nothing apart there."""
     if known.all():
         return matrix
-    total = sum_of_rows(matrix, lambda rows: np.where(known[rows], matrix[rows], 0.0))
-    mean = total / np.maximum(known.sum(axis=0), 1)
-    return made_by_rows(matrix, lambda rows: np.where(known[rows], matrix[rows], mean), matrix.shape)
+    mean = np.where(known, matrix, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return np.where(known, matrix, mean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -388,7 +355,7 @@ def learn_weights(
 
     def learn(place: int, C: float | Literal["auto"]) -> FittedWeights:
         used = sets.columns[place]
-        columns = take_columns(table.columns, used)
+        columns = table.columns if used.all() else table.columns[:, used]
         origin = sets.weights[place, used] if base else None
         return targets.learn(columns, C=C, loss=settings.loss, seed=settings.seed, origin=origin)
 
@@ -419,14 +386,14 @@ def _chosen(targets: TrainingTargets, fitted: FittedWeights, base: str) -> tuple
 
 def standardiser(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return mean and standard deviation of every column; the deviation of a constant column is 1."""
-    mean = sum_of_rows(matrix, lambda rows: matrix[rows]) / len(matrix)
-    spread = np.sqrt(sum_of_rows(matrix, lambda rows: (matrix[rows] - mean) ** 2) / len(matrix))
+    mean = matrix.sum(axis=0) / len(matrix)
+    spread = np.sqrt(((matrix - mean) ** 2).sum(axis=0) / len(matrix))
     return mean, np.where(spread > 0, spread, 1.0)
 
 
 def standardised(matrix: FloatArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
     """Return the columns less their `mean`, divided by their `scale`."""
-    return made_by_rows(matrix, lambda rows: (matrix[rows] - mean) / scale, matrix.shape)
+    return np.asarray((matrix - mean) / scale)
 
 
 def deal(strata: npt.ArrayLike, parts: int, seed: int) -> Int64Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,14 +28,13 @@ from ranker.cli.options import (
 )
 from ranker.cli.output import Result, emit, interval, print_table, say_note, say_signatures
 from ranker.cli.scorer import GivenOption, MetricOption, chosen, result_signature, say_notes, single
-from ranker.cli.sharded import EngineOption, OutOption, SchedulerOption, WorkersOption, chosen_for, finish, run_of
+from ranker.cli.sharded import OutOption, SchedulerOption, Sharded, WorkersOption, processed, sharded_input
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
     from ranker.evaluation.bootstrap import Estimate
     from ranker.evaluation.compare.result import Comparison
     from ranker.extractors.scorers import Scorer
-    from ranker.scaling.plan import Run
 
 
 def command(
@@ -58,7 +58,6 @@ def command(
     references: ReferencesOption = None,
     no_references: NoReferencesOption = False,
     translations: TranslationsOption = None,
-    engine: EngineOption = None,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
     out: OutOption = None,
@@ -83,17 +82,25 @@ def command(
         "--given": given,
         "--references-as-candidates": references_as_candidates,
     }
-    with run_of(data or [], engine, workers, scheduler, out, unsuited=unsuited, must_write=False) as run:
-        if run is not None:
-            use = not no_references
-            _evaluate_shards(run, single(metric), model, kind, resamples, seed, form, references=use)
-            return
+    sharded = sharded_input(data or [], workers, scheduler, out, unsuited=unsuited, must_write=False)
+    if sharded is not None:
+        use = not no_references
+        _evaluate_shards(sharded, single(metric), model, kind, resamples, seed, form, references=use)
+        return
     parts: list[Dataset] = []
     scorer, dataset = chosen(
         model,
         metric,
-        lambda: read_input(
-            data or [], source, references, translations, lp, kind=kind, parts=parts, no_references=no_references
+        lambda extractors: read_input(
+            data or [],
+            source,
+            references,
+            translations,
+            lp,
+            kind=kind,
+            parts=parts,
+            no_references=no_references,
+            extractors=extractors,
         ),
         given,
     )
@@ -126,7 +133,7 @@ def command(
 
 
 def _evaluate_shards(
-    run: Run,
+    sharded: Sharded,
     metric: str | None,
     model: Path | None,
     kind: str,
@@ -138,23 +145,18 @@ def _evaluate_shards(
 ) -> None:
     from ranker.corpora.judgements import judged, resolve_kind
     from ranker.evaluation.compare.evaluation import evaluate
-    from ranker.scaling.judging import ScoreJudged, judged_candidates
+    from ranker.scaling.tables import NamedScorers, judged_candidates, judged_scores
 
-    named, whole = chosen_for(run, metric, model, references=references)
-    scorer = named.scorers()[0]
-    stage = ScoreJudged(named, whole, references)
-    finished = run.map(stage, run.folder)
-    notes = [] if whole is None else [scorer.note(whole.dataset())]
-    finish(run, stage, finished, notes)
+    named = NamedScorers.single(metric, model, references=references)
+    with processed(sharded, functools.partial(judged_scores, named), named, "judged scores") as (parts, signatures):
+        dataset, scores = judged_candidates(sharded.shards, parts)
     with working("evaluating"):
-        dataset, scores = judged_candidates(run)
-        kind = resolve_kind(dataset, kind, learnt=scorer.learnt)
+        kind = resolve_kind(dataset, kind, learnt=named.scorers()[0].learnt)
         chosen = judged(dataset, kind)
         judged_outputs = dataset.select_candidates(chosen)
         comparisons = {"": evaluate(judged_outputs, scores[chosen], kind=kind, resamples=resamples, seed=seed)}
-    seeded = f"|seed:{seed}" if resamples else ""
-    ranked = f"ranked:{run.signature(finished)}|against:{kind}|resamples:{resamples}{seeded}"
-    _print(comparisons, dataset.name, kind, resamples, seed, f"{scorer.head()}|{ranked}", form)
+    signature = f"{signatures[0]}|against:{kind}|resamples:{resamples}" + (f"|seed:{seed}" if resamples else "")
+    _print(comparisons, dataset.name, kind, resamples, seed, signature, form)
 
 
 def _print(

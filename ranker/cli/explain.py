@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -24,21 +24,10 @@ from ranker.cli.options import (
 )
 from ranker.cli.output import Result, emit, print_table, say, say_note, say_signatures
 from ranker.cli.scorer import GivenOption, files_for, suited_model
-from ranker.cli.sharded import (
-    EngineOption,
-    OutOption,
-    SchedulerOption,
-    WorkersOption,
-    chosen_for,
-    finish,
-    run_of,
-    written_files,
-)
 from ranker.errors import OptionError, counted
 
 if TYPE_CHECKING:
     from ranker.extractors.feature_sets import FeatureSet
-    from ranker.scaling.plan import Run
 
 
 By = Literal["family", "extractor"]
@@ -66,10 +55,6 @@ def command(
     references: ReferencesOption = None,
     no_references: NoReferencesOption = False,
     translations: TranslationsOption = None,
-    engine: EngineOption = None,
-    workers: WorkersOption = None,
-    scheduler: SchedulerOption = None,
-    out: OutOption = None,
     jobs: JobsOption = None,
     by: Annotated[
         By | None,
@@ -90,8 +75,6 @@ def command(
     differences, and the words responsible. Without data, the weights of the model are listed. Without --model, the
     included ranker for the language is used.
 
-    Shards (ranker data shard) are explained one at a time; --seg-id reads only those that have the source.
-
     Example: ranker explain candidates.json --pair A C
     """
     if every and by is not None:
@@ -101,25 +84,29 @@ def command(
             raise OptionError("--pair needs data: ranker explain DATA --pair A B")
         _list_weights(model, form)
         return
-    unsuited = {"--lp": lp, "-s": source, "-r": references, "-t": translations, "--given": given}
     level = "feature" if every else by
-    with run_of(data or [], engine, workers, scheduler, out, unsuited=unsuited, must_write=False) as run:
-        if run is not None:
-            _explain_shards(run, model, pair, seg_id, level, form, write=out is not None, references=not no_references)
-            return
     from ranker.evaluation.explanations.pairs import check_pair, left_out
     from ranker.evaluation.explanations.sources import explained_candidates, explained_pairs, sources_of
     from ranker.ranking import Ranker
 
     loaded = Ranker.load(model) if model is not None else None
     files = files_for(loaded.feature_set.members if loaded else (), given)
-    dataset = read_input(data or [], source, references, translations, lp, no_references=no_references)
+    ranker = loaded.with_files(files) if loaded else None
+    dataset = read_input(
+        data or [],
+        source,
+        references,
+        translations,
+        lp,
+        no_references=no_references,
+        extractors=ranker.feature_set.members if ranker else (),
+    )
     if pair is not None:
         check_pair(dataset, *pair)
     chosen = sources_of(dataset, seg_id)
     if not len(chosen):
         raise _no_source(seg_id, dataset.name)
-    ranker = loaded.with_files(files) if loaded else Ranker.load(suited_model(dataset))
+    ranker = ranker or Ranker.load(suited_model(dataset))
     with working("explaining"):
         note = ranker.note(dataset)
         matrix = ranker.contributions(dataset)
@@ -158,52 +145,8 @@ def _list_weights(model: Path | None, form: OutputForm) -> None:
     emit(Result.of_rows(weights, signature=shown.signature()), form)
 
 
-def _explain_shards(
-    run: Run,
-    model: Path | None,
-    pair: tuple[str, str] | None,
-    seg_id: str | None,
-    level: str | None,
-    form: OutputForm,
-    *,
-    write: bool,
-    references: bool,
-) -> None:
-    from ranker.evaluation.explanations.evidence import WordPairs
-    from ranker.evaluation.explanations.pairs import check_different
-    from ranker.ranking import RankerScorer
-    from ranker.scaling.explaining import ExplainSources, Explanations
-
-    if pair is not None:
-        check_different(*pair)
-    numbers = [*range(len(run.shards))]
-    if seg_id is not None:
-        numbers = [number for number in numbers if run.shards.may_hold(number, seg_id)]
-    learners = [] if pair is None else [WordPairs()]
-    named, whole = chosen_for(run, None, model, references=references, learners=learners)
-    scorer = named.scorers()[0]
-    assert isinstance(scorer, RankerScorer)
-    stage = ExplainSources(named, whole, references, seg_id=seg_id, pair=pair)
-    finished = run.map(stage, run.folder, numbers)
-    if seg_id is not None and not any(shard.rows or shard.problem for shard in finished):
-        raise _no_source(seg_id, run.shards.name)
-    notes = [] if whole is None else [scorer.note(whole.dataset())]
-    signature = f"{scorer.head()}|ranked:{run.signature(finished)}"
-    finish(run, stage, finished, notes, signatures=[signature])
-    if write:
-        emit(written_files(run, finished, [signature]), form)
-        return
-    groups = Explanations(run, finished)
-    features = scorer.ranker.feature_set
-    if pair is None:
-        _print_candidates(groups, signature, _parts(features, level or "family"), form)
-        return
-    parts = _parts(features, level) if level else {}
-    _print_pairs(groups, pair, groups.left_out, run.shards.name, signature, parts, form)
-
-
 def _print_candidates(
-    groups: Iterable[dict[str, Any]], signature: str, parts: dict[str, list[str]], form: OutputForm
+    groups: list[dict[str, Any]], signature: str, parts: dict[str, list[str]], form: OutputForm
 ) -> None:
     """Print the contributions to the scores of all candidates, source by source."""
 
@@ -219,11 +162,12 @@ def _print_candidates(
             _print(group, parts)
         say_signatures(signature)
 
-    _emit(groups, lambda listed: {"signature": signature, "sources": listed}, rows, show, form)
+    document = {"signature": signature, "sources": groups}
+    emit(Result(document, [row for group in groups for row in rows(group)], show, groups), form)
 
 
 def _print_pairs(
-    groups: Iterable[dict[str, Any]],
+    groups: list[dict[str, Any]],
     pair: tuple[str, str],
     skipped: int,
     data: str,
@@ -248,27 +192,10 @@ def _print_pairs(
             say(f"mean of {len(sums):,} sources: {headline(*pair, difference, families)}", "")
         say_signatures(signature)
 
-    def document(listed: list[dict[str, Any]]) -> dict[str, Any]:
-        first, second = pair
-        means = {"first": first, "second": second, "difference": difference, "families": families}
-        return {"signature": signature, **means, "left_out": skipped, "sources": listed}
-
-    _emit(groups, document, lambda group: [_flat(group)], show, form)
-
-
-def _emit(
-    groups: Iterable[dict[str, Any]],
-    document: Callable[[list[dict[str, Any]]], dict[str, Any]],
-    rows: Callable[[dict[str, Any]], list[dict[str, Any]]],
-    show: Callable[[], None],
-    form: OutputForm,
-) -> None:
-    """Print explanations; tables and JSON lines source by source, because those of shards may not fit into memory."""
-    if form in ("table", "jsonl"):
-        emit(Result(None, (), show, groups), form)
-        return
-    listed = [*groups]
-    emit(Result(document(listed), [row for group in listed for row in rows(group)], show), form)
+    first, second = pair
+    means = {"first": first, "second": second, "difference": difference, "families": families}
+    document = {"signature": signature, **means, "left_out": skipped, "sources": groups}
+    emit(Result(document, list(map(_flat, groups)), show, groups), form)
 
 
 def _flat(group: dict[str, Any]) -> dict[str, Any]:

@@ -36,19 +36,12 @@ def train_command(
         str, typer.Option("--tokenizer", help="Tokenizer; none for text that is already tokenized.")
     ] = "13a",
     keep_case: Annotated[bool, typer.Option("--keep-case", help="Do not lowercase the text.")] = False,
-    memory: Annotated[
-        str,
-        typer.Option(
-            "--memory",
-            help="Memory for sorting n-grams, such as 500M, plus the vocabulary. Larger data goes to temporary files.",
-            metavar="SIZE",
-        ),
-    ] = "2G",
     form: DocumentFormatOption = "table",
 ) -> None:
     """Train an n-gram language model and write it as an ARPA file.
 
-    Estimates interpolated modified Kneser-Ney, like KenLM's lmplz. Use the model as perp[model=FILE].
+    Estimates interpolated modified Kneser-Ney, like KenLM's lmplz. Use the model as perp[model=FILE]. The text and its
+    n-grams are held in memory: for larger text use lmplz, and name its file in perp[model=FILE].
 
     Example: ranker lm train --text sentences.en --order 3 -o en.arpa
     """
@@ -59,9 +52,7 @@ def train_command(
     check_target(output)
     chosen = checked_tokenizer(tokenizer)
     with working("training"):
-        trained = train_language_model(
-            text, output, order=order, tokenizer=chosen, lowercase=not keep_case, memory=memory
-        )
+        trained = train_language_model(text, output, order=order, tokenizer=chosen, lowercase=not keep_case)
     if trained.fallback_orders:
         orders = ", ".join(map(str, trained.fallback_orders))
         what = f"the text is too small or too repetitive to estimate the discounts of order {orders}"

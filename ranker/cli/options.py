@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -18,6 +18,7 @@ from ranker.threads import set_jobs
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
     from ranker.evaluation.choices import Level
+    from ranker.extractors.base import Extractor
 
 
 OUTPUT = "Output"
@@ -155,10 +156,12 @@ def read_input(
     kind: str | None = None,
     parts: list[Dataset] | None = None,
     no_references: bool = False,
+    extractors: Sequence[Extractor] = (),
 ) -> Dataset:
     """Read the data set that the options name: corpora, or parallel files, without its references if so told.
 
-    A note names the corpora that hold no judgements of `kind`, if it is given; the corpora are added to `parts`.
+    A note names the corpora that hold no judgements of `kind`, if it is given; the corpora are added to `parts`. Scores
+    that `extractors` read from files are attached.
     """
     parallel = bool(source or references or translations)
     if references and no_references:
@@ -183,8 +186,13 @@ def read_input(
             corpora = [catalogue.load(path) for path in data]
         if no_references:
             corpora = [corpus.without_references() for corpus in corpora]
-        dataset = concatenate(corpora)
-        dataset = dataset.select_language_pairs(lp) if lp else dataset
+        whole = concatenate(corpora)
+        dataset = whole.select_language_pairs(lp) if lp else whole
+        if extractors:
+            from ranker.extractors.given import with_given_scores
+
+            whole = with_given_scores(whole, extractors, dataset.language_pairs)
+            dataset = whole.select_language_pairs(lp) if lp else whole
     if kind is not None and len(corpora) > 1:
         _say_unused(corpora, dataset, kind)
     if parts is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,19 +25,17 @@ from ranker.cli.options import (
 from ranker.cli.output import Result, emit, print_table, say_signatures, show
 from ranker.cli.scorer import GivenOption, MetricOption, chosen, result_signature, say_notes, single
 from ranker.cli.sharded import (
-    EngineOption,
     OutOption,
     SchedulerOption,
+    Sharded,
     WorkersOption,
-    chosen_for,
-    finish,
-    run_of,
+    processed,
+    sharded_input,
     written_files,
 )
 
 if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
-    from ranker.scaling.plan import Run
 
 
 def command(
@@ -57,7 +56,6 @@ def command(
     references: ReferencesOption = None,
     no_references: NoReferencesOption = False,
     translations: TranslationsOption = None,
-    engine: EngineOption = None,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
     out: OutOption = None,
@@ -82,14 +80,22 @@ def command(
         "--given": given,
         "--contributions": contributions,
     }
-    with run_of(data or [], engine, workers, scheduler, out, unsuited=unsuited, must_write=True) as run:
-        if run is not None:
-            _rank_shards(run, single(metric), model, form, references=not no_references)
-            return
+    sharded = sharded_input(data or [], workers, scheduler, out, unsuited=unsuited, must_write=True)
+    if sharded is not None:
+        _rank_shards(sharded, single(metric), model, form, references=not no_references)
+        return
     scorer, dataset = chosen(
         model,
         metric,
-        lambda: read_input(data or [], source, references, translations, lp, no_references=no_references),
+        lambda extractors: read_input(
+            data or [],
+            source,
+            references,
+            translations,
+            lp,
+            no_references=no_references,
+            extractors=extractors,
+        ),
         given,
     )
     import numpy as np
@@ -125,17 +131,14 @@ def command(
     emit(Result({"signature": signature, "sources": groups}, flat, show_all, groups), form)
 
 
-def _rank_shards(run: Run, metric: str | None, model: Path | None, form: OutputForm, *, references: bool) -> None:
-    from ranker.scaling.scoring import RankCandidates
+def _rank_shards(
+    sharded: Sharded, metric: str | None, model: Path | None, form: OutputForm, *, references: bool
+) -> None:
+    from ranker.scaling.tables import NamedScorers, ranks
 
-    named, whole = chosen_for(run, metric, model, references=references)
-    stage = RankCandidates(named, whole, references)
-    finished = run.map(stage, run.folder)
-    scorer = named.scorers()[0]
-    notes = [] if whole is None else [scorer.note(whole.dataset())]
-    signatures = [f"{scorer.head()}|ranked:{run.signature(finished)}"]
-    finish(run, stage, finished, notes, signatures=signatures)
-    emit(written_files(run, finished, signatures), form)
+    named = NamedScorers.single(metric, model, references=references)
+    with processed(sharded, functools.partial(ranks, named), named, "ranks") as (parts, signatures):
+        emit(written_files(parts, signatures, sharded.out), form)
 
 
 def _groups(dataset: Dataset, sources: list[int], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

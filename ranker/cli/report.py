@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Annotated
 
@@ -109,7 +110,6 @@ def command(
         with working("writing"):
             page, drawn = comparison_report(Comparison.read(comparison))
     else:
-        from ranker.corpora import catalogue
         from ranker.ranking import Ranker
         from ranker.reports.findings import examine
         from ranker.reports.ranker_page import ranker_report
@@ -117,16 +117,13 @@ def command(
         assert model is not None
         ranker = Ranker.load(model)
         ranker = ranker.with_files(files_for(ranker.feature_set.members, given))
+        extractors = ranker.feature_set.members
+        read = functools.partial(read_input, no_references=no_references, extractors=extractors)
         if parallel:
-            datasets = [read_input(data or [], source, references, translations, lp, no_references=no_references)]
+            datasets = [read(data or [], source, references, translations, lp)]
         else:
-            datasets = [read_input([path], None, None, None, lp, no_references=no_references) for path in data or []]
-        with working("reading"):
-            training = catalogue.load_all(train_data) if train_data else None
-            if training is not None and no_references:
-                training = training.without_references()
-            if training is not None and train_lp:
-                training = training.select_language_pairs(train_lp)
+            datasets = [read([path], None, None, None, lp) for path in data or []]
+        training = read(train_data, None, None, None, train_lp) if train_data else None
         with working("examining"):
             findings = examine(
                 ranker,

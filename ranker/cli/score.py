@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -24,7 +25,15 @@ from ranker.cli.options import (
 )
 from ranker.cli.output import Result, emit, print_table, say, say_signatures
 from ranker.cli.scorer import GivenOption, MetricsOption, given_scorers, listed, result_signature, say_notes
-from ranker.cli.sharded import EngineOption, OutOption, SchedulerOption, WorkersOption, finish, run_of, written_files
+from ranker.cli.sharded import (
+    OutOption,
+    SchedulerOption,
+    Sharded,
+    WorkersOption,
+    processed,
+    sharded_input,
+    written_files,
+)
 from ranker.errors import OptionError
 from ranker.evaluation.choices import LEVELS, Level
 
@@ -33,7 +42,6 @@ if TYPE_CHECKING:
     from ranker.corpora.dataset import Dataset
     from ranker.evaluation.systems.levels import Units
     from ranker.extractors.scorers import Scorer
-    from ranker.scaling.plan import Run
 
 
 Form = Literal["table", "json", "jsonl", "csv", "mtme"]
@@ -60,7 +68,6 @@ def command(
     source: SourceOption = None,
     references: ReferencesOption = None,
     translations: TranslationsOption = None,
-    engine: EngineOption = None,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
     out: OutOption = None,
@@ -96,11 +103,12 @@ def command(
     }
     to_score = level_of(level) or "segment"
     segments = to_score == "segment"
-    with run_of(data or [], engine, workers, scheduler, out, unsuited=unsuited, must_write=segments) as run:
-        if run is not None:
-            _score_shards(run, listed(metric), model, to_score, form, output, percent=percent)
-            return
-    dataset = read_input(data or [], source, references, translations, lp)
+    sharded = sharded_input(data or [], workers, scheduler, out, unsuited=unsuited, must_write=segments)
+    if sharded is not None:
+        _score_shards(sharded, listed(metric), model, to_score, form, output, percent=percent)
+        return
+    members = [part for scorer in scorers.values() for part in scorer.members]
+    dataset = read_input(data or [], source, references, translations, lp, extractors=members)
     from ranker.evaluation.systems.levels import Units
 
     with working("scoring"):
@@ -137,24 +145,28 @@ def _print(
 
 
 def _score_shards(
-    run: Run, metrics: list[str], model: Path | None, level: Level, form: Form, output: Path | None, *, percent: bool
+    sharded: Sharded,
+    metrics: list[str],
+    model: Path | None,
+    level: Level,
+    form: Form,
+    output: Path | None,
+    *,
+    percent: bool,
 ) -> None:
-    from ranker.scaling.scorers import NamedScorers
-    from ranker.scaling.scoring import ScoreSegments, SumStatistics, totals
+    from ranker.scaling.tables import NamedScorers, segment_scores, total_sums, unit_sums
 
     named = NamedScorers.of(metrics, model)
     scorers = {scorer.name: scorer for scorer in named.scorers()}
-    whole = run.count_references(run.collect_references(), named.members()) if named.need_all_references else None
-    stage = ScoreSegments(named, whole) if level == "segment" else SumStatistics(named, whole, level=level)
-    finished = run.map(stage, run.folder)
-    notes = [] if whole is None else [scorer.note(whole.dataset()) for scorer in scorers.values()]
-    signatures = [f"{scorer.head()}|ranked:{run.signature(finished)}|level:{level}" for scorer in scorers.values()]
-    finish(run, stage, finished, notes, signatures=signatures)
-    if level == "segment":
-        with written_to(output):
-            emit(written_files(run, finished, signatures), form)
-        return
-    units, sums = totals(run, [*scorers], level)
+    segments = level == "segment"
+    make = functools.partial(segment_scores, named) if segments else functools.partial(unit_sums, named, level)
+    with processed(sharded, make, named, f"{level} scores") as (parts, heads):
+        signatures = [f"{head}|level:{level}" for head in heads]
+        if segments:
+            with written_to(output):
+                emit(written_files(parts, signatures, sharded.out), form)
+            return
+        units, sums = total_sums(parts, [*scorers], level)
     _print(_rows(units, scorers, sums, percent=percent), scorers, signatures, {"level": level}, form, output)
 
 

@@ -65,20 +65,23 @@ def single(metrics: list[str] | None, option: str = "--metric") -> str | None:
 
 
 def chosen(
-    model: Path | None, metrics: list[str] | None, read: Callable[[], Dataset], given: list[str] | None = None
+    model: Path | None,
+    metrics: list[str] | None,
+    read: Callable[[Sequence[Extractor]], Dataset],
+    given: list[str] | None = None,
 ) -> tuple[Scorer, Dataset]:
     """Return the scorer that the options name, or the ranker that ships for such data, and the data.
 
-    What the options say is checked before the data are read.
+    What the options say is checked before the data are read, for what the scorer is made of.
     """
     from ranker.ranking import make_scorer
 
     metric = single(metrics)
     if model is not None or metric is not None:
         scorer = supplied([make_scorer(metric, model)], given)[0]
-        return scorer, read()
+        return scorer, read(scorer.members)
     files_for((), given)
-    dataset = read()
+    dataset = read(())
     return make_scorer(None, suited_model(dataset)), dataset
 
 

@@ -100,7 +100,8 @@ def command(
     if pairs and form in ("latex", "markdown"):
         raise OptionError(f"--pairs is not available with --format {form}; expected table, json, jsonl or csv")
     check_page(html, opened=opened)
-    dataset = read_input(data or [], source, references, translations, lp)
+    members = [part for scorer in scorers.values() for part in scorer.members]
+    dataset = read_input(data or [], source, references, translations, lp, extractors=members)
     from ranker.evaluation.systems.comparing import compare_systems
 
     with working("scoring and resampling"):

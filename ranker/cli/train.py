@@ -26,14 +26,12 @@ from ranker.cli.options import (
     working,
 )
 from ranker.cli.output import Result, emit, interval, print_table, say, say_note, say_signatures
-from ranker.cli.sharded import EngineOption, OutOption, SchedulerOption, WorkersOption, run_of
 from ranker.errors import OptionError, counted
 from ranker.settings import DEFAULTS, FOLDS, Loss, PairCounting
 
 if TYPE_CHECKING:
     from ranker.evaluation.cross_validation import CrossValidation
     from ranker.ranking import Ranker
-    from ranker.scaling.plan import Run
 
 
 def command(
@@ -85,10 +83,6 @@ def command(
     references: ReferencesOption = None,
     no_references: NoReferencesOption = False,
     translations: TranslationsOption = None,
-    engine: EngineOption = None,
-    workers: WorkersOption = None,
-    scheduler: SchedulerOption = None,
-    out: OutOption = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     form: DocumentFormatOption = "table",
@@ -101,31 +95,12 @@ def command(
     With --from, the weights of another ranker are the starting point. They change only as far as cross-validation over
     sources shows an improvement of more than two standard errors.
 
-    Features of shards (ranker data shard) are made one shard at a time and kept in --out, if given. The optimum is the
-    same, but there is no final cross-validation.
-
     Example: ranker train --data sample --model sample.model
     """
     from ranker.ranking import Ranker
 
     if folds == 1:
         raise OptionError("--folds 1: expected 2 or more, or 0 for no cross-validation")
-    unsuited = {
-        "--lp": lp,
-        "-s": source,
-        "-r": references,
-        "-t": translations,
-        "--from": base,
-        "--references-as-candidates": references_as_candidates,
-    }
-    with run_of(data or [], engine, workers, scheduler, out, unsuited=unsuited, must_write=False) as run:
-        if run is not None:
-            penalty = "auto" if c == "auto" else _number(c)
-            ranker = Ranker(features, C=penalty, loss=loss, kind=kind, pairs=pairs, seed=seed)
-            more_notes = ["no cross-validation on shards: evaluate the model on other data"] if folds else []
-            _train_on_shards(run, ranker, model, more_notes, form, references=not no_references)
-            return
-    dataset = read_input(data or [], source, references, translations, lp, kind=kind, no_references=no_references)
     from ranker.evaluation.cross_validation import cross_validate
     from ranker.evaluation.direction import direction_note
     from ranker.extractors.target_language import english_note
@@ -140,6 +115,16 @@ def command(
         seed=seed,
         references_as_candidates=references_as_candidates,
         base=base,
+    )
+    dataset = read_input(
+        data or [],
+        source,
+        references,
+        translations,
+        lp,
+        kind=kind,
+        no_references=no_references,
+        extractors=ranker.feature_set.members,
     )
     target = model or Path(f"{dataset.name.split('+')[0]}.model")
     check_target(target)
@@ -158,21 +143,6 @@ def command(
     for note in notes:
         say_note(note)
     _print(ranker, target, cross_validation, form)
-
-
-def _train_on_shards(
-    run: Run, ranker: Ranker, model: Path | None, more_notes: list[str], form: DocumentFormat, *, references: bool
-) -> None:
-    from ranker.scaling.judging import train
-    from ranker.storage.model_files import check_target
-
-    target = model or Path(f"{run.shards.name.split('+')[0]}.model")
-    check_target(target)
-    train(run, ranker, references=references)
-    ranker.save(target)
-    for note in (*ranker.training_notes, *more_notes):
-        say_note(note)
-    _print(ranker, target, None, form)
 
 
 def _print(ranker: Ranker, target: Path, cross_validation: CrossValidation | None, form: DocumentFormat) -> None:

@@ -15,7 +15,8 @@ preferences     first, second, relation, judge, task, rank_first,            one
 
 ``source``, ``candidate``, ``first`` and ``second`` are row numbers of the tables they point to. References and
 candidates are sorted by source, so the candidates of one source are one block. References and candidates may have one
-column more, ``alignment``, with their word alignment to the source; see `ranker.corpora.formats.pharaoh`.
+column more, ``alignment``, with their word alignment to the source; see `ranker.corpora.formats.pharaoh`. Candidates
+may have columns of scores from files; see `ranker.extractors.given`.
 """
 
 from __future__ import annotations
@@ -37,7 +38,6 @@ import pyarrow as pa
 from ranker.arrays import BoolArray, Int64Array
 from ranker.corpora.conversions import Conversions
 from ranker.corpora.languages import target_language
-from ranker.corpora.reference_sums import ReferenceSums
 from ranker.corpora.schema import ALIGNMENT, SCHEMA, TEXT, table
 from ranker.errors import DataError, counted, nearest
 
@@ -73,9 +73,7 @@ class Dataset(Conversions):
     preferences: pd.DataFrame
     places: pd.DataFrame | None = None
     _views: dict[Hashable, Any] = field(init=False, default_factory=dict, repr=False)
-    _origin: tuple[Dataset, Int64Array] | None = field(init=False, default=None, repr=False)
     _peers: tuple[Dataset, Int64Array] | None = field(init=False, default=None, repr=False)
-    _reference_sums: ReferenceSums | None = field(init=False, default=None, repr=False)
 
     def __len__(self) -> int:
         """Return the number of candidates, the rows of every feature matrix."""
@@ -96,46 +94,12 @@ class Dataset(Conversions):
         return f"<p>{html.escape(summary)}</p>{head.assign(source=sources['text']).to_html(notebook=True)}"
 
     @property
-    def origin(self) -> tuple[Dataset, Int64Array]:
-        """The whole data set that this one was selected from, and the row of every candidate there.
-
-        The row is -1 for a reference that was added as a candidate.
-        """
-        return self._origin or (self, np.arange(len(self)))
-
-    @property
     def peers(self) -> tuple[Dataset, Int64Array]:
         """The data set of all candidates that these are compared with, and the row of every one of these there.
 
         It has the same sources. Only `select_candidates` with ``peers=True`` makes it another than this one.
         """
         return self._peers or (self, np.arange(len(self)))
-
-    @property
-    def whole(self) -> tuple[Dataset, Int64Array]:
-        """The data set to learn from, and the source there of every candidate of this one.
-
-        It is this data set, unless this is a selection from a shard: then the shard. What is learnt from a shard is
-        learnt from `reference_sums`.
-        """
-        shard, rows = self.origin
-        return (self, self.candidate_source) if shard._reference_sums is None else (shard, shard.candidate_source[rows])
-
-    @property
-    def reference_sums(self) -> ReferenceSums | None:
-        """Sums over the references of all shards, if this is a shard or a selection from one."""
-        return self.origin[0]._reference_sums
-
-    @property
-    def references_to_learn_from(self) -> int:
-        """Number of references, of all shards if this is one."""
-        return len(self.references) if self.reference_sums is None else self.reference_sums.references
-
-    def within(self, sums: ReferenceSums) -> Dataset:
-        """Return this data set as a shard: what learns from the data being ranked learns from the sums over all."""
-        part = dataclasses.replace(self)
-        object.__setattr__(part, "_reference_sums", sums)
-        return part
 
     @functools.cached_property
     def candidate_source(self) -> Int64Array:
@@ -176,7 +140,7 @@ class Dataset(Conversions):
         """SHA-256 of everything in the tables: equal content gives an equal fingerprint."""
         digest = hashlib.sha256()
         for name, columns in SCHEMA.items():
-            for column in [*columns, *({ALIGNMENT} & set(getattr(self, name)))]:
+            for column in [*columns, *sorted(set(getattr(self, name)) - set(columns))]:
                 digest.update(f"\n{name}.{column}\n".encode())
                 values = getattr(self, name)[column]
                 for part in _text_bytes(values) if values.dtype == TEXT else [values.to_numpy().tobytes()]:
@@ -206,7 +170,7 @@ class Dataset(Conversions):
             self.ratings,
             self.preferences,
             None if self.places is None else self.places[chosen],
-        )._selected_from(*self.origin)
+        )
         rows = chosen[self.candidate_source]
         selected = selected._keep_candidates(rows)
         if self._peers is None:
@@ -238,7 +202,6 @@ class Dataset(Conversions):
         ratings = self.ratings[chosen[self.ratings["candidate"].to_numpy()]]
         first, second = (self.preferences[side].to_numpy() for side in ("first", "second"))
         preferences = self.preferences[chosen[first] & chosen[second]]
-        whole, rows = self.origin
         return Dataset(
             self.name,
             self.sources,
@@ -249,14 +212,10 @@ class Dataset(Conversions):
                 first=code[preferences["first"].to_numpy()], second=code[preferences["second"].to_numpy()]
             ).reset_index(drop=True),
             self.places,
-        )._selected_from(whole, rows[chosen])
+        )
 
     def _compared_with(self, peers: Dataset, rows: Int64Array) -> Dataset:
         object.__setattr__(self, "_peers", (peers, rows))
-        return self
-
-    def _selected_from(self, whole: Dataset, rows: Int64Array) -> Dataset:
-        object.__setattr__(self, "_origin", (whole, rows))
         return self
 
     def with_references_as_candidates(self) -> Dataset:
@@ -292,7 +251,6 @@ class Dataset(Conversions):
         together = pd.concat([self.candidates, added], ignore_index=True)
         order = np.argsort(together["source"].to_numpy(), kind="stable")
         code = np.argsort(order)
-        whole, rows = self.origin
         return Dataset(
             self.name,
             self.sources,
@@ -301,7 +259,7 @@ class Dataset(Conversions):
             self.ratings.assign(candidate=code[self.ratings["candidate"].to_numpy()]),
             self.preferences.assign(**{side: code[self.preferences[side].to_numpy()] for side in ("first", "second")}),
             self.places,
-        )._selected_from(whole, np.concatenate([rows, np.full(len(added), -1)])[order])
+        )
 
     def references_among_candidates(self) -> tuple[Dataset, Int64Array]:
         """Return `with_references_as_candidates`, and the row of every reference there."""
@@ -314,7 +272,7 @@ class Dataset(Conversions):
     def without_references(self) -> Dataset:
         """Return the data set without its references."""
         none = self.references.iloc[:0]
-        without = dataclasses.replace(self, references=none)._selected_from(*self.origin)
+        without = dataclasses.replace(self, references=none)
         return without if self._peers is None else without._compared_with(*self._peers)
 
     def select_language_pairs(self, wanted: Sequence[str]) -> Dataset:

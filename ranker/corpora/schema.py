@@ -12,7 +12,7 @@ import pyarrow as pa
 
 TEXT = pd.StringDtype("pyarrow")
 ALIGNMENT = "alignment"
-"""The one column that `references` and `candidates` may have besides those of `SCHEMA`."""
+"""A column that `references` and `candidates` may have besides those of `SCHEMA`."""
 
 SCHEMA: dict[str, dict[str, Any]] = {
     "sources": {"lp": TEXT, "doc": TEXT, "seg_id": TEXT, "text": TEXT},

@@ -159,7 +159,7 @@ class Extractor(ABC):
 
     def unusable(self, dataset: Dataset) -> str | None:
         """Return why there are too few references in `dataset` to learn from, or None."""
-        references = dataset.references_to_learn_from
+        references = len(dataset.references)
         if references >= self.fewest_references:
             return None
         return (

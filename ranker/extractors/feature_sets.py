@@ -18,7 +18,7 @@ from ranker.corpora.dataset import Dataset, view
 from ranker.errors import DataError, OptionError, nearest
 from ranker.extractors import registry
 from ranker.extractors.base import Extractor, FeatureFamily, check_new_texts, join_notes, of_shape
-from ranker.extractors.given import given_files
+from ranker.extractors.given import given_files, with_given_scores
 from ranker.files import display_name, read_text, sha256
 from ranker.storage.plain_data import parse_toml
 
@@ -231,7 +231,8 @@ class FeatureSet:
         self.check_ready()
         has_reference = np.diff(dataset.reference_offsets) > 0
         rows = has_reference[dataset.candidate_source]
-        referenced = dataset if rows.all() else dataset.select_sources(has_reference)
+        whole = dataset if rows.all() else with_given_scores(dataset, self.members)
+        referenced = whole.select_sources(has_reference)
         parts = []
         for extractor, ready in zip(self.extractors, known, strict=True):
             if ready is not None:
@@ -321,7 +322,7 @@ def _columns(extractor: Extractor, dataset: Dataset) -> FloatArray:
     # what was learnt in training is no part of the value by which a view is found
     learnt = any(part.fit_scope == "train" for part in (extractor, *extractor.members))
     if learnt or len(dataset) > _KEPT_ROWS or not isinstance(extractor, Hashable):
-        columns = extractor.fit_ranked(dataset.whole[0]).transform(dataset)
+        columns = extractor.fit_ranked(dataset).transform(dataset)
     else:
         columns = _kept_columns(dataset, extractor)
     return of_shape(columns, (len(dataset), len(extractor.columns)), extractor, "transform")
@@ -329,4 +330,4 @@ def _columns(extractor: Extractor, dataset: Dataset) -> FloatArray:
 
 @view
 def _kept_columns(dataset: Dataset, extractor: Extractor) -> FloatArray:
-    return extractor.fit_ranked(dataset.whole[0]).transform(dataset)
+    return extractor.fit_ranked(dataset).transform(dataset)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -139,10 +139,12 @@ class Given(SentenceMean):
             If a candidate has none; or for scores of what the data set does not have, duplicates, and whatever else is
             wrong with the file.
         """
-        whole, rows = dataset.origin
-        pairs = tuple(dataset.language_pairs)
-        values = _of_candidates(whole, self, pairs) if self._scores is not None else _of_column(whole, self)
-        scores = np.where(rows >= 0, values[rows] if len(values) else np.nan, np.nan)
+        if self._scores is None:
+            scores = _of_column(dataset, self)
+        elif self._column in dataset.candidates:
+            scores = dataset.candidates[self._column].to_numpy(np.float64)
+        else:
+            scores = _of_candidates(dataset, self, ())
         lacking = np.flatnonzero(np.isnan(scores))
         if len(lacking):
             row = int(lacking[0])
@@ -168,6 +170,11 @@ class Given(SentenceMean):
         return self._scores.in_order(number, things)
 
     @property
+    def _column(self) -> str:
+        """Column of the candidates that holds the scores of the file, once they are attached."""
+        return f"given {self.name} {self._scores.digest if self._scores else ''}"
+
+    @property
     def _is_score_file(self) -> bool:
         return self.file is not None and _SCORE_FILE.search(self.file) is not None
 
@@ -179,6 +186,21 @@ class Given(SentenceMean):
 def given_files(extractors: Iterable[Extractor]) -> dict[str, str | None]:
     """Return the files of the scores from elsewhere among `extractors`, by the names of the scores."""
     return {extractor.name: extractor.file for extractor in extractors if isinstance(extractor, Given)}
+
+
+def with_given_scores(dataset: Dataset, extractors: Iterable[Extractor], pairs: Sequence[str] = ()) -> Dataset:
+    """Return a data set with the scores that `extractors` read from files as columns of its candidates.
+
+    Files may list scores in the order of the segments of a whole data set, so this comes before any part of it, such as
+    some language `pairs`, is selected.
+    """
+    in_files = {part._column: part for part in extractors if isinstance(part, Given) and part._scores is not None}
+    new = {
+        column: _of_candidates(dataset, part, tuple(pairs))
+        for column, part in in_files.items()
+        if column not in dataset.candidates
+    }
+    return dataclasses.replace(dataset, candidates=dataset.candidates.assign(**new)) if new else dataset
 
 
 @view

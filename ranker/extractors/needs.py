@@ -62,7 +62,7 @@ def supply_of(dataset: Dataset) -> Supply:
         # sources to which the candidates come later
         candidates = np.full(len(dataset.sources), np.iinfo(np.int64).max)
     has_reference = np.diff(dataset.reference_offsets) > 0
-    return Supply(has_reference, candidates.astype(np.int64), in_english(dataset), dataset.references_to_learn_from)
+    return Supply(has_reference, candidates.astype(np.int64), in_english(dataset), len(dataset.references))
 
 
 def usable(extractors: Sequence[Extractor], dataset: Dataset) -> BoolArray:

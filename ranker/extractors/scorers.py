@@ -218,7 +218,7 @@ class MetricScorer(Scorer):
         """Return the statistics of the metric."""
         self.metric.check_ready()
         FeatureSet((self.metric,)).check_references(dataset)
-        statistics = self.metric.fit_ranked(dataset.whole[0]).statistics(dataset)
+        statistics = self.metric.fit_ranked(dataset).statistics(dataset)
         shape = len(dataset), self.metric.width
         return np.asarray(of_shape(statistics, shape, self.metric, "statistics"), dtype=np.float64)
 

@@ -14,7 +14,6 @@ from ranker.arrays import BoolArray
 from ranker.corpora.dataset import Dataset, view
 from ranker.extractors.base import Extractor
 from ranker.extractors.lexical.word_classes import in_class
-from ranker.extractors.text.scripts import sampled
 from ranker.extractors.text.tokens import token_batch
 from ranker.notation import write
 
@@ -60,24 +59,8 @@ def in_english(dataset: Dataset) -> BoolArray:
 
 @view
 def unknown_looks_english(dataset: Dataset) -> bool:
-    """Tell whether the sources whose language pair is not known, of all shards, are translated into English."""
-    if dataset.reference_sums is not None:
-        return dataset.reference_sums.english
+    """Tell whether the sources whose language pair is not known are translated into English."""
     return looks_english(dataset.select_sources(dataset.target_languages == ""), fewest=_ENOUGH_WORDS)
-
-
-def references_looked_at(dataset: Dataset) -> BoolArray:
-    """Return the references whose texts tell the language of `dataset`, or that it is written without spaces."""
-    source = dataset.references["source"].to_numpy()
-    pairs = dataset.source_language_pairs[source]
-    looked_at = np.zeros(len(source), dtype=bool)
-    for pair in dataset.language_pairs:
-        looked_at[sampled(np.flatnonzero(pairs == pair))] = True
-    unknown = dataset.target_languages[source] == ""
-    if unknown.any():
-        looked_at[:_SENTENCES_LOOKED_AT] = True
-        looked_at[np.flatnonzero(unknown)[:_SENTENCES_LOOKED_AT]] = True
-    return looked_at
 
 
 @view

@@ -1,1 +1,1 @@
-"""Commands on data sets that do not fit into memory: shard by shard, on one machine or on a Dask cluster."""
+"""Scores, ranks and evaluation of shards: one function per shard, in a loop or on Dask."""

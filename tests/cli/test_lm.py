@@ -48,7 +48,7 @@ def test_files_together_are_one_text(kenlm, ranker):
 
 
 def test_case_and_tokenizer(kenlm, ranker):
-    arguments = ("--order", "2", "--keep-case", "--tokenizer", "none", "--memory", "16m")
+    arguments = ("--order", "2", "--keep-case", "--tokenizer", "none")
     assert ranker("lm", "train", "--text", "text.en", "--output", "cased.arpa", *arguments)[0] == 0
     assert Path("cased.arpa").read_text().startswith("# ranker lm train: order=2 tokenizer=none lowercase=false\n")
     assert "A" in kenlm.Model("cased.arpa")
@@ -85,12 +85,6 @@ def test_standard_input(kenlm, tmp_path):
         (("--text", "empty"), "a language model requires at least one training sentence, found none"),
         (("--text", "text.en", "--tokenizer", "14a"), "--tokenizer 14a: unknown tokenizer (did you mean '13a'?)"),
         (("--text", "text.en", "--tokenizer", "auto"), "--tokenizer auto: the language of plain text is unknown"),
-        (
-            ("--text", "text.en", "--memory", "2"),
-            "--memory 2: expected a number with K, M or G, from 16M, such as 500M",
-        ),
-        (("--text", "text.en", "--memory", "1" * 5000 + "M"), "--memory 1111"),
-        (("--text", "text.en", "--memory", "1M"), "--memory 1M: expected a number with K, M or G, from 16M"),
         (("--text", "text.en", "--order", "7"), "Invalid value for '--order'"),
         (
             ("--text", "reserved", "--tokenizer", "none"),

@@ -14,7 +14,7 @@ import pytest
 from ranker.corpora.dataset import Dataset, concatenate
 from ranker.errors import DataError, ModelError, OptionError
 from ranker.extractors.feature_sets import FeatureSet
-from ranker.extractors.given import Given
+from ranker.extractors.given import Given, with_given_scores
 from ranker.extractors.registry import make, make_metric
 from ranker.ranking import Ranker, make_scorer
 from ranker.storage.model_files import StoredModel, read_model, write_model
@@ -59,27 +59,41 @@ def test_scores_are_those_of_the_file_and_their_means(data: Dataset) -> None:
 
 
 def test_parts_of_a_data_set_keep_their_scores(data: Dataset) -> None:
-    """Scores in the order of the segments are matched in the whole data set that parts were selected from."""
+    """Scores in the order of the segments are matched with the whole data set before parts are selected."""
     metric = make_metric("given[file=comet.tsv]")
     some = np.array([False, True, True])
     selected = np.arange(9) % 4 > 0
-    assert metric.transform(data.select_sources(some))[:, 0].tolist() == SCORES[3:].tolist()
-    assert metric.transform(data.select_candidates(selected))[:, 0].tolist() == SCORES[selected].tolist()
-    joined = data.select_candidates(selected).select_sources(some)
+    with pytest.raises(DataError, match=r"comet.tsv:3: system 's0' has 3 scores, expected 2, one for each of its seg"):
+        metric.transform(data.select_sources(some))
+    whole = with_given_scores(data, [make_metric("bleu"), metric])
+    assert metric.transform(whole)[:, 0].tolist() == SCORES.tolist()
+    assert with_given_scores(whole, [metric]) is whole
+    assert metric.transform(whole.select_sources(some))[:, 0].tolist() == SCORES[3:].tolist()
+    assert metric.transform(whole.select_candidates(selected))[:, 0].tolist() == SCORES[selected].tolist()
+    joined = whole.select_candidates(selected).select_sources(some)
     assert metric.transform(joined)[:, 0].tolist() == SCORES[3:][selected[3:]].tolist()
     assert metric.transform(joined.select_language_pairs(["?"]))[:, 0].tolist() == SCORES[3:][selected[3:]].tolist()
-    added = data.with_references_as_candidates()
-    whole, rows = added.origin
-    assert whole is data
-    assert rows.tolist() == [0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1]
+    added = whole.with_references_as_candidates()
     with pytest.raises(DataError, match=r"comet.tsv: no score 'comet' of system 'reference1' for test\[1\] \(3 of 12"):
         metric.transform(added)
-    np.testing.assert_array_equal(
-        metric.transform(added.select_candidates(rows >= 0))[:, 0],
-        SCORES,
-    )
-    together = concatenate([data.select_sources(some), data.select_sources(~some)])
-    assert together.origin[0] is together
+    outputs = added.select_candidates(~added.candidates["is_reference"].to_numpy(bool))
+    assert metric.transform(outputs)[:, 0].tolist() == SCORES.tolist()
+    together = concatenate([whole.select_sources(~some), whole.select_sources(some)])
+    assert metric.transform(together)[:, 0].tolist() == SCORES.tolist()
+
+
+def test_what_decides_a_score_is_in_the_fingerprint(data: Dataset) -> None:
+    """Parts that look alike but were selected from other data sets, whose scores differ, are told apart."""
+    metric = make_metric("given[file=comet.tsv]")
+    scored, first = with_given_scores(data, [metric]), np.array([True, False, False])
+    other = with_given_scores(data.select_sources([True, True, True]), [metric]).select_sources(first)
+    part = scored.select_sources(first)
+    assert part.fingerprint == other.fingerprint != data.select_sources(first).fingerprint
+    assert metric.transform(part).tolist() == metric.transform(other).tolist()
+    changed = part.candidates.assign(**{metric._column: [1.0, 2.0, 3.0]})
+    others_scores = dataclasses.replace(part, candidates=changed)
+    assert others_scores.fingerprint != part.fingerprint
+    assert metric.transform(others_scores)[:, 0].tolist() == [1.0, 2.0, 3.0]
 
 
 def test_without_a_file_scores_are_a_column_of_the_data(data: Dataset) -> None:
@@ -140,7 +154,8 @@ def test_a_missing_score_is_an_error_only_where_it_is_asked_for(data: Dataset) -
         DataError, match=r"gap.tsv: no score 'gap' of system 's1' for test\[2\] \(1 of 9 candidates have"
     ):
         metric.transform(data)
-    assert metric.transform(data.select_sources([True, False, True])).shape == (6, 1)
+    whole = with_given_scores(data, [metric])
+    assert metric.transform(whole.select_sources([True, False, True])).shape == (6, 1)
 
 
 def test_sums_keep_the_files_of_their_metrics(data: Dataset) -> None:
@@ -209,9 +224,8 @@ def test_scores_of_real_outputs_agree_with_their_own_metric(shared: Path, tmp_pa
     path = tmp_path / "chrf.tsv"
     path.write_text("lp\tseg_id\tsystem\tscore\n" + "".join("\t".join(map(str, row)) + "\n" for row in rows))
     assert len(whole.language_pairs) > 5
-    np.testing.assert_array_equal(make_metric(f"given[file={path}]").transform(whole)[:, 0], chrf)
-    pair = whole.select_language_pairs(["de-en"])
+    metric = make_metric(f"given[file={path}]")
+    np.testing.assert_array_equal(metric.transform(whole)[:, 0], chrf)
+    pair = with_given_scores(whole, [metric]).select_language_pairs(["de-en"])
     assert 0 < len(pair) < len(whole)
-    np.testing.assert_array_equal(
-        make_metric(f"given[file={path}]").transform(pair)[:, 0], make_metric("chrf").transform(pair)[:, 0]
-    )
+    np.testing.assert_array_equal(metric.transform(pair)[:, 0], make_metric("chrf").transform(pair)[:, 0])

@@ -1,31 +1,29 @@
-"""What goes wrong in a long run: shards, disks, processes; and how the run goes on."""
+"""What goes wrong in a long run: shards, results, disks, processes; and how the run goes on."""
 
 from __future__ import annotations
 
 import errno
+import functools
+import json
 import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from ranker import files
-from ranker.corpora.dataset import Dataset
 from ranker.corpora.shards.shards import Shards
-from ranker.scaling.engines import Engine
-from ranker.scaling.plan import Run
-from ranker.scaling.scorers import NamedScorers
-from ranker.scaling.scoring import ScoreSegments
+from ranker.errors import DataError
+from ranker.scaling.cluster import dask_client
+from ranker.scaling.parts import process
+from ranker.scaling.tables import NamedScorers, judged_candidates, judged_scores, segment_scores
 from tests.command_line import Command
 from tests.effort import thorough
 
@@ -53,12 +51,22 @@ def test_a_corrupt_shard_is_named_and_the_others_are_scored(command: Command, tm
     words = ("score", str(data), "--metric", "bleu", "--out", str(out))
     printed = command(*words, code=2)
     assert "part-00003.parquet: is not the file that shards.json describes" in printed.err
-    assert "1 of 7 shards failed" in printed.err
-    assert "the results of the others are kept" in printed.err
+    assert "1 of 7 shards failed; the results of the others are kept in" in printed.err
     assert len(contents(out)) == 6
+    listed = json.loads((out / "results.json").read_text(encoding="utf-8"))["parts"]
+    assert [bool(part["problem"]) for part in listed] == [number == 3 for number in range(7)]
     shard.write_bytes(intact)
     assert "6 shards finished by an earlier run" in command(*words).err
     assert len(contents(out)) == 7
+
+
+def test_without_a_directory_no_results_are_promised(command: Command, copy_of):
+    data = copy_of(2)
+    (data / "part-00001.parquet").unlink()
+    printed = command("score", str(data), "--metric", "bleu", "--level", "system", code=2)
+    assert "part-00001.parquet: no such file" in printed.err
+    assert "1 of 2 shards failed; give --out DIR to keep the results of the others: repair it" in printed.err
+    assert "are kept" not in printed.err
 
 
 def test_a_corrupt_shard_of_a_pattern_is_named(command: Command, tmp_path, copy_of):
@@ -69,14 +77,6 @@ def test_a_corrupt_shard_of_a_pattern_is_named(command: Command, tmp_path, copy_
     assert len(contents(out)) == 1
 
 
-def test_what_learns_from_all_references_needs_all_shards(command: Command, tmp_path, copy_of):
-    data = copy_of(2)
-    (data / "part-00001.parquet").unlink()
-    printed = command("score", str(data), "--metric", "nist", "--out", str(tmp_path / "out"), code=2)
-    assert "part-00001.parquet: no such file" in printed.err
-    assert "what is learnt from the references of all shards needs it" in printed.err
-
-
 def test_finished_shards_are_kept_and_changed_options_make_them_anew(command: Command, tmp_path, shards_of):
     words = ("score", shards_of(2), "--out", str(tmp_path), "--metric")
     command(*words, "bleu")
@@ -84,10 +84,52 @@ def test_finished_shards_are_kept_and_changed_options_make_them_anew(command: Co
     stamps = [path.stat().st_mtime_ns for path in sorted(tmp_path.glob("part-*"))]
     assert "2 shards finished by an earlier run" in command(*words, "bleu").err
     assert stamps == [path.stat().st_mtime_ns for path in sorted(tmp_path.glob("part-*"))]
-    printed = command(*words, "bleu[order=2]").err
-    assert printed.count("made anew because data, model or options changed") == 2
-    assert contents(tmp_path).keys() == before.keys()
-    assert contents(tmp_path) != before
+    assert "finished by an earlier run" not in command(*words, "bleu[order=2]").err
+    assert len(contents(tmp_path)) == 2
+    assert not contents(tmp_path).keys() & before.keys()
+
+
+def test_results_of_more_shards_are_removed(command: Command, tmp_path, shards_of):
+    for number in (7, 2):
+        command("score", shards_of(number), "--metric", "bleu", "--out", str(tmp_path))
+        assert len(contents(tmp_path)) == number
+
+
+@pytest.mark.parametrize("place", [0.1, 0.5, 0.99])
+def test_a_flipped_bit_in_a_finished_part_is_noticed(command: Command, tmp_path, shards_of, place):
+    words = ("score", shards_of(2), "--metric", "chrf", "--level", "system", "--json", "--out", str(tmp_path))
+    expected = command(*words).out
+    before = contents(tmp_path)
+    name, raw = next(iter(before.items()))
+    at = int(len(raw) * place)
+    (tmp_path / name).write_bytes(raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :])
+    printed = command(*words)
+    assert "1 shard finished by an earlier run" in printed.err
+    assert printed.out == expected
+    assert contents(tmp_path) == before
+
+
+def test_a_list_of_earlier_results_is_gone_before_the_first_part_is_replaced(tmp_path, shards_of, monkeypatch):
+    shards, named = Shards.open([shards_of(2)]), NamedScorers.of(["bleu"], None)
+    (tmp_path / "results.json").write_text("{}", encoding="utf-8")
+
+    def killed(part):
+        assert not (tmp_path / "results.json").exists()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        process(shards, killed, named.signature(), tmp_path)
+    assert not (tmp_path / "results.json").exists()
+
+
+def test_a_shard_that_is_replaced_during_a_run_is_noticed(tmp_path, copy_of):
+    data = copy_of(2)
+    shards, named = Shards.open([str(data / "*.parquet")]), NamedScorers.of(["bleu"], None)
+    parts = process(shards, functools.partial(judged_scores, named), named.signature(), tmp_path / "out")
+    assert len(judged_candidates(shards, parts)[0]) == 196
+    shutil.copy(data / "part-00000.parquet", data / "part-00001.parquet")
+    with pytest.raises(DataError, match=r"part-00001\.parquet: was changed during the run: run the command again"):
+        judged_candidates(shards, parts)
 
 
 def test_a_full_disk_ends_the_run_and_keeps_what_is_finished(command: Command, tmp_path, shards_of, monkeypatch):
@@ -102,10 +144,16 @@ def test_a_full_disk_ends_the_run_and_keeps_what_is_finished(command: Command, t
     with monkeypatch.context() as patched:
         patched.setattr(files.os, "fsync", fsync)
         printed = command(*words, code=2)
-    assert "part-00002.parquet: cannot be written: No space left on device" in printed.err
+    assert re.search(r"part-00002-[0-9a-f]{16}\.parquet: cannot be written: No space left on device", printed.err)
     assert len(contents(tmp_path)) == 2
     assert "2 shards finished by an earlier run" in command(*words).err
     assert len(contents(tmp_path)) == 7
+
+
+def test_a_directory_that_cannot_be_made_is_named(command: Command, tmp_path, shards_of):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    printed = command("score", shards_of(2), "--metric", "bleu", "--out", str(tmp_path / "file" / "out"), code=2)
+    assert "out: cannot be written: " in printed.err
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
@@ -120,17 +168,15 @@ def test_a_run_that_is_killed_goes_on(tmp_path):
 @thorough
 def test_a_killed_worker_costs_nothing_but_time(tmp_path, shards_of):
     pytest.importorskip("distributed", reason="Dask is not installed")
-    shards = Shards.open([shards_of(7)])
-    texts: list[str] = []
-    with Engine("dask", 1, say=texts.append) as engine:
-        client, _ = engine._connected()
-        stage = ScoreSegments(NamedScorers.of(["bleu"], None))
+    shards, named = Shards.open([shards_of(7)]), NamedScorers.of(["bleu"], None)
+    make = functools.partial(segment_scores, named)
+    with dask_client(1, None) as client:
         killing = threading.Thread(target=_kill, args=(client.run(os.getpid), tmp_path / "killed"))
         killing.start()
-        finished = Run(shards, tmp_path / "killed", engine, texts.append).map(stage, tmp_path / "killed")
+        parts = process(shards, make, named.signature(), tmp_path / "killed", client)
         killing.join()
-    assert [item.problem for item in finished] == [None] * 7
-    Run(shards, tmp_path / "local", Engine(), texts.append).map(stage, tmp_path / "local")
+    assert [part.problem for part in parts] == [None] * 7
+    process(shards, make, named.signature(), tmp_path / "local")
     assert contents(tmp_path / "killed") == contents(tmp_path / "local")
 
 
@@ -138,77 +184,20 @@ def _kill(workers: dict[str, int], out: Path) -> None:
     """Kill workers when the first result is there."""
     while not contents(out):
         time.sleep(0.002)
-    for process in workers.values():
-        os.kill(process, signal.SIGKILL)
+    for process_id in workers.values():
+        os.kill(process_id, signal.SIGKILL)
 
 
-class SlowScores(ScoreSegments):
-    """A stage that is still at work when something happens."""
-
-    def make(self, dataset: Dataset, number: int) -> tuple[pa.Table, str | None]:
-        """Return the scores after a moment."""
-        time.sleep(0.02)
-        return super().make(dataset, number)
-
-
-@thorough
-def test_a_scheduler_that_comes_back_gets_the_rest(tmp_path, shards_of):
-    pytest.importorskip("distributed", reason="Dask is not installed")
-    shards, texts = Shards.open([shards_of(28)]), []
-    stage = SlowScores(NamedScorers.of(["bleu"], None))
-    out = tmp_path / "out"
-
-    def restart() -> None:
-        while len(contents(out)) < 3:
-            time.sleep(0.002)
-        first.kill()
-        first.wait()
-        cluster.append(opened.enter_context(scheduler_process(address)))
-        opened.enter_context(worker_of(address))
-
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
-    with ExitStack() as opened:
-        cluster = []
-        first = opened.enter_context(scheduler_process(address))
-        opened.enter_context(worker_of(address))
-        restarting = threading.Thread(target=restart)
-        restarting.start()
-        with Engine(scheduler=address, say=texts.append) as engine:
-            finished = Run(shards, out, engine, texts.append).map(stage, out)
-        restarting.join()
-    assert [item.problem for item in finished] == [None] * 28
-    assert len([line for line in texts if "waiting for it to come back" in line]) == 1
-    assert len([line for line in texts if line.startswith("Dask dashboard")]) == 2
-    Run(shards, tmp_path / "local", Engine(), texts.append).map(stage, tmp_path / "local")
-    assert contents(out) == contents(tmp_path / "local")
-
-
-@contextmanager
-def scheduler_process(address: str) -> Iterator[subprocess.Popen]:
-    """Run a scheduler as a process of its own."""
-    code = "from distributed.cli.dask_scheduler import main; main()"
-    words = ["--host", address, "--no-dashboard", "--no-show"]
-    with subprocess.Popen([sys.executable, "-c", code, *words], stderr=subprocess.DEVNULL) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-@contextmanager
-def worker_of(address: str) -> Iterator[None]:
-    """Run a worker of a scheduler in this process."""
+def test_a_lost_scheduler_ends_the_run_in_one_line(command: Command, tmp_path, shards_of, monkeypatch):
     distributed = pytest.importorskip("distributed", reason="Dask is not installed")
-    loop = distributed.utils.LoopRunner()
-    loop.start()
 
-    async def started() -> object:
-        return await distributed.Worker(address, nthreads=1, dashboard_address=None)
+    def lost(*arguments, **options):
+        raise distributed.comm.CommClosedError("gone")
 
-    worker = loop.run_sync(started)
-    try:
-        yield
-    finally:
-        loop.run_sync(worker.close, timeout=5)
-        loop.stop()
+    monkeypatch.setattr(distributed, "as_completed", lost)
+    with distributed.LocalCluster(1, processes=False, dashboard_address="127.0.0.1:0", silence_logs=50) as cluster:
+        words = ("score", shards_of(2), "--metric", "bleu", "--out", str(tmp_path))
+        printed = command(*words, "--scheduler", cluster.scheduler_address, code=2)
+    assert (
+        "lost the connection to the Dask scheduler (CommClosedError): start it and run the command again" in printed.err
+    )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 import pyarrow.parquet
 
 from ranker import progress
@@ -29,23 +30,8 @@ def make_shards(
     """Write a corpus, by name or path, as shards of up to `rows` rows.
 
     The corpus is read as a stream where its format allows it (`ranker.corpora.shards.streaming`). Sources are never
-    cut and stay in order. The manifest is written last: a directory without one is not complete.
-
-    Parameters
-    ----------
-    data : str
-    folder : path
-        Made if it does not exist.
-    rows : int
-        Candidates in a shard at most, unless a source has more.
-    ending : {".parquet", ".jsonl.gz"}
-    lp : sequence of str
-        Language pairs to keep, by default all.
-
-    Raises
-    ------
-    DataError
-        If the corpus is not what its format promises, or `folder` has shards already.
+    cut and stay in order; of the language pairs `lp` alone, if there are any. The manifest is written last: a directory
+    without one is not complete.
     """
     folder = Path(folder)
     if rows < 1:
@@ -56,11 +42,7 @@ def make_shards(
     name, count = "", 0
     with notes_once():
         for part in parts_of(data, rows):
-            chosen = (
-                part.select_language_pairs([language_pair for language_pair in lp if _has(part, language_pair)])
-                if lp
-                else part
-            )
+            chosen = part.select_language_pairs([wanted for wanted in lp if _has(part, wanted)]) if lp else part
             if not len(chosen.sources):
                 continue
             name, count = chosen.name, count + len(chosen)
@@ -69,24 +51,18 @@ def make_shards(
             if ending == ".parquet":
                 schema = pyarrow.parquet.read_schema(path)
                 columns |= {column: str(kind) for column, kind in zip(schema.names, schema.types, strict=True)}
-            shards.append(Shard(path.name, len(chosen), len(chosen.sources), digest(str(path))))
+            shards.append(Shard(path.name, len(chosen), len(chosen.sources), digest(Shard(str(path)))))
             progress.report("candidates", count, 0)
     if not shards:
         raise DataError(f"has no sources of {', '.join(lp)}", file=display_name(data))
     sources = sum(shard.sources or 0 for shard in shards)
     manifest = ShardManifest(FORMAT, VERSION, name, count, sources, columns, tuple(shards))
-    write_bytes(folder / MANIFEST, manifest.text().encode())
+    write_bytes(folder / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
     return manifest
 
 
 def check_shards(shards: Shards) -> Iterator[Dataset]:
-    """Read all shards one by one and check digests, rows and that no source is in two of them.
-
-    Raises
-    ------
-    DataError
-        Naming the first shard that is not as it should be.
-    """
+    """Read all shards one by one, and name the first whose digest or rows are wrong, or that has a source again."""
     keys = SourceKeys(shards.name)
     with notes_once():
         for number, shard in enumerate(shards.shards):

@@ -9,89 +9,52 @@ from __future__ import annotations
 import dataclasses
 import glob
 import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet
+import msgspec
 
-from ranker.corpora.columns import canonical
 from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.formats.preference_pairs import companion
 from ranker.corpora.formats.reading import read_dataset
 from ranker.errors import DataError, counted
 from ranker.files import display_name, inside, read_text, reading
-from ranker.storage.plain_data import parse_json, record
 
 MANIFEST = "shards.json"
 FORMAT, VERSION = "ranker-shards", 1
 _BLOCK = 1 << 20
+Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
-@dataclass(frozen=True)
-class Shard:
-    """One file of whole sources.
+class Shard(msgspec.Struct, frozen=True):
+    """One file of whole sources: its name in the manifest's directory, or path, and what a manifest says of it.
 
-    Parameters
-    ----------
-    file : str
-        Name in the manifest's directory, or path.
-    rows, sources : int or None
-        Candidates and sources; None where no manifest says it.
-    sha256 : str or None
-        Digest of the file and of its pairs file, if there is one.
+    The digest is that of the file and of its pairs file, if there is one.
     """
 
     file: str
-    rows: int | None = None
-    sources: int | None = None
+    rows: Count | None = None
+    sources: Count | None = None
     sha256: str | None = None
 
 
-@dataclass(frozen=True)
-class ShardManifest:
-    """What ``shards.json`` says.
-
-    Parameters
-    ----------
-    format : str
-    version : int
-    name : str
-        What the data set is called.
-    rows, sources : int
-    columns : mapping of str to str
-        Columns of the files and their types; empty if they are no tables.
-    shards : tuple of Shard
-        In order.
-    """
+class ShardManifest(msgspec.Struct, frozen=True):
+    """The content of ``shards.json``; `columns` are those of the files, empty if these are no tables."""
 
     format: str
     version: int
     name: str
-    rows: int
-    sources: int
+    rows: Count
+    sources: Count
     columns: dict[str, str]
     shards: tuple[Shard, ...]
-
-    def text(self) -> str:
-        """Return the JSON document."""
-        return json.dumps(dataclasses.asdict(self), ensure_ascii=False, indent=1) + "\n"
 
 
 @dataclass(frozen=True)
 class Shards:
-    """The shards of one data set, in order, with absolute paths.
-
-    Parameters
-    ----------
-    name : str
-        What messages and signatures call the data set.
-    shards : tuple of Shard
-    """
+    """The shards of one data set, in order, with absolute paths; the name is for messages and signatures."""
 
     name: str
     shards: tuple[Shard, ...]
@@ -101,24 +64,18 @@ class Shards:
         """Return the shards that directories with a manifest and patterns stand for; None if there are none of them.
 
         Other corpus files among `data` are shards too then.
-
-        Raises
-        ------
-        DataError
-            If a pattern matches no file, or a manifest is damaged or of a later version.
         """
         if not any(is_manifest(entry) or is_pattern(entry) for entry in data):
             return None
-        names, shards = [], []
+        names: list[str] = []
+        shards: list[Shard] = []
         for entry in data:
             if is_manifest(entry):
-                folder = _folder(entry)
+                folder = Path(entry).parent if Path(entry).name == MANIFEST else Path(entry)
                 manifest = read_manifest(folder)
                 names.append(manifest.name)
-                shards += [
-                    dataclasses.replace(shard, file=str(inside(folder.absolute(), shard.file)))
-                    for shard in manifest.shards
-                ]
+                paths = [str(inside(folder.absolute(), shard.file)) for shard in manifest.shards]
+                shards += map(_moved, manifest.shards, paths)
             else:
                 files = matching(entry) if is_pattern(entry) else [entry]
                 names.append(display_name(entry))
@@ -129,43 +86,17 @@ class Shards:
         """Return the number of shards."""
         return len(self.shards)
 
-    def read(self, number: int) -> Dataset:
-        """Read one shard.
-
-        Raises
-        ------
-        DataError
-            If it is not what its format promises, or not the file that the manifest describes.
-        """
+    def read(self, number: int, expected: str | None = None) -> Dataset:
+        """Read one shard, which must be the file that the manifest describes and have the `expected` digest, if any."""
         shard = self.shards[number]
-        actual = digest(shard.file)
-        if shard.sha256 not in (None, actual):
-            what = (
-                f"is not the file that {MANIFEST} describes (SHA-256 {actual[:12]}..., expected {shard.sha256[:12]}...)"
-            )
-            raise DataError(f"{what}: copy it again, or make the shards again", file=display_name(shard.file))
+        actual = digest(shard)
+        if expected not in (None, actual):
+            raise DataError("was changed during the run: run the command again", file=display_name(shard.file))
         dataset = read_dataset(shard.file, name=self.name)
         if shard.rows not in (None, len(dataset)):
             what = f"has {counted(len(dataset), 'candidate')}, but {MANIFEST} lists {shard.rows:,}"
             raise DataError(f"{what}: make the shards again", file=display_name(shard.file))
         return dataset
-
-    def may_hold(self, number: int, seg_id: str) -> bool:
-        """Whether a shard may have a source with a ``seg_id``: of Parquet, that column alone is read to tell."""
-        file = self.shards[number].file
-        if not file.endswith(".parquet"):
-            return True
-        try:
-            opened = pyarrow.parquet.ParquetFile(file)
-            columns = [name for name in opened.schema_arrow.names if canonical(name) == "seg_id"]
-            ids = opened.read(columns).column(0) if columns else None
-            if ids is None or ids.null_count:
-                # numbered by their place
-                return True
-            return bool(pc.any(pc.equal(pc.utf8_trim_whitespace(ids.cast(pa.large_string())), seg_id)).as_py())
-        except (OSError, pa.ArrowException):
-            # whoever reads the shard says what is wrong
-            return True
 
     def load(self) -> Dataset:
         """Read all shards into memory as one data set."""
@@ -175,22 +106,16 @@ class Shards:
 
 def is_pattern(data: str) -> bool:
     """Whether `data` is no file but a pattern for files: it contains an asterisk or a question mark."""
-    return any(mark in data for mark in "*?") and not _there(data)
+    return any(mark in data for mark in "*?") and not _exists(data)
 
 
 def is_manifest(data: str) -> bool:
     """Whether `data` is a directory of shards, or its manifest."""
-    return Path(data).name == MANIFEST or _there(str(Path(data) / MANIFEST))
+    return Path(data).name == MANIFEST or _exists(str(Path(data) / MANIFEST))
 
 
 def matching(pattern: str) -> list[str]:
-    """Return the files that match a pattern, by name, without pairs files.
-
-    Raises
-    ------
-    DataError
-        If there is none.
-    """
+    """Return the files that match a pattern, by name, without pairs files; that there is none is an error."""
     files = sorted(glob.glob(pattern))  # noqa: PTH207 - the pattern may have an absolute part
     files = [file for file in files if not file.removesuffix(".gz").endswith(".pairs.tsv")]
     if not files:
@@ -198,58 +123,51 @@ def matching(pattern: str) -> list[str]:
     return files
 
 
-def digest(path: str) -> str:
-    """Return the SHA-256 of a shard: of the file and, if there is one, of its pairs file."""
+def digest(shard: Shard) -> str:
+    """Return the SHA-256 of a shard, which must be that of the manifest, if there is one."""
     hasher = hashlib.sha256()
-    for part in _blocks(Path(path)):
-        hasher.update(part)
-    pairs = companion(path)
+    for block in _blocks(Path(shard.file)):
+        hasher.update(block)
+    pairs = companion(shard.file)
     if pairs is not None:
         hasher.update(b"\0pairs\0")
-        for part in _blocks(pairs):
-            hasher.update(part)
-    return hasher.hexdigest()
+        for block in _blocks(pairs):
+            hasher.update(block)
+    actual = hasher.hexdigest()
+    if shard.sha256 not in (None, actual):
+        what = f"is not the file that {MANIFEST} describes (SHA-256 {actual[:12]}..., expected {shard.sha256[:12]}...)"
+        raise DataError(f"{what}: copy it again, or make the shards again", file=display_name(shard.file))
+    return actual
+
+
+def read_manifest(folder: Path) -> ShardManifest:
+    """Read the manifest of a directory of shards; one that is damaged or of a later version is an error."""
+    file = display_name(folder / MANIFEST)
+    text = read_text(folder / MANIFEST)
+    try:
+        manifest = msgspec.json.decode(text, type=ShardManifest)
+    except (msgspec.MsgspecError, RecursionError, ValueError) as error:
+        raise DataError(f"is not a manifest of shards ({error}): make the shards again", file=file) from None
+    if (manifest.format, manifest.version) != (FORMAT, VERSION):
+        what = f"has version {manifest.version} of the format {manifest.format!r}, which is not supported"
+        raise DataError(f"{what}: make the shards again", file=file)
+    if not manifest.shards or manifest.rows != sum(shard.rows or 0 for shard in manifest.shards):
+        what = f"lists {manifest.rows:,} rows, but its shards do not add up to that"
+        raise DataError(f"{what}: make them again", file=file)
+    return manifest
+
+
+def _moved(shard: Shard, path: str) -> Shard:
+    return msgspec.structs.replace(shard, file=path)
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
     with reading(display_name(path)), path.open("rb") as stream:
-        while part := stream.read(_BLOCK):
-            yield part
+        while block := stream.read(_BLOCK):
+            yield block
 
 
-def read_manifest(folder: Path) -> ShardManifest:
-    """Read the manifest of a directory of shards.
-
-    Raises
-    ------
-    DataError
-        If it is damaged, of a later version, or its sums are wrong.
-    """
-    file = display_name(folder / MANIFEST)
-    document: Any = parse_json(read_text(folder / MANIFEST), file)
-    try:
-        if document["format"] != FORMAT or document["version"] != VERSION:
-            what = f"has version {document['version']} of the format {document['format']!r}, which is not supported"
-            raise DataError(f"{what}: make the shards again", file=file)
-        shards = tuple(record(Shard, shard) for shard in document["shards"])
-        manifest = ShardManifest(**{**document, "columns": dict(document["columns"]), "shards": shards})
-        sound = manifest.rows == sum(shard.rows or 0 for shard in shards)
-    except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError("is not a complete manifest: make the shards again", file=file) from None
-    if not sound or not shards:
-        raise DataError(
-            f"lists {manifest.rows:,} rows, but its shards do not add up to that: make them again", file=file
-        )
-    return manifest
-
-
-def _folder(data: str) -> Path:
-    return Path(data).parent if Path(data).name == MANIFEST else Path(data)
-
-
-def _there(path: str) -> bool:
+def _exists(path: str) -> bool:
     try:
         return Path(path).exists()
     except (OSError, ValueError):

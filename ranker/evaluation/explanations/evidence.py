@@ -16,11 +16,9 @@ from ranker.errors import counted
 from ranker.extractors.base import Extractor
 from ranker.extractors.text.matched_words import readable_batch, stretches, words_matched_by_one
 from ranker.extractors.text.ngrams import closest_reference_lengths
-from ranker.extractors.text.reference_counts import NgramCounting, counts_of_all
 from ranker.extractors.text.reference_pairs import reference_pairs
 from ranker.extractors.text.repeated_words import align_contexts
 from ranker.extractors.text.tokens import TokenBatch, token_batch
-from ranker.learning.lm.merging import MergedCounts
 
 _SHOWN = 3
 """Maximum number of text stretches in a line."""
@@ -199,20 +197,9 @@ def _word_pairs(batch: TokenBatch, sentences: Int64Array) -> Int64Array:
 
 def _occurrences(dataset: Dataset, pairs: Int64Array) -> Int64Array:
     """Return how often all references have pairs of words."""
-    counted_in_all = _counted_in_all(dataset)
-    if counted_in_all is None:
-        known, counts = _reference_word_pairs(dataset)
-        place = np.searchsorted(known, pairs)
-        return np.where(np.append(known, -1)[place] == pairs, np.append(counts, 0)[place], 0)
-    in_all, numbers = counted_in_all
-    return in_all.occurrences(2, in_all.find(2, numbers[pairs >> 32], numbers[pairs & 0xFFFFFFFF]))
-
-
-@view
-def _counted_in_all(dataset: Dataset) -> tuple[MergedCounts, Int64Array] | None:
-    """Return the counts of all references, and the numbers of the words of a shard there."""
-    in_all = counts_of_all(dataset, WordPairs().counting)
-    return None if in_all is None else (in_all, in_all.numbers(readable_batch(dataset).segments.vocabulary))
+    known, counts = _reference_word_pairs(dataset)
+    place = np.searchsorted(known, pairs)
+    return np.where(np.append(known, -1)[place] == pairs, np.append(counts, 0)[place], 0)
 
 
 @view
@@ -221,17 +208,3 @@ def _reference_word_pairs(dataset: Dataset) -> tuple[Int64Array, Int64Array]:
     batch = readable_batch(dataset)
     known, counts = np.unique(_word_pairs(batch, batch.reference), return_counts=True)
     return known, counts.astype(np.int64)
-
-
-@dataclass(frozen=True)
-class WordPairs:
-    """Counts pairs of neighbouring words in the references of shards, for `evidence` about fluency."""
-
-    @property
-    def counting(self) -> NgramCounting:
-        """Pairs of the words that `counted` returns."""
-        return NgramCounting(2, "readable")
-
-    def counted(self, dataset: Dataset) -> TokenBatch:
-        """Return the words of `dataset`."""
-        return readable_batch(dataset)

@@ -15,11 +15,10 @@ from ranker.extractors.base import Extractor, FitScope, FittedExtractor
 from ranker.extractors.dependency.cache import SHIPPED
 from ranker.extractors.dependency.parsed import parser_signature, tag_batch
 from ranker.extractors.fluency.included import TOKENIZER, included_digest, included_model
-from ranker.extractors.text.reference_counts import NgramCounting, by_text, counts_of_all
 from ranker.extractors.text.tokens import Segments, TokenBatch, Tokenizer, language_tokenizers, token_batch
 from ranker.files import display_name
 from ranker.learning.lm import kenlm_files
-from ranker.learning.lm.counts import NgramCounts, TextSums, count_ngrams
+from ranker.learning.lm.counts import NgramCounts, count_ngrams
 from ranker.learning.lm.counts_file import CountsModel
 from ranker.learning.lm.kneser_ney import NgramModel, SentenceScores, estimate, log10_scores
 from ranker.learning.lm.leave_out import leave_out_scores
@@ -182,20 +181,6 @@ class Perplexity(Extractor):
         )
         return FittedPerplexity(**self._options(), learnt=_language_model(dataset, whole))
 
-    @property
-    def counting(self) -> NgramCounting | None:
-        """N-grams of words or parts of speech, unless the language model is in a file."""
-        if self.model is not None:
-            return None
-        words = f"tokenizer={self.tokenizer},lowercase={self.lowercase}"
-        return NgramCounting(
-            self.order, f"parser={parser_signature(self.parser)}" if self.unit == "tags" else words, model=True
-        )
-
-    def counted(self, dataset: Dataset) -> TokenBatch:
-        """Return the words of `dataset`, or the parts of speech."""
-        return unit_batch(dataset, self.unit, self.parser, self.tokenizer, lowercase=self.lowercase)
-
     def fit_ranked(self, dataset: Dataset) -> FittedExtractor:
         """Return what `fit` returns."""
         return self.fit(dataset)
@@ -256,10 +241,8 @@ class FittedPerplexity(Perplexity, FittedExtractor):
         if not self.leave_out:
             scores = log10_scores(self.learnt.model, values.values, values.offsets)
             return self._columns_of(scores)[batch.candidate]
-        whole, source = dataset.whole
-        of_whole = unit_batch(whole, self.unit, self.parser, self.tokenizer, lowercase=self.lowercase)
-        own = of_whole.segments.vocabulary is self.learnt.vocabulary
-        group = source if own else np.full(len(dataset), -1)
+        own = batch.segments.vocabulary is self.learnt.vocabulary
+        group = dataset.candidate_source if own else np.full(len(dataset), -1)
         return self._left_out(self.learnt.source, values, batch.candidate, group)
 
     def transform_references(self, dataset: Dataset, others: Dataset) -> FloatArray:
@@ -274,13 +257,13 @@ class FittedPerplexity(Perplexity, FittedExtractor):
         self, learnt_from: Int64Array, values: Segments, sentences: Int64Array, group: Int64Array
     ) -> FloatArray:
         counts, discounts = self.learnt.counts, self.learnt.model.discounts
-        scores = leave_out_scores(counts, discounts, learnt_from, *values.take(sentences), group, sums=self.learnt.sums)
+        scores = leave_out_scores(counts, discounts, learnt_from, *values.take(sentences), group)
         return self._columns_of(scores)
 
 
 @dataclass(frozen=True, eq=False)
 class ReferenceModel:
-    """A language model of all references of a data set; of a shard, those n-grams of it that occur in the shard.
+    """A language model of all references of a data set.
 
     Parameters
     ----------
@@ -289,8 +272,6 @@ class ReferenceModel:
         Row and source of the references, in the order in which they were counted.
     counts : NgramCounts
     model : NgramModel
-    sums : TextSums or None
-        Over the references of all shards.
     """
 
     vocabulary: list[str]
@@ -298,7 +279,6 @@ class ReferenceModel:
     source: Int64Array
     counts: NgramCounts
     model: NgramModel
-    sums: TextSums | None = None
 
     def recode(self, segments: Segments) -> Segments:
         """Return sentences with the word ids of the model."""
@@ -316,14 +296,9 @@ def unit_batch(dataset: Dataset, unit: Unit, parser: str, tokenizer: Tokenizer, 
 
 @view
 def _language_model(dataset: Dataset, options: Perplexity) -> ReferenceModel:
-    batch = options.counted(dataset)
-    vocabulary = batch.segments.vocabulary
-    rows = by_text(dataset)
+    batch = unit_batch(dataset, options.unit, options.parser, options.tokenizer, lowercase=options.lowercase)
+    # the discounts depend on which words appear last: by code points, so not on the order of the sources
+    rows = np.argsort(dataset.references["text"].to_numpy(object), kind="stable")
     source = dataset.references["source"].to_numpy(np.int64)[rows]
-    in_all = None if options.counting is None else counts_of_all(dataset, options.counting)
-    if in_all is None:
-        counts = count_ngrams(*batch.segments.take(batch.reference[rows]), options.order)
-        return ReferenceModel(vocabulary, rows, source, counts, estimate(counts))
-    counts, sums = in_all.part(batch.segments.values, batch.segments.offsets, vocabulary, batch.reference[rows])
-    model = estimate(counts, discounts=in_all.discounts, sums=sums)
-    return ReferenceModel(vocabulary, rows, source, counts, model, sums)
+    counts = count_ngrams(*batch.segments.take(batch.reference[rows]), options.order)
+    return ReferenceModel(batch.segments.vocabulary, rows, source, counts, estimate(counts))

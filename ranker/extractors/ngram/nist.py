@@ -15,8 +15,7 @@ from ranker.corpora.dataset import Dataset, view
 from ranker.errors import OptionError
 from ranker.extractors.base import FitScope, Metric
 from ranker.extractors.text.ngrams import ngram_totals
-from ranker.extractors.text.reference_counts import NgramCounting, counts_of_all
-from ranker.extractors.text.tokens import TokenBatch, Tokenizer, token_batch
+from ranker.extractors.text.tokens import Tokenizer, token_batch
 from ranker.extractors.text.weighted_ngrams import ReferenceNgrams, weighted_matches
 
 MAX_ORDER = 9
@@ -67,15 +66,6 @@ class Nist(Metric):
     def width(self) -> int:  # type: ignore[override]
         """Information and n-grams of every order, and two lengths."""
         return 2 * self.order + 2
-
-    @property
-    def counting(self) -> NgramCounting:
-        """All n-grams up to the longest."""
-        return NgramCounting(self.order, f"tokenizer={self.tokenizer},lowercase={self.lowercase}")
-
-    def counted(self, dataset: Dataset) -> TokenBatch:
-        """Return the tokens of `dataset`."""
-        return token_batch(dataset, self.tokenizer, lowercase=self.lowercase)
 
     def fit(self, dataset: Dataset) -> FittedNist:
         """Learn the information of n-grams from the references of `dataset`."""
@@ -131,17 +121,13 @@ class FittedNist(Nist):
 @view
 def _information(dataset: Dataset, nist: Nist) -> tuple[ReferenceNgrams, tuple[FloatArray, ...]]:
     """Return the n-grams of the references of a data set, and by order the bits of information of each."""
-    batch = nist.counted(dataset)
+    batch = token_batch(dataset, nist.tokenizer, lowercase=nist.lowercase)
     # sums over n-grams must not depend on the other texts of the data set
     ngrams = ReferenceNgrams.of(dataclasses.replace(batch, segments=batch.segments.by_code_points()), nist.order)
-    counts_by_order, tokens = ngrams.counts, int(batch.reference_lengths.sum())
-    in_all = counts_of_all(dataset, nist.counting)
-    if in_all is not None:
-        counts_by_order, tokens = ngrams.occurrences(in_all), in_all.tokens
     parents = [np.zeros(len(ngrams.vocabulary), dtype=np.int64), *(keys >> 32 for keys in ngrams.keys)]
-    shorter = np.array([tokens])
+    shorter = np.array([int(batch.reference_lengths.sum())])
     information = []
-    for counts, parent in zip(counts_by_order, parents, strict=True):
+    for counts, parent in zip(ngrams.counts, parents, strict=True):
         with np.errstate(divide="ignore", invalid="ignore"):
             information.append(np.where(counts > 0, np.log2(shorter[parent] / counts), 0.0))
         shorter = counts

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from ranker.arrays import FloatArray, Int64Array
 from ranker.extractors.text.ngrams import words_left
 from ranker.extractors.text.tokens import Segments, TokenBatch
-from ranker.learning.lm.merging import MergedCounts
 from ranker.ranks import stable_order
 from ranker.storage.kernels import kernel
 
@@ -54,15 +53,6 @@ class ReferenceNgrams:
             keys.append(known)
             counts.append(np.bincount(numbers, weight[starts], minlength=len(known)).astype(np.int64))
         return cls(batch.segments.vocabulary, tuple(keys), tuple(counts))
-
-    def occurrences(self, counts: MergedCounts) -> tuple[Int64Array, ...]:
-        """Return how often the n-grams occur in more references than these, as `counts` of the same words."""
-        words = places = counts.numbers(self.vocabulary)
-        result = [counts.occurrences(1, places)]
-        for order, keys in enumerate(self.keys, 2):
-            places = counts.find(order, places[keys >> 32], words[keys & 0xFFFFFFFF])
-            result.append(counts.occurrences(order, places))
-        return tuple(result)
 
     def find(self, segments: Segments) -> list[Int64Array]:
         """Return the numbers of the n-grams of all sentences.

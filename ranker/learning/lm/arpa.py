@@ -25,7 +25,7 @@ _FIELD_BREAK = re.compile(r"[\x00\t\n\v\f\r ]")
 _CHUNK = 1_000_000
 
 
-def write_arpa(model: NgramModel, vocabulary: Sequence[str], path: str | Path) -> None:
+def write_arpa(model: NgramModel, vocabulary: Sequence[str], path: str | Path, *, comment: str | None = None) -> None:
     """Write a language model as an ARPA file, which replaces `path` once it is complete.
 
     The n-grams of an order are sorted by their words (code point order, the first word first), so the bytes depend on
@@ -39,6 +39,8 @@ def write_arpa(model: NgramModel, vocabulary: Sequence[str], path: str | Path) -
     vocabulary : sequence of str
         The word of each id; it may hold more words than the training text.
     path : str or Path
+    comment : str, optional
+        First line of the file, behind ``#``.
 
     Raises
     ------
@@ -57,8 +59,9 @@ def write_arpa(model: NgramModel, vocabulary: Sequence[str], path: str | Path) -
 
     rank = np.zeros(len(trie.word), dtype=np.int64)
     with replacing(path) as stream:
-        header = "".join(f"ngram {order}={size}\n" for order, size in enumerate(sizes[:highest], start=1))
-        stream.write(f"\\data\\\n{header}".encode())
+        header = f"# {comment}\n" if comment else ""
+        counts = "".join(f"ngram {order}={size}\n" for order, size in enumerate(sizes[:highest], start=1))
+        stream.write(f"{header}\\data\\\n{counts}".encode())
         for order in range(1, highest + 1):
             nodes = trie.nodes(order)
             place = np.argsort(rank[trie.context[nodes]] * len(words) + rank_of_word[trie.word[nodes]], kind="stable")

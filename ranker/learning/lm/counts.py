@@ -131,7 +131,7 @@ class NgramCounts:
 
 @dataclass(frozen=True)
 class TextSums:
-    """Sums over all n-grams of a text, which a trie need not hold.
+    """Sums over all n-grams of a text.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class TextSums:
 
     @classmethod
     def of(cls, counts: NgramCounts) -> Self:
-        """Return the sums over the n-grams of a trie that holds all of a text."""
+        """Return the sums over the n-grams of a trie."""
         trie = counts.trie
         contexts = int(trie.starts[trie.order])
         child = slice(1, None)  # every node but the root is a child

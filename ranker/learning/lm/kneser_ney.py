@@ -220,7 +220,6 @@ def estimate(
     discount_fallback: Sequence[float] | None = DISCOUNT_FALLBACK,
     like_lmplz: bool = True,
     discounts: npt.ArrayLike | None = None,
-    sums: TextSums | None = None,
 ) -> NgramModel:
     """Estimate an interpolated modified Kneser-Ney model.
 
@@ -233,8 +232,6 @@ def estimate(
         Discounts exactly as ``lmplz`` estimates them. See `estimate_discounts`.
     discounts : array-like, shape (order, 3), optional
         Discounts of counts 1, 2, and 3 or more, order by order, instead of estimating them.
-    sums : TextSums, optional
-        Of the whole text, if the trie holds some of its n-grams only; by default those of the trie.
 
     Returns
     -------
@@ -253,7 +250,7 @@ def estimate(
         discounts, fallback_orders = estimate_discounts(counts, fallback=discount_fallback, like_lmplz=like_lmplz)
     table = check_discounts(discounts, trie.order)
 
-    whole = TextSums.of(counts) if sums is None else sums
+    whole = TextSums.of(counts)
     prob = np.full(len(trie.word), 1.0 / whole.vocabulary_size)
     backoff = np.ones(len(trie.word))
     for order in range(1, trie.order + 1):

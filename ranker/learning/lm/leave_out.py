@@ -235,7 +235,6 @@ def leave_out_scores(
     values: npt.ArrayLike,
     offsets: npt.ArrayLike,
     groups: npt.ArrayLike,
-    sums: TextSums | None = None,
 ) -> SentenceScores:
     """Score every sentence under the model of the training sentences that are not of its own group.
 
@@ -252,9 +251,6 @@ def leave_out_scores(
     offsets : array-like of int, shape (sentences + 1,)
     groups : array-like, shape (sentences,)
         Group of each sentence to score. A group without training sentences leaves nothing out.
-    sums : TextSums, optional
-        Of the whole training text, if `counts` have some of its n-grams and sentences only: those that are scored or
-        left out.
 
     Raises
     ------
@@ -277,7 +273,7 @@ def leave_out_scores(
     training, scored = (
         _members(part, len(labels)) for part in (codes[:training_sentences], codes[training_sentences:])
     )
-    text = TextSums.of(counts) if sums is None else sums
+    text = TextSums.of(counts)
     whole = (np.diff(training.offsets) == text.sentences) & (np.diff(scored.offsets) > 0)
     if whole.any():
         raise DataError(

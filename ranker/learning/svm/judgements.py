@@ -17,7 +17,6 @@ from ranker.learning.svm.graded_pairs import sort_by_grade
 from ranker.learning.svm.pair_sums import GradedPairs, PairSet, WeightedPairs
 from ranker.ranks import group_offsets, group_spearman, merge_ties
 from ranker.storage.kernels import kernel
-from ranker.storage.mapped import take_rows
 
 
 class Judgements(Protocol):
@@ -234,7 +233,7 @@ def _centred(X: FloatArray, rows: Int64Array) -> FloatArray:
 
     About, because a round number is the same in whatever order the rows come, and leaves whole numbers exact.
     """
-    chosen = take_rows(X, rows)
+    chosen = np.take(X, rows, axis=0)
     if len(chosen):
         lowest = chosen.min(axis=0)
         spread = chosen.max(axis=0) - lowest

@@ -23,7 +23,7 @@ def write_arpa_file(path: Path, **options: object) -> Path:
     """Train a trigram model of the sentences."""
     text = path.with_suffix(".txt")
     text.write_text(SENTENCES, encoding="utf-8")
-    train_language_model([text], path, **{"order": 3, "memory": "16M", **options})
+    train_language_model([text], path, **{"order": 3, **options})
     return path
 
 

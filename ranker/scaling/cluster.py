@@ -1,0 +1,75 @@
+"""Dask, an optional dependency: a cluster of processes on this machine, or one that is running elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any, TypeVar
+
+from ranker.errors import MissingError, OptionError, ProcessError
+
+T = TypeVar("T")
+_WAIT = 60.0
+"""Seconds to wait for a scheduler."""
+
+
+@contextmanager
+def dask_client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
+    """Give a client of `workers` new processes, or of the cluster at the address `scheduler`; None without either."""
+    if workers is not None and scheduler is not None:
+        raise OptionError("--workers: a running scheduler has its own workers; give either --workers or --scheduler")
+    if workers is None and scheduler is None:
+        yield None
+        return
+    distributed = _distributed()
+    with ExitStack() as opened:
+        if scheduler is not None:
+            try:
+                client = distributed.Client(scheduler, timeout=_WAIT, set_as_default=False)
+            except (OSError, ValueError) as error:
+                reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+                what = f"--scheduler {scheduler}: no answer ({reason})"
+                raise ProcessError(f"{what}: start it with dask scheduler, and workers with dask worker") from None
+        else:
+            cluster = distributed.LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
+            )
+            client = distributed.Client(opened.enter_context(cluster), set_as_default=False)
+        yield opened.enter_context(client)
+
+
+def on_workers(client: Any, function: Callable[[int], T], numbers: Sequence[int]) -> Iterator[tuple[int, T | None]]:
+    """Yield numbers and what a function returns for them, as workers finish; None where all that tried were lost."""
+    distributed = _distributed()
+    futures = {
+        client.submit(function, number, pure=False, key=f"ranker-{number}-{os.urandom(4).hex()}"): number
+        for number in numbers
+    }
+    lost = (CancelledError, distributed.comm.CommClosedError, TimeoutError)
+    try:
+        for future in distributed.as_completed(futures, loop=client.loop):
+            try:
+                yield futures[future], future.result()
+            except distributed.KilledWorker:
+                yield futures[future], None
+            future.release()
+    except lost as error:
+        what = f"lost the connection to the Dask scheduler ({type(error).__name__})"
+        raise ProcessError(f"{what}: start it and run the command again; what is in --out is kept") from None
+    finally:
+        with suppress(*lost):
+            client.cancel(list(futures), force=True)
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise MissingError("Dask is not installed: pip install 'mt-ranker[dask]'") from None
+    return distributed
