@@ -94,7 +94,7 @@ def command(
 
     Example: ranker systems sample --metric bleu,chrf --resamples 200
     """
-    scorers = given_scorers(metric, model, given)
+    scorers = {name: scorer.for_systems() for name, scorer in given_scorers(metric, model, given).items()}
     if percent and form not in _FOR_PEOPLE and html is None:
         raise OptionError(f"--percent applies to tables only; --format {form} contains fractions")
     if pairs and form in ("latex", "markdown"):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ranker.errors import OptionError
+from ranker.evaluation.choices import Level
 from ranker.extractors.base import Extractor
 from ranker.extractors.scorers import Scorer
 from ranker.extractors.text.reference_counts import CountsReferences
@@ -22,6 +23,8 @@ class NamedScorers:
     ----------
     metrics : tuple of str
     model : str or None
+    level : {"segment", "document", "system"}, default "segment"
+        Above segments, scorers are `Scorer.for_systems`.
 
     Raises
     ------
@@ -31,14 +34,15 @@ class NamedScorers:
 
     metrics: tuple[str, ...] = ()
     model: str | None = None
+    level: Level = "segment"
 
     @classmethod
-    def of(cls, metrics: Iterable[str], model: str | Path | None) -> NamedScorers:
+    def of(cls, metrics: Iterable[str], model: str | Path | None, level: Level = "segment") -> NamedScorers:
         """Return them with the absolute path of a model, for processes in other directories."""
         named = None if model is None else str(model)
         if named is not None and Path(named).exists():
             named = str(Path(named).absolute())
-        named_scorers = cls(tuple(metrics), named)
+        named_scorers = cls(tuple(metrics), named, level)
         for scorer in named_scorers.scorers():
             check_by_shards(scorer.members, scorer.name if scorer.kind == "metric" else f"the model {model}")
         return named_scorers
@@ -64,7 +68,8 @@ class NamedScorers:
 @functools.lru_cache(maxsize=4)
 def _scorers(named: NamedScorers) -> tuple[Scorer, ...]:
     models = [] if named.model is None else [make_scorer(None, named.model)]
-    return (*(make_scorer(metric, None) for metric in named.metrics), *models)
+    scorers = (*(make_scorer(metric, None) for metric in named.metrics), *models)
+    return scorers if named.level == "segment" else tuple(scorer.for_systems() for scorer in scorers)
 
 
 def check_by_shards(extractors: Iterable[Extractor], what: str) -> None:

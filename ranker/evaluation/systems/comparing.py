@@ -59,7 +59,7 @@ def compare_systems(
     dataset : Dataset
         All systems of a language pair translate the same sources.
     scorers : mapping of str to Scorer
-        Metrics and rankers by name.
+        Metrics and rankers by name; systems are scored by their `Scorer.for_systems`.
     baseline : str, optional
         By default the first system of every language pair.
     test : {"bs", "ar"}, default "bs"
@@ -76,7 +76,7 @@ def compare_systems(
         several that could be meant.
     alpha, power : float, default 0.05 and 0.8
     statistics : mapping of str to float array, shape (candidates, k), optional
-        Those of the scorers, by name, where they are known already.
+        Those of their `Scorer.for_systems`, by name, where they are known already.
 
     Returns
     -------
@@ -85,7 +85,8 @@ def compare_systems(
     Raises
     ------
     OptionError
-        If a language pair has only one system, or none called `baseline`, or an option has no such value.
+        If a language pair has only one system, or none called `baseline`, an option has no such value, or a scorer
+        compares candidates with one another.
     DataError
         If a system lacks a translation of a source, a language pair has a single source, a score is not finite, or
         there are no judgements of `kind`.
@@ -106,6 +107,7 @@ def compare_systems(
     ]
     for table in tables:
         table.check(baseline)
+    scorers = {name: scorer.for_systems() for name, scorer in scorers.items()}
     human, notes = _people(dataset, kind, seed)
     people = {ranking.lp: ranking for ranking in human}
     if statistics is None:

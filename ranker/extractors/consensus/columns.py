@@ -105,6 +105,7 @@ class Consensus(Extractor):
     family = "agreement"
     needs_references: ClassVar[bool] = False
     fewest_candidates: ClassVar[int] = 3
+    compares_candidates: ClassVar[bool] = True
     metric: str = "chrf"
     neighbours: int = 5
     trust: Literal["data", "source"] = "data"

@@ -63,7 +63,7 @@ def contrast(
     first, second : str
         Systems that translate the same sources.
     scorer : Scorer
-        Of segments, documents, language pairs and the whole.
+        Its `Scorer.for_systems` scores segments, documents, language pairs and the whole.
     train_text : Path, optional
         A text, one sentence per line, in which the words are counted; by default the references.
     parser : str, default "shipped"
@@ -79,8 +79,9 @@ def contrast(
     Raises
     ------
     OptionError, DataError
-        As `ContrastedSystems.of`, or if `train_text` is read for several tokenizers.
+        As `ContrastedSystems.of` and `Scorer.for_systems`, or if `train_text` is read for several tokenizers.
     """
+    scorer = scorer.for_systems()
     pair = ContrastedSystems.of(dataset, first, second, tokenizer, lowercase=lowercase)
     lines = _lines(pair.dataset, tokenizer, train_text)
     statistics = scorer.statistics(pair.dataset)
