@@ -212,7 +212,7 @@ def _print(result: SystemsResult, pairs: bool, percent: bool) -> None:
     resamples = counted(settings.resamples, "resample")
     counting = f"computed like {settings.parity}" if settings.parity else "two-sided"
     typer.echo(
-        f"p: {settings.test_title}, {resamples}, seed {settings.seed}, {counting}\n"
+        f"p: {result.test_title}, {resamples}, seed {settings.seed}, {counting}\n"
         f"adjusted: p of all pairs, {settings.correction_title}; significant below {settings.alpha:g}\n"
         f"needed: sources required for a significant difference with power {settings.power:g}"
     )

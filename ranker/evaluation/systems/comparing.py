@@ -13,12 +13,12 @@ import pandas as pd
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, rating_names, resolve_kind
-from ranker.errors import DataError, OptionError, nearest
+from ranker.errors import DataError, OptionError, counted, nearest
 from ranker.evaluation.bootstrap import LEVEL, Estimate, estimate
-from ranker.evaluation.choices import Correction, Parity, SystemTest
+from ranker.evaluation.choices import FEW_SOURCES, Correction, Parity, SystemTest
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pair_counts import count_pairs, tau_b
-from ranker.evaluation.significance import too_few_resamples
+from ranker.evaluation.significance import smallest_p, too_few_resamples
 from ranker.evaluation.systems.comparison import (
     ComparedSystem,
     SystemComparison,
@@ -117,8 +117,9 @@ def compare_systems(
         for table in tables
         for name, scorer in scorers.items()
     ]
-    largest = max((len(comparison.pairs) for comparison in comparisons), default=0)
-    few = too_few_resamples(number, largest, correction, alpha) if largest else None
+    largest = max((len(comparison.pairs) for comparison in comparisons if comparison.test != "exact"), default=0)
+    few = [too_few_resamples(number, largest, correction, alpha) if largest else None]
+    few += [few_sources(comparison, settings) for comparison in comparisons]
     return SystemsResult(
         dataset.name,
         _signature(dataset, settings, baseline, human),
@@ -126,8 +127,23 @@ def compare_systems(
         tuple(_described(name, scorer, dataset) for name, scorer in scorers.items()),
         tuple(comparisons),
         human,
-        (*notes, *([few] if few else [])),
+        (*notes, *dict.fromkeys(filter(None, few))),
     )
+
+
+def few_sources(comparison: SystemComparison, settings: SystemsSettings) -> str | None:
+    """Return one line that says what few sources mean for a comparison, None if there are enough."""
+    if comparison.sources >= FEW_SOURCES:
+        return None
+    where = "" if comparison.lp == "?" else f"{comparison.lp}: "
+    note = f"{where}{counted(comparison.sources, 'source')}, fewer than {FEW_SOURCES}: intervals are too narrow"
+    if settings.parity:
+        return f"{note}, and p-values computed like {settings.parity} too small"
+    if comparison.test != "exact":
+        return f"{note}; p-values are of randomisation"
+    smallest = smallest_p(2 ** (comparison.sources - 1) - 1, len(comparison.pairs), settings.correction)
+    none = ", so that no difference can be significant" if smallest >= settings.alpha else ""
+    return f"{note}; p-values are of exact randomisation, at least {smallest:.2g}{none}"
 
 
 class _SystemTable:
@@ -236,7 +252,9 @@ def _compare(
         for left, right in itertools.combinations(order.tolist(), 2)
     ]
     agreement = _agreement(names, gain, human)
-    return SystemComparison(table.lp, name, len(cube), names[base], tuple(systems), tuple(pairs), *agreement)
+    return SystemComparison(
+        table.lp, name, len(cube), names[base], tuple(systems), tuple(pairs), *agreement, test=tests.test
+    )
 
 
 def _needed(tests: PairTests, sources: int, settings: SystemsSettings) -> FloatArray:
