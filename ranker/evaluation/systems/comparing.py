@@ -13,12 +13,12 @@ import pandas as pd
 from ranker.arrays import FloatArray
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, rating_names, resolve_kind
-from ranker.errors import DataError, OptionError, counted, nearest
+from ranker.errors import DataError, OptionError, nearest
 from ranker.evaluation.bootstrap import LEVEL, Estimate, estimate
-from ranker.evaluation.choices import FEW_SOURCES, Correction, Parity, SystemTest
+from ranker.evaluation.choices import Correction, Parity, SystemTest
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pair_counts import count_pairs, tau_b
-from ranker.evaluation.significance import smallest_p, too_few_resamples
+from ranker.evaluation.significance import few_sources, smallest_p, too_few_resamples
 from ranker.evaluation.systems.comparison import (
     ComparedSystem,
     SystemComparison,
@@ -119,7 +119,7 @@ def compare_systems(
     ]
     largest = max((len(comparison.pairs) for comparison in comparisons if comparison.test != "exact"), default=0)
     few = [too_few_resamples(number, largest, correction, alpha) if largest else None]
-    few += [few_sources(comparison, settings) for comparison in comparisons]
+    few += [_few_sources(comparison, settings) for comparison in comparisons]
     return SystemsResult(
         dataset.name,
         _signature(dataset, settings, baseline, human),
@@ -131,12 +131,11 @@ def compare_systems(
     )
 
 
-def few_sources(comparison: SystemComparison, settings: SystemsSettings) -> str | None:
+def _few_sources(comparison: SystemComparison, settings: SystemsSettings) -> str | None:
     """Return one line that says what few sources mean for a comparison, None if there are enough."""
-    if comparison.sources >= FEW_SOURCES:
+    note = few_sources(comparison.sources, "" if comparison.lp == "?" else comparison.lp)
+    if note is None:
         return None
-    where = "" if comparison.lp == "?" else f"{comparison.lp}: "
-    note = f"{where}{counted(comparison.sources, 'source')}, fewer than {FEW_SOURCES}: intervals are too narrow"
     if settings.parity:
         return f"{note}, and p-values computed like {settings.parity} too small"
     if comparison.test != "exact":

@@ -9,6 +9,7 @@ import numpy as np
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
+from ranker.evaluation.significance import few_sources
 from ranker.evaluation.systems.contrast.estimates import Bootstrap, Score, f_measure, length_ratio, recall
 from ranker.evaluation.systems.contrast.ngrams import one_sided_ngrams
 from ranker.evaluation.systems.contrast.pairing import ContrastedSystems
@@ -127,7 +128,7 @@ def contrast(
         second_ngrams=second_ngrams,
         first_segments=first_segments,
         second_segments=second_segments,
-        notes=() if note is None else (note,),
+        notes=tuple(filter(None, [note, few_sources(len(pair.rows))])),
     )
 
 
