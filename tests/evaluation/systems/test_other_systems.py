@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranker import shipped
+from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.records import Candidate, Record, assemble
 from ranker.errors import OptionError
@@ -18,6 +19,7 @@ from ranker.evaluation.systems.comparing import compare_systems
 from ranker.evaluation.systems.contrast.run import contrast
 from ranker.extractors.scorers import Scorer
 from ranker.ranking import Ranker, RankerScorer, make_scorer
+from tests.effort import THOROUGH
 
 FEATURES = "chrf,ngrams[order=1],length,length[against=candidates],consensus,consensus[trust=source,neighbours=2].near"
 WORDS = [f"{start}{end}" for start in ("wa", "ki", "sor", "el") for end in ("n", "t", "mo", "rd")]
@@ -70,9 +72,12 @@ def scorer(name: str) -> Scorer:
     return make_scorer(None, name) if name in shipped.names() else make_scorer(name, None)
 
 
-def said(outputs: Outputs, name: str, test: str = "bs", resamples: int = 60) -> dict[object, tuple[float, ...]]:
+def said(
+    outputs: Outputs | Dataset, name: str, test: str = "bs", resamples: int = 60
+) -> dict[object, tuple[float, ...]]:
     """Return the score and interval of every system by its texts, and difference and p of every two."""
-    result = compare_systems(dataset_of(outputs), {"m": scorer(name)}, test=test, resamples=resamples)  # type: ignore[arg-type]
+    dataset = outputs if isinstance(outputs, Dataset) else dataset_of(outputs)
+    result = compare_systems(dataset, {"m": scorer(name)}, test=test, resamples=resamples)  # type: ignore[arg-type]
     (comparison,) = result.comparisons
     found: dict[object, tuple[float, ...]] = {}
     for each in comparison.systems:
@@ -168,3 +173,19 @@ def test_the_system_score_is_the_mean_by_the_weights_learnt_without_comparing():
     of_systems = CandidateScores.of(scorer("trained"), data)
     assert of_systems.system_scores == pytest.approx(scores, abs=1e-12)
     assert of_systems.scores == pytest.approx(ranker.candidate_scores(data), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["full", "chrf"])
+@pytest.mark.parametrize(("corpus", "lp"), [("wmt21-mqm", "zh-en"), ("wmt15-rr", "cs-en")])
+def test_each_real_system_left_out_in_turn_changes_nothing(shared, corpus, lp, name):
+    path = shared / "data" / f"{corpus}.jsonl.gz"
+    if not path.is_file():
+        pytest.skip(f"no {path.name} in $RANKER_SHARED")
+    whole = catalogue.load(str(path)).select_language_pairs([lp])
+    names = whole.candidates["system"].to_numpy(object)
+    complete = np.diff(whole.candidate_offsets) == len(set(names))
+    whole = whole.select_sources(complete & (np.cumsum(complete) <= (60 if THOROUGH else 10)))
+    names = whole.candidates["system"].to_numpy(object)
+    before = said(whole, name)
+    for left_out in sorted(set(names)):
+        agree(said(whole.select_candidates(names != left_out), name), before, set(names) - {left_out})
