@@ -367,14 +367,14 @@ class RankerScorer(Scorer):
     def for_systems(self) -> RankerScorer:
         """Return the scorer by the weights that were learnt without features that compare candidates."""
         ranker = self.ranker
-        kept = np.array([not extractor.compares_candidates for extractor in ranker.feature_set.extractors])
-        if kept.all():
+        apart = np.array([not extractor.compares_candidates for extractor in ranker.feature_set.extractors])
+        if apart.all():
             return self
-        sets = ranker.weight_sets.apart(kept)
+        sets = ranker.weight_sets.apart(apart)
         if sets is None:
             raise no_evidence("the model")
-        columns, part = ranker.feature_set.columns_of(kept), copy.copy(ranker)
-        part.feature_set = FeatureSet(tuple(itertools.compress(ranker.feature_set.extractors, kept)))
+        columns, part = ranker.feature_set.columns_of(apart), copy.copy(ranker)
+        part.feature_set = FeatureSet(tuple(itertools.compress(ranker.feature_set.extractors, apart)))
         part.mean, part.scale, part.weight_sets = ranker.mean[columns], ranker.scale[columns], sets
         return RankerScorer(part, whole=ranker)
 

@@ -68,19 +68,19 @@ class WeightSets:
             weights[place, columns] = learn(place)
         return replace(self, weights=weights)
 
-    def apart(self, kept: BoolArray) -> WeightSets | None:
-        """Return the sets of the extractors where the mask `kept` is true alone, None if none of them has evidence.
+    def apart(self, chosen: BoolArray) -> WeightSets | None:
+        """Return the sets of the extractors where the mask `chosen` is true alone, None if none of them has evidence.
 
         Fluency and length alone, whatever the source and the references say, are no evidence about a system.
         """
-        evidence = kept & [extractor.family not in ("fluency", "length") for extractor in self.extractors]
-        sets = ~self.used[:, ~kept].any(axis=1) & self.used[:, evidence].any(axis=1)
+        evidence = chosen & [extractor.family not in ("fluency", "length") for extractor in self.extractors]
+        sets = ~self.used[:, ~chosen].any(axis=1) & self.used[:, evidence].any(axis=1)
         if not sets.any():
             return None
-        columns = FeatureSet(self.extractors).columns_of(kept)
-        extractors = tuple(itertools.compress(self.extractors, kept))
+        columns = FeatureSet(self.extractors).columns_of(chosen)
+        extractors = tuple(itertools.compress(self.extractors, chosen))
         return replace(
-            self, extractors=extractors, used=self.used[sets][:, kept], weights=self.weights[sets][:, columns]
+            self, extractors=extractors, used=self.used[sets][:, chosen], weights=self.weights[sets][:, columns]
         )
 
     @property
