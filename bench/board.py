@@ -160,7 +160,7 @@ class KeptColumns(FeatureSet):
         ):
             if not kept:
                 parts.append(np.zeros((len(dataset), len(one.columns))))
-            elif one.fewest_candidates > 1 and not alike:
+            elif one.compares_candidates and not alike:
                 parts.append(one.fit_ranked(dataset).transform(dataset))
             else:
                 parts.append(self._columns(one, whole)[rows])

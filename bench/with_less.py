@@ -49,7 +49,7 @@ def main_statistic(corpus: Dataset) -> str:
 
 def uses_consensus(ranker: Ranker) -> bool:
     """Tell whether a ranker compares the candidates of a source with each other."""
-    return any(extractor.fewest_candidates > 2 for extractor in ranker.feature_set.extractors)
+    return any(extractor.compares_candidates for extractor in ranker.feature_set.extractors)
 
 
 def variants(ranker: Ranker, dataset: Dataset) -> Iterator[tuple[str, FloatArray]]:
@@ -59,7 +59,7 @@ def variants(ranker: Ranker, dataset: Dataset) -> Iterator[tuple[str, FloatArray
     parts = ranker.feature_set.extractors
     if not any(part.needs_references for part in parts):
         return
-    alone = np.array([part.fewest_candidates == 1 for part in parts])
+    alone = np.array([not part.compares_candidates for part in parts])
     rows = np.flatnonzero((sets.used == alone).all(axis=1))
     if len(rows) and not alone.all():
         yield ALONE, sets.weights[rows[0]]

@@ -27,9 +27,9 @@ from ranker.extractors.given import with_given_scores
 from ranker.extractors.needs import usable
 from ranker.extractors.reference_candidates import ReferenceCandidates
 from ranker.extractors.registry import make_metric
-from ranker.extractors.scorers import MetricScorer, Scorer
+from ranker.extractors.scorers import MetricScorer, Scorer, no_evidence
 from ranker.extractors.target_language import ENGLISH, other_language
-from ranker.extractors.weight_sets import LARGEST, WeightSets
+from ranker.extractors.weight_sets import LARGEST, WeightSets, short_names
 from ranker.frames.labelled import Candidates, LabelledScores, dataset_of
 from ranker.settings import AUTO, STANDARD, Settings, Training
 from ranker.shipped import UNREFERENCED, locate, standard_features, suited
@@ -348,12 +348,36 @@ class RankerScorer(Scorer):
     Parameters
     ----------
     ranker : Ranker
+    whole : Ranker, optional
+        The one that `ranker` is the part of by which systems are scored.
     """
 
     ranker: Ranker
+    whole: Ranker | None = None
     kind: ClassVar[Literal["ranker"]] = "ranker"
     by_sums = False
     name = "ranker"
+
+    def for_systems(self) -> RankerScorer:
+        """Return the scorer by the weights that were learnt without features that compare candidates."""
+        ranker = self.ranker
+        apart = np.array([not extractor.compares_candidates for extractor in ranker.feature_set.extractors])
+        if apart.all():
+            return self
+        sets = ranker.weight_sets.apart(apart)
+        if sets is None:
+            raise no_evidence("the model")
+        columns, part = ranker.feature_set.columns_of(apart), copy.copy(ranker)
+        part.feature_set = FeatureSet(tuple(itertools.compress(ranker.feature_set.extractors, apart)))
+        part.mean, part.scale, part.weight_sets = ranker.mean[columns], ranker.scale[columns], sets
+        return RankerScorer(part, whole=ranker)
+
+    @property
+    def _left_out(self) -> str:
+        """The features that are left out for systems, by name; empty if there are none."""
+        whole = self.whole.feature_set.extractors if self.whole else ()
+        missing = tuple(extractor for extractor in whole if extractor.compares_candidates)
+        return ", ".join(short_names(missing, self.ranker.feature_set.extractors))
 
     @property
     def needs_references(self) -> bool:  # type: ignore[override]
@@ -372,7 +396,7 @@ class RankerScorer(Scorer):
 
     def with_files(self, files: Mapping[str, str]) -> RankerScorer:
         """Return the scorer of the ranker with these files."""
-        return RankerScorer(self.ranker.with_files(files))
+        return RankerScorer(self.ranker.with_files(files), self.whole.with_files(files) if self.whole else None)
 
     def statistics(self, dataset: Dataset) -> FloatArray:
         """Return score and 1 of every candidate."""
@@ -388,16 +412,20 @@ class RankerScorer(Scorer):
         return self.ranker.score_references(dataset, others)
 
     def signature(self, dataset: Dataset | None = None) -> str:
-        """Return the signature of the ranker."""
-        return self.ranker.signature()
+        """Return the signature of the ranker, and what is left out for systems."""
+        if self.whole is None:
+            return self.ranker.signature()
+        return f"{self.whole.signature()}|systems:without {self._left_out}"
 
     def head(self, dataset: Dataset | None = None) -> str:
-        """Return the signature of the ranker, which begins with the version."""
-        return self.ranker.signature()
+        """Return the signature, which begins with the version."""
+        return self.signature()
 
     def note(self, dataset: Dataset) -> str | None:
-        """Return the note of the ranker."""
-        return self.ranker.note(dataset)
+        """Return the note of the ranker, and what is left out for systems."""
+        why = "comparing candidates with one another says nothing about a system"
+        left_out = f"systems are scored without {self._left_out}: {why}" if self.whole else None
+        return join_notes([left_out, self.ranker.note(dataset)])
 
     def unusable(self, dataset: Dataset) -> str | None:
         """Return which sources are not scored by all features, and why, or None."""

@@ -107,17 +107,23 @@ def command(
         read_input([path], None, None, None, lp, no_references=no_references, extractors=members) for path in data
     ]
     learnt = [learnt_kind for scorer in scorers.values() for learnt_kind in scorer.learnt]
-    signatures = {name: _signature(scorer, datasets, levels) for name, scorer in scorers.items()}
+    # the last of them is what documents and systems are scored by
+    scorers_used = {
+        name: [scorer, *([] if levels == ["segment"] else [scorer.for_systems()])] for name, scorer in scorers.items()
+    }
+    signatures = {name: _signature(used[-1], datasets, levels) for name, used in scorers_used.items()}
     scored = []
     for dataset in datasets:
         used = resolve_kind(dataset, kind, learnt=learnt)
         judged_outputs = (
             dataset.select_candidates(judged(dataset, used), peers=True) if levels == ["segment"] else dataset
         )
-        notes = {name: _notes(name, scorer, dataset, judged_outputs) for name, scorer in scorers.items()}
+        notes = {name: _notes(name, used, dataset, judged_outputs) for name, used in scorers_used.items()}
         with working(f"scoring {dataset.name}"):
             candidate_scores = [
-                CandidateScores.of(scorer, judged_outputs, name=name, signature=signatures[name], notes=notes[name])
+                CandidateScores.of(
+                    scorer, judged_outputs, name=name, signature=signatures[name], notes=notes[name], levels=levels
+                )
                 for name, scorer in scorers.items()
             ]
             scored.append((judged_outputs, candidate_scores))
@@ -166,12 +172,11 @@ def _named(models: list[Path]) -> dict[str, Path]:
     return {path.name if names.count(path.name) == 1 else str(path): path for path in models}
 
 
-def _notes(name: str, scorer: Scorer, dataset: Dataset, judged_outputs: Dataset) -> tuple[str, ...]:
+def _notes(name: str, scorers: list[Scorer], dataset: Dataset, judged_outputs: Dataset) -> tuple[str, ...]:
     notes = []
-    if scorer.trained_on(dataset):
+    if scorers[0].trained_on(dataset):
         notes.append(f"was trained on {dataset.name}")
-    note = scorer.note(judged_outputs)
-    if note:
+    for note in dict.fromkeys(filter(None, [scorer.note(judged_outputs) for scorer in scorers])):
         notes.append(f"{dataset.name}: {note}")
     for text in notes:
         say_note(f"{name}: {text}")

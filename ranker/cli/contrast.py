@@ -121,7 +121,9 @@ def command(
 
     chosen_tokenizer = checked_tokenizer(tokenizer)
     name = single(metric)
-    scorer = supplied([make_scorer(name, model) if name or model else make_scorer(_METRIC, None)], given)[0]
+    scorer = supplied([make_scorer(name, model) if name or model else make_scorer(_METRIC, None)], given)[
+        0
+    ].for_systems()
     named, names = _data_and_systems(words or [], elsewhere=bool(data or source or references or translations))
     check_page(html, opened=opened)
     dataset = read_input(data or named, source, references, translations, lp, extractors=scorer.members)

@@ -113,11 +113,13 @@ def command(
 
     with working("scoring"):
         levels = [Units.of(dataset, level_name) for level_name in _levels(dataset, level_of(level), form)]
-        say_notes(scorers.values(), dataset)
+        by_level = [units.scorer(scorer) for units in levels for scorer in scorers.values()]
+        say_notes(by_level, dataset)
+        if form == "mtme" and output is not None:
+            _write(output, dataset, scorers, levels)
+            return
+        scorers = dict(zip(scorers, by_level, strict=True))
         statistics = {name: scorer.statistics(dataset) for name, scorer in scorers.items()}
-    if form == "mtme" and output is not None:
-        _write(output, dataset, scorers, statistics, levels)
-        return
     about: dict[str, Any] = {"level": levels[0].level}
     rows = _rows(levels[0], scorers, statistics, percent=percent)
     signatures = [result_signature(scorer, dataset, about["level"], **about) for scorer in scorers.values()]
@@ -156,7 +158,7 @@ def _score_shards(
 ) -> None:
     from ranker.scaling.tables import NamedScorers, segment_scores, total_sums, unit_sums
 
-    named = NamedScorers.of(metrics, model)
+    named = NamedScorers.of(metrics, model, level=level)
     scorers = {scorer.name: scorer for scorer in named.scorers()}
     segments = level == "segment"
     make = functools.partial(segment_scores, named) if segments else functools.partial(unit_sums, named, level)
@@ -190,14 +192,14 @@ def _rows(
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _write(
-    out: Path, dataset: Dataset, scorers: dict[str, Scorer], statistics: dict[str, FloatArray], levels: list[Units]
-) -> None:
+def _write(out: Path, dataset: Dataset, scorers: dict[str, Scorer], levels: list[Units]) -> None:
     from ranker.evaluation.systems.score_files import write_score_files
 
     level_names = [units.level for units in levels]
-    signatures = {name: result_signature(scorer, dataset, *level_names) for name, scorer in scorers.items()}
-    for path in write_score_files(out, dataset, scorers, statistics, levels, signatures):
+    signatures = {
+        name: result_signature(levels[-1].scorer(scorer), dataset, *level_names) for name, scorer in scorers.items()
+    }
+    for path in write_score_files(out, dataset, scorers, levels, signatures):
         say(f"written: {path}")
     say("")
     say_signatures(*signatures.values())

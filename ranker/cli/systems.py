@@ -94,7 +94,7 @@ def command(
 
     Example: ranker systems sample --metric bleu,chrf --resamples 200
     """
-    scorers = given_scorers(metric, model, given)
+    scorers = {name: scorer.for_systems() for name, scorer in given_scorers(metric, model, given).items()}
     if percent and form not in _FOR_PEOPLE and html is None:
         raise OptionError(f"--percent applies to tables only; --format {form} contains fractions")
     if pairs and form in ("latex", "markdown"):
@@ -213,7 +213,7 @@ def _print(result: SystemsResult, pairs: bool, percent: bool) -> None:
     resamples = counted(settings.resamples, "resample")
     counting = f"computed like {settings.parity}" if settings.parity else "two-sided"
     typer.echo(
-        f"p: {settings.test_title}, {resamples}, seed {settings.seed}, {counting}\n"
+        f"p: {result.test_title}, {resamples}, seed {settings.seed}, {counting}\n"
         f"adjusted: p of all pairs, {settings.correction_title}; significant below {settings.alpha:g}\n"
         f"needed: sources required for a significant difference with power {settings.power:g}"
     )

@@ -80,6 +80,18 @@ def swap_draws(size: int, resamples: int, seed: int) -> Iterator[tuple[int, Floa
         yield start, generator.integers(2, size=(count, size), dtype=bool).astype(np.float64)
 
 
+def every_swap(size: int) -> Iterator[tuple[int, FloatArray]]:
+    """Yield all ``2 ** (size - 1) - 1`` different swaps but that which swaps nothing, in blocks as `swap_draws` does.
+
+    The first unit is never swapped, because swapping all the others instead comes to the same.
+    """
+    number = 2 ** (size - 1) - 1
+    for start, count in _blocks(number, size):
+        codes = np.arange(start + 1, start + count + 1)[:, np.newaxis]
+        swapped = codes >> np.arange(size - 1) & 1
+        yield start, np.hstack([np.ones((count, 1)), 1.0 - swapped])
+
+
 def _blocks(resamples: int, size: int) -> Iterator[tuple[int, int]]:
     # a multiple of 32 rows: the generator makes 32 booleans at a time, and drops those left over at the end of a call
     chunk = max(32, _INDICES // max(size, 1) // 32 * 32)

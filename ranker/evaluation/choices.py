@@ -15,5 +15,7 @@ RankingMethod = Literal["auto", "expected-wins", "trueskill", "mean"]
 """Methods that rank systems by human judgements."""
 SystemTest = Literal["bs", "ar"]
 """Significance tests for two systems: paired bootstrap, approximate randomisation."""
+FEW_SOURCES = 30
+"""Below it, p-values are of randomisation, because the bootstrap finds too many differences; and a note says so."""
 Parity = Literal["sacrebleu"]
 """Programs whose p-values can be reproduced."""

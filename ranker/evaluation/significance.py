@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import OptionError, counted
-from ranker.evaluation.choices import Correction
+from ranker.evaluation.choices import FEW_SOURCES, Correction
 
 _CHUNK = 2_000_000
 # rounding must not turn a resample that is as extreme as what was observed into a less extreme one
@@ -283,6 +283,14 @@ def _blocks(rows: Int64Array, width: int) -> Iterator[Int64Array]:
     size = max(1, _CHUNK // max(width, 1))
     for start in range(0, len(rows), size):
         yield rows[start : start + size]
+
+
+def few_sources(sources: int, where: str = "") -> str | None:
+    """Return one line that says what few sources mean for intervals, None if there are enough."""
+    if sources >= FEW_SOURCES:
+        return None
+    what = f"{counted(sources, 'source')}, fewer than {FEW_SOURCES}: intervals are too narrow"
+    return f"{where}: {what}" if where else what
 
 
 def smallest_p(resamples: int, hypotheses: int, correction: Correction) -> float:

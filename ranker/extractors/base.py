@@ -157,6 +157,11 @@ class Extractor(ABC):
         """What this extractor is made of: itself, unless it combines others."""
         return (self,)
 
+    @property
+    def compares_candidates(self) -> bool:
+        """Whether the columns of a candidate depend on the other candidates, so that they say nothing of a system."""
+        return any(part.compares_candidates for part in self.members if part is not self)
+
     def unusable(self, dataset: Dataset) -> str | None:
         """Return why there are too few references in `dataset` to learn from, or None."""
         references = len(dataset.references)

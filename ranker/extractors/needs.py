@@ -91,7 +91,9 @@ def usable_sets(extractors: Sequence[Extractor], *, by_language: bool = False) -
         for number in sorted(references)
         for english in ([True, False] if by_language else [True])
     ]
-    sets = np.unique(np.concatenate(cases), axis=0)
+    # systems are scored without what compares candidates
+    apart = [not extractor.compares_candidates for extractor in extractors]
+    sets = np.unique(np.concatenate([*cases, *(case & apart for case in cases)]), axis=0)
     sets = sets[sets.any(axis=1)]
     # the place of the first extractor that is missing decides between sets of one size
     return sets[np.lexsort((*(~sets).T[::-1], -sets.sum(axis=1)))]

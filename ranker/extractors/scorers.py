@@ -67,6 +67,16 @@ class Scorer(ABC):
         """
 
     @abstractmethod
+    def for_systems(self) -> Scorer:
+        """Return the scorer of systems and documents, whose score of one never depends on which others there are.
+
+        Raises
+        ------
+        OptionError
+            If nothing is left without comparing candidates with one another.
+        """
+
+    @abstractmethod
     def signature(self, dataset: Dataset | None = None) -> str:
         """Return all that changes the scores (of `dataset`), in one line."""
 
@@ -234,6 +244,12 @@ class MetricScorer(Scorer):
         """Return the metric's scores, negated where lower is better."""
         return self.sign * FeatureSet((self.metric,)).transform_references(dataset, others)[:, 0]
 
+    def for_systems(self) -> MetricScorer:
+        """Return this scorer, unless the metric compares candidates."""
+        if self.metric.compares_candidates:
+            raise no_evidence(self.name)
+        return self
+
     def signature(self, dataset: Dataset | None = None) -> str:
         """Return the signature of the metric, with the tokenizers that it uses on `dataset`."""
         if dataset is None:
@@ -252,6 +268,15 @@ class MetricScorer(Scorer):
         if len(set(signatures.values())) > 1:
             return "".join(f"|sacrebleu[{level}]:{signature}" for level, signature in signatures.items())
         return "".join(f"|sacrebleu:{signature}" for signature in set(signatures.values()) - {None})
+
+
+def no_evidence(what: str) -> OptionError:
+    """Return the error to raise where `what`, a metric or model, would score systems."""
+    return OptionError(
+        f"{what} compares candidates with one another, which is evidence about a translation, not about a system or "
+        "document: use a metric or model that compares with references, such as chrf or full; for segments, use ranker "
+        "rank, or --level segment"
+    )
 
 
 def rank_by(dataset: Dataset, scores: npt.ArrayLike) -> pd.DataFrame:

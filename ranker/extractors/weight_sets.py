@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -66,6 +67,21 @@ class WeightSets:
         for place, columns in enumerate(self.columns):
             weights[place, columns] = learn(place)
         return replace(self, weights=weights)
+
+    def apart(self, chosen: BoolArray) -> WeightSets | None:
+        """Return the sets of the extractors where the mask `chosen` is true alone, None if none of them has evidence.
+
+        Fluency and length alone, whatever the source and the references say, are no evidence about a system.
+        """
+        evidence = chosen & [extractor.family not in ("fluency", "length") for extractor in self.extractors]
+        sets = ~self.used[:, ~chosen].any(axis=1) & self.used[:, evidence].any(axis=1)
+        if not sets.any():
+            return None
+        columns = FeatureSet(self.extractors).columns_of(chosen)
+        extractors = tuple(itertools.compress(self.extractors, chosen))
+        return replace(
+            self, extractors=extractors, used=self.used[sets][:, chosen], weights=self.weights[sets][:, columns]
+        )
 
     @property
     def columns(self) -> BoolArray:
@@ -223,7 +239,7 @@ class WeightSets:
     def _title(self, place: int) -> str:
         missing = self.without(place)
         left = tuple(extractor for extractor, used in zip(self.extractors, self.used[place], strict=True) if used)
-        without, by = _names(missing, left), _names(left, missing)
+        without, by = short_names(missing, left), short_names(left, missing)
         return f"without {', '.join(without)}" if len(without) <= len(by) else f"by {', '.join(by)} alone"
 
 
@@ -250,7 +266,7 @@ def _scored(dataset: Dataset) -> BoolArray:
     return np.asarray(np.diff(dataset.candidate_offsets) > 0) if len(dataset) else np.ones(len(dataset.sources), bool)
 
 
-def _names(extractors: tuple[Extractor, ...], others: tuple[Extractor, ...]) -> list[str]:
+def short_names(extractors: tuple[Extractor, ...], others: tuple[Extractor, ...]) -> list[str]:
     """Return the names of extractors, each once, or the notations of those whose names some of the `others` share."""
     shared = {_name(extractor) for extractor in others}
     return list(

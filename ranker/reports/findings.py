@@ -87,7 +87,7 @@ class DatasetFindings:
         if compared:
             agreement = Agreement.of(judged_outputs, scores, human, kind, resamples=resamples, seed=seed)
         pairs = (agreement.better, agreement.worse) if agreement else None
-        systems = _compared(ranker, judged_outputs, scores, kind, resamples, seed)
+        systems = _compared(ranker, judged_outputs, kind, resamples, seed)
         note = ranker.note(judged_outputs)
         return cls(
             judged_outputs,
@@ -318,18 +318,13 @@ def examine(
     )
 
 
-def _compared(
-    ranker: Ranker, dataset: Dataset, scores: FloatArray, kind: str, resamples: int, seed: int
-) -> SystemsResult | None:
-    """Compare systems by their mean scores, None if there are no resamples or not the same sources of two systems."""
+def _compared(ranker: Ranker, dataset: Dataset, kind: str, resamples: int, seed: int) -> SystemsResult | None:
+    """Compare systems; None without resamples, if they have not the same sources, or the ranker cannot score them."""
     if not resamples:
         return None
     scorer = RankerScorer(ranker)
-    statistics = {scorer.name: np.stack([scores, np.ones(len(scores))], axis=1)}
     try:
-        return compare_systems(
-            dataset, {scorer.name: scorer}, kind=kind, resamples=resamples, seed=seed, statistics=statistics
-        )
+        return compare_systems(dataset, {scorer.name: scorer}, kind=kind, resamples=resamples, seed=seed)
     except (DataError, OptionError):
         return None
 

@@ -156,7 +156,7 @@ def _caption(result: SystemsResult, lp: str) -> str:
     parts = [
         f"Corpus scores on {where} ({counted(first.sources, 'source')}) with 95% bootstrap confidence intervals.",
         f"Best scores in bold. Order and rank ranges by {first.metric}.",
-        f"† ‡: differs from {printable(first.baseline)} at p < .05, p < .01 ({settings.test_title}, "
+        f"† ‡: differs from {printable(first.baseline)} at p < .05, p < .01 ({result.test_title}, "
         f"{counted(settings.resamples, 'resample')}, seed {settings.seed}, {settings.correction_title}, {pairs}).",
     ]
     if people:

@@ -36,14 +36,18 @@ class NamedScorers:
     model: str | None = None
     references: bool = True
     """Whether references are used."""
+    level: Level = "segment"
+    """What is scored: above segments by `Scorer.for_systems`."""
 
     @classmethod
-    def of(cls, metrics: Iterable[str], model: str | Path | None, *, references: bool = True) -> NamedScorers:
+    def of(
+        cls, metrics: Iterable[str], model: str | Path | None, *, references: bool = True, level: Level = "segment"
+    ) -> NamedScorers:
         """Return them with the absolute path of a model; what cannot be computed shard by shard is an error."""
         named = None if model is None else str(model)
         if named is not None and Path(named).exists():
             named = str(Path(named).absolute())
-        scorers = cls(tuple(metrics), named, references)
+        scorers = cls(tuple(metrics), named, references, level)
         for scorer in scorers.scorers():
             for extractor in scorer.members:
                 _check_by_shards(extractor, scorer.name if scorer.kind == "metric" else f"the model {model}")
@@ -60,7 +64,7 @@ class NamedScorers:
 
     def scorers(self) -> tuple[Scorer, ...]:
         """Return the scorers, made once per process."""
-        return _scorers(self.metrics, self.model)
+        return _scorers(self.metrics, self.model, self.level)
 
     def signature(self) -> str:
         """Return all that changes scores."""
@@ -83,9 +87,10 @@ class NamedScorers:
 
 
 @functools.lru_cache(maxsize=4)
-def _scorers(metrics: tuple[str, ...], model: str | None) -> tuple[Scorer, ...]:
+def _scorers(metrics: tuple[str, ...], model: str | None, level: Level) -> tuple[Scorer, ...]:
     models = [] if model is None else [make_scorer(None, model)]
-    return (*(make_scorer(metric, None) for metric in metrics), *models)
+    scorers = (*(make_scorer(metric, None) for metric in metrics), *models)
+    return scorers if level == "segment" else tuple(scorer.for_systems() for scorer in scorers)
 
 
 def _check_by_shards(extractor: Extractor, what: str) -> None:

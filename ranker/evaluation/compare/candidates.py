@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from ranker.arrays import BoolArray, FloatArray, Int64Array, offsets_of
 from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import PreferencePairs
+from ranker.evaluation.choices import LEVELS, Level
 from ranker.extractors.scorers import Scorer
 from ranker.ranks import merge_ties
 
@@ -27,6 +28,8 @@ class CandidateScores:
         Additive statistics; a system's score is then that of their sum, else the mean of its scores.
     system_score : callable, optional
         Statistics of shape (..., k) to scores of shape (...), higher is better; comes with `statistics`.
+    for_systems : float array, shape (candidates,), optional
+        Scores of which those of documents and systems are means; by default `scores`.
     type : str
         ``metric``, ``ranker`` or ``scores``.
     signature : str
@@ -39,6 +42,7 @@ class CandidateScores:
     scores: FloatArray
     statistics: FloatArray | None = None
     system_score: Callable[[FloatArray], FloatArray] | None = None
+    for_systems: FloatArray | None = None
     type: str = "scores"
     signature: str = ""
     notes: tuple[str, ...] = ()
@@ -53,14 +57,16 @@ class CandidateScores:
         name: str | None = None,
         signature: str = "",
         notes: tuple[str, ...] = (),
+        levels: Sequence[Level] = LEVELS,
     ) -> CandidateScores:
-        """Score the candidates of a data set, under the name of the scorer unless it is given another.
+        """Score the candidates of a data set for `levels`, under the name of the scorer unless it is given another.
 
         Raises
         ------
-        DataError
-            As `Scorer.candidate_scores`.
+        DataError, OptionError
+            As `Scorer.candidate_scores` and `Scorer.for_systems`.
         """
+        of_systems = scorer if list(levels) == ["segment"] else scorer.for_systems()
         statistics = scorer.statistics(dataset)
         scores = scorer.scores_of(dataset, statistics)
         return cls(
@@ -68,10 +74,16 @@ class CandidateScores:
             scores,
             statistics if scorer.by_sums else None,
             (lambda rows: scorer.sign * scorer.score(rows)) if scorer.by_sums else None,
+            None if of_systems is scorer else of_systems.candidate_scores(dataset),
             scorer.kind,
             signature,
             notes,
         )
+
+    @property
+    def system_scores(self) -> FloatArray:
+        """Scores of which those of documents and systems are means, shape (candidates,)."""
+        return self.scores if self.for_systems is None else self.for_systems
 
 
 @dataclass(frozen=True)
@@ -184,11 +196,20 @@ def part_of(scored: CandidateScores, language_pair: LanguagePairData, *, standar
 
     `standardised` ones have mean 0, deviation 1 and no statistics.
     """
-    scores = merge_ties(scored.scores[language_pair.rows], language_pair.offsets)
-    if not standardised:
-        statistics = None if scored.statistics is None else scored.statistics[language_pair.rows]
-        return CandidateScores(scored.name, scores, statistics, scored.system_score)
-    known = scores[~np.isnan(scores)]
-    spread = known.std() if len(known) else 0.0
-    even = (scores - known.mean()) / spread if spread > 0 else np.zeros_like(scores)
-    return CandidateScores(scored.name, even, standardised=True)
+
+    def part(values: FloatArray) -> FloatArray:
+        scores = merge_ties(values[language_pair.rows], language_pair.offsets)
+        known = scores[~np.isnan(scores)]
+        if not standardised:
+            return scores
+        spread = known.std() if len(known) else 0.0
+        return (scores - known.mean()) / spread if spread > 0 else np.zeros_like(scores)
+
+    return CandidateScores(
+        scored.name,
+        part(scored.scores),
+        None if standardised or scored.statistics is None else scored.statistics[language_pair.rows],
+        None if standardised else scored.system_score,
+        None if scored.for_systems is None else part(scored.for_systems),
+        standardised=standardised,
+    )

@@ -35,7 +35,7 @@ from ranker.errors import DataError, OptionError, counted
 from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.choices import Correction, Level, Test
 from ranker.evaluation.shown import Shown
-from ranker.evaluation.significance import smallest_p, too_few_resamples
+from ranker.evaluation.significance import few_sources, smallest_p, too_few_resamples
 from ranker.files import read_text, write_bytes
 from ranker.storage.escapes import json_text
 from ranker.storage.plain_data import parse_json, record, with_nan
@@ -348,7 +348,7 @@ class Comparison(Shown):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know of the p-values: whether there are too few resamples for any to be significant."""
+        """What a reader should know of intervals and p-values: few sources, too few resamples for significance."""
         settings = self.settings
         pairs = [_defined_pairs(contest) for contest in self.contests if contest.test != "williams"]
         tested = [count for count in pairs if count]
@@ -358,7 +358,8 @@ class Comparison(Shown):
         if len(short) == len(tested):
             where = ""
         note = too_few_resamples(settings.resamples, max(short), correction, alpha, where) if short else None
-        return (note,) if note else ()
+        sizes = [few_sources(scope.sources, scope.title) for scope in self.scopes if scope.lp and settings.resamples]
+        return tuple(filter(None, [note, *sizes]))
 
     def document(self) -> dict[str, Any]:
         """Return what the JSON form holds."""

@@ -12,7 +12,7 @@ from ranker.corpora.dataset import Dataset
 from ranker.corpora.judgements import AUTO, human_scores, preference_pairs, resolve_kind
 from ranker.errors import DataError, OptionError
 from ranker.evaluation.bootstrap import LEVEL, Estimate, draws, estimate, stream
-from ranker.evaluation.choices import LEVELS, Correction, Level, Test
+from ranker.evaluation.choices import FEW_SOURCES, LEVELS, Correction, Level, Test
 from ranker.evaluation.compare.candidates import CandidateScores, LanguagePairData, by_language_pair, part_of
 from ranker.evaluation.compare.metric_tests import randomised_units, williams_tests
 from ranker.evaluation.compare.perm_both import perm_both_outputs, perm_both_systems
@@ -87,11 +87,11 @@ def compare(
         Bootstrap samples, and permutations of the test; 0 for figures alone.
     seed : int, default 0
     test : {"bootstrap", "randomisation", "perm-both", "williams"}, default "bootstrap"
-        Of two metrics: paired bootstrap over sources; whole sources swapped; single outputs swapped (Deutsch et al.
-        2021); Williams' test (Graham and Baldwin 2014). Where a test does not apply, the bootstrap stands in, and the
-        contest says so: ``randomisation`` does not to systems scored by their summed statistics, ``perm-both`` only
-        does to tau, consistency, Pearson's r and pairwise accuracy, ``williams`` only to Pearson's r in a language
-        pair.
+        Of two metrics: paired bootstrap over sources, or with fewer than `FEW_SOURCES` of them ``randomisation``; whole
+        sources swapped; single outputs swapped (Deutsch et al. 2021); Williams' test (Graham and Baldwin 2014). Where a
+        test does not apply, the bootstrap stands in, and the contest says so: ``randomisation`` does not to systems
+        scored by their summed statistics, ``perm-both`` only does to tau, consistency, Pearson's r and pairwise
+        accuracy, ``williams`` only to Pearson's r in a language pair.
     correction : {"westfall-young", "holm", "none"}, default "westfall-young"
         Multiple-testing correction of the p-values of all pairs of metrics in one contest. `Comparison.notes` says when
         there are too few resamples for any difference to be significant.
@@ -224,10 +224,12 @@ def _measure(
             for identity, p in williams_tests(group, parts).items():
                 if identity in results.figures:
                     results.figures[identity].p = p
-    elif settings.test != "bootstrap" and settings.resamples and len(scored) > 1:
+    elif settings.resamples and len(scored) > 1:
         even = [part_of(metric_scores, language_pair, standardised=True) for metric_scores in scored]
         for group in groups:
-            for identity, null in _null(group, language_pair, parts, even, settings, names).items():
+            test = "randomisation" if settings.test == "bootstrap" and group.units < FEW_SOURCES else settings.test
+            nulls = {} if test == "bootstrap" else _null(group, language_pair, parts, even, test, settings, names)
+            for identity, null in nulls.items():
                 if identity in results.figures:
                     results.figures[identity].null = null
     return results
@@ -238,13 +240,14 @@ def _null(
     language_pair: LanguagePairData,
     parts: Sequence[CandidateScores],
     even: Sequence[CandidateScores],
+    test: Test,
     settings: ComparisonSettings,
     names: Sequence[str | int],
 ) -> dict[str, FloatArray]:
     """Return differences of all pairs of metrics under the null hypothesis, where the test applies."""
-    generator = stream(settings.seed, *names, settings.test, type(group).__name__)
+    generator = stream(settings.seed, *names, test, type(group).__name__)
     by_sums = any(part.statistics is not None for part in parts)
-    if settings.test == "randomisation":
+    if test == "randomisation":
         if isinstance(group, SystemFigures) and by_sums:
             return {}
         return randomised_units(group, even, settings.resamples, generator)
@@ -382,7 +385,11 @@ def _contest(statistic: Statistic, scope: Scope, figure: _Figure, settings: Comp
         matrices.append(matrix)
     with np.errstate(invalid="ignore"):
         ahead = (matrices[1] < settings.alpha) & (figure.value[:, np.newaxis] > figure.value)
-    test = "bootstrap" if figure.null is None and figure.p is None else settings.test
+    test = settings.test
+    if figure.null is None and figure.p is None:
+        test = "bootstrap"
+    elif test == "bootstrap":
+        test = "randomisation"
     return Contest(
         statistic.id, scope.id, test, _rows(matrices[0]), _rows(matrices[1]), tuple(map(tuple, ahead.tolist()))
     )

@@ -366,7 +366,7 @@ class DocumentFigures(FigureSet):
 
     def measure(self, scored: CandidateScores) -> Columns:
         """Return rho of every document."""
-        rho = group_spearman(self._means(scored.scores), self.human, self.offsets)
+        rho = group_spearman(self._means(scored.system_scores), self.human, self.offsets)
         defined = int((~np.isnan(rho)).sum())
         key = "document.spearman"
         return Columns(np.stack(_defined(rho), axis=1), {key: defined}, {key: self.units - defined}, {})

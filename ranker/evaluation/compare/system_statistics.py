@@ -71,7 +71,7 @@ class SystemFigures(FigureSet):
 
     def measure(self, scored: CandidateScores) -> Columns:
         """Return sums of scores or statistics of every system, and differences of scores for every two."""
-        columns = [self._by_scores(scored.scores, means=scored.statistics is None)]
+        columns = [self._by_scores(scored.system_scores, means=scored.statistics is None)]
         if scored.statistics is not None:
             width = scored.statistics.shape[1]
             values = np.zeros((self.units * self.size, width))

@@ -18,7 +18,7 @@ from ranker.evaluation.bootstrap import LEVEL, Estimate, estimate
 from ranker.evaluation.choices import Correction, Parity, SystemTest
 from ranker.evaluation.correlation.correlation import pearson_rows
 from ranker.evaluation.correlation.pair_counts import count_pairs, tau_b
-from ranker.evaluation.significance import too_few_resamples
+from ranker.evaluation.significance import few_sources, smallest_p, too_few_resamples
 from ranker.evaluation.systems.comparison import (
     ComparedSystem,
     SystemComparison,
@@ -59,7 +59,7 @@ def compare_systems(
     dataset : Dataset
         All systems of a language pair translate the same sources.
     scorers : mapping of str to Scorer
-        Metrics and rankers by name.
+        Metrics and rankers by name; systems are scored by their `Scorer.for_systems`.
     baseline : str, optional
         By default the first system of every language pair.
     test : {"bs", "ar"}, default "bs"
@@ -76,7 +76,7 @@ def compare_systems(
         several that could be meant.
     alpha, power : float, default 0.05 and 0.8
     statistics : mapping of str to float array, shape (candidates, k), optional
-        Those of the scorers, by name, where they are known already.
+        Those of their `Scorer.for_systems`, by name, where they are known already.
 
     Returns
     -------
@@ -85,7 +85,8 @@ def compare_systems(
     Raises
     ------
     OptionError
-        If a language pair has only one system, or none called `baseline`, or an option has no such value.
+        If a language pair has only one system, or none called `baseline`, an option has no such value, or a scorer
+        compares candidates with one another.
     DataError
         If a system lacks a translation of a source, a language pair has a single source, a score is not finite, or
         there are no judgements of `kind`.
@@ -106,6 +107,7 @@ def compare_systems(
     ]
     for table in tables:
         table.check(baseline)
+    scorers = {name: scorer.for_systems() for name, scorer in scorers.items()}
     human, notes = _people(dataset, kind, seed)
     people = {ranking.lp: ranking for ranking in human}
     if statistics is None:
@@ -115,8 +117,9 @@ def compare_systems(
         for table in tables
         for name, scorer in scorers.items()
     ]
-    largest = max((len(comparison.pairs) for comparison in comparisons), default=0)
-    few = too_few_resamples(number, largest, correction, alpha) if largest else None
+    largest = max((len(comparison.pairs) for comparison in comparisons if comparison.test != "exact"), default=0)
+    few = [too_few_resamples(number, largest, correction, alpha) if largest else None]
+    few += [_few_sources(comparison, settings) for comparison in comparisons]
     return SystemsResult(
         dataset.name,
         _signature(dataset, settings, baseline, human),
@@ -124,8 +127,22 @@ def compare_systems(
         tuple(_described(name, scorer, dataset) for name, scorer in scorers.items()),
         tuple(comparisons),
         human,
-        (*notes, *([few] if few else [])),
+        (*notes, *dict.fromkeys(filter(None, few))),
     )
+
+
+def _few_sources(comparison: SystemComparison, settings: SystemsSettings) -> str | None:
+    """Return one line that says what few sources mean for a comparison, None if there are enough."""
+    note = few_sources(comparison.sources, "" if comparison.lp == "?" else comparison.lp)
+    if note is None:
+        return None
+    if settings.parity:
+        return f"{note}, and p-values computed like {settings.parity} too small"
+    if comparison.test != "exact":
+        return f"{note}; p-values are of randomisation"
+    smallest = smallest_p(2 ** (comparison.sources - 1) - 1, len(comparison.pairs), settings.correction)
+    none = ", so that no difference can be significant" if smallest >= settings.alpha else ""
+    return f"{note}; p-values are of exact randomisation, at least {smallest:.2g}{none}"
 
 
 class _SystemTable:
@@ -234,7 +251,9 @@ def _compare(
         for left, right in itertools.combinations(order.tolist(), 2)
     ]
     agreement = _agreement(names, gain, human)
-    return SystemComparison(table.lp, name, len(cube), names[base], tuple(systems), tuple(pairs), *agreement)
+    return SystemComparison(
+        table.lp, name, len(cube), names[base], tuple(systems), tuple(pairs), *agreement, test=tests.test
+    )
 
 
 def _needed(tests: PairTests, sources: int, settings: SystemsSettings) -> FloatArray:

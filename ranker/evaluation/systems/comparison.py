@@ -28,6 +28,7 @@ from ranker.evaluation.bootstrap import Estimate
 from ranker.evaluation.choices import Correction, Parity, SystemTest
 from ranker.evaluation.shown import Shown
 from ranker.evaluation.systems.human_ranking import HumanRanking, RankedSystem
+from ranker.evaluation.systems.pair_tests import PairTest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,11 +67,6 @@ class SystemsSettings:
     level: float
     alpha: float
     power: float
-
-    @property
-    def test_title(self) -> str:
-        """The test as it is called in print."""
-        return {"bs": "paired bootstrap", "ar": "approximate randomisation"}[self.test]
 
     @property
     def correction_title(self) -> str:
@@ -188,6 +184,9 @@ class SystemComparison:
         Systems that people ranked too.
     kendall, pearson : float or None
         Tau-b and r between scores (negated where lower is better) and people's over these; None where undefined.
+    test : {"bs", "ar", "exact"}
+        Test that the p-values are of: that of the settings, or randomisation if there are few sources; ``exact`` is
+        randomisation with all swaps that there are.
     """
 
     lp: str
@@ -199,6 +198,7 @@ class SystemComparison:
     judged: int = 0
     kendall: float | None = None
     pearson: float | None = None
+    test: PairTest = "bs"
 
     def ahead(self, alpha: float) -> set[tuple[str, str]]:
         """Return all pairs of names of which the first is significantly better than the second."""
@@ -249,6 +249,12 @@ class SystemsResult(Shown):
         return self.to_frame()[columns]
 
     @property
+    def test_title(self) -> str:
+        """The tests that the p-values are of, as they are called in print."""
+        tests = dict.fromkeys(comparison.test for comparison in self.comparisons)
+        return " and ".join(_TITLES[test] for test in tests)
+
+    @property
     def language_pairs(self) -> tuple[str, ...]:
         """The language pairs, in the order of the comparisons."""
         return tuple(dict.fromkeys(comparison.lp for comparison in self.comparisons))
@@ -274,6 +280,13 @@ class SystemsResult(Shown):
     def document(self) -> dict[str, Any]:
         """Return what the JSON form holds."""
         return {"format": FORMAT, **asdict(self)}
+
+
+_TITLES: Mapping[PairTest, str] = {
+    "bs": "paired bootstrap",
+    "ar": "approximate randomisation",
+    "exact": "exact randomisation",
+}
 
 
 def _flat(name: str, estimate: Estimate) -> dict[str, float]:

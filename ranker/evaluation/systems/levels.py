@@ -69,6 +69,10 @@ class Units:
         keys = pd.DataFrame({**values, "segments": np.bincount(code, minlength=len(table))})
         return cls(level, keys, code.astype(np.int64))
 
+    def scorer(self, scorer: Scorer) -> Scorer:
+        """Return the scorer at this level: above segments `Scorer.for_systems`."""
+        return scorer if self.level == "segment" else scorer.for_systems()
+
     def score(self, scorer: Scorer, statistics: FloatArray) -> FloatArray:
         """Return the score of every unit, shape (units,), from the statistics of the candidates.
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ranker.arrays import FloatArray, Int64Array
 from ranker.errors import OptionError
-from ranker.evaluation.bootstrap import index_draws, swap_draws
-from ranker.evaluation.choices import Correction, Parity, SystemTest
+from ranker.evaluation.bootstrap import every_swap, index_draws, swap_draws
+from ranker.evaluation.choices import FEW_SOURCES, Correction, Parity, SystemTest
 from ranker.evaluation.significance import centred, corrected, resampled_p
 
+PairTest = Literal["bs", "ar", "exact"]
 Score = Callable[[FloatArray], FloatArray]
 _CHUNK = 1_000_000
 _LARGEST = 50_000_000
@@ -33,6 +35,10 @@ class PairTests:
         Systems of every pair.
     p, adjusted : float array, shape (pairs,)
         Two-sided p-values of every pair, alone and corrected for the number of pairs.
+    test : {"bs", "ar", "exact"}
+        Test that the p-values are of; ``exact`` is randomisation with all swaps that there are.
+    resamples : int
+        Number of resamples that the p-values are of.
     """
 
     scores: FloatArray
@@ -41,6 +47,8 @@ class PairTests:
     second: Int64Array
     p: FloatArray
     adjusted: FloatArray
+    test: PairTest
+    resamples: int
 
     def matrix(self, values: FloatArray) -> FloatArray:
         """Return what holds of the pairs as a symmetric matrix (systems, systems), 1 on its diagonal."""
@@ -80,6 +88,9 @@ def compare_pairs(
     test : {"bs", "ar"}, default "bs"
         Paired bootstrap (Koehn 2004): two-sided p-values as of `bootstrap_p`. Approximate randomisation (Riezler and
         Maxwell 2005): for each resample every source is kept or swapped at random, by the same draw for all pairs.
+        The bootstrap finds too many differences in few sources, so below `FEW_SOURCES` p-values are of randomisation
+        whichever is asked for; and where there are no more different swaps than `resamples`, of all of them, so that
+        p-values are exact.
     correction : {"westfall-young", "holm", "none"}, default "westfall-young"
     resamples : int, default 1000
         Bootstrap samples, and as many random swaps for ``ar``.
@@ -87,7 +98,8 @@ def compare_pairs(
         The draws are those of sacreBLEU for the same seed.
     parity : {"sacrebleu"}, optional
         Count as sacreBLEU does for `p` (`adjusted` remains as it is): for ``bs`` the samples with
-        ``|d*| - mean(|d*|) > |d|``, about half as many as two-sided ones; for ``ar`` those with ``|d*| > |d|``.
+        ``|d*| - mean(|d*|) > |d|``, about half as many as two-sided ones; for ``ar`` those with ``|d*| > |d|``. Its
+        test is that asked for, however few sources there are.
         Systems with the same statistics have p = 1, where sacreBLEU gives the smallest p-value there is.
     scale : float, default 1
         What sacreBLEU multiplies scores with; rounding decides which of its resamples count as tied.
@@ -110,11 +122,13 @@ def compare_pairs(
     scores = score(rows.sum(axis=0))
     sample = bootstrap_scores(score, rows, resamples, seed)
     observed = scores[first] - scores[second]
-    if test == "bs":
+    used = test if parity else _test(test, len(rows), resamples)
+    if used == "bs":
         drawn = sample[:, first] - sample[:, second]
         null = centred(drawn)
     else:
-        drawn = swapped_differences(score, rows, (first, second), resamples, seed, scale)
+        exact = every_swap(len(rows)) if used == "exact" else None
+        drawn = swapped_differences(score, rows, (first, second), resamples, seed, scale, exact)
         null = drawn / scale
     p = resampled_p(null, observed)
     adjusted = corrected(p, null, observed, correction)
@@ -125,7 +139,14 @@ def compare_pairs(
         extreme = folded > np.abs(scale * scores[first] - scale * scores[second])
         _, alike = np.unique(rows.swapaxes(0, 1).reshape(systems, -1), axis=0, return_inverse=True)
         p = np.where(alike[first] == alike[second], 1.0, (1 + extreme.sum(axis=0)) / (1 + resamples))
-    return PairTests(scores, sample, first, second, p, adjusted)
+    return PairTests(scores, sample, first, second, p, adjusted, used, len(null))
+
+
+def _test(test: SystemTest, sources: int, resamples: int) -> PairTest:
+    """Return the test that p-values are of."""
+    if 2 ** (sources - 1) - 1 <= resamples and (test == "ar" or sources < FEW_SOURCES):
+        return "exact"
+    return "ar" if sources < FEW_SOURCES else test
 
 
 def bootstrap_scores(score: Score, statistics: FloatArray, resamples: int, seed: int) -> FloatArray:
@@ -146,12 +167,16 @@ def swapped_differences(
     resamples: int,
     seed: int,
     scale: float = 1.0,
+    exact: Iterator[tuple[int, FloatArray]] | None = None,
 ) -> FloatArray:
-    """Return the differences of pairs of systems when sources are swapped, times `scale`, shape (resamples, pairs)."""
+    """Return the differences of pairs of systems when sources are swapped, times `scale`, shape (resamples, pairs).
+
+    The swaps are random unless all are given, by `every_swap`.
+    """
     sources, systems, width = statistics.shape
     columns, total = statistics.reshape(sources, -1), statistics.sum(axis=0)
-    differences = np.empty((resamples, len(pairs[0])))
-    for start, draws in swap_draws(sources, resamples, seed):
+    differences = np.empty((resamples if exact is None else 2 ** (sources - 1) - 1, len(pairs[0])))
+    for start, draws in swap_draws(sources, resamples, seed) if exact is None else exact:
         own = (draws @ columns).reshape(-1, systems, width)
         # what a system gets from another for the sources that are swapped
         rest = total - own

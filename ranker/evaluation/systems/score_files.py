@@ -21,7 +21,6 @@ def write_score_files(
     folder: str | Path,
     dataset: Dataset,
     scorers: Mapping[str, Scorer],
-    statistics: Mapping[str, FloatArray],
     levels: list[Units],
     signatures: Mapping[str, str],
 ) -> list[Path]:
@@ -34,8 +33,6 @@ def write_score_files(
         language pair is not known into the folder itself.
     dataset : Dataset
     scorers : mapping of str to Scorer
-        By the name of the metric.
-    statistics : mapping of str to float array, shape (candidates, k)
         By the name of the metric.
     levels : list of Units
         Of `dataset`.
@@ -60,16 +57,16 @@ def write_score_files(
     Correlations with human scores expect more to be better, so scores for which lower is better are negated.
     """
     files: dict[Path, str] = {}
+    scores = {name: _signed_scores(dataset, scorer, levels) for name, scorer in scorers.items()}
     for pair in dataset.language_pairs:
         places = [] if pair == "?" else [pair]
         stems = [stem(name, _references(dataset, pair, scorer)) for name, scorer in scorers.items()]
         twice = first_repeated(stems)
         if twice is not None:
             raise OptionError(f"two metrics would be written to {twice}.*.score; score them separately")
-        for (name, scorer), start in zip(scorers.items(), stems, strict=True):
-            for units in levels:
-                scores = scorer.sign * units.score(scorer, statistics[name])
-                text = format_scores(_by_system(dataset, pair, units, scores), dataset.name)
+        for name, start in zip(scorers, stems, strict=True):
+            for units, values in zip(levels, scores[name], strict=True):
+                text = format_scores(_by_system(dataset, pair, units, values), dataset.name)
                 files[inside(folder, *places, f"{start}.{SUFFIXES[units.level]}.score")] = text
             files[inside(folder, *places, f"{start}.signature")] = signatures[name] + "\n"
     for parent in dict.fromkeys(path.parent for path in files):
@@ -80,6 +77,13 @@ def write_score_files(
             raise DataError(what, file=display_name(parent)) from None
     write_together({path: text.encode() for path, text in files.items()})
     return [path for path in files if path.suffix == ".score"]
+
+
+def _signed_scores(dataset: Dataset, scorer: Scorer, levels: list[Units]) -> list[FloatArray]:
+    """Return the scores of every level, higher is better."""
+    used = [units.scorer(scorer) for units in levels]
+    statistics = {id(each): each.statistics(dataset) for each in {id(each): each for each in used}.values()}
+    return [each.sign * units.score(each, statistics[id(each)]) for each, units in zip(used, levels, strict=True)]
 
 
 def _references(dataset: Dataset, pair: str, scorer: Scorer) -> list[str | None] | None:

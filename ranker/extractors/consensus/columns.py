@@ -23,6 +23,9 @@ from ranker.extractors.consensus.votes import COLUMNS, Likeness, count_votes
 from ranker.extractors.semantic.columns import Semantic
 
 _MOST_SYSTEMS = 500
+_FEWEST_SOURCES, _LOOKED_AT = 20, 100
+"""Sources of a language pair that it takes to tell relatives for a note, and how many are looked at."""
+_RELATED = 0.3
 _KEPT = 20_000_000
 
 
@@ -53,6 +56,17 @@ class SystemRelations:
             strict=True,
         )
         return np.array([self.systems.get(key, -1) for key in keys], dtype=np.int64)
+
+    def majority(self, lp: str) -> tuple[list[str], int]:
+        """Return the largest group of related systems of a language pair, sorted, and how many systems there are."""
+        names = [name for pair, name in self.systems if pair == lp]
+        numbers = [self.systems[lp, name] for name in names]
+        together = (self.relation[np.ix_(numbers, numbers)] > _RELATED) | np.eye(len(names), dtype=bool)
+        # relatives of relatives, until there are no more
+        for _ in range(len(names).bit_length()):
+            together = together @ together
+        largest = together[together.sum(axis=1).argmax()]
+        return sorted(name for name, inside in zip(names, largest, strict=True) if inside), len(names)
 
 
 @dataclass(frozen=True)
@@ -105,6 +119,7 @@ class Consensus(Extractor):
     family = "agreement"
     needs_references: ClassVar[bool] = False
     fewest_candidates: ClassVar[int] = 3
+    compares_candidates: ClassVar[bool] = True
     metric: str = "chrf"
     neighbours: int = 5
     trust: Literal["data", "source"] = "data"
@@ -166,7 +181,26 @@ class Consensus(Extractor):
             notes.append(
                 f"{counted(two, 'source')} with two candidates, for which consensus features are not informative"
             )
-        return "; ".join(notes) or None
+        return "; ".join([*notes, *self._crowds(dataset)]) or None
+
+    def _crowds(self, dataset: Dataset) -> list[str]:
+        """Say in which language pairs most systems, but not all, are relatives."""
+        pairs = dataset.source_language_pairs
+        enough = [lp for lp in dataset.language_pairs if (pairs == lp).sum() >= _FEWEST_SOURCES]
+        chosen = np.zeros(len(pairs), dtype=bool)
+        for lp in enough:
+            chosen[np.flatnonzero(pairs == lp)[:_LOOKED_AT]] = True
+        if not chosen.any():
+            return []
+        learnt = self._relations(dataset.select_sources(chosen))
+        crowds = {lp: learnt.majority(lp) for lp in enough if lp in learnt.language_pairs}
+        consequence = "agree with each other, right or wrong: if they are versions of one, give only one"
+        return [
+            f"{'' if lp == '?' else f'{lp}: '}{len(names)} of {size} systems are related ({', '.join(names[:2])}, ...) "
+            f"and {consequence}"
+            for lp, (names, size) in crowds.items()
+            if 2 < len(names) < size < 2 * len(names)
+        ]
 
     def fit(self, dataset: Dataset) -> FittedConsensus:
         """Return the fitted form, which knows which systems of `dataset` are relatives."""

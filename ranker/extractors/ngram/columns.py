@@ -194,6 +194,11 @@ class LengthRatio(FittedExtractor):
             object.__setattr__(self, "fewest_candidates", 3)
 
     @property
+    def compares_candidates(self) -> bool:
+        """Whether lengths are compared with those of the other candidates."""
+        return self.against == "candidates"
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """``length.shorter`` and ``length.longer``."""
         return (f"{self}.shorter", f"{self}.longer")

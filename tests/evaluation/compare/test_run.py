@@ -347,3 +347,18 @@ def test_what_does_not_fit_into_memory_is_refused_in_one_line(shape, level, says
     with pytest.raises(DataError, match=f"xx-en: {re.escape(says)}") as error:
         compare([(graded(human), metrics(human, 1))], levels=[level])
     assert "\n" not in str(error.value)
+
+
+def test_few_sources_are_tested_by_randomisation_and_a_note_says_so():
+    generator = np.random.default_rng(3)
+    human = generator.normal(size=(4, 6))
+    dataset = graded(human)
+    good, bad = (CandidateScores(name, human.ravel() * sign) for name, sign in (("good", 1), ("bad", -1)))
+    comparison = compare([(dataset, [good, bad])], levels=("segment",), resamples=400)
+    contest = comparison.contest("segment.spearman", comparison.main_scope.id)
+    assert contest.test == "randomisation"
+    # two of the sixteen ways to swap are as extreme
+    assert contest.p[0][1] == pytest.approx(2 / 16, abs=0.05)
+    assert comparison.notes[-1] == "test xx-en: 4 sources, fewer than 30: intervals are too narrow"
+    many = compare([(graded(np.tile(human, (8, 1))), [CandidateScores("a", np.tile(good.scores, 8))])], resamples=20)
+    assert not [note for note in many.notes if "fewer than 30" in note]

@@ -303,6 +303,7 @@ def test_a_language_without_tagger_is_told_in_a_note() -> None:
     assert result.breakdown("part of speech", WORD_F1) is None
     assert result.notes == (
         "no parts of speech: the included parser is for English, but the text is in de; use --parser",
+        "1 source, fewer than 30: intervals are too narrow",
     )
 
 

@@ -195,3 +195,52 @@ def test_sources_needed_give_the_power_that_is_asked_for():
 def test_what_does_not_fit_into_memory_is_refused():
     with pytest.raises(OptionError, match=r"10000: 5,050 pairs of 101 systems .* expected at most 9,900, or fewer"):
         compare_pairs(ratio, np.ones((2, 101, 2)), resamples=10_000)
+
+
+def mean_of(sums):
+    return sums[..., 0] / sums[..., 1]
+
+
+def counted(differences):
+    """Return statistics of two systems whose scores differ so, source by source."""
+    rows = np.ones((len(differences), 2, 2))
+    rows[:, 0, 0], rows[:, 1, 0] = differences, 0.0
+    return rows
+
+
+@pytest.mark.parametrize("test", ["bs", "ar"])
+def test_p_values_of_few_sources_are_those_of_all_swaps(test):
+    assert compare_pairs(mean_of, counted([0.3, 0.2, 0.4]), test=test).p == pytest.approx([0.25])
+    differences = np.random.default_rng(1).normal(0.4, 1, 9)
+    signs = np.array(list(product([1, -1], repeat=9)))
+    wanted = (np.abs(signs @ differences) >= abs(differences.sum()) * (1 - 1e-9)).mean()
+    result = compare_pairs(mean_of, counted(differences), test=test)
+    assert (result.test, result.resamples) == ("exact", 255)
+    assert result.p == pytest.approx([wanted], abs=1e-12)
+    assert result.adjusted == pytest.approx([wanted], abs=1e-12)
+
+
+def test_the_test_follows_from_the_number_of_sources():
+    generator = np.random.default_rng(2)
+    known = [("bs", size, parity) for size in (2, 10, 11, 29, 30) for parity in (None, "sacrebleu")]
+    tests = [
+        compare_pairs(mean_of, counted(generator.normal(size=size)), parity=parity).test for _, size, parity in known
+    ]
+    assert tests == ["exact", "bs", "exact", "bs", "ar", "bs", "ar", "bs", "bs", "bs"]
+    many = [
+        compare_pairs(mean_of, counted(generator.normal(size=size)), test="ar", resamples=10_000).test
+        for size in (14, 15, 40)
+    ]
+    assert many == ["exact", "ar", "ar"]
+
+
+@pytest.mark.parametrize("size", [3, 5, 8, 10])
+def test_few_sources_find_no_more_than_their_share_of_false_differences(size):
+    generator = np.random.default_rng(size)
+    rounds = 400
+    found = 0
+    for _ in range(rounds):
+        differences = generator.standard_t(3, size=size)
+        found += int(compare_pairs(mean_of, counted(differences), resamples=600).p[0] < 0.05)
+    # three standard errors above .05
+    assert found <= rounds * 0.05 + 3 * np.sqrt(rounds * 0.05 * 0.95)

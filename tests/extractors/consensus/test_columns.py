@@ -286,3 +286,27 @@ def test_the_metric_is_part_of_the_signature():
     assert make("consensus").fit_scope == "ranked"
     assert make("consensus[trust=source]").fit_scope == "none"
     assert not make("consensus").needs_references
+
+
+@pytest.mark.parametrize(
+    ("copies", "sources", "said"), [(7, 40, True), (8, 40, True), (2, 40, False), (0, 40, False), (8, 19, False)]
+)
+@pytest.mark.parametrize("feature", ["consensus", "consensus[trust=source].weighted"])
+def test_a_note_says_that_most_systems_are_related(feature, copies, sources, said):
+    data = crowd(copies, sources=sources)
+    note = (make if feature == "consensus" else make_metric)(feature).note(data)
+    crowded = sorted(f"system{place}" for place in range(5, 6 + copies))[:2]
+    what = (
+        f"de-en: {copies + 1} of {copies + 6} systems are related ({', '.join(crowded)}, ...) and agree with each other"
+    )
+    what = f"{what}, right or wrong"
+    assert note == (f"{what}: if they are versions of one, give only one" if said else None)
+
+
+def test_candidates_that_are_all_related_need_no_note():
+    rng = np.random.default_rng(0)
+    items = []
+    for _ in range(30):
+        right = sentence(rng)
+        items.append((["r"], [translated(rng, right, 0.03) for _ in range(6)]))
+    assert make("consensus").note(dataset_of(items)) is None

@@ -9,6 +9,7 @@ import numpy as np
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
 from ranker.errors import OptionError
+from ranker.evaluation.significance import few_sources
 from ranker.evaluation.systems.contrast.estimates import Bootstrap, Score, f_measure, length_ratio, recall
 from ranker.evaluation.systems.contrast.ngrams import one_sided_ngrams
 from ranker.evaluation.systems.contrast.pairing import ContrastedSystems
@@ -63,7 +64,7 @@ def contrast(
     first, second : str
         Systems that translate the same sources.
     scorer : Scorer
-        Of segments, documents, language pairs and the whole.
+        Its `Scorer.for_systems` scores segments, documents, language pairs and the whole.
     train_text : Path, optional
         A text, one sentence per line, in which the words are counted; by default the references.
     parser : str, default "shipped"
@@ -79,8 +80,9 @@ def contrast(
     Raises
     ------
     OptionError, DataError
-        As `ContrastedSystems.of`, or if `train_text` is read for several tokenizers.
+        As `ContrastedSystems.of` and `Scorer.for_systems`, or if `train_text` is read for several tokenizers.
     """
+    scorer = scorer.for_systems()
     pair = ContrastedSystems.of(dataset, first, second, tokenizer, lowercase=lowercase)
     lines = _lines(pair.dataset, tokenizer, train_text)
     statistics = scorer.statistics(pair.dataset)
@@ -126,7 +128,7 @@ def contrast(
         second_ngrams=second_ngrams,
         first_segments=first_segments,
         second_segments=second_segments,
-        notes=() if note is None else (note,),
+        notes=tuple(filter(None, [note, few_sources(len(pair.rows))])),
     )
 
 
