@@ -13,14 +13,14 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from ranker.arrays import BoolArray, FloatArray
+from ranker.arrays import BoolArray, FloatArray, Int64Array
 from ranker.corpora import catalogue
 from ranker.corpora.dataset import Dataset, concatenate
 from ranker.corpora.judgements import judged
@@ -107,6 +107,18 @@ def hashed(signature: str) -> str:
     return sha256(signature.encode())[:24]
 
 
+def rows_in(corpus: Dataset, part: Dataset) -> Int64Array:
+    """Return where in a corpus the candidates of a part of it are."""
+    rows = {key: row for row, key in enumerate(_candidate_keys(corpus))}
+    return np.array([rows[key] for key in _candidate_keys(part)], dtype=np.int64)
+
+
+def _candidate_keys(dataset: Dataset) -> Iterator[tuple[object, ...]]:
+    facts = dataset.sources[["lp", "doc", "seg_id", "text"]].astype(object).fillna("").iloc[dataset.candidate_source]
+    outputs = dataset.candidates[["system", "text"]]
+    return zip(*(facts[name] for name in facts), *(outputs[name] for name in outputs), strict=True)
+
+
 @dataclass(frozen=True)
 class KeptColumns(FeatureSet):
     """A feature set that keeps the columns of corpora in files, each made once, whatever they are put together to.
@@ -137,12 +149,10 @@ class KeptColumns(FeatureSet):
 
     def transform(self, dataset: Dataset, *, partial: bool = False, used: BoolArray | None = None) -> FloatArray:
         """Return all columns; only those that depend on which other candidates there are, or were learnt, are new."""
-        whole = next((one for one in self.corpora if one.origin[0] is dataset.origin[0]), None)
+        whole = next((one for one in self.corpora if one.name == dataset.name), None)
         if whole is None:
             return super().transform(dataset, partial=partial, used=used)
-        place = np.full(len(whole.origin[0]), -1)
-        place[whole.origin[1]] = np.arange(len(whole))
-        rows = place[dataset.origin[1]]
+        rows = rows_in(whole, dataset)
         alike = len(rows) == len(whole) and dataset.peers[0] is whole.peers[0]
         parts = []
         for one, kept in zip(

@@ -112,8 +112,8 @@ def time_model_file(path: str, sentences: list[list[str]], repeats: int = 3) -> 
     print(f"{len(texts):,} sentences, {len(distinct):,} distinct; largest difference {apart:.1e}")
 
 
-def time_training(sentences: list[list[str]], megabytes: int, order: int, memory: str) -> None:
-    """Print time and peak memory of training on disk, in a process of its own."""
+def time_training(sentences: list[list[str]], megabytes: int, order: int) -> None:
+    """Print time and peak memory of training on a file, in a process of its own."""
     measured = "import sys\nfrom ranker.cli.main import run\ntry: run(sys.argv[1:])\n"
     measured += "finally: print(*(line for line in open('/proc/self/status') if line.startswith('VmHWM')))"
     with tempfile.TemporaryDirectory() as directory:
@@ -124,9 +124,9 @@ def time_training(sentences: list[list[str]], megabytes: int, order: int, memory
                 stream.writelines(lines)
         command = [sys.executable, "-c", measured, "lm", "train", "--text", text, "--tokenizer", "none"]
         start = time.perf_counter()
-        subprocess.run([*command, "--order", str(order), "--memory", memory, "--output", model], check=True)
+        subprocess.run([*command, "--order", str(order), "--output", model], check=True)
         seconds = time.perf_counter() - start
-        print(f"{text.stat().st_size / 1e6:.0f} MB of text, --memory {memory}: {seconds:.0f} s; peak memory above")
+        print(f"{text.stat().st_size / 1e6:.0f} MB of text: {seconds:.0f} s; peak memory above")
 
 
 def main() -> None:
@@ -136,7 +136,6 @@ def main() -> None:
     parser.add_argument("--order", type=int, default=3)
     parser.add_argument("--model")
     parser.add_argument("--train", type=int, metavar="MB")
-    parser.add_argument("--memory", default="500M")
     arguments = parser.parse_args()
 
     sentences, sources = read_sentences(arguments.sentences)
@@ -144,7 +143,7 @@ def main() -> None:
         time_model_file(arguments.model, sentences)
         return
     if arguments.train:
-        time_training(sentences, arguments.train, arguments.order, arguments.memory)
+        time_training(sentences, arguments.train, arguments.order)
         return
     vocabulary: dict[str, int] = {}
     values = np.array([vocabulary.setdefault(word, len(vocabulary)) for s in sentences for word in s], dtype=np.int32)

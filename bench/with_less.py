@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.board import TWO_SYSTEMS, Board, corpora_of, read
+from bench.board import TWO_SYSTEMS, Board, corpora_of, read, rows_in
 from ranker import shipped
 from ranker.arrays import FloatArray, Int64Array
 from ranker.corpora.dataset import Dataset
@@ -71,7 +71,7 @@ def variants(ranker: Ranker, dataset: Dataset) -> Iterator[tuple[str, FloatArray
 def rows_of(board: Board, corpus: Dataset, fresh: Dataset | None = None) -> dict[str, FloatArray]:
     """Return the scores of all rows for a corpus, or for some of its candidates."""
     dataset = corpus if fresh is None else fresh
-    place = np.searchsorted(corpus.origin[1], dataset.origin[1])
+    place = rows_in(corpus, dataset)
     rows = {CHRF: board.by_metric(corpus, CHRF).scores[place]}
     rows["consensus.mean"] = board.by_metric(corpus, "consensus[trust=source].mean").scores
     if fresh is not None:

@@ -90,7 +90,7 @@ MAY = {
     "ranker.corpora.downloads.transfer",
     "ranker.collect.web.server",
     "ranker.cli.pages",
-    "ranker.scaling.engines",
+    "ranker.scaling.cluster",
 }
 
 

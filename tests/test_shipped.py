@@ -11,8 +11,6 @@ from ranker.cli.main import run
 from ranker.errors import MissingError, ModelError
 from ranker.extractors.feature_sets import FeatureSet
 from ranker.extractors.ngram.columns import NgramAgreement
-from ranker.extractors.target_language import references_looked_at
-from ranker.extractors.text.scripts import sampled
 from ranker.ranking import Ranker
 from tests.datasets import dataset_of
 
@@ -46,16 +44,6 @@ def test_the_ranker_suits_the_language(references, lp, name):
     data = dataset(references, lp)
     assert shipped.suited(data) == name
     assert shipped.suited(data.without_references()) == "consensus"
-
-
-def test_the_references_that_shards_keep_choose_the_same_ranker():
-    lps = [*["de-en"] * 1500, None]
-    seen = set(sampled(np.arange(1500)).tolist()) | {1500}
-    texts = ["xylem" if row in seen else "it was the best of them" for row in range(len(lps))]
-    whole = dataset_of([([text], "a") for text in texts], lp=lps)
-    kept = np.where(references_looked_at(whole), texts, "")
-    assert shipped.suited(whole) == "full"
-    assert shipped.suited(dataset_of([([text], "a") for text in kept.tolist()], lp=lps)) == "full"
 
 
 def test_what_ships():

@@ -147,16 +147,15 @@ def _evaluate_shards(
     from ranker.evaluation.compare.evaluation import evaluate
     from ranker.scaling.tables import NamedScorers, judged_candidates, judged_scores
 
-    named = NamedScorers.one(metric, model, references=references)
-    with processed(sharded, functools.partial(judged_scores, named), named, "judged scores") as result:
-        dataset, scores = judged_candidates(result.shards, result.parts)
-        signature = result.signatures[0]
+    named = NamedScorers.single(metric, model, references=references)
+    with processed(sharded, functools.partial(judged_scores, named), named, "judged scores") as (parts, signatures):
+        dataset, scores = judged_candidates(sharded.shards, parts)
     with working("evaluating"):
         kind = resolve_kind(dataset, kind, learnt=named.scorers()[0].learnt)
         chosen = judged(dataset, kind)
         judged_outputs = dataset.select_candidates(chosen)
         comparisons = {"": evaluate(judged_outputs, scores[chosen], kind=kind, resamples=resamples, seed=seed)}
-    signature += f"|against:{kind}|resamples:{resamples}" + (f"|seed:{seed}" if resamples else "")
+    signature = f"{signatures[0]}|against:{kind}|resamples:{resamples}" + (f"|seed:{seed}" if resamples else "")
     _print(comparisons, dataset.name, kind, resamples, seed, signature, form)
 
 

@@ -136,9 +136,9 @@ def _rank_shards(
 ) -> None:
     from ranker.scaling.tables import NamedScorers, ranks
 
-    named = NamedScorers.one(metric, model, references=references)
-    with processed(sharded, functools.partial(ranks, named), named, "ranks") as result:
-        emit(written_files(result, sharded.out), form)
+    named = NamedScorers.single(metric, model, references=references)
+    with processed(sharded, functools.partial(ranks, named), named, "ranks") as (parts, signatures):
+        emit(written_files(parts, signatures, sharded.out), form)
 
 
 def _groups(dataset: Dataset, sources: list[int], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -161,13 +160,13 @@ def _score_shards(
     scorers = {scorer.name: scorer for scorer in named.scorers()}
     segments = level == "segment"
     make = functools.partial(segment_scores, named) if segments else functools.partial(unit_sums, named, level)
-    with processed(sharded, make, named, f"{level} scores") as result:
-        signatures = [f"{signature}|level:{level}" for signature in result.signatures]
+    with processed(sharded, make, named, f"{level} scores") as (parts, heads):
+        signatures = [f"{head}|level:{level}" for head in heads]
         if segments:
             with written_to(output):
-                emit(written_files(dataclasses.replace(result, signatures=signatures), sharded.out), form)
+                emit(written_files(parts, signatures, sharded.out), form)
             return
-        units, sums = total_sums(result.parts, [*scorers], level)
+        units, sums = total_sums(parts, [*scorers], level)
     _print(_rows(units, scorers, sums, percent=percent), scorers, signatures, {"level": level}, form, output)
 
 

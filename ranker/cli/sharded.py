@@ -66,15 +66,6 @@ class Sharded:
     out: Path | None
 
 
-@dataclass(frozen=True)
-class Processed:
-    """What became of the shards, with the signatures of the results."""
-
-    shards: Shards
-    parts: Sequence[Part]
-    signatures: list[str]
-
-
 def sharded_input(
     data: Sequence[str],
     workers: int | None,
@@ -107,8 +98,8 @@ def sharded_input(
 
 
 @contextmanager
-def processed(chosen: Sharded, make: Make, named: NamedScorers, about: str) -> Iterator[Processed]:
-    """Process the shards and give what became of them, after printing notes; a shard that failed is an error then.
+def processed(chosen: Sharded, make: Make, named: NamedScorers, about: str) -> Iterator[tuple[list[Part], list[str]]]:
+    """Process the shards and give the parts and the signatures, after printing notes; a shard that failed is an error.
 
     `about` tells the tables apart that `make` and others make with the same scorers.
     """
@@ -124,9 +115,9 @@ def processed(chosen: Sharded, make: Make, named: NamedScorers, about: str) -> I
         threads = max(jobs() // chosen.workers, 1) if chosen.workers else None
         with working("processing"):
             parts = process(chosen.shards, make, f"{named.signature()}\n{about}", folder, client, threads)
-        kept = sum(part.kept for part in parts)
-        if kept:
-            say_progress(f"ranker: {counted(kept, 'shard')} finished by an earlier run")
+        reused = sum(part.reused for part in parts)
+        if reused:
+            say_progress(f"ranker: {counted(reused, 'shard')} finished by an earlier run")
         notes = list(dict.fromkeys(part.note for part in parts if part.note))
         for note in notes[:_MOST_NOTES]:
             say_note(note)
@@ -137,18 +128,19 @@ def processed(chosen: Sharded, make: Make, named: NamedScorers, about: str) -> I
         if chosen.out is not None:
             write_results(folder, chosen.shards, parts, signatures=signatures, result=about, notes=notes)
         check(parts, chosen.out)
-        yield Processed(chosen.shards, parts, signatures)
+        yield parts, signatures
 
 
-def written_files(result: Processed, out: Path | None) -> Result:
+def written_files(parts: Sequence[Part], signatures: list[str], out: Path | None) -> Result:
     """Return what to print about the files that were written to `out`."""
     from ranker.scaling.parts import RESULTS
 
-    rows = [{"file": str(part.path), "rows": part.rows} for part in result.parts]
-    total = sum(part.rows for part in result.parts)
+    assert out is not None
+    rows = [{"file": str(out / part.path.name), "rows": part.rows} for part in parts if part.path]
+    total = sum(part.rows for part in parts)
 
     def show() -> None:
-        say(f"written: {total:,} rows in {counted(len(rows), 'file')}, listed in {out and out / RESULTS}", "")
-        say_signatures(*result.signatures)
+        say(f"written: {total:,} rows in {counted(len(rows), 'file')}, listed in {out / RESULTS}", "")
+        say_signatures(*signatures)
 
-    return Result({"signature": "\n".join(result.signatures), "rows": total, "files": rows}, rows, show)
+    return Result({"signature": "\n".join(signatures), "rows": total, "files": rows}, rows, show)

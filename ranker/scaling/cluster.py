@@ -45,15 +45,7 @@ def dask_client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
 
 
 def on_workers(client: Any, function: Callable[[int], T], numbers: Sequence[int]) -> Iterator[tuple[int, T | None]]:
-    """Yield numbers and what a function returns for them, in the order in which workers finish.
-
-    It is None where every worker that tried was lost.
-
-    Raises
-    ------
-    ProcessError
-        If the scheduler is lost.
-    """
+    """Yield numbers and what a function returns for them, as workers finish; None where all that tried were lost."""
     distributed = _distributed()
     futures = {
         client.submit(function, number, pure=False, key=f"ranker-{number}-{os.urandom(4).hex()}"): number

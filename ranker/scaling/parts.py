@@ -41,7 +41,7 @@ _one_at_a_time = threading.Lock()
 class Part:
     """What became of one shard: the file of its table, or the problem that there was.
 
-    `content` is the digest of the shard, `rows` are those of the table, and `kept` says that an earlier run made it.
+    `content` is the digest of the shard, `rows` are those of the table, and `reused` says that an earlier run made it.
     """
 
     number: int
@@ -51,7 +51,7 @@ class Part:
     rows: int = 0
     note: str | None = None
     problem: str | None = None
-    kept: bool = False
+    reused: bool = False
 
     def table(self) -> pa.Table:
         """Read the table."""
@@ -62,21 +62,10 @@ class Part:
 def process(
     shards: Shards, make: Make, signature: str, folder: Path, client: Any = None, threads: int | None = None
 ) -> list[Part]:
-    """Return what became of every shard, in order.
+    """Return what became of every shard, in order: made here one after the other, or by the workers of a Dask client.
 
-    Parameters
-    ----------
-    shards : Shards
-    make : callable
-        Can be sent to other processes.
-    signature : str
-        All that changes the tables, besides the shards.
-    folder : Path
-        Where the tables are written. The results of an earlier run that are listed there are no longer listed.
-    client : distributed.Client, optional
-        Dask cluster that works on the shards; by default this process does, one after the other.
-    threads : int, optional
-        How many a worker uses; by default all.
+    `signature` names all that changes the tables, besides the shards. Whatever an earlier run listed in `folder` is no
+    longer listed, before anything is replaced.
     """
     folder = folder.absolute()
     try:
@@ -114,7 +103,7 @@ def finish_part(shards: Shards, make: Make, signature: str, folder: Path, thread
                 facts = _facts(path, made_of)
                 if facts is not None:
                     rows, note = facts
-                    return Part(number, shard.file, content, path, rows, note, kept=True)
+                    return Part(number, shard.file, content, path, rows, note, reused=True)
             table, note = make(shards.read(number, content))
         except DataError as error:
             return Part(number, shard.file, problem=str(error))

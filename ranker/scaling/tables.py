@@ -50,7 +50,7 @@ class NamedScorers:
         return scorers
 
     @classmethod
-    def one(cls, metric: str | None, model: str | Path | None, *, references: bool) -> NamedScorers:
+    def single(cls, metric: str | None, model: str | Path | None, *, references: bool) -> NamedScorers:
         """Return a single scorer; shards do not tell which included model suits all data, so neither is an error."""
         if metric is None and model is None:
             raise OptionError("shards need a named scorer: --model full (into English), --model full-any or --metric")

@@ -32,11 +32,6 @@ def make_shards(
     The corpus is read as a stream where its format allows it (`ranker.corpora.shards.streaming`). Sources are never
     cut and stay in order; of the language pairs `lp` alone, if there are any. The manifest is written last: a directory
     without one is not complete.
-
-    Raises
-    ------
-    DataError
-        If the corpus is not what its format promises, or `folder` has shards already.
     """
     folder = Path(folder)
     if rows < 1:

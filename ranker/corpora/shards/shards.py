@@ -64,11 +64,6 @@ class Shards:
         """Return the shards that directories with a manifest and patterns stand for; None if there are none of them.
 
         Other corpus files among `data` are shards too then.
-
-        Raises
-        ------
-        DataError
-            If a pattern matches no file, or a manifest is damaged or of a later version.
         """
         if not any(is_manifest(entry) or is_pattern(entry) for entry in data):
             return None
@@ -92,14 +87,7 @@ class Shards:
         return len(self.shards)
 
     def read(self, number: int, expected: str | None = None) -> Dataset:
-        """Read one shard.
-
-        Raises
-        ------
-        DataError
-            If it is not what its format promises, not the file that the manifest describes, or has another digest than
-            the `expected` one.
-        """
+        """Read one shard, which must be the file that the manifest describes and have the `expected` digest, if any."""
         shard = self.shards[number]
         actual = digest(shard)
         if expected not in (None, actual):

@@ -44,12 +44,7 @@ def parts_of(data: str, rows: int) -> Iterator[Dataset]:
     """Read a corpus, by name or path, in parts of up to `rows` rows, or of one source with more.
 
     Rows are candidates; in tables with several judges, rows of the table. Put one after the other, the parts are the
-    data set that `ranker.corpora.catalogue.load` returns.
-
-    Raises
-    ------
-    DataError
-        As `ranker.corpora.formats.reading.read_dataset`, and if the candidates of a source are not together.
+    data set that `ranker.corpora.catalogue.load` returns. A source whose candidates are not together is an error.
     """
     keys = SourceKeys(display_name(data))
     for part in _parts(data, rows):
@@ -179,13 +174,7 @@ class SourceKeys:
         self.seen: UInt64Array = np.zeros(0, dtype=np.uint64)
 
     def add(self, part: Part) -> None:
-        """Add the sources of a part.
-
-        Raises
-        ------
-        DataError
-            If one of them has been there.
-        """
+        """Add the sources of a part; one that has been there is an error."""
         sources = part.dataset.sources
         columns = [sources[column].fillna("") for column in ("lp", "doc" if part.by_content else "seg_id")]
         if part.by_content:

@@ -123,10 +123,26 @@ def test_a_damaged_manifest_is_refused(tmp_path, sample):
     for change, message in (
         ({"version": 2}, "has version 2 of the format 'ranker-shards', which is not supported"),
         ({"rows": 1}, "lists 1 rows, but its shards do not add up to that"),
-        ({"shards": [{"file": 3}]}, "is not a complete manifest"),
+        ({"rows": "3"}, r"is not a manifest of shards \(Expected `int`, got `str` - at `\$\.rows`\)"),
+        ({"name": [1]}, r"Expected `str`, got `array` - at `\$\.name`"),
+        ({"shards": [{"file": 3}]}, r"Expected `str`, got `int` - at `\$\.shards\[0\]\.file`"),
+        ({"rows": -1}, r"Expected `int` >= 0 - at `\$\.rows`"),
+        ({"shards": []}, "do not add up to that"),
         ({"shards": [{**document["shards"][0], "file": "../other.parquet"}], "rows": 14}, "is not a valid file name"),
     ):
         manifest.write_text(json.dumps({**document, **change}), encoding="utf-8")
+        with pytest.raises(DataError, match=message) as raised:
+            Shards.open([str(tmp_path / "shards")])
+        assert "\n" not in str(raised.value)
+    for text, message in (
+        ("{}", r"shards\.json: is not a manifest of shards \(Object missing required field `format`"),
+        ("[]", "Expected `object`, got `array`"),
+        ("{", "Input data was truncated"),
+        ("[" * 100_000, "is not a manifest of shards"),
+        ('{"other":' + "[" * 100_000, "is not a manifest of shards"),
+        ('{"name": "\\ud800"}', "is not a manifest of shards"),
+    ):
+        manifest.write_text(text, encoding="utf-8")
         with pytest.raises(DataError, match=message):
             Shards.open([str(tmp_path / "shards")])
 
